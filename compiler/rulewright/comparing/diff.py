@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
 import msgspec
+from msgspec.structs import asdict
 
 from rulewright.comparing.recombine import (
     NOT_RUN,

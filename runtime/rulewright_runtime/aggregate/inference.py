@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from statistics import NormalDist
 from typing import Final
+
+from msgspec import Struct
 
 from rulewright_runtime.strict_json import JsonObject
 
@@ -78,8 +79,7 @@ UNIT: Final = (0.0, 1.0)  # the span of scores
 _ROUNDING: Final = 1e-12  # an error below it is that of floating point
 
 
-@dataclass(frozen=True, slots=True)
-class Mean:
+class Mean(Struct, frozen=True):
     """A mean over clusters. `error`, `low`, `high` and `detectable` are None with fewer than two clusters; a true mean
     closer to zero than `detectable` would be missed in more than one of five such samples."""
 

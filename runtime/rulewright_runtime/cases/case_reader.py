@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from typing import IO, Any, Final
 
 import msgspec
+from msgspec import Struct
 
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
 from rulewright_runtime.cases.records import (
@@ -182,8 +182,7 @@ class Case(msgspec.Struct, frozen=True, eq=False):
         return where if self.path == "$" else f"{where}: {self.path}"
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
+class Batch(Struct, frozen=True):
     """A file of cases; its name is the file's without the suffix."""
 
     name: str

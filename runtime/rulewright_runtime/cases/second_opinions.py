@@ -10,8 +10,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec import Struct
 
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan, Question, Semantic
 from rulewright_runtime.cases.phrase_evidence import parts_of
@@ -28,8 +29,7 @@ _WORD: Final = re.compile(r"\w+")
 _MAX_WINDOWS: Final = 500  # compared with one phrase
 
 
-@dataclass(frozen=True, slots=True)
-class _Window:
+class _Window(Struct, frozen=True):
     """Some words of a part: their text, the range of their word indexes, and whether exactly one of them and the phrase
     is negated."""
 

@@ -15,7 +15,7 @@ from operator import attrgetter
 from typing import Any, Final
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, Struct
 
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan, Input
 from rulewright_runtime.cases.records import decode_message
@@ -78,8 +78,7 @@ class _Tree:
             yield from tree.keys((*parents, key))
 
 
-@dataclass(frozen=True, slots=True)
-class Mistake:
+class Mistake(Struct, frozen=True):
     """A mistake in a record: the message, the path of keys, and whether it is in the output instead of the case."""
 
     message: str

@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from rulewright_runtime.errors import OutageError, RuntimeFailure
 from rulewright_runtime.score import Score, add, divide, leave, multiply, score_of
@@ -20,8 +21,7 @@ class MetricError(RuntimeFailure, ValueError):
     """A metric whose value is outside [0, 1], or whose weight is negative, infinite or not a number."""
 
 
-@dataclass(frozen=True, slots=True)
-class EvalMetric:
+class EvalMetric(Struct, frozen=True):
     """A metric: `type` as in a workflow (`test_coverage`, ...), a value in [0, 1] and its weight in the mean.
 
     Raises MetricError for a value outside [0, 1], for NaN and booleans, and for a weight that is negative or infinite.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from rulewright_runtime.processes import Origin
 from rulewright_runtime.strict_json import JsonMapping
@@ -106,8 +107,7 @@ MAX_LINES: Final = 4000  # of one output
 Version = tuple[int, str, str, bytes | None]  # iteration, path, sha256, content
 
 
-@dataclass(frozen=True, slots=True)
-class OutputChange:
+class OutputChange(Struct, frozen=True):
     """An output: its text (None when it is too large or not UTF-8), the iteration of its last version, and the lines of
     a unified diff with an earlier version, empty when there is none."""
 

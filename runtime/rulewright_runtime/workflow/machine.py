@@ -13,11 +13,10 @@ are expressions of permitting polarity: an undecidable guard is not met.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Final, Literal
 
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from rulewright_runtime.errors import StateError
 from rulewright_runtime.ir import Program, decode, encode
@@ -153,8 +152,7 @@ class TaskState(PlanPart, frozen=True):
     used: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class MachineStep:
+class MachineStep(Struct, frozen=True):
     """A step of the machine. `undecided` holds the reason for each expression that could not be decided."""
 
     state: TaskState

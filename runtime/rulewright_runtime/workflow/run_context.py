@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct, field
 
 from rulewright_runtime.workflow.adapters import AgentAdapter
 from rulewright_runtime.workflow.events import Event, EventDraft
@@ -24,8 +25,7 @@ def utc_now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-@dataclass(frozen=True, slots=True)
-class RunContext:
+class RunContext(Struct, frozen=True):
     """One run: its plan, its database, its agents and its working folder.
 
     `stop` is set when no activity may start any more. `publish` receives every event after it was written, `notify`

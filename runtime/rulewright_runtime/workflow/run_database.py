@@ -7,12 +7,12 @@ import logging
 import os
 import sqlite3
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
 import msgspec
+from msgspec import Struct
 
 from rulewright_runtime.files import write_whole
 from rulewright_runtime.plan.envelope import encode
@@ -41,8 +41,7 @@ LOG: Final = logging.getLogger("rulewright.workflow")
 MAX_CONTENT: Final = 2**20  # bytes; a larger output is stored as a hash only, and reviewers can't compare its versions
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskChange:
+class TaskChange(Struct, frozen=True, kw_only=True):
     """What one transaction writes about a task. `before` is the stored record. `move` is None when the task stays where
     it is; `withdrawn` says why the question that it waited for is withdrawn."""
 

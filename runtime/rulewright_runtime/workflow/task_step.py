@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -70,7 +69,7 @@ class TaskStep:
 
     def write(self, **fields: Any) -> None:
         """Change what the transaction writes."""
-        self.made = dataclasses.replace(self.made, **fields)
+        self.made = replace(self.made, **fields)
 
     def tell(self, *events: EventDraft) -> None:
         """Add events."""

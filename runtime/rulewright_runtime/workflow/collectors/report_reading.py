@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Final
 from xml.etree.ElementTree import Element
 
 import msgspec
+from msgspec import Struct
 
 from rulewright_runtime import strict_json
 from rulewright_runtime.english import reason_of
@@ -40,8 +40,7 @@ class NoTextError(CollectionError):
     """A file that is empty or not UTF-8."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReportReading:
+class ReportReading(Struct, frozen=True):
     """The result of a report: `good` of `total` (lines, files, items, tests, requirements), and a sentence about it."""
 
     good: int
