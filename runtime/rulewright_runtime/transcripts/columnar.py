@@ -22,6 +22,8 @@ ROWS_AT_ONCE: Final = 256
 BYTES_AT_ONCE: Final = 2**31
 _COLUMNS: Final = ("transcript_id", "scenario_id", "model", "chat")
 _MARK: Final = {b"rulewright": b"chats/1"}
+_STREAM_END: Final = b"\xff\xff\xff\xff\0\0\0\0"
+_DAMAGES: Final = (ValueError, OSError, MemoryError, OverflowError, IndexError)  # beside pyarrow's own
 
 
 class RowGroup(NamedTuple):
@@ -47,7 +49,7 @@ def columnar_rows(path: str, shown: str, kind: str) -> Iterator[Row]:
                     yield from rows_of(path, shown, group.number, group.first)
                 return
             if kind == "parquet":
-                file = pyarrow.parquet.ParquetFile(stream)
+                file = _parquet(stream)
                 batches = file.iter_batches(batch_size=rows_at_once(file.metadata))
             else:
                 batches = _arrow(pyarrow.ipc, pyarrow.memory_map(path))
@@ -59,16 +61,25 @@ def columnar_rows(path: str, shown: str, kind: str) -> Iterator[Row]:
                 for row in batch.to_pylist():
                     number += 1
                     yield number, {name: finite(value) for name, value in row.items()}
-        except (pyarrow.ArrowException, ValueError, OSError, MemoryError, OverflowError) as error:
+        except (pyarrow.ArrowException, *_DAMAGES) as error:
             yield number + 1, _damaged(error, kind.capitalize(), shown, number + 1)
 
 
 def rows_at_once(about: Any) -> int:
     """How many rows of a Parquet file are read at once: a text that is stored once may stand in all of them."""
-    groups = [about.row_group(at) for at in range(about.num_row_groups)]
-    sizes = (each.column(at).total_uncompressed_size for each in groups for at in range(each.num_columns))
-    largest: int = max(sizes, default=0)
+    # The sizes of its columns are not asked for: pyarrow ends the process where their statistics are damaged.
+    largest: int = max((about.row_group(at).total_byte_size for at in range(about.num_row_groups)), default=0)
     return max(1, min(ROWS_AT_ONCE, BYTES_AT_ONCE // max(1, largest)))
+
+
+def _parquet(stream: IO[bytes]) -> Any:
+    """A Parquet file. Raises OSError, and ValueError where its parts have other rows than the whole."""
+    file = _pyarrow().parquet.ParquetFile(stream)
+    about = file.metadata
+    held = sum(about.row_group(at).num_rows for at in range(about.num_row_groups))
+    if held != about.num_rows:
+        raise ValueError(f"it states {about.num_rows} rows, and its row groups hold {held}")
+    return file
 
 
 def _repeated(names: list[str]) -> str | None:
@@ -87,12 +98,15 @@ def _arrow(ipc: Any, stream: Any) -> Iterator[Any]:
         batches = ipc.open_stream(stream)
     for batch in batches:
         yield from (batch.slice(at, ROWS_AT_ONCE) for at in range(0, batch.num_rows, ROWS_AT_ONCE))
+    stream.seek(max(0, stream.size() - len(_STREAM_END)))
+    if not is_file and stream.read() != _STREAM_END:  # a writer that is killed leaves whole batches
+        raise ValueError("the stream has no end, so rows may be missing")
 
 
 def row_groups(path: str) -> list[RowGroup]:
     """The row groups of a Parquet file of chats; empty for any other file. Raises OSError and pyarrow's errors."""
     with open_regular(path) as stream:
-        file = _pyarrow().parquet.ParquetFile(stream)
+        file = _parquet(stream)
         if not _MARK.items() <= (file.schema_arrow.metadata or {}).items():
             return []
         groups, first = [], 1
@@ -108,13 +122,13 @@ def rows_of(path: str, shown: str, group: int, first: int) -> Iterator[Row]:
     pyarrow, number = _pyarrow(), first - 1
     try:
         with open_regular(path) as stream:
-            file = pyarrow.parquet.ParquetFile(stream)
+            file = _parquet(stream)
             for batch in file.iter_batches(rows_at_once(file.metadata), row_groups=[group], columns=_COLUMNS[-1:]):
                 batch.validate(full=True)  # invalid data may crash the process
                 for line in batch.column(0).to_pylist():
                     number += 1
                     yield number, as_record(decoded((line or "").encode(), shown, number), shown, number)
-    except (pyarrow.ArrowException, ValueError, OSError, MemoryError, OverflowError) as error:
+    except (pyarrow.ArrowException, *_DAMAGES) as error:
         yield number + 1, _damaged(error, "Parquet", shown, number + 1)
 
 

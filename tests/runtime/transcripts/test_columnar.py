@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -118,6 +119,64 @@ def test_a_number_that_a_table_lacks_is_absent(tmp_path: Path, write: Callable[[
     assert [each["scores"] for each in known] == [[0.5], [None], [None], [None]]
     record = from_record({**rows[1], "scores": [math.nan]})
     assert record.conversation.metadata == {"scores": [None]}
+
+
+ROWS = [{"user": "hi", "assistant": f"answer {number} {'x' * 50}"} for number in range(5)]
+
+
+@pytest.mark.parametrize("end", range(8))
+def test_a_stream_of_arrow_without_its_end_is_refused(tmp_path: Path, end: int) -> None:
+    """A writer that is killed leaves a file of whole batches, which pyarrow reads as complete."""
+    path = tmp_path / "chats.arrow"
+    table = pyarrow.Table.from_pylist(ROWS)
+    with pyarrow.OSFile(str(path), "wb") as stream, pyarrow.ipc.new_stream(stream, table.schema) as writer:
+        writer.write_table(table, max_chunksize=2)
+    whole = path.read_bytes()
+    assert [type(each) for each in read(path)] == [Transcript] * 5
+    path.write_bytes(whole[: len(whole) - 8 + end])
+    *found, last = read(path)
+    assert len(found) == 5
+    assert isinstance(last, InputError)
+
+
+@pytest.mark.parametrize("marked", [False, True])
+def test_a_file_whose_parts_have_other_rows_than_the_whole_is_refused(tmp_path: Path, marked: bool) -> None:
+    lines = tmp_path / "chats.jsonl"
+    lines.write_text("".join(json.dumps(each) + "\n" for each in ROWS))
+    path = converted(lines, tmp_path / "chats.parquet", "rulewright")
+    if not marked:
+        pyarrow.parquet.write_table(pyarrow.Table.from_pylist(ROWS), path)
+    data = bytearray(path.read_bytes())
+    footer = int.from_bytes(data[-8:-4], "little") + 8
+    places = [at for at in range(len(data) - footer, len(data)) if data[at] == 10]  # 5 rows, as a number of Thrift
+    outcomes = []
+    for at in places:
+        path.write_bytes(bytes([*data[:at], 8, *data[at + 1 :]]))
+        found = read(path)
+        outcomes.append((sum(isinstance(each, Transcript) for each in found), len(found)))
+    assert all(read == 5 or read < told for read, told in outcomes), outcomes
+    assert min(outcomes) < (5, 5)
+
+
+def test_damaged_statistics_of_a_column_do_not_end_the_process(tmp_path: Path) -> None:
+    """A read of the sizes of a column with them aborted the process, and with it the scan of every other file."""
+    path = tmp_path / "chats.parquet"
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(ROWS), path)
+    script = (
+        "import sys; from rulewright_runtime.transcripts.transcript_reader import Reader;"
+        "print(*(type(each).__name__ for each in Reader().read(sys.argv[1:])))"
+    )
+    data = bytearray(path.read_bytes())
+    damaged = []
+    for at in range(len(data) - 8 - int.from_bytes(data[-8:-4], "little"), len(data) - 8):
+        copy = tmp_path / f"{at}.parquet"
+        copy.write_bytes(bytes([*data[:at], data[at] ^ 1, *data[at + 1 :]]))
+        damaged.append(copy)
+    done = subprocess.run(
+        [sys.executable, "-c", script, *map(str, damaged)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert set(done.stdout.split()) == {"Transcript", "InputError"}
 
 
 def test_without_its_library_parquet_is_refused_in_words(
