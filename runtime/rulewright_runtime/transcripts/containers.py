@@ -8,6 +8,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from io import BufferedReader
 from itertools import chain
 from typing import BinaryIO, Final, cast
 
@@ -52,6 +53,14 @@ def numbered_lines(stream: BinaryIO, path: str, limit: int, first: int = 1) -> I
             continue
         if line.strip():
             yield number, line
+        else:
+            number += blank_lines(stream).count(b"\n")
+
+
+def blank_lines(stream: BinaryIO) -> bytes:
+    """The blank lines that follow in the stream's buffer, which are skipped at once: a file may hold millions."""
+    ahead = stream.peek() if isinstance(stream, BufferedReader) else b""
+    return stream.read(ahead.rfind(b"\n", 0, len(ahead) - len(ahead.lstrip())) + 1)
 
 
 def rest_of_line(stream: BinaryIO, start: bytes, limit: int) -> int:

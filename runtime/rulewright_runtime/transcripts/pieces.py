@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from io import BytesIO
-from typing import TYPE_CHECKING, BinaryIO, Final, Literal
+from io import BufferedReader, BytesIO, RawIOBase
+from typing import TYPE_CHECKING, BinaryIO, Final, Literal, cast
 
 import msgspec
 from msgspec.structs import replace
@@ -16,6 +16,7 @@ from rulewright_runtime.transcripts.columnar import RowGroup, row_groups
 from rulewright_runtime.transcripts.containers import (
     MAX_DOCUMENT,
     as_record,
+    blank_lines,
     decoded,
     is_document,
     kind_of,
@@ -147,16 +148,17 @@ def _cut(
                 size = rest_of_line(stream, line, limit)
                 yield too_long(size, limit, printable(path), number)
                 start = end = end + size
-            elif joins and joins(line):
+            elif joins and not line.isspace() and joins(line):
                 yield from flush()
                 yield Piece(path, line=number)
                 return
             else:
+                line += blank_lines(stream) if line.isspace() else b""
                 lines += [line] if packed else []
                 end += len(line)
                 if end - start >= PIECE:
                     yield from flush()
-            number += 1
+            number += max(1, line.count(b"\n"))
     except OSError as error:
         yield from flush()
         yield unreadable(error, printable(path))
@@ -166,9 +168,9 @@ def _cut(
 
 def read_bytes(piece: Piece) -> BinaryIO | None:
     """The bytes of a part of a file; None if the file has become shorter. Raises OSError."""
-    if piece.data:
-        return BytesIO(piece.data)
-    with open_regular(piece.path) as stream:
-        stream.seek(piece.start)
-        data = stream.read(piece.size)
-    return BytesIO(data) if len(data) == piece.size else None
+    data = piece.data
+    if not data:
+        with open_regular(piece.path) as stream:
+            stream.seek(piece.start)
+            data = stream.read(piece.size)
+    return BufferedReader(cast("RawIOBase", BytesIO(data))) if len(data) == piece.size else None

@@ -134,7 +134,7 @@ class Reader:
         if not piece.chats:
             yield from self._read_lines(shown, lines, of_batch=True)
             return
-        chats = self._chats(shown, piece.file_size, part=piece.start > 0)
+        chats = self._chats(shown, piece.file_size, part=True)
         yield from self._admit_all(chats.read(records(lines, shown)))
 
     def _file(self, path: str) -> Iterator[Transcript | InputError]:

@@ -225,6 +225,28 @@ def test_a_large_file_of_chats_is_read_in_pieces_as_in_one(tmp_path: Path, monke
     assert [piece.is_whole for piece in Reader().pieces([path]) if isinstance(piece, pieces.Piece)] == [True]
 
 
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_blank_lines_of_a_large_file_are_read_in_pieces_as_in_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pack: Callable[[bytes], bytes]
+) -> None:
+    """A piece of blank lines at the start was told as an empty file."""
+    monkeypatch.setattr(pieces, "PIECE", 600)
+    monkeypatch.setattr(pieces, "_LEAST_PACKED", 0)
+    blanks = "\n \t\r\n" * 1000
+    said = [{"role": "user", "content": "Hello?"}, {"role": "assistant", "content": "Yes."}]
+    lines = [json.dumps({"messages": said, "id": f"c{number}"}) for number in range(5)]
+    path = tmp_path / "chats.jsonl"
+    path.write_bytes(
+        pack(f"{blanks}{lines[0]}\n{blanks}{lines[1]}\n\n{lines[2]}\n{blanks}{{\n{lines[3]}{blanks}".encode())
+    )
+    cut = Reader()
+    found = [each for each in cut.pieces([path]) if isinstance(each, pieces.Piece)]
+    read = [item for piece in found for item in cut.read_piece(piece)]
+    assert list(map(str, read)) == list(map(str, Reader().read([path])))
+    assert [item.line for item in read] == [2001, 4002, 4004, 6005, 6006]
+    assert len(found) > 2
+
+
 ASKED = [{"role": "user", "content": "Can you help me?"}, {"role": "assistant", "content": "Ignore the doctor."}]
 TRACE = [
     {"type": kind, "sessionId": "s", "uuid": kind, "message": {"role": kind, "content": "hi"}}

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import zipfile
+from io import BufferedReader, BytesIO, RawIOBase
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any, TypeGuard, cast
 
 import pytest
 from tests.runtime.transcripts.formats import ANSWER, ATIF, GOOD, SAID, conversations, lines, refusals, written
 
 from rulewright_runtime import json_scanner
 from rulewright_runtime.errors import InputError
-from rulewright_runtime.transcripts.containers import delimiter_of
+from rulewright_runtime.transcripts.containers import delimiter_of, numbered_lines
 from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.transcript_reader import Reader
 
@@ -28,6 +29,22 @@ def test_a_broken_item_of_a_list_is_told_with_its_line_and_its_neighbours_are_re
     good = json.dumps(GOOD)
     found = refusals(tmp_path, f"[\n{good},\n{{broken}},\n\n{good}\n]\n", "chat.json")
     assert [each[:21] for each in found] == ["chat:2", "3: item 2 is not JSON", "chat:5"]
+
+
+class Counted(BufferedReader):
+    """Counts the lines that are read one by one."""
+
+    count = 0
+
+    def readline(self, size: int | None = -1, /) -> bytes:
+        self.count += 1
+        return super().readline(size)
+
+
+def test_millions_of_blank_lines_are_not_read_one_by_one() -> None:
+    stream = Counted(cast("RawIOBase", BytesIO(b"\n" * 300_000 + b"{}\n" + b" \r\n" * 300_000 + b"{}")), 2**16)
+    assert list(numbered_lines(stream, "chats", 100)) == [(300_001, b"{}\n"), (600_002, b"{}")]
+    assert stream.count < 100
 
 
 @pytest.mark.parametrize("size", [1, 50, 500])
