@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, Final
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.input_files import open_regular
 from rulewright_runtime.transcripts.containers import MAX_DOCUMENT, Row, decoded
-from rulewright_runtime.transcripts.readers.inspect_logs import FINISHED, unfinished
+from rulewright_runtime.transcripts.readers.inspect_logs import missing
 
 ZSTD: Final = 93  # the compression method's number in zip archives
 _HEADER: Final = struct.Struct("<4s5H3I2H")  # of a member, up to its name
@@ -47,28 +47,27 @@ def eval_rows(path: str, shown: str) -> Iterator[Row]:
                 yield 0, InputError(f"the archive holds `{member.filename}` twice; the last one is read", shown)
         if not samples:
             yield 0, InputError("the archive holds no `samples/*.json`; expected an `.eval` log of Inspect", shown)
-        about, status = _about(stream, archive, members, shown)
+        log = _header(stream, archive, members, shown)
         for name in samples:
             value = _member(stream, archive, members[name], shown)
             if isinstance(value, dict):
-                yield 0, {"eval": about, "samples": [value]}
+                yield 0, {"eval": log.get("eval", {}), "samples": [value]}
             else:
                 refused = value if isinstance(value, InputError) else InputError(f"`{name}` is not an object", shown)
                 yield 0, refused
-        if samples and status != FINISHED:
-            yield 0, InputError(unfinished(status), shown)
+        yield from ((0, InputError(reason, shown)) for reason in missing(log, len(samples)) if samples)
 
 
-def _about(
+def _header(
     stream: BinaryIO, archive: zipfile.ZipFile, members: dict[str, zipfile.ZipInfo], shown: str
-) -> tuple[dict[str, Any], object]:
-    """The `eval` object of the header and the status; an unfinished log has only the header of its start."""
-    for name in ("header.json", "_journal/start.json"):
+) -> dict[str, Any]:
+    """The header of a log; an unfinished log has only that of its start."""
+    for name, status in (("header.json", {}), ("_journal/start.json", {"status": "started"})):
         if name in members:
             value = _member(stream, archive, members[name], shown)
             if isinstance(value, dict) and isinstance(value.get("eval"), dict):
-                return value["eval"], value.get("status", "started" if name != "header.json" else FINISHED)
-    return {}, FINISHED
+                return {**status, **value}
+    return {}
 
 
 def _member(stream: BinaryIO, archive: zipfile.ZipFile, member: zipfile.ZipInfo, shown: str) -> object:

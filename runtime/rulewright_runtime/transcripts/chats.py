@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Final
+from typing import Final, TypeGuard
 
 import msgspec
 
@@ -42,7 +42,7 @@ class Chats:
         """Yield the conversations, or why a record is refused; those with joined records come last."""
         has_single = self._part  # a record of this file is a whole conversation
         empty = not self._part
-        for number, row in _unpaged(rows):
+        for number, row in _unpaged(rows, self._path):
             is_first, empty = empty, False
             if isinstance(row, InputError):
                 self._broken = self._broken or row
@@ -80,7 +80,9 @@ class Chats:
             row = as_record(msgspec.json.decode(line), self._path, 0)
         except UNDECODED:
             return False
-        records = [_decoded_lists(each) for _, each in _unpaged([(0, row)]) if not isinstance(each, InputError)]
+        records = [
+            _decoded_lists(each) for _, each in _unpaged([(0, row)], self._path) if not isinstance(each, InputError)
+        ]
         return any((format := self._format(record)) is not None and format.joins for record in records)
 
     def _joined(self) -> Iterator[Transcript | InputError]:
@@ -156,18 +158,30 @@ class Chats:
             yield InputError(f"the record holds no conversation (read as {format.name})", self._path, line)
 
 
-def _unpaged(rows: Iterable[Row]) -> Iterator[Row]:
-    """Yield the rows; in place of a page of an API, which is of no format, the records that it lists."""
+def _unpaged(rows: Iterable[Row], path: str) -> Iterator[Row]:
+    """Yield the rows; in place of a page of an API, which is of no format, the records that it lists. A page is refused
+    where other conversations stand beside them."""
     for number, row in rows:
-        pages = [] if isinstance(row, InputError) else list(filter(_is_page, map(row.get, _PAGES)))
-        page = pages[0] if len(pages) == 1 else None
-        if page is None or isinstance(row, InputError) or format_of(row) or format_of(page[0]) in (None, LINES):
-            yield number, row  # messages of a page may be in any order
+        key = None if isinstance(row, InputError) else next((key for key in _PAGES if _lists_chats(row.get(key))), None)
+        if key is None or isinstance(row, InputError):
+            yield number, row
+            continue
+        beside = {name: value for name, value in row.items() if name != key}
+        if format_of(beside) or any(map(_lists_chats, beside.values())):
+            reason = f"the record holds conversations beside those in `{key}`; write each on a line of its own"
+            yield number, InputError(reason, path, number)
+        elif format_of(row):
+            yield number, row
         else:
-            yield from ((number, each) for each in page)
+            yield from ((number, each) for each in row[key])
 
 
-def _is_page(value: object) -> bool:
+def _lists_chats(value: object) -> bool:
+    """Whether it is a list of conversations; a list of messages, which may be in any order, is none."""
+    return _is_page(value) and format_of(value[0]) not in (None, LINES)
+
+
+def _is_page(value: object) -> TypeGuard[list[Record]]:
     return isinstance(value, list) and bool(value) and all(isinstance(each, dict) for each in value)
 
 

@@ -21,15 +21,17 @@ from rulewright_runtime.strict_json import UNDECODED, Json, JsonObject, decode, 
 Row = tuple[int, JsonObject | InputError]
 
 MAX_DOCUMENT: Final = 64 * 2**20  # bytes that are read as a whole: a session, a member of an archive
+UTF_16: Final = "UTF-16 text; save it as UTF-8"
 _SIGNATURES: Final = (  # the first bytes of a file, its container, and what it is called where lines are expected
     (b"PK\x03\x04", "zip", "a zip archive"),
     (b"PAR1", "parquet", "a Parquet file"),
     (b"ARROW1", "arrow", "an Arrow file"),
     (b"\xff\xff\xff\xff", "arrow", "an Arrow file"),
-    (b"\xff\xfe", "json", "UTF-16 text"),
-    (b"\xfe\xff", "json", "UTF-16 text"),
+    (b"\xff\xfe", "json", UTF_16),
+    (b"\xfe\xff", "json", UTF_16),
 )
 _JSON: Final = re.compile(rb"\s*(\{|\[(?![0-9]))")  # a list of chats, not the time of a message
+_SEPARATOR: Final = re.compile('"?sep=."?', re.IGNORECASE)  # a note for spreadsheets
 TABLES: Final = (".csv", ".tsv")
 TEXTS: Final = (".txt", ".md", ".markdown")
 _OPENS_LINES: Final = (b"{", b"[", b",", b":")  # the end of a document's line that continues on the next
@@ -47,7 +49,7 @@ def numbered_lines(stream: BinaryIO, path: str, limit: int, first: int = 1) -> I
             line = line.removeprefix(b"\xef\xbb\xbf")
         if b"\0" in line:
             kind = next((kind for mark, _, kind in _SIGNATURES if line.startswith(mark)), "a binary file")
-            yield number, InputError(f"this is {kind}, not JSON lines", path, number)
+            yield number, InputError(f"this is {kind}" + ", not JSON lines" * (kind != UTF_16), path, number)
             if number == 1 and line.lstrip()[:1] not in (b"{", b"["):
                 return
             continue
@@ -224,12 +226,16 @@ def csv_rows(path: str, shown: str, limit: int) -> Iterator[Row]:
             reader = csv.DictReader(chain([header], lines), delimiter=delimiter, strict=True, restkey="")
             names = Counter(reader.fieldnames or ())
         except csv.Error as error:
-            yield 1, InputError(f"the header is not CSV: {error}", shown, 1)
+            is_old = "\r" in header.rstrip("\r\n")
+            reason = "the lines end with CR alone; save the file with other line ends" if is_old else error
+            yield 1, InputError(f"the header is not CSV: {reason}", shown, 1)
             return
         except InputError as refused:
             yield refused.line, refused
             return
-        if repeated := [name for name, count in names.items() if count > 1]:
+        if _SEPARATOR.fullmatch(header.strip()):
+            yield 1, InputError(f"the first line is no header: remove `{header.strip()}`", shown, 1)
+        elif repeated := [name for name, count in names.items() if count > 1]:
             yield 1, InputError(f"the header names the column `{repeated[0][:40]}` twice", shown, 1)
         else:
             yield from _csv_records(reader, shown)
@@ -270,6 +276,8 @@ def _texts(stream: BinaryIO, shown: str, limit: int) -> Iterator[str]:
     number = 0
     while line := stream.readline(limit + 1):
         number += 1
+        if number == 1 and b"\0" in line:
+            raise InputError(f"this is a binary file or {UTF_16}", shown, number)
         if len(line) > limit:
             raise InputError(f"the line has more than {limit} bytes; at most {limit} are read", shown, number)
         try:

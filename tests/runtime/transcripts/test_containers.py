@@ -67,9 +67,10 @@ def test_the_items_of_a_list_on_one_line_are_several_conversations(tmp_path: Pat
     assert refusals(tmp_path, json.dumps({"data": [GOOD, GOOD]}), "chat.json") == ["chat:1", "chat:1#2"]
 
 
-def test_a_record_with_two_lists_of_chats_is_refused_as_a_whole(tmp_path: Path) -> None:
-    (found,) = refusals(tmp_path, [{"chats": [GOOD], "records": [GOOD]}])
-    assert found.startswith("1: unknown shape")
+@pytest.mark.parametrize("beside", [{"records": [GOOD]}, {"archived": [GOOD]}, GOOD])
+def test_a_list_of_chats_with_others_beside_it_is_refused_as_a_whole(tmp_path: Path, beside: Any) -> None:
+    (found,) = refusals(tmp_path, [{"chats": [GOOD, GOOD], **beside}])
+    assert found.startswith("1: the record holds conversations beside those in `chats`")
 
 
 @pytest.mark.parametrize("tail", ["", ",", "\n{}", " nonsense", "\n]]"])
@@ -162,17 +163,53 @@ def test_a_log_that_did_not_end_is_refused_beside_the_samples_that_it_holds(tmp_
         assert f"the log's status is `{status}`, so samples may be missing" in refused.reason
 
 
+def test_samples_that_a_log_counts_and_does_not_hold_are_refused_one_by_one(tmp_path: Path) -> None:
+    """A share of the samples that are left would be a share of fewer."""
+    log = {"version": 2, "status": "success", "eval": {"task": "t"}, "results": {"total_samples": 4}}
+    (tmp_path / "log.json").write_text(json.dumps({**log, "samples": [INSPECT_SAMPLE]}), encoding="utf-8")
+    with zipfile.ZipFile(tmp_path / "log.eval", "w") as archive:
+        archive.writestr("header.json", json.dumps(log))
+        archive.writestr("samples/1_epoch_1.json", json.dumps(INSPECT_SAMPLE))
+    for name in ("log.json", "log.eval"):
+        chat, *refused = Reader().read([tmp_path / name])
+        assert isinstance(chat, Transcript)
+        assert [each.reason[:57] for each in refused if is_refused(each)] == [
+            f"the log counts 4 samples and holds 1: sample {number} is missing" for number in (2, 3, 4)
+        ]
+
+
 def test_a_nul_in_the_first_line_does_not_hide_the_others(tmp_path: Path) -> None:
     good = json.dumps(GOOD)
     found = refusals(tmp_path, f'{{"a": "\0"}}\n{good}\n', "chat.jsonl")
     assert [each[:34].rstrip() for each in found] == ["1: this is a binary file, not JSON", "chat:2"]
 
 
-def test_text_in_utf_16_is_named(tmp_path: Path) -> None:
-    (tmp_path / "chat.jsonl").write_bytes(json.dumps(GOOD).encode("utf-16"))
-    (found,) = Reader().read([tmp_path / "chat.jsonl"])
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize(
+    ("name", "text"), [("chat.jsonl", json.dumps(GOOD)), ("chat.csv", "user,assistant\nhi,hello\n")]
+)
+def test_text_in_utf_16_is_named_with_its_cure(tmp_path: Path, name: str, text: str, encoding: str) -> None:
+    (tmp_path / name).write_bytes(text.encode(encoding))
+    (found,) = Reader().read([tmp_path / name])
     assert isinstance(found, InputError)
-    assert found.reason == "this is UTF-16 text, not JSON lines"
+    if encoding == "utf-16" or name == "chat.csv":
+        assert found.reason.endswith("UTF-16 text; save it as UTF-8")
+
+
+@pytest.mark.parametrize(
+    ("table", "reason"),
+    [
+        ("sep=;\r\nuser;assistant\r\nhi;hello\r\n", "the first line is no header: remove `sep=;`"),
+        ("user,assistant\rhi,hello\r", "the header is not CSV: the lines end with CR alone; save the file with"),
+    ],
+)
+def test_what_a_spreadsheet_writes_beside_a_table_is_refused_with_its_cure(
+    tmp_path: Path, table: str, reason: str
+) -> None:
+    (tmp_path / "chat.csv").write_bytes(table.encode())
+    (found,) = Reader().read([tmp_path / "chat.csv"])
+    assert isinstance(found, InputError)
+    assert found.reason.startswith(reason)
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t"])

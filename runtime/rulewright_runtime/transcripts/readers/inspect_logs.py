@@ -23,6 +23,7 @@ from rulewright_runtime.transcripts.readers.record_values import (
 from rulewright_runtime.transcripts.readers.shapes import Format, attempt, chat, ended, messages
 
 FINISHED: Final = "success"  # the status of a log with all of its samples
+_MOST_MISSING: Final = 100_000  # refusals of one log
 HEAVY: Final = ("events", "attachments", "timelines", "store", "messages", "output", "input", "target", "model_usage")
 
 
@@ -45,13 +46,18 @@ def _read(records: Sequence[Record]) -> Iterator[Conversation | ShapeError]:
             continue
         for index, sample in enumerate(record["samples"]):
             yield attempt(sample_conversation, sample, record["eval"], f"samples[{index}]")
-        if record.get("status", FINISHED) != FINISHED:
-            yield ShapeError(unfinished(record["status"]))
+        yield from map(ShapeError, missing(record, len(record["samples"])))
 
 
-def unfinished(status: object) -> str:
-    """The refusal of the samples that a log with this status may lack."""
-    return f"the log's status is {shown(status)}, so samples may be missing; run the evaluation to its end"
+def missing(log: Record, held: int) -> Iterator[str]:
+    """Yield a refusal for each sample that a log counts beyond those that it holds; one where its status says that it
+    may lack some."""
+    status, count = log.get("status", FINISHED), object_in(log.get("results")).get("total_samples")
+    if status != FINISHED:
+        yield f"the log's status is {shown(status)}, so samples may be missing; run the evaluation to its end"
+    elif isinstance(count, int):
+        for number in range(held + 1, min(count, held + _MOST_MISSING) + 1):
+            yield f"the log counts {count} samples and holds {held}: sample {number} is missing"
 
 
 def sample_conversation(value: object, header: Record, where: str) -> Conversation:
