@@ -34,39 +34,38 @@ MEANINGS: Final = {
 }
 ROWS: Final[dict[str, str]] = {
     SUSPICIOUS: """
-        adapter-names-missing-file adaptive-with-one-repetition anchor-names-ineligible-check
-        anchor-without-event-window any-mixed-with-tags ascii-only-apostrophe backspace-in-expression both-sides-equal
-        bound-never-reached branch-always-taken branch-changes-nothing branch-never-taken case-expects-nothing
-        challenger-is-the-reviewer check-is-not-read check-never-fails check-never-passes check-no-scenario-reaches
-        check-without-part comparison-out-of-range condition-adds-nothing condition-always-holds condition-never-holds
-        cue-in-another-turn cue-lexicon-ignores-the-user directive-ignored-by-route duplicate-criterion-id
-        each-not-read edge-without-votes
-        equality-after-rounding even-repetitions event-window-unbounded exit-below-threshold
-        file-named-unlike-its-scenario gate-ignores-a-severity gate-ignores-unrun-checks gate-judged-once
-        gate-severity-outside-gate-bucket hard-fail-contradicts-severity human-gate-bypassed impossible-date
-        index-past-the-end input-not-awaited integer-division judge-answers-as-the-author judge-reads-missing-file
-        label-row-is-dead label-table-not-proved level-skipped lexicon-hits-good-example lexicon-misses-own-example
-        listed-check-is-silenced loop-nothing-ends misspelt-input-path misspelt-path misspelt-rule-key misspelt-tool
-        mistyped-regex negated-twice output-written-twice parameter-of-another-metric pattern-lost-in-folding
-        absent-counts-as-full bound-excluded failure-is-rewarded part-exceeds-whole
-        arguments-swapped blindspot-of-another-name comma-missing guard-excludes-its-value units-differ
+        absent-counts-as-full adapter-names-missing-file adaptive-with-one-repetition anchor-names-ineligible-check
+        anchor-without-event-window any-mixed-with-tags arguments-swapped ascii-only-apostrophe backspace-in-expression
+        blindspot-of-another-name both-sides-equal bound-excluded bound-never-reached branch-always-taken
+        branch-changes-nothing branch-never-taken case-expects-nothing challenger-is-the-reviewer check-is-not-read
+        check-never-fails check-never-passes check-no-scenario-reaches check-without-part comma-missing
+        comparison-out-of-range condition-adds-nothing condition-always-holds condition-never-holds cue-in-another-turn
+        cue-lexicon-ignores-the-user cue-misquotes-turn directive-ignored-by-route duplicate-criterion-id each-not-read
+        edge-without-votes equality-after-rounding even-repetitions event-window-unbounded exit-below-threshold
+        failure-is-rewarded file-named-unlike-its-scenario gate-ignores-a-severity gate-ignores-unrun-checks
+        gate-judged-once gate-severity-outside-gate-bucket guard-excludes-its-value hard-fail-contradicts-severity
+        human-gate-bypassed impossible-date index-past-the-end input-not-awaited integer-division item-finds-itself
+        judge-answers-as-the-author judge-reads-missing-file label-row-is-dead label-table-not-proved level-skipped
+        lexicon-hits-good-example lexicon-misses-own-example limit-of-zero listed-check-is-silenced loop-nothing-ends
+        misspelt-input-path misspelt-path misspelt-rule-key misspelt-tool misspelt-word mistyped-regex negated-twice
+        opposites-agree output-written-twice parameter-of-another-metric part-exceeds-whole pattern-lost-in-folding
         pattern-shared-by-gates probe-expects-an-untold-name probe-names-another-turn probe-reads-a-later-session
         probes-contradict-each-other prompt-names-another-check prompt-with-single-braces prompt-without-judge
         prompt-without-pass-or-fail question-of-common-words regex-between-slashes regex-taken-for-text
         reply-lexicon-reads-the-user report-of-another-kind review-above-pass rubric-dimension-unknown
-        script-for-no-agent session-number-skipped short-word-hits-inside-others state-ends-twice
-        tag-no-scenario-carries tags-on-universal-check threshold-of-zero transcript-outside-fence transition-never-made
-        trigger-without-condition turn-numbers-out-of-order unchanged-copy unclear-policy-without-its-path
-        unit-of-analysis-unfit unreadable-elapsed-time unusable-reply update-of-unstated-fact weight-of-zero
-        weights-far-apart weights-do-not-add-up words-differ-in-case yaml-trap misspelt-word
+        rule-no-answer-meets script-for-no-agent session-number-skipped shared-name short-word-hits-inside-others
+        state-ends-twice tag-no-scenario-carries tags-on-universal-check threshold-of-zero transcript-outside-fence
+        transition-never-made trigger-without-condition turn-numbers-out-of-order unchanged-copy
+        unclear-policy-without-its-path unit-of-analysis-unfit units-differ unreadable-elapsed-time unusable-reply
+        update-of-unstated-fact weight-of-zero weights-do-not-add-up weights-far-apart words-differ-in-case yaml-trap
     """,
     COMPLETENESS: """
         agent-without-adapter agent-without-description branch-without-triggers bucket-without-checks
         bucket-without-policy comment-contradicts-files confidence-without-gate confidence-without-metrics
         contrast-without-counterpart count-contradicts-files coverage-not-required dead-key detector-without-definition
         dev-repetitions-nobody-uses evaluator-without-judge event-window-without-anchor expectation-without-question
-        gate-without-evidence judge-without-output metric-without-source no-tasks overlay-not-enabled
-        probe-without-verifier project-without-checks reference-to-missing-file sign-off-without-hil
+        fact-nothing-decides gate-without-evidence judge-without-output metric-without-source no-tasks
+        overlay-not-enabled probe-without-verifier project-without-checks reference-to-missing-file sign-off-without-hil
         state-machine-without-definition unread-definitions unread-parameter unused-definition unused-lexicon
         unused-suppression
     """,
@@ -76,8 +75,7 @@ ROWS: Final[dict[str, str]] = {
     """,
     PEDANTIC: """
         cue-text-not-in-turn gate-without-blindspot list-and-tags-disagree phrase-not-in-payload
-        several-anchors-for-check tag-no-check-looks-for unit-of-analysis-missing unread-expectation
-        unused-rule-set
+        several-anchors-for-check tag-no-check-looks-for unit-of-analysis-missing unread-expectation unused-rule-set
     """,
 }
 CATEGORIES: Final = tuple(LEVELS)

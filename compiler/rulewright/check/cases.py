@@ -303,6 +303,7 @@ def _expectations(record: _Record, plan: CaseScorecardPlan) -> Iterator[Diagnost
     yield from _contradictions(record)
     if (written := record.case.get("expectations")) is not None:
         yield from (replace(found, code="listed-twice") for found in repeated_in(written, fold=True))
+    yield from _terms_inside_others(record)
     payload = descend(record.case, "patient_payload")
     wanted = [text for name in ("must_find", "must_contain") for text in lists.get(name, ())]
     absent = [text for text in wanted if _plain(text) not in _plain(_text(payload))] if payload is not None else []
@@ -316,6 +317,20 @@ def _expectations(record: _Record, plan: CaseScorecardPlan) -> Iterator[Diagnost
         if unread is not None and not (isinstance(unread, Sequence) and not unread.items):
             message = f"`{plan.name}` does not read `{'.'.join(steps)}`"
             yield advice(unread, message, code="unread-expectation")
+
+
+def _terms_inside_others(record: _Record) -> Iterator[Diagnostic]:
+    """The findings for forbidden terms with which another one is found, so that one violation counts as two."""
+    terms = items(record.case, "expectations", "followup_questions", "forbidden_terms")
+    for long in terms:
+        short = next((each for each in terms if _plain(_text(each)) and _is_inside(_text(each), _text(long))), None)
+        if short is not None:
+            message = f"a question with `{_text(long)}` is counted twice: it contains `{_text(short)}`"
+            yield advice(long, message, code="subsumed-pattern", notes=[(short, "the shorter term")])
+
+
+def _is_inside(short: str, long: str) -> bool:
+    return _plain(short) != _plain(long) and _plain(short) in _plain(long)
 
 
 def _contradictions(record: _Record) -> Iterator[Diagnostic]:

@@ -226,7 +226,8 @@ class Checked:
         for profile in project.profiles.values() if project.checks else ():
             if profile is not self.profile:
                 select(profile, project.checks, found)
-        return [*found, *self._of_scorecards(fields_of_checks(project, criteria))]
+        asked = included or any(each.include_rubrics for each in project.profiles.values())
+        return [*found, *self._of_scorecards(fields_of_checks(project, criteria if asked else ()))]
 
     def _of_scorecards(self, fields: dict[str, dict[str, object]]) -> list[Diagnostic]:
         """The findings about the project's scorecards over verdicts; `fields` maps check ids to their fields."""

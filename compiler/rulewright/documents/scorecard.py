@@ -142,7 +142,7 @@ def _partition(document: ScorecardDocument, steps: tuple[str, ...], lists: tuple
         yield error(second, message, code="verdict-without-meaning", notes=notes, help=instead)
     for verdict in lacking if instead is None else ():
         message = f"`{what}` does not list `{verdict}`"
-        yield error(document.place(*steps), message, code="verdict-without-meaning")
+        yield error(document.place(*steps, lists[-1]), message, code="verdict-without-meaning")
 
 
 def _names(document: ScorecardDocument) -> Iterator[Diagnostic]:

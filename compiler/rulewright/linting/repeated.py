@@ -145,7 +145,9 @@ SAME_MESSAGE: Final = codes_in("""
 """)
 # Codes whose findings are copied with the text: a tag in a family of checks, a probe in variants of a scenario.
 COPIED: Final = frozenset({"probe-expects-an-untold-name", "tag-no-scenario-carries"})
-SAME_MESSAGE_IN_DOCUMENT: Final = frozenset({"bad-expression", "unknown-state"})  # as `SAME_MESSAGE`, in one document
+SAME_MESSAGE_IN_DOCUMENT: Final = frozenset(
+    {"bad-expression", "overlay-not-enabled", "unknown-state"}
+)  # as `SAME_MESSAGE`, in one document
 # Codes whose findings have one cause whatever their message: a setting that no profile has, a habit of all prompts.
 ACROSS: Final = SAME_MESSAGE | {"dev-repetitions-nobody-uses", "prompt-names-another-check"}
 # A code, and the codes that report the same mistake at its own place or at one of its notes.
@@ -169,11 +171,12 @@ FOLLOWED_BY: Final = _code_sets(
         "bad-parameter": "review-above-pass",
         "blindspot-of-another-name": "unchanged-copy",
         "both-sides-equal": "comparison-out-of-range",
+        "branch-condition-incomplete": "branch-never-taken",
         "bucket-without-checks": "empty-profile",
         "check-never-fails": "check-misses-own-example",
         "check-never-passes": "check-misses-own-example",
         "comparison-out-of-range": """check-misses-own-example check-never-fails check-never-passes
-        condition-always-holds""",
+        condition-always-holds gate-cannot-stop gate-ignores-unclear""",
         "condition-adds-nothing": "check-misses-own-example",
         "condition-always-holds": "check-misses-own-example unread-parameter",
         "condition-never-holds": "check-misses-own-example check-no-scenario-reaches empty-profile unused-definition",
@@ -198,8 +201,10 @@ FOLLOWED_BY: Final = _code_sets(
         "misspelt-word": "check-misses-own-example",
         "out-of-range": "probe-reads-a-later-session unused-definition",
         "output-written-twice": "misspelt-path",
+        "overlay-not-enabled": "bad-condition confidence-without-gate",
+        "paired-with-review": "bound-never-reached",
         "parameter-does-not-fit": """check-misses-own-example check-never-fails check-never-passes
-        comparison-out-of-range unread-parameter""",
+        comparison-out-of-range unread-parameter words-contradict-condition""",
         "parameter-of-another-metric": "condition-adds-nothing unlike-its-siblings",
         "part-exceeds-whole": "label-row-is-dead",
         "prompt-contradicts-rules": "prompt-without-pass-or-fail",
@@ -213,7 +218,7 @@ FOLLOWED_BY: Final = _code_sets(
         "unclear-policy-without-its-path": "prompt-without-judge",
         "units-differ": "unread-parameter",
         "unknown-artifact-type": "contract-mismatch",
-        "unknown-check": "event-window-without-anchor",
+        "unknown-check": "check-without-part event-window-without-anchor",
         "unknown-dependency": "input-not-awaited",
         "unknown-input": "unused-definition",
         "unknown-jurisdiction": "check-no-scenario-reaches",
@@ -228,6 +233,7 @@ FOLLOWED_BY: Final = _code_sets(
         "unlike-its-siblings": "check-without-part review-above-pass unchanged-copy unused-definition",
         "unread-parameter": "condition-adds-nothing",
         "verdict-without-meaning": "failure-counts-as-success",
+        "weight-of-zero": "weights-do-not-add-up",
         "words-contradict-condition": "check-misses-own-example check-never-fails check-never-passes",
         "wrong-type": """bad-expression check-never-fails check-never-passes confidence-without-gate
         detector-is-not-routed exit-below-threshold input-not-awaited missing-prompt trigger-without-condition""",
@@ -245,13 +251,25 @@ FOLLOWED_ANYWHERE: Final = _code_sets(
         "unknown-value": "check-no-scenario-reaches",
     }
 )
+# The same in any document, for findings that quote what the cause is about.
+FOLLOWED_BY_QUOTING: Final = _code_sets(
+    {
+        "anchor-names-ineligible-check": "check-no-scenario-reaches",
+        "bad-setting": "bad-setting",
+        "opposites-agree": "subsumed-pattern",
+        "question-of-common-words": "short-word-hits-inside-others subsumed-pattern",
+        "short-word-hits-inside-others": "subsumed-pattern",
+    }
+)
 # Codes whose findings in one line, or in one document, usually have one cause.
 ONCE_A_LINE: Final = codes_in("""
     bad-setting empty-list-searched gate-cannot-stop gate-ignores-unclear lexicon-hits-good-example
     lexicon-misses-own-example mistyped-regex outcome-contradicts-condition units-differ unknown-label
     unlike-its-siblings verdict-without-meaning
 """)
-ONCE_A_DOCUMENT: Final = frozenset({"check-misses-own-example", "label-row-is-dead", "unknown-label", "wrong-output"})
+ONCE_A_DOCUMENT: Final = codes_in("""
+    check-misses-own-example label-row-is-dead turn-numbers-out-of-order unknown-label wrong-output
+""")
 # The same, where the messages are equal but for the task.
 ONCE_A_MESSAGE: Final = codes_in("""
     bad-case bad-condition bad-expression file-of-another-format input-not-awaited unknown-state
@@ -275,6 +293,8 @@ def _causes(cause: Diagnostic, found: Diagnostic) -> bool:
         return True
     if found.fix is not None:
         return False
+    if found.code in FOLLOWED_BY_QUOTING.get(cause.code, ()) and _subject(cause) in found.message.split("`")[1::2]:
+        return cause.code != found.code or (cause is not found and cause.sort_key < found.sort_key)
     if found.code in FOLLOWED_ANYWHERE.get(cause.code, ()) and cause.severity is Severity.ERROR:
         return found.code != "unknown-value" or _subject(cause) == _subject(found)
     if cause.span.path != found.span.path and found.code == "bad-expression" and _is_named(cause, found):

@@ -82,10 +82,9 @@ def lower_condition(branch: BranchDocument, findings: list[Diagnostic]) -> Progr
     if reads is None:
         return None  # schema validation reports the unknown type
     written = branch.get("condition")
-    place = branch.key_place("condition")
     if branch.get("condition", reads) is None:
         message = f"the condition `{branch.type}` of `{branch.branch_id}` needs `{reads}`"
-        findings.append(error(place, message, code="branch-condition-incomplete"))
+        findings.append(error(branch.place("condition", "type"), message, code="branch-condition-incomplete"))
         return None
     for key in getattr(written, "keys", ()):
         if key not in ("type", reads):

@@ -172,6 +172,32 @@ def _shown(value: Value) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
+def excluding(task: TaskDocument, loop: Overlay) -> tuple[int, Scalar] | None:
+    """Return the first of the conditions that a loop requires together which can't hold together with those before it
+    and the threshold, with its index; None without one. Conditions that never hold are reported elsewhere."""
+    if loop.mode != "all":
+        return None
+    features, guards, truths = features_of(task), Guards([]), Truths()
+    threshold = guards.threshold(task, features) if loop.name == "confidence_loop" else None
+    required = [] if threshold is None else [threshold.program]
+    for number, scalar in enumerate(loop.conditions):
+        built = guards.author_condition(task, "", scalar, features)
+        if built is None:
+            continue
+        required.append(built.program)
+        contexts = [each for each in worlds(required, truths) if _reaches(loop, each)]
+        alone = any(truths.holds(built.program, world) for world in contexts)
+        if alone and not any(all(truths.holds(each, world) for each in required) for world in contexts):
+            return number, scalar
+    return None
+
+
+def _reaches(loop: Overlay, world: World) -> bool:
+    """Whether a context is one of the loop's iterations."""
+    iteration = world.get("loop", {}).get("iteration")
+    return iteration is None or loop.max_iterations is None or iteration <= loop.max_iterations
+
+
 def undercutting(task: TaskDocument, loop: Overlay) -> Iterator[tuple[int, Scalar]]:
     """Yield the conditions that can hold below the threshold, with their indices; none without a threshold. Invalid
     conditions are left to the compiler."""

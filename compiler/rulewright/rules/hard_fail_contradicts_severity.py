@@ -21,7 +21,7 @@ def hard_fail_contradicts_severity(check: CheckDocument) -> Iterator[Diagnostic]
     if not isinstance(written, Scalar) or not check.severity:
         return
     notes = [(check.place("severity"), "the severity is set here")]
-    known = check.vocabulary.gate_severities
+    known, known_buckets = check.vocabulary.gate_severities, {*check.vocabulary.gate_buckets, ""}
     stopping = [severity for severity in reversed(check.vocabulary.severities) if severity in known]
     if written.value is True and stopping and check.severity not in stopping:
         yield warning(
@@ -30,5 +30,5 @@ def hard_fail_contradicts_severity(check: CheckDocument) -> Iterator[Diagnostic]
             notes=notes,
             help=f"gates stop on {' and '.join(stopping)}",
         )
-    elif written.value is False and check.severity in stopping:
+    elif written.value is False and check.severity in stopping and check.primary_bucket in known_buckets:
         yield warning(written, f"`hard_fail` is false, but gates stop on severity {check.severity}", notes=notes)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from rulewright.diagnostics import Diagnostic, advice, warning
+from rulewright.diagnostics import Diagnostic, advice
 from rulewright.documents.base import Document, repeated, text_scalars
-from rulewright.load import Mapping, Node, Scalar, Sequence
+from rulewright.load import Mapping, Node, Sequence
 
 if TYPE_CHECKING:
     from rulewright.documents.check import CheckDocument
@@ -24,16 +24,18 @@ EXCEPTIONS: Final = frozenset({"args", "chat", "command", "dependencies", "judge
 def listed_twice(
     subject: CheckDocument | MarkerSet | Profile | ScenarioDocument | Project | Workflow,
 ) -> Iterator[Diagnostic]:
-    """A list of names or phrases contains an entry twice, or two lists of a marker set or a fact contain the same text.
+    """A list of names or phrases contains an entry twice.
 
-    Why it matters: the second one has no effect; usually another one was meant. A phrase in two lists of a marker set,
-    or in `agrees` and `contradicts` of a fact, is taken for two opposite things.
+    Why it matters: the second one has no effect; usually another one was meant.
     Instead: correct or remove the second.
     """
-    for node in (subject.node,) if isinstance(subject, Document) else _others(subject):
+    for node in nodes_of(subject):
         yield from repeated_in(node)
-    for lists in _opposites(subject):
-        yield from _in_two_lists(lists)
+
+
+def nodes_of(subject: Document | Project | Workflow) -> Iterator[Node]:
+    """The node of a document, or those of the documents of a project or workflow that are not checked one by one."""
+    yield from (subject.node,) if isinstance(subject, Document) else _others(subject)
 
 
 def _others(subject: Project | Workflow) -> Iterator[Node]:
@@ -45,25 +47,6 @@ def _others(subject: Project | Workflow) -> Iterator[Node]:
         read = {each.path for each in (*single, *subject.lexicons.values())}
     roots = {each.source.path: each.root for each in subject.loaded if each.source.path not in read}
     yield from (each for each in roots.values() if each is not None)
-
-
-def _opposites(subject: object) -> Iterator[Iterable[Iterable[Scalar]]]:
-    """The lists with opposite meanings: those of a marker set, and those of each fact of a project's corpora."""
-    yield getattr(subject, "phrases", ())
-    for corpus in getattr(subject, "corpora", {}).values():
-        for programme in corpus.programmes:
-            for fact in programme.facts:
-                yield [[each.scalar for each in patterns] for patterns in (fact.agrees, fact.contradicts)]
-
-
-def _in_two_lists(lists: Iterable[Iterable[Scalar]]) -> Iterator[Diagnostic]:
-    """The texts that stand in more than one of the lists."""
-    earlier: dict[str, Scalar] = {}
-    for phrases in lists:
-        here = {str(each.value).lower(): each for each in phrases}
-        for text in here.keys() & earlier.keys():
-            yield warning(here[text], f"`{text}` is in two lists", notes=[(earlier[text], "the other one")])
-        earlier |= here
 
 
 def repeated_in(node: Node, *, is_reported: bool = True, fold: bool = False) -> Iterator[Diagnostic]:

@@ -7,18 +7,21 @@ from collections.abc import Iterator
 from rulewright.diagnostics import Diagnostic
 from rulewright.documents.base import first_place
 from rulewright.documents.workflow import TaskDocument
+from rulewright.proving.workflow_values import excluding
 
 
 def loop_nothing_ends(task: TaskDocument) -> Iterator[Diagnostic]:
-    """A confidence loop has neither a threshold nor exit conditions.
+    """A loop has neither a threshold nor exit conditions, or `exit_when: all` requires some that exclude each other.
 
     Why it matters: every run uses up its iterations, and then waits for a person or fails.
-    Instead: set `threshold`, `exit_conditions` or both.
+    Instead: set `threshold`, `exit_conditions` or both, so that all can hold together.
     """
-    confidence = task.on("confidence_loop")
-    if confidence is None or confidence.number("threshold") is not None:
-        return
     for loop in task.loops:
-        if loop.name == "confidence_loop" and not loop.conditions:
+        odd = excluding(task, loop)
+        if odd is not None:
+            number, condition = odd
+            message = "this condition excludes the threshold or another condition, so nothing ends this loop"
+            yield task.warning(condition, f"{loop.field}.exit_conditions[{number}]", message)
+        elif loop.name == "confidence_loop" and not loop.conditions and loop.number("threshold") is None:
             message = "nothing ends this loop: it has neither `threshold` nor `exit_conditions`"
             yield task.warning(first_place(loop.layers[0]), loop.field, message)

@@ -16,7 +16,9 @@ from rulewright.rules.gate_judged_once import gate_judged_once
 from rulewright.rules.gate_severity_outside_gate_bucket import gate_severity_outside_gate_bucket
 from rulewright.rules.hard_fail_contradicts_severity import hard_fail_contradicts_severity
 from rulewright.rules.impossible_date import impossible_date
+from rulewright.rules.limit_of_zero import limit_of_zero
 from rulewright.rules.listed_twice import listed_twice
+from rulewright.rules.opposites_agree import opposites_agree
 from rulewright.rules.prompt_asks_for_unreadable_reply import prompt_asks_for_unreadable_reply
 from rulewright.rules.prompt_contradicts_rules import prompt_contradicts_rules
 from rulewright.rules.prompt_holds_a_verdict import prompt_holds_a_verdict
@@ -52,6 +54,8 @@ CHECK: Final[tuple[Rule[CheckDocument], ...]] = (
     prompt_contradicts_rules,
     listed_twice,
     impossible_date,
+    opposites_agree,
+    limit_of_zero,
 )
 
 PROFILE: Final[tuple[Rule[Profile], ...]] = (
@@ -61,6 +65,7 @@ PROFILE: Final[tuple[Rule[Profile], ...]] = (
     listed_twice,
     edge_without_votes,
     impossible_date,
+    opposites_agree,
 )
 
 KINDS: Final = {

@@ -27,6 +27,7 @@ from rulewright.rules.equality_after_rounding import equality_after_rounding
 from rulewright.rules.guard_excludes_its_value import guard_excludes_its_value
 from rulewright.rules.index_past_the_end import index_past_the_end
 from rulewright.rules.integer_division import integer_division
+from rulewright.rules.item_finds_itself import item_finds_itself
 from rulewright.rules.negated_twice import negated_twice
 from rulewright.rules.outcome_contradicts_condition import outcome_contradicts_condition
 from rulewright.rules.parameter_does_not_fit import parameter_does_not_fit
@@ -58,6 +59,7 @@ EXPRESSIONS: Final = (
     negated_twice,
     outcome_contradicts_condition,
     and_before_or,
+    item_finds_itself,
 )
 
 CHECK: Final[tuple[Rule[CheckDocument], ...]] = (

@@ -11,6 +11,7 @@ from rulewright.rules.duplicate_pattern import duplicate_pattern
 from rulewright.rules.invalid_regex import invalid_regex
 from rulewright.rules.listed_twice import listed_twice
 from rulewright.rules.mistyped_regex import mistyped_regex
+from rulewright.rules.opposites_agree import opposites_agree
 from rulewright.rules.pattern_lost_in_folding import pattern_lost_in_folding
 from rulewright.rules.question_of_common_words import question_of_common_words
 from rulewright.rules.regex_between_slashes import regex_between_slashes
@@ -39,6 +40,7 @@ MARKER_SET: Final[tuple[Rule[MarkerSet], ...]] = (
     yaml_trap,
     listed_twice,
     question_of_common_words,
+    opposites_agree,
 )
 
 KINDS: Final = {

@@ -25,6 +25,7 @@ from rulewright.rules.dev_repetitions_nobody_uses import dev_repetitions_nobody_
 from rulewright.rules.event_window_unbounded import event_window_unbounded
 from rulewright.rules.event_window_without_anchor import event_window_without_anchor
 from rulewright.rules.expectation_without_question import expectation_without_question
+from rulewright.rules.fact_nothing_decides import fact_nothing_decides
 from rulewright.rules.file_named_unlike_its_scenario import file_named_unlike_its_scenario
 from rulewright.rules.gate_ignores_a_severity import gate_ignores_a_severity
 from rulewright.rules.gate_lexicon_opts_out_of_folding import gate_lexicon_opts_out_of_folding
@@ -33,6 +34,7 @@ from rulewright.rules.impossible_date import impossible_date
 from rulewright.rules.judge_reads_missing_file import judge_reads_missing_file
 from rulewright.rules.lexicon_hits_good_example import lexicon_hits_good_example
 from rulewright.rules.lexicon_misses_own_example import lexicon_misses_own_example
+from rulewright.rules.limit_of_zero import limit_of_zero
 from rulewright.rules.list_and_tags_disagree import list_and_tags_disagree
 from rulewright.rules.listed_check_is_silenced import listed_check_is_silenced
 from rulewright.rules.listed_twice import listed_twice
@@ -42,6 +44,7 @@ from rulewright.rules.misspelt_rule_key import misspelt_rule_key
 from rulewright.rules.misspelt_tool import misspelt_tool
 from rulewright.rules.misspelt_word import misspelt_word
 from rulewright.rules.mistyped_regex import mistyped_regex
+from rulewright.rules.opposites_agree import opposites_agree
 from rulewright.rules.order_reversed import order_reversed
 from rulewright.rules.pattern_shared_by_gates import pattern_shared_by_gates
 from rulewright.rules.probe_without_verifier import probe_without_verifier
@@ -50,7 +53,9 @@ from rulewright.rules.prompt_cannot_be_rendered import prompt_cannot_be_rendered
 from rulewright.rules.prompt_names_another_check import prompt_names_another_check
 from rulewright.rules.reference_to_missing_file import reference_to_missing_file
 from rulewright.rules.reply_lexicon_reads_the_user import reply_lexicon_reads_the_user
+from rulewright.rules.rule_no_answer_meets import rule_no_answer_meets
 from rulewright.rules.several_anchors_for_check import several_anchors_for_check
+from rulewright.rules.shared_name import shared_name
 from rulewright.rules.state_machine_without_definition import state_machine_without_definition
 from rulewright.rules.tag_no_check_looks_for import tag_no_check_looks_for
 from rulewright.rules.tag_no_scenario_carries import tag_no_scenario_carries
@@ -128,6 +133,11 @@ PROJECT: Final[tuple[Rule[Project], ...]] = (
     probe_without_verifier,
     impossible_date,
     unlike_its_siblings,
+    opposites_agree,
+    rule_no_answer_meets,
+    shared_name,
+    fact_nothing_decides,
+    limit_of_zero,
 )
 
 UNREAD_FILES: Final[tuple[Rule[UnreadFiles], ...]] = (

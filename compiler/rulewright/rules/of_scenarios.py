@@ -12,6 +12,7 @@ from rulewright.rules.branch_changes_nothing import branch_changes_nothing
 from rulewright.rules.branch_never_taken import branch_never_taken
 from rulewright.rules.branch_without_triggers import branch_without_triggers
 from rulewright.rules.cue_in_another_turn import cue_in_another_turn
+from rulewright.rules.cue_misquotes_turn import cue_misquotes_turn
 from rulewright.rules.cue_text_not_in_turn import cue_text_not_in_turn
 from rulewright.rules.deprecated_spelling import deprecated_spelling
 from rulewright.rules.duplicate_branch_id import duplicate_branch_id
@@ -22,6 +23,7 @@ from rulewright.rules.invalid_regex import invalid_regex
 from rulewright.rules.level_skipped import level_skipped
 from rulewright.rules.listed_twice import listed_twice
 from rulewright.rules.mistyped_regex import mistyped_regex
+from rulewright.rules.opposites_agree import opposites_agree
 from rulewright.rules.probe_expects_an_untold_name import probe_expects_an_untold_name
 from rulewright.rules.probe_names_another_turn import probe_names_another_turn
 from rulewright.rules.probe_reads_a_later_session import probe_reads_a_later_session
@@ -76,6 +78,8 @@ SCENARIO: Final[tuple[Rule[ScenarioDocument], ...]] = (
     unchanged_copy,
     impossible_date,
     probes_contradict_each_other,
+    opposites_agree,
+    cue_misquotes_turn,
 )
 
 KINDS: Final = {"scenario": DocumentKind(lambda root, *_: (read_scenario(root),), SCENARIO)}

@@ -16,6 +16,7 @@ from rulewright.rules.gate_ignores_unrun_checks import gate_ignores_unrun_checks
 from rulewright.rules.misspelt_input_path import misspelt_input_path
 from rulewright.rules.of_conditions import CONDITIONS, EXPRESSIONS
 from rulewright.rules.parameter_of_another_metric import parameter_of_another_metric
+from rulewright.rules.prompt_asks_for_unreadable_reply import prompt_asks_for_unreadable_reply
 from rulewright.rules.prompt_holds_a_verdict import prompt_holds_a_verdict
 from rulewright.rules.review_above_pass import review_above_pass
 from rulewright.rules.setting_of_two_parameters import setting_of_two_parameters
@@ -58,6 +59,7 @@ CASE_SCORECARD: Final[tuple[Rule[CaseScorecardDocument], ...]] = (
     misspelt_input_path,
     accepted_label_fails,
     unlike_its_siblings,
+    prompt_asks_for_unreadable_reply,
 )
 
 KINDS: Final = {

@@ -28,6 +28,7 @@ from rulewright.rules.judge_answers_as_the_author import judge_answers_as_the_au
 from rulewright.rules.judge_is_the_author import judge_is_the_author
 from rulewright.rules.judge_without_evaluator import judge_without_evaluator
 from rulewright.rules.judge_without_output import judge_without_output
+from rulewright.rules.limit_of_zero import limit_of_zero
 from rulewright.rules.listed_twice import listed_twice
 from rulewright.rules.loop_nothing_ends import loop_nothing_ends
 from rulewright.rules.loop_without_bound import loop_without_bound
@@ -74,6 +75,7 @@ WORKFLOW: Final[tuple[Rule[Workflow], ...]] = (
     file_of_another_format,
     weights_do_not_add_up,
     listed_twice,
+    limit_of_zero,
 )
 
 TASK: Final[tuple[Rule[TaskDocument], ...]] = (

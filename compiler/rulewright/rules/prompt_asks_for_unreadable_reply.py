@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from rulewright.diagnostics import Diagnostic, error, warning
 from rulewright.documents.check import CheckDocument
-from rulewright.load import place
+from rulewright.load import Scalar, place
+from rulewright.rules.prompt_holds_a_verdict import prompts_of
 from rulewright_runtime.plan.part import VERDICTS
 
-_OFFER: Final = re.compile(r'"verdict"\s*:\s*((?:"[^"\n]*"\s*\|?\s*)+)')
+if TYPE_CHECKING:
+    from rulewright.documents.scorecard import CaseScorecardDocument
+
+_OFFER: Final = re.compile(r'"verdict"\s*:\s*((?:"[^"\n]*"\s*(?:\([^()\n]*\)\s*)?(?:\||,|or\b|/)?\s*(?!"\w+"\s*:))+)')
 _WORD: Final = re.compile(r'"([^"\n]*)"')
 _REQUEST: Final = re.compile(  # at the beginning of a sentence
     r"(?:^|[.:!?])\s*(?:please )?(?:answer|reply|respond|return)\s+(?:(?:with|only|just|in|either|by|a)\s+)*"
@@ -19,25 +23,44 @@ _REQUEST: Final = re.compile(  # at the beginning of a sentence
     r"|(?:score|number|grade|rating)\s+(?:from|between)\s+\d+\s+(?:to|and)\s+\d+)\b[\"'`]?)",
     re.IGNORECASE | re.MULTILINE,
 )
+_RATING: Final = re.compile(
+    r"(?:^|[.:!?])\s*(?:please )?((?:rate|score|grade|give)\b[^.\n]{0,60}?\b(?:(?:from|between)\s+\d[^.\n]{0,20}?"
+    r"\s(?:to|and)\s+\d+|on a scale))",
+    re.IGNORECASE | re.MULTILINE,
+)
+_NUMBER: Final = re.compile(r'"score"\s*:\s*["<]?\d')
 
 
-def prompt_asks_for_unreadable_reply(check: CheckDocument) -> Iterator[Diagnostic]:
-    """A prompt offers a verdict other than the four that count, or asks for YES or NO, or for a number.
+def prompt_asks_for_unreadable_reply(document: CheckDocument | CaseScorecardDocument) -> Iterator[Diagnostic]:
+    """A prompt offers a verdict other than those that count, or asks for YES or NO, or for a number.
 
     Why it matters: a judge that follows the prompt gives a reply that is not a vote, so the check is never resolved.
     Instead: offer PASS, FAIL, UNCLEAR and NOT_APPLICABLE, in capitals.
     """
-    if check.prompt is None or not isinstance(check.prompt.value, str):
-        return
-    for offer in _OFFER.finditer(check.prompt.value):
+    for prompt in prompts_of(document):
+        if prompt is not None and isinstance(prompt.value, str):
+            yield from _offers(prompt, prompt.value)
+            yield from _requests(prompt, prompt.value)
+
+
+def _offers(prompt: Scalar, text: str) -> Iterator[Diagnostic]:
+    for offer in _OFFER.finditer(text):
         for word in _WORD.finditer(offer.group(1)):
             offered = [part.strip() for part in word.group(1).split("|")]
             wrong = [part for part in offered if part not in VERDICTS and re.fullmatch(r"[\w /-]+", part)]
             if wrong:
-                span = place(check.prompt, offer.start(1) + word.start(1), offer.start(1) + word.end(1))
+                span = place(prompt, offer.start(1) + word.start(1), offer.start(1) + word.end(1))
                 help = f"the verdicts are {', '.join(VERDICTS)}"
                 yield error(span, f"the reply `{wrong[0]}` is not a verdict and counts as no vote", help=help)
-    for request in _REQUEST.finditer(check.prompt.value):
+                return
+
+
+def _requests(prompt: Scalar, text: str) -> Iterator[Diagnostic]:
+    help = "ask for PASS, FAIL, UNCLEAR or NOT_APPLICABLE; a question needs no words about the form of the reply"
+    for request in _REQUEST.finditer(text):
         message = f"a reply of `{request[1]}` is not a verdict and counts as no vote"
-        help = "ask for PASS, FAIL, UNCLEAR or NOT_APPLICABLE; a question needs no words about the form of the reply"
-        yield warning(place(check.prompt, *request.span(1)), message, help=help)
+        yield warning(place(prompt, *request.span(1)), message, help=help)
+    rating = None if '"verdict"' in text else _RATING.search(text) or _NUMBER.search(text)
+    if rating is not None:
+        message = "the prompt asks for a number, which is not a verdict and counts as no vote"
+        yield warning(place(prompt, *rating.span(rating.lastindex or 0)), message, help=help)

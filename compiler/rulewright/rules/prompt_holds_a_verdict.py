@@ -23,7 +23,7 @@ def prompt_holds_a_verdict(document: CheckDocument | CaseScorecardDocument) -> I
     Why it matters: a judge that repeats the example instead of answering casts that vote, usually a PASS.
     Instead: leave the form out, because every request ends with it, or write it so that it is not valid JSON.
     """
-    for prompt in _prompts(document):
+    for prompt in prompts_of(document):
         if prompt is None or not isinstance(prompt.value, str):
             continue
         for start, end in _replies(prompt.value):
@@ -32,7 +32,8 @@ def prompt_holds_a_verdict(document: CheckDocument | CaseScorecardDocument) -> I
             yield error(place(prompt, start, end), message, help=HELP)
 
 
-def _prompts(document: CheckDocument | CaseScorecardDocument) -> Iterator[Scalar | None]:
+def prompts_of(document: CheckDocument | CaseScorecardDocument) -> Iterator[Scalar | None]:
+    """The prompts for a judge in a check or a scorecard over cases."""
     if isinstance(document, CheckDocument):
         yield from (document.prompt, document.phases.confirm, document.phases.sweep)
     else:

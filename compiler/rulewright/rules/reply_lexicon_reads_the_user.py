@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.base import scalar
@@ -11,19 +11,21 @@ from rulewright.documents.base import scalar
 if TYPE_CHECKING:
     from rulewright.project import Project
 
+KEYS: Final = {"cue_response": ("expected_reply", "forbidden_reply"), "three_phase": ("deterministic_precheck",)}
+
 
 def reply_lexicon_reads_the_user(project: Project) -> Iterator[Diagnostic]:
-    """The lexicon under `expected_reply` or `forbidden_reply` has `role: user`, or is that of the cue.
+    """The lexicon of replies, or of the candidates of a `three_phase` check, has `role: user`, or is that of the cue.
 
     Why it matters: replies are the assistant's turns, so nothing is ever found in them: an expected phrase is always
     missing, a forbidden one never noticed. Often the lexicons of cue and reply are swapped, or one was copied.
     Instead: name the lexicon of the assistant's words, or correct its `role`.
     """
     for check in project.checks:
-        for key in ("expected_reply", "forbidden_reply"):
+        for key in KEYS.get(check.routing.route, ()):
             name = getattr(check.routing, key)
             lexicon = project.lexicons.get(name or "")
-            if lexicon is None or check.routing.route != "cue_response":
+            if lexicon is None:
                 continue
             place = check.place("routing", key)
             role = scalar(lexicon.node, "role")

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Final
 
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.scenario import WORDS, ScenarioDocument, hours_between
 
+LATER: Final = re.compile(r"\b(?:later|next)\b", re.IGNORECASE)
+
 
 def unreadable_elapsed_time(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
-    """The `time_elapsed` of a session contains a number or unit, but can't be read as a time.
+    """The `time_elapsed` of a session can't be read as a time, or counts from a session before the first.
 
     Why it matters: conditions on the hours between sessions can't be decided.
-    Instead: write `2 weeks later`, `the next day` or `Day 3`.
+    Instead: write `2 weeks later`, `the next day` or `Day 3`, and `Day 0` for the first.
     """
+    first = next(iter(scenario.sessions), None)
+    if first is not None and LATER.search(first.elapsed):
+        message = f"`{first.elapsed}` counts from an earlier session, but this is the first"
+        yield warning(first.place("time_elapsed"), message)
     times = [session.elapsed for session in scenario.sessions]
     for at, (session, hours) in enumerate(zip(scenario.sessions, hours_between(times), strict=True)):
         counts = set(session.elapsed.lower().split()) & WORDS.keys() or re.search(r"\d", session.elapsed)

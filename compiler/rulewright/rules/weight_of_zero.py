@@ -29,7 +29,16 @@ def weight_of_zero(document: ScorecardDocument | TaskDocument | Project) -> Iter
                 yield warning(scalar, f"`{name}` has the weight 0, so it never counts")
 
 
+def _weighs(card: ScorecardDocument) -> bool:
+    """Whether a scorecard takes the weights of its dimensions from the scoring file."""
+    return any(each.weight is not None and "scoring." in str(each.weight.value) for each in card.dimensions)
+
+
 def _read_by_name(document: ScorecardDocument | TaskDocument | Project) -> set[str]:
-    cards = [document] if isinstance(document, ScorecardDocument) else getattr(document, "scorecards", {}).values()
-    texts = [str(each.value) for card in cards for each in walk(card.node) if isinstance(each, Scalar)]
+    """The dimensions that a scorecard reads by name; of a project, those that every scorecard with weights does."""
+    if not isinstance(document, ScorecardDocument):
+        cards = getattr(document, "scorecards", {}).values()
+        named = [_read_by_name(card) for card in cards if _weighs(card)]
+        return named[0].intersection(*named[1:]) if named else set()
+    texts = [str(each.value) for each in walk(document.node) if isinstance(each, Scalar)]
     return {name for text in texts for name in READ.findall(text)}

@@ -32,7 +32,8 @@ def far_apart(weights: Iterable[tuple[float, Scalar]]) -> Iterator[Diagnostic]:
     if len(positive) < 2:
         return
     (least, small), (most, large) = positive[0], positive[-1]
-    if most / least >= FAR_FROM_A_SHARE if least < 1 < most else most / least > FAR:
+    is_slip = len(positive) > 2 and least == positive[-2][0] and most / least in (10, 100)  # all others are equal
+    if is_slip or (most / least >= FAR_FROM_A_SHARE if least < 1 < most else most / least > FAR):
         meant = next((most / by for by in (10, 100) if most / by <= positive[-2][0]), None)
         help = Guess(f"{meant:g}") if meant is not None else None
         message = f"the weight {large.raw} is {most / least:g} times as large as {small.raw}"

@@ -69,6 +69,7 @@ class ComparedNumber(Struct, frozen=True):
     sign: int = 0
     operator: str = ""
     comparison: Span | None = None
+    is_setting: bool = True  # not a number in a condition, where 0 and 1 often only ask whether there is something
 
 
 def words_contradict_condition(check: CheckDocument) -> Iterator[Diagnostic]:
@@ -103,7 +104,7 @@ def _of_limits(words: str, said: Scalar | None, numbers: list[ComparedNumber]) -
     told = numbers_in(words)
     idle = [each for each in numbers if not any(units_agree(*one, each.value, each.unit) for one in told)]
     products = {one * other for one, _ in told for other, _ in told}  # `two parts of 40 words`
-    idle = [each for each in idle if (each.value not in (0, 1) or not each.operator) and each.value not in products]
+    idle = [each for each in idle if (each.value not in (0, 1) or each.is_setting) and each.value not in products]
     for limit in limits_in(words):
         same = [each for each in numbers if units_agree(limit.number, limit.unit, each.value, each.unit)]
         other = [each for each in idle if may_measure(limit.unit, each.unit)]
@@ -146,7 +147,8 @@ def _numbers(check: CheckDocument, roots: list[tuple[WrittenExpression, int]]) -
                 if value is not None and not _counts_pieces(side):
                     place = value.span if isinstance(value, Scalar) else written.span(limit)
                     turned = turned if part in decisive else 0
-                    yield ComparedNumber(float(str(value.value)), place, unit, turned, operator, written.span(part))
+                    is_setting, at = isinstance(value, Scalar), written.span(part)
+                    yield ComparedNumber(float(str(value.value)), place, unit, turned, operator, at, is_setting)
     for name, value in _parameters(check):
         if name not in compared:
             yield ComparedNumber(float(str(value.value)), value.span, unit_of(name))

@@ -1,0 +1,53 @@
+"""Rule: a limit of 0 that leaves nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from rulewright.diagnostics import Diagnostic, warning
+from rulewright.documents.base import Document, numeric
+from rulewright.load import Mapping, Node, Sequence, walk
+
+if TYPE_CHECKING:
+    from rulewright.documents.check import CheckDocument
+    from rulewright.project import Project
+    from rulewright.workflow import Workflow
+
+ZEROS: Final = {
+    ("judge", "max_calls"): "no call to the judge is allowed",
+    ("judge", "max_tokens"): "no call to the judge is allowed",
+    ("workflow", "engine", "cost_budget_per_run_usd"): "the first call with costs exceeds the budget",
+    ("workflow", "overlays", "hil", "poll_interval_seconds"): "a waiting run checks the queue without a pause",
+    ("routing", "recalled_share"): "nothing has to be recalled",
+}
+REQUIRED: Final = ("required_sections", "required_fields")  # by contracts
+
+
+def limit_of_zero(subject: CheckDocument | Project | Workflow) -> Iterator[Diagnostic]:
+    """A budget, an interval or a share is 0, or a contract requires only an empty list.
+
+    Why it matters: the setting looks like a limit, but nothing can meet it, or everything does.
+    Instead: write the limit that is meant, or remove the key.
+    """
+    if isinstance(subject, Document):
+        yield from _zeros(subject.node)
+    elif hasattr(subject, "scripts"):
+        yield from (each for loaded in subject.loaded for each in _contracts(loaded.root))
+    elif subject.file is not None:
+        yield from _zeros(subject.file.node)
+
+
+def _zeros(node: Node) -> Iterator[Diagnostic]:
+    for path, why in ZEROS.items():
+        found = numeric(node, *path)
+        if found is not None and found.value == 0:
+            yield warning(found, f"`{path[-1]}` is 0: {why}")
+
+
+def _contracts(root: Node | None) -> Iterator[Diagnostic]:
+    for each in walk(root):
+        lists = [each.get(key) for key in REQUIRED if key in each] if isinstance(each, Mapping) else []
+        empty = [found for found in lists if isinstance(found, Sequence) and not found.items]
+        if empty and len(empty) == len(lists):
+            yield warning(empty[0], "this contract requires nothing of the content")

@@ -1,0 +1,40 @@
+"""Rule: two things with one name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rulewright.diagnostics import Diagnostic, warning
+from rulewright.documents.base import entries, repeated, scalar
+from rulewright.documents.corpus import CorpusDocument
+from rulewright.load import Scalar
+from rulewright.project import Project
+
+
+def shared_name(project: Project) -> Iterator[Diagnostic]:
+    """Two models, two programmes of a corpus or two jurisdictions under `places` have the same name.
+
+    Why it matters: reports can't tell the models apart, and a sentence with the name is taken for the wrong one.
+    Instead: give each its own name.
+    """
+    names = _models(project)
+    for corpus in project.corpora.values():
+        yield from _shared("programmes", _programmes(corpus))
+        yield from _shared("places", [(place, each.scalar) for place, of in corpus.places.items() for each in of])
+    yield from _shared("models", names)
+
+
+def _models(project: Project) -> list[tuple[str, Scalar]]:
+    written = entries(project.file.node, "models") if project.file else ()
+    return [(each.name, name) for each in written if (name := scalar(each.value)) is not None]
+
+
+def _programmes(corpus: CorpusDocument) -> list[tuple[str, Scalar]]:
+    return [(programme.id, each.scalar) for programme in corpus.programmes for each in programme.names]
+
+
+def _shared(kind: str, names: list[tuple[str, Scalar]]) -> Iterator[Diagnostic]:
+    for (owner, name), (other, first) in repeated(names, lambda each: str(each[1].value).lower()):
+        if owner != other:  # else `listed-twice`
+            message = f"two {kind} have the name `{name.value}`: `{other}` and `{owner}`"
+            yield warning(name, message, notes=[(first, "first used here")])
