@@ -158,6 +158,13 @@ def refuse_doubled_keys(data: bytes | str) -> None:
         raise msgspec.DecodeError(f"JSON is malformed: {error}") from None
 
 
+def refuse_lost_keys(data: bytes, encoded: bytes) -> None:
+    """Raise DoubledKeyError if an object in `data` holds a key twice, given the encoded value of `data`, decoded to a
+    type that keeps all keys."""
+    if _is_colon_escaped(data) or data.count(b":") != encoded.count(b":"):
+        refuse_doubled_keys(data)
+
+
 def _once(pairs: list[tuple[str, object]]) -> None:
     if len(dict(pairs)) < len(pairs):
         keys = [key for key, _ in pairs]

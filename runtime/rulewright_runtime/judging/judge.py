@@ -104,6 +104,9 @@ class NotRecordedError(JudgeError):
     """The recorded replies have none for the request."""
 
 
+RecordedReplies = dict[str, dict[str, list[list[Any]]]]  # by transcript and check
+
+
 class ReplayJudge:
     """Answers with recorded replies: `{transcript_id: {check_id: [repetition][attempt]}}`.
 
@@ -115,10 +118,10 @@ class ReplayJudge:
     recorded = True
     reads_prompts = False
 
-    def __init__(self, replies: dict[str, dict[str, list[list[Any]]]], name: str = "") -> None:
-        """`replies` are the recorded replies, `name` is the name of their file."""
-        self._replies = replies
-        self._name = name
+    def __init__(self, replies: RecordedReplies, name: str = "", digest: str = "") -> None:
+        """`replies` are the recorded replies, `name` is the name of their file, `digest` their fingerprint if it is
+        known."""
+        self._replies, self._name, self._digest = replies, name, digest
 
     def about(self, transcript: str, check: str) -> dict[str, list[list[Any]]]:
         """The recorded replies of a check on a transcript, by key."""
@@ -133,7 +136,7 @@ class ReplayJudge:
     @cached_property
     def record(self) -> JudgeRecord:
         """The name and the fingerprint of the recorded replies."""
-        digest = sha256_of_much(msgspec.json.encode(self._replies, order="deterministic")).hexdigest()
+        digest = self._digest or sha256_of_much(msgspec.json.encode(self._replies, order="deterministic")).hexdigest()
         return JudgeRecord("replay", self._name, digest)
 
     def ask(self, request: JudgeRequest) -> str | None:
@@ -298,8 +301,10 @@ def open_judge(specification: str, max_expanded: int = MAX_EXPANDED) -> Judge:
         data = read_expanded(path, max_expanded)
         if holds_answers(data):
             return BatchAnswers(data, os.path.basename(path))
-        decoder = strict_json.Decoder(dict[str, dict[str, list[list[Any]]]], colons=strict_json.colons_in)
-        return ReplayJudge(decoder.decode(data), os.path.basename(path))
+        replies = msgspec.json.decode(data, type=RecordedReplies)
+        encoded = msgspec.json.encode(replies, order="deterministic")
+        strict_json.refuse_lost_keys(data, encoded)
+        return ReplayJudge(replies, os.path.basename(path), sha256_of_much(encoded).hexdigest())
     except msgspec.ValidationError as error:
         expected = "expected `{transcript: {check: [repetitions]}}`, as `rulewright record RUN -o FILE` writes it"
         raise JudgeError(f"`{path}` has no recorded replies; {expected} ({error})") from None

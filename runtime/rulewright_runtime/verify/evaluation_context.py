@@ -30,6 +30,7 @@ class EvaluationContext:
         "_may_hit",
         "_plan",
         "_quotes",
+        "_replies",
         "_roles",
         "_view",
         "_windows",
@@ -76,6 +77,7 @@ class EvaluationContext:
         self.calls: dict[str, int] = {}
         self._may_hit: dict[str, set[int]] | None = None
         self._roles: dict[str, tuple[int, ...]] = {}
+        self._replies: frozenset[int] | None = None
         self._hits: dict[tuple[str, int], MatchSpan | None] = {}
 
     @property
@@ -210,5 +212,7 @@ class EvaluationContext:
         """Whether the assistant says nothing in all of the windows."""
         if self._plan.empty_reply == "reply":
             return not windows
-        replies = frozenset(self.replies())
+        if self._replies is None:
+            self._replies = frozenset(self.replies())
+        replies = self._replies
         return all(replies.isdisjoint(window.indices) for window in windows)
