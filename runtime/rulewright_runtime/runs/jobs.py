@@ -24,7 +24,7 @@ import msgspec
 
 from rulewright_runtime.errors import InputError, PlanError, RuntimeFailure
 from rulewright_runtime.report.summary import Summary
-from rulewright_runtime.runs.log import Log, changed, digest, missing, step_of
+from rulewright_runtime.runs.log import Log, changed, digest, missing, refused_step, step_of
 from rulewright_runtime.runs.run_rows import Row, count
 from rulewright_runtime.runs.worker import Answer, PieceTask, Setup, Worker, next_frame, put_frame
 from rulewright_runtime.transcripts.pieces import Piece
@@ -150,7 +150,7 @@ def _ask(worker: subprocess.Popen[bytes], message: bytes) -> bytes | None:
 
 
 def _refused(error: InputError) -> Answer:
-    return Answer((Row(step_of(error, refused=error)),))
+    return Answer((Row(refused_step(step_of(error), error)),))
 
 
 def judged(

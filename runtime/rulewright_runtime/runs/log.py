@@ -137,13 +137,15 @@ def _unchecked(line: bytes) -> bytes | None:
     return data if checksum == b"%d}" % crc32(data) else None
 
 
-def step_of(
-    item: Transcript | InputError, *, refused: InputError | None = None, calls: int = 0, harness: str = ""
-) -> LogStep:
-    """The step of an input, before its rows are written."""
-    refusal = None if refused is None else (refused.path, refused.reason, refused.line)
+def step_of(item: Transcript | InputError) -> LogStep:
+    """The step of an input, before it is judged and its rows are written."""
     content, said = fingerprints(item)
-    return LogStep(name(item), content, 0, 0, 0, calls, refusal, harness, 0, item.path, item.line, said)
+    return LogStep(name(item), content, 0, 0, 0, 0, path=item.path, line=item.line, said=said)
+
+
+def refused_step(step: LogStep, refused: InputError) -> LogStep:
+    """The step of an input that was refused."""
+    return msgspec.structs.replace(step, refused=(refused.path, refused.reason, refused.line))
 
 
 def name(item: Transcript | InputError) -> str:

@@ -18,7 +18,7 @@ from rulewright_runtime.errors import InputError, PlanError
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.report.summary import Summary
 from rulewright_runtime.runs.folder import LOG, MANIFEST, REPLIES, ROWS, SUMMARY, read_manifest, refuse_changed
-from rulewright_runtime.runs.log import Header, LogStep, line_of, open_log, step_of
+from rulewright_runtime.runs.log import Header, LogStep, line_of, open_log, refused_step, step_of
 from rulewright_runtime.strict_json import Json, JsonMapping
 from rulewright_runtime.transcript_execution import TranscriptResult
 from rulewright_runtime.transcripts.completeness import as_records
@@ -46,26 +46,27 @@ class RowWriter:
     def __init__(self, summary: Summary) -> None:
         """Add every result to `summary`."""
         self._summary = summary
-        self._items: deque[Transcript | InputError] = deque()
+        self._steps: deque[LogStep] = deque()
         self._encoded: dict[str, list[tuple[VerdictResult | None, bytes]]] = {}  # by scenario, of its last transcript
 
     def noted(self, items: Iterable[Transcript | InputError]) -> Iterator[Transcript | InputError]:
-        """Yield the items, and queue each until its result arrives."""
+        """Yield the items, and queue the log step of each until its result arrives. Its fingerprint is taken before its
+        texts are searched: they keep their encoding, which the search then need not make."""
         for item in items:
-            self._items.append(item)
+            self._steps.append(step_of(item))
             yield item
 
     def row(self, result: TranscriptResult) -> Row:
         """The row for the result of the next queued item."""
-        item = self._items.popleft()
+        step = self._steps.popleft()
         refused = next((error for error in result.errors if isinstance(error, InputError)), None)
         if refused is not None:
             self._summary.refuse(refused)
-            return Row(step_of(item, refused=refused))
+            return Row(refused_step(step, refused))
         scores = result.scores or _bare_row(result)
         self._summary.add(scores, result.verdicts, result.harness)
         return Row(
-            step_of(item, calls=sum(result.judge_calls.values()), harness=result.harness),
+            msgspec.structs.replace(step, calls=sum(result.judge_calls.values()), harness=result.harness),
             records=len(result.verdicts),
             verdicts=verdict_key(scores).join([b"", *self._lines(result)]),
             scores=msgspec.json.encode(scores) + b"\n",
