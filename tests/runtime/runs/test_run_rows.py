@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from zlib import crc32
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
-from rulewright_runtime.runs.folder import REPLIES, ROWS
+from rulewright_runtime.aggregate.outcome import engine_results
+from rulewright_runtime.report.summary import Summary
+from rulewright_runtime.runs.folder import REPLIES, ROWS, GrowingFile, described
 from rulewright_runtime.runs.log import Header, LogStep, line_of
-from rulewright_runtime.runs.run_rows import log_of
+from rulewright_runtime.runs.run_rows import count, log_of
 
 STEPS = (
     LogStep("a", "", 9, 9, 9, 1, replies=70),
@@ -31,3 +35,46 @@ def test_sizes_are_those_of_the_rows_and_of_the_replies_that_are_kept(
         for step, (verdicts, scores), checksum, size in zip(STEPS, sizes, checksums, replies, strict=True)
     ]
     assert log == line_of(Header("p", "j", "s")) + b"".join(map(line_of, steps))
+
+
+RECORD = {
+    "check_id": "A1",
+    "eligible": True,
+    "verdict": "FAIL",
+    "severity": "S5",
+    "primary_bucket": "A",
+    "rationale_code": None,
+    "adjudication_required": False,
+}
+ROW = {"transcript_id": "a", "scenario_id": "", "model": "m"}
+
+
+def lines(*keys: dict[str, str]) -> bytes:
+    records = [{**key, **RECORD, "check_id": f"A{number}"} for number, key in enumerate(keys)]
+    return b"".join(msgspec.json.encode(each) + b"\n" for each in records)
+
+
+@pytest.mark.parametrize(
+    "verdicts",
+    [lines(ROW, ROW, ROW), lines(ROW, {**ROW, "model": "other"}, ROW), lines({}, ROW, ROW)],
+)
+def test_every_line_is_counted_whatever_its_transcript(verdicts: bytes) -> None:
+    summary = Summary()
+    count(summary, STEPS[0], verdicts, msgspec.json.encode({**ROW, "engine": engine_results(())}))
+    assert [(name, counts["FAIL"]) for name, counts in summary.checks.items()] == [("A0", 1), ("A1", 1), ("A2", 1)]
+
+
+def test_without_verdicts_nothing_is_counted() -> None:
+    summary = Summary()
+    count(summary, STEPS[0], b"", msgspec.json.encode({**ROW, "engine": engine_results(())}))
+    assert (summary.rows, summary.checks) == (1, {})
+
+
+def test_a_file_that_is_continued_has_the_entry_of_its_whole_content(tmp_path: Path) -> None:
+    path = tmp_path / "scores.jsonl.part"
+    path.write_bytes(b"{}\n{}\n{tor")
+    file = GrowingFile("scores.jsonl", str(path), 6)
+    file.write(b"{}\n{}\n", 2)
+    file.close()
+    assert file.content.entry() == described("scores.jsonl", path)
+    assert (file.content.size, file.content.entry().rows) == (12, 4)
