@@ -73,17 +73,24 @@ class Workflow(Struct, frozen=True, eq=False):
         return resolve(written, Path(self.project.path), self.root)
 
 
-def load_workflow(path: Path | str | None = None, *, folder: Path | str = ".", off: Collection[str] = ()) -> Workflow:
+def load_workflow(
+    path: Path | str | None = None,
+    *,
+    folder: Path | str = ".",
+    off: Collection[str] = (),
+    project_file: Path | None = None,
+) -> Workflow:
     """Load the workflow at `path`, else the one that the project of `folder` runs by default (`workflow.file`).
 
-    The project file is the nearest one above the workflow. `off` are overlays to disable regardless of the files.
+    The `project_file` is by default the nearest one above the workflow. `off` are overlays to disable regardless of the
+    files.
     Raises `UsageError` without a workflow and `DocumentError` for a file that is not one; `check` finds other mistakes.
     """
     requested = Path(path) if path is not None else None
     if requested is not None and not dependencies.is_file(requested):
         raise UsageError(f"workflow file not found: {requested}")
     reader = WorkflowReader()
-    project_path = project_file_above(requested.parent if requested else Path(folder))
+    project_path = project_file or project_file_above(requested.parent if requested else Path(folder))
     project = None if project_path is None else reader.project(project_path)
     root = Path(requested.parent if requested else folder) if project is None else project.top
     file = requested if requested is not None else _default_file(Path(folder), project, root)

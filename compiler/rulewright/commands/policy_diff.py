@@ -154,7 +154,8 @@ def _witness(region: JsonMapping) -> Iterator[str]:
 
 
 def _assigned(path: str, value: object) -> str:
-    return f"{path} {value}" if value == "absent" else f"{path} = {value if isinstance(value, str) else as_json(value)}"
+    shown = value if isinstance(value, str) and len(value.splitlines()) < 2 else as_json(value)
+    return f"{path} {value}" if value == "absent" else f"{path} = {shown}"
 
 
 def _row(row: JsonMapping, name: str) -> str:

@@ -32,6 +32,7 @@ _VERDICTS: Final = {name: PolicyOutcome(name, name) for name in ("FAIL", "UNCLEA
 _TOLD: Final = (
     "id", "name", "suppressed", "eligible", "hash", "verifier.fails", "verifier.unclear", "verifier.passes",
 )  # fmt: skip
+_FILLED: Final = frozenset({("messages",), ("turns",)})  # a scan refuses a conversation without a turn
 LOOKED_AT: Final = ", which a person has to look at"
 UNDECIDED_VERDICT: Final = f"UNCLEAR{LOOKED_AT}"
 _UNDECIDED: Final = PolicyOutcome("undecided", UNDECIDED_VERDICT)
@@ -50,7 +51,7 @@ def policy_of_check(
     if isinstance(node.verifier, ExpressionVerifier):
         decisions["verdict"] = _verdict(check, calls)
         found = domains_of_check(check)
-        domains = replace(found, types={**domains.types, **found.types})
+        domains = replace(found, types={**domains.types, **found.types}, filled=_FILLED)
     settings = flat("check", node, _TOLD) | flat("state machine", around.machines) | flat("corpus", around.corpora)
     settings = {place: value for place, value in settings.items() if not place.endswith(".prompt_hash")}
     return Policy(decisions, settings, domains_of(calls, domains))
@@ -58,7 +59,7 @@ def policy_of_check(
 
 def _verdict(check: CheckDocument, calls: dict[str, CallVariable]) -> PolicyDecision:
     """FAIL, else UNCLEAR, else PASS; an undecidable condition gives UNCLEAR with confidence 0."""
-    conditions = verdict_conditions(check, calls)
+    conditions = verdict_conditions(check, calls, _FILLED)
     steps = [PolicyStep(program, _VERDICTS[word], None, _UNDECIDED) for word, program in conditions.items()]
     rest = "PASS" if check.passes is None else "FAIL" if check.fails is None else "UNCLEAR"
     return PolicyDecision("verdict", tuple(steps), _VERDICTS[rest])

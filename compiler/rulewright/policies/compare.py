@@ -19,6 +19,7 @@ from rulewright.claims.documents import (
 )
 from rulewright.documents.examples import example_chats
 from rulewright.documents.kinds import CASE_SCORECARD, kind_of
+from rulewright.documents.layout import project_file_above
 from rulewright.documents.lexicon import read_lexicon, read_lexicons
 from rulewright.documents.scorecard import ScorecardDocument
 from rulewright.documents.vocabulary import Vocabulary
@@ -27,13 +28,13 @@ from rulewright.lower.lexicons import lower_lexicon
 from rulewright.lower.semantics import policies
 from rulewright.policies.case_rows import case_flips
 from rulewright.policies.checks import UNDECIDED_VERDICT, policy_of_check
-from rulewright.policies.example_rows import Step, rows_apart, shown_by, verdicts_of
+from rulewright.policies.example_rows import CHOSEN, Step, rows_apart, shown_by, verdicts_of
 from rulewright.policies.executed_cases import differing_cases
 from rulewright.policies.executed_checks import executed_apart
 from rulewright.policies.lexicons import compare_lexicons
 from rulewright.policies.policy_model import ENDED, Policy
 from rulewright.policies.regions import Comparison, Region, compare
-from rulewright.policies.scorecards import PASS_RATE, in_words, policy_of_scorecard
+from rulewright.policies.scorecards import OPEN, PASS_RATE, SETTLED, VARIABLES, in_words, policy_of_scorecard
 from rulewright.policies.stored_checks import LoweredCheck, flips_of_checks, without_scenario
 from rulewright.policies.table_policies import policy_of_cases, policy_of_cases_under_any_settings, policy_of_table
 from rulewright.policies.workflows import executed, policy_of_workflow
@@ -59,6 +60,7 @@ Projects: TypeAlias = tuple[Project | None, Project | None]
 EQUAL, DIFFERENT, UNDECIDED = "equal", "different", "undecided"
 CASES: Final = "scorecard over cases"
 LEXICONS: Final = "lexicon"
+_WORDS: Final = ("true", "false", ENDED.text, SETTLED.text, OPEN.text)  # that rows say exactly
 _LONE: Final = "patterns"  # the name of the only lexicon in a file
 _ALIKE: Final = "both give the same row for this verdict, alone and beside others"
 _CARRIED: Final = tuple(
@@ -105,7 +107,7 @@ def policy_diff(
         lexicons = [lexicons_of(*each) for each in zip((one, two), projects, strict=True)]
         found |= compare_lexicons(*lexicons)
     elif kinds[0] == "workflow":
-        found |= _workflows(one, two)
+        found |= _workflows(one, two, project)
     else:
         left, right = (_table(path, config) for path in (one, two))
         found |= _data(left, right, compared(left, right))
@@ -163,8 +165,10 @@ def _table(path: Path, config: str | None) -> Policy:
     return policy_of_table(path.read_text(encoding="utf-8"), declarations)
 
 
-def _workflows(*paths: Path) -> JsonObject:
-    workflows = [load_workflow(path) for path in paths]
+def _workflows(one: Path, two: Path, chosen: Project | None) -> JsonObject:
+    around = [project_file_above(path.parent) for path in (one, two)] if chosen is None else [chosen.path] * 2
+    pairs = zip((one, two), (around, around[::-1]), strict=True)
+    workflows = [load_workflow(path, project_file=own or other) for path, (own, other) in pairs]
     for each in workflows:
         compile_workflow(each)
     left, right = map(policy_of_workflow, workflows)
@@ -194,8 +198,9 @@ def _united(one: Domains, two: Domains) -> Domains:
             known[path] = replace(mine, pieces=tuple(dict.fromkeys((*mine.pieces, *domain.pieces))))
         elif mine != domain:
             del known[path]
-    standing, missing = {**one.standing, **two.standing}, one.missing | two.missing
-    return Domains({**one.types, **two.types}, known, standing, missing, {**one.implied, **two.implied})
+    standing, implied = {**one.standing, **two.standing}, {**one.implied, **two.implied}
+    filled = one.filled & two.filled
+    return Domains({**one.types, **two.types}, known, standing, one.missing | two.missing, implied, filled)
 
 
 def _data(one: Policy, two: Policy, found: Mapping[str, Comparison]) -> JsonObject:
@@ -251,6 +256,7 @@ def _scorecards(
         _worded(entry)
         is_only = sum(each["place"] == entry["place"] for each in found["regions"]) == 1
         _carry_out(entry, region, rows, made, plans, given, is_only=is_only)
+    found["regions"] += list(_chosen(found["settings"], rows))
     flips = {} if run is None else {"run": str(run.folder), "flips": stored_flips(run, plans, given)}
     found |= {"rows": rows, **flips}
     if _verdict(found) == EQUAL:
@@ -295,17 +301,23 @@ def _rows(
     if not (found["regions"] or found["settings"] or found["unknown"]):
         return {}, {}
     outputs = dict.fromkeys(part.name for plan in plans for part in plan.output)
-    steps = {_step(each) for each in found["regions"] if each["place"].startswith("output.")}
-    words = {
-        step
-        for step in steps
-        if all(text.startswith("'") or text in ("true", "false", ENDED.text) for text in step[1:])
-    }
+    outputs |= dict.fromkeys(f"@{each['place']}" for each in found["settings"] if f"@{each['place']}" in CHOSEN)
+    steps = {_step(each) for each in found["regions"] if each["place"].partition(".")[0] in ("output", VARIABLES)}
+    words = {step for step in steps if all(text.startswith("'") or text in _WORDS for text in step[1:])}
     return rows_apart(plans, given, vocabulary, list(outputs), words)
 
 
+def _chosen(settings: Iterable[JsonMapping], rows: JsonObject) -> Iterator[JsonObject]:
+    """A region for a headline or label that another output gives, with a row on which the two outputs differ."""
+    for each in settings:
+        row = rows.pop(f"@{each['place']}", None)
+        if row is not None:
+            yield {**each, "where": [], "witness": {"verdicts": verdicts_of(row)}, "row": row}
+
+
 def _step(entry: JsonMapping) -> Step:
-    return str(entry["place"]).partition(".")[2], entry["before"], entry["after"]
+    place, _, name = str(entry["place"]).partition(".")
+    return name or place, entry["before"], entry["after"]
 
 
 def _worded(entry: JsonObject) -> None:
@@ -331,14 +343,14 @@ def _carry_out(
     place, _, name = str(entry["place"]).partition(".")
     if place == PASS_RATE:
         return  # no row of a transcript shows it
-    if place not in ("output", "minimum_coverage", "variables"):
+    if place not in ("output", "minimum_coverage", VARIABLES):
         if region.witness is not None:
             entry["row"] = shown_by(plans, given, region.witness.bindings.get("v") or {})
             one, two = entry["row"]["rows"]
             if one == two:
                 entry["witness"], entry["why"] = None, _ALIKE
         return
-    exactly = (made.get(_step(entry)) or (rows.get(name) if is_only else None)) if place == "output" else None
+    exactly = made.get(_step(entry)) or (rows.get(name) if is_only and place == "output" else None)
     entry["row"] = exactly or rows.get(name if place == "output" else ENGINE)
     if exactly is not None and entry["witness"] is None:
         entry["witness"], entry["why"] = {"verdicts": verdicts_of(exactly)}, ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import chain, combinations, combinations_with_replacement, islice, pairwise, product
 from types import SimpleNamespace
@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from rulewright.documents.vocabulary import Vocabulary
 from rulewright.policies.policy_model import ENDED
+from rulewright.policies.scorecards import OPEN, SETTLED, VARIABLES
 from rulewright.proving.domains import boolean, score, text
 from rulewright.proving.program_parts import constants_of, numbers_of, paths_of
 from rulewright.proving.results import in_words
@@ -20,16 +21,19 @@ from rulewright.witnesses.guesses import choices, guesses, varied
 from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.aggregate.outcome import ENGINE, NO_RECORD
 from rulewright_runtime.aggregate.scorecard_values import export
+from rulewright_runtime.ir import Program
 from rulewright_runtime.plan.part import VERDICTS, programs_of
 from rulewright_runtime.plan.scorecard import ScorecardPlan
 from rulewright_runtime.score import Score, leave
 from rulewright_runtime.values import Value
 
 Step: TypeAlias = tuple[str, str, str]  # an output, and its values under both scorecards, as written in documents
-MOST_ROWS: Final = 12_000
+CHOSEN: Final = ("@headline", "@label")  # the outputs that a scorecard names
+MOST_ROWS: Final = 8_000
 MOST_KINDS: Final = 3  # verdicts in one row
 MOST_OF_TWO: Final = 10  # verdicts of two kinds in one row
 MOST_FURTHER: Final = 32  # records of one verdict
+MOST_TAGGED: Final = 24  # sets of tags
 MOST_OF_A_SHARE: Final = 40  # verdicts of a row in which one kind has a certain share
 _RECORD: Final[Mapping[str, object]] = {
     "eligible": True, "confidence": 1.0, "evidence": [], "scorer_version": "", "prompt_hash": None,
@@ -40,6 +44,7 @@ _BESIDE: Final = (1, 9)  # usual verdicts
 _STATED: Final = "a check"
 _FREE: Final = {"confidence": score(), "rationale_code": text(), "scorer_version": text(), "prompt_hash": text(),
                 "adjudication_required": boolean()}  # fmt: skip
+_TOLD: Final = (*_FREE, "extra")
 
 
 def shown_by(
@@ -69,16 +74,23 @@ def rows_apart(
     wanted: Sequence[str],
     steps: Collection[Step] = (),
 ) -> tuple[dict[str, dict[str, object]], dict[Step, dict[str, object]]]:
-    """For each wanted output, the first row found on which the two scorecards differ, and under `engine` the
-    first with another outcome; for each of the `steps`, the first row on which an output takes it."""
-    cards = [_card(_knowing(plan, vocabulary), given) for plan in plans]
+    """For each wanted output, which may be one of `CHOSEN`, the first row found on which the two scorecards differ, and
+    under `engine` the first with another outcome; for each of the `steps`, the first row on which an output takes it.
+    """
+    tags = list(islice(_tags(plans), MOST_TAGGED))
+    cards = [_card(_knowing(plan, vocabulary, tags), given) for plan in plans]
     found: dict[str, dict[str, object]] = {}
     made: dict[Step, dict[str, object]] = {}
     names = sorted({name for name, _, _ in steps})
-    for verdicts in _rows(_pool(cards), _shares(cards)):
-        rows = [card.aggregate(verdicts) for card in cards]
+    pool = _pool(cards)
+    known = [(card, {id(each): card.effects.effect(each) for each in pool}) for card in cards]
+    for verdicts in _rows(pool, _shares(cards)):
+        rows = [
+            card.aggregate(verdicts, summed=card.summed_of([effects[id(each)] for each in verdicts]))
+            for card, effects in known
+        ]
         for name in (*wanted, ENGINE):
-            if name not in found and _value(rows[0], name) != _value(rows[1], name):
+            if name not in found and _value(plans[0], rows[0], name) != _value(plans[1], rows[1], name):
                 found[name] = _shown(verdicts, rows)
         for name in names:
             step = name, _shown_output(rows[0], name), _shown_output(rows[1], name)
@@ -97,19 +109,23 @@ def verdicts_of(row: Mapping[str, Value]) -> str:
 
 
 def _beside(verdict: Mapping[str, Value]) -> Iterator[str]:
-    more = (f"{name} {in_words(value)}" for name, value in verdict.items() if name in _FREE)
+    more = (f"{name} {in_words(value)}" for name, value in verdict.items() if name in _TOLD)
     if parts := ", ".join(more):
         yield f"({parts})"
 
 
 def _shown_output(row: Mapping[str, Value], name: str) -> str:
-    """What an output is, as regions tell it."""
+    """What an output is, or whether all variables have a value, as regions tell it."""
+    if name == VARIABLES:
+        without = any(each["place"].startswith(f"{VARIABLES}.") for each in row.get("undecided", ()))
+        return (OPEN if without else SETTLED).text
     is_open = any(each["place"] == f"output.{name}" for each in row.get("undecided", ()))
     return ENDED.text if is_open else in_words(row.get(name))
 
 
-def _value(row: Mapping[str, Value], name: str) -> Value:
-    return row[ENGINE]["outcome"] if name == ENGINE else row.get(name)
+def _value(plan: ScorecardPlan, row: Mapping[str, Value], name: str) -> Value:
+    chosen = getattr(plan, name.removeprefix("@")) if name in CHOSEN else name
+    return row[ENGINE]["outcome"] if name == ENGINE else row.get(chosen)
 
 
 def _record(values: Mapping[str, Value]) -> Value:
@@ -121,22 +137,39 @@ def _card(plan: ScorecardPlan, given: Mapping[str, object]) -> Scorecard:
     return Scorecard(plan, plan.declared(given))
 
 
-def _knowing(plan: ScorecardPlan, vocabulary: Vocabulary) -> ScorecardPlan:
-    """The plan, or one with a check for each bucket and severity if it has no checks."""
-    if plan.checks:
-        return plan
-    checks = {
+def _knowing(plan: ScorecardPlan, vocabulary: Vocabulary, tags: Iterable[tuple[str, ...]]) -> ScorecardPlan:
+    """The plan with its checks, or with one for each bucket and severity if it has none, and one for each of the
+    `tags`."""
+    usual = {"primary_bucket": vocabulary.buckets[0], "severity": vocabulary.severities[0]}
+    tagged = {f"a check tagged {' and '.join(each)}": {**usual, "secondary_tags": list(each)} for each in tags}
+    checks = plan.checks or {
         f"{bucket} {severity}": {"primary_bucket": bucket, "severity": severity}
         for bucket in vocabulary.buckets
         for severity in vocabulary.severities
     }
-    return replace(plan, checks=checks)
+    return replace(plan, checks={**checks, **tagged})
 
 
-def _pool(cards: Sequence[Scorecard]) -> list[object]:
+def _tags(plans: Sequence[ScorecardPlan]) -> Iterator[tuple[str, ...]]:
+    """Sets of the tags that conditions look for: one, two, all."""
+    asked = [values for path, values in _guessed(plans) if path[-1] == "secondary_tags"]
+    tags = sorted({tag for values in asked for several in values if isinstance(several, list) for tag in several})
+    for size in dict.fromkeys((1, 2, len(tags))):
+        yield from combinations(tags, size) if tags else ()
+
+
+def _guessed(plans: Iterable[ScorecardPlan]) -> Iterator[tuple[tuple[str, ...], list[Value]]]:
+    """What conditions compare with by paths, in lists of verdicts as well."""
+    for path, values in guesses([program for plan in plans for program in programs_of(plan)]).items():
+        yield path, values
+        for each in (each for value in values if path == ("verdicts",) for each in value if isinstance(each, dict)):
+            yield from (((*path, name), [value]) for name, value in each.items())
+
+
+def _pool(cards: Sequence[Scorecard]) -> list[Value]:
     """A verdict for each distinct effect of a verdict on both scorecards."""
     shared = {name: facts for name, facts in cards[0].plan.checks.items() if name in cards[1].plan.checks}
-    found: dict[object, object] = {}
+    found: dict[object, Value] = {}
     further = _further(cards)
     for name, facts in shared.items():
         about: dict[str, object] = {
@@ -153,17 +186,25 @@ def _further(cards: Sequence[Scorecard]) -> list[dict[str, Value]]:
     programs = [program for card in cards for program in programs_of(card.plan)]
     read = {path[1] for program in programs for path in paths_of(program) or () if path[0] == "v" and len(path) > 1}
     asked: dict[str, list[Value]] = {name: [] for name in sorted(read & _FREE.keys())}
-    for path, values in guesses(programs).items():
-        if path[0] == "v" and len(path) == 2:
+    for path, values in _guessed([card.plan for card in cards]):
+        if path[0] in ("v", "verdicts") and len(path) == 2:
             asked.setdefault(path[1], []).extend(values)
-        for each in (each for value in values if path == ("verdicts",) for each in value if isinstance(each, dict)):
-            for name, value in each.items():
-                asked.setdefault(name, []).append(value)
     among = {name: choices(domain, asked[name]) for name, domain in _FREE.items() if name in asked}
-    return [
+    found = [
         {name: leave(value) if isinstance(value, Score) else value for name, value in more.items()}
         for more in islice(varied(among), MOST_FURTHER)
     ]
+    return [*found, *({**found[0], "extra": extra} for extra in _extras(programs))]
+
+
+def _extras(programs: Iterable[Program]) -> Iterator[dict[str, Value]]:
+    """Numbers in the fields of `extra` that conditions read: all the same, then another one."""
+    parts = [(program, node) for program in programs for node in program.nodes if node.op in ("select", "has")]
+    names = sorted({str(node.value) for program, node in parts if program.nodes[node.args[0]].value == "extra"})
+    if names:
+        usual = dict.fromkeys(names, 1)
+        yield usual
+        yield from ({**usual, name: value} for name in names for value in (0, 2))
 
 
 def _does(card: Scorecard, record: Value) -> tuple[object, ...]:
@@ -215,7 +256,7 @@ def _shown(verdicts: Sequence[Value], rows: Sequence[Mapping[str, Value]]) -> di
     return {
         "verdicts": [
             {"check_id": each.check_id, "eligible": each.eligible, "verdict": each.verdict}
-            | {name: value for name in _FREE if (value := getattr(each, name)) != _RECORD[name]}
+            | {name: value for name in _TOLD if (value := getattr(each, name)) != _RECORD[name]}
             for each in verdicts
         ],
         "rows": [dict(row) for row in rows],

@@ -30,7 +30,7 @@ from rulewright_runtime.strict_json import JsonMapping, JsonObject
 from rulewright_runtime.transcripts.transcript_reader import from_record
 from rulewright_runtime.verdicts import VerdictResult
 
-_DECIDES: Final = ("verifier", "unclear", "adjudicate")
+_DECIDES: Final = ("verifier", "unclear", "adjudicate", "fields")
 _EXCHANGES: Final = 5
 _MOST_EXCHANGES: Final = 40
 _MOST: Final = 2_000  # conversations, each with one judge and one scenario
@@ -209,9 +209,11 @@ def _asked(checks: Sequence[LoweredCheck], most: int) -> Iterator[tuple[Messages
 def _fields(checks: Sequence[LoweredCheck]) -> list[str]:
     """Ways to fill in the fields that replies must have, as JSON."""
     judgings = (judging for check in checks for judging in check.node.verifier.judgings())
-    declared = {field.name: field for judging in judgings for field in judging.fields}
-    among = [[(name, value) for value in _field_values(field)] for name, field in declared.items()]
-    return [json.dumps(dict(chosen)) for chosen in islice(product(*among), _MOST_FIELDS)] if among else []
+    among: dict[str, dict[str, object]] = {}
+    for field in (field for judging in judgings for field in judging.fields):
+        among.setdefault(field.name, {}).update((json.dumps(value), value) for value in _field_values(field))
+    several = [[(name, value) for value in values.values()] for name, values in among.items()]
+    return [json.dumps(dict(chosen)) for chosen in islice(product(*several), _MOST_FIELDS)] if several else []
 
 
 def _field_values(field: ReplyField) -> Sequence[object]:

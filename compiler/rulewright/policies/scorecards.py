@@ -56,13 +56,14 @@ _ELIGIBLE: Final = reading(("v", "eligible"))
 _VERDICT: Final = reading(("v", "verdict"))
 _OUT: Final = PolicyOutcome("out", "not counted")
 _NO_RECORD: Final = calling("@in", _VERDICT, constant([NO_RECORD]))
-_SETTLED: Final = PolicyOutcome("settled", "can be decided")
-_OPEN: Final = PolicyOutcome("open", "asks for adjudication")
+SETTLED: Final = PolicyOutcome("settled", "can be decided")
+OPEN: Final = PolicyOutcome("open", "asks for adjudication")
 _HIT: Final = PolicyOutcome("hit", "a hit")
 _MISS: Final = PolicyOutcome("miss", "a miss")
 _ASKS: Final = PolicyOutcome("asks", "a miss that asks for adjudication")
 _FAILED: Final = literal(Optional(False))  # `passed` of a gate that failed
 MOST: Final = 1_000_000  # verdicts of one row
+VARIABLES: Final = "variables"  # the place of whether all variables have a value
 PASS_RATE: Final = "pass_rate"  # the root of the places of the gates' pass rates
 SIZE: Final = "size_of"  # the root of the variables that stand for the sizes of lists
 _SIZES: Final = re.compile(rf"\b{SIZE}\.((?:lists|undecided)\.\w+)")
@@ -142,12 +143,12 @@ def _gate(gate: GatePlan, other: GatePlan, constants: JsonMapping) -> Iterator[P
     )
     yield PolicyDecision(f"gates.{gate.name}", steps, counts)
     asked = (
-        PolicyStep(of, None, _SETTLED, _OPEN),
-        PolicyStep(_ELIGIBLE, None, _SETTLED, _SETTLED),
-        PolicyStep(stops, _SETTLED, None, _OPEN),
-        PolicyStep(undecided, _SETTLED, _SETTLED, _OPEN),
+        PolicyStep(of, None, SETTLED, OPEN),
+        PolicyStep(_ELIGIBLE, None, SETTLED, SETTLED),
+        PolicyStep(stops, SETTLED, None, OPEN),
+        PolicyStep(undecided, SETTLED, SETTLED, OPEN),
     )
-    yield PolicyDecision(f"gates.{gate.name} (its conditions)", asked, _SETTLED)
+    yield PolicyDecision(f"gates.{gate.name} (its conditions)", asked, SETTLED)
 
 
 def _weakest(strength: int, *gates: GatePlan) -> int:
@@ -206,8 +207,8 @@ def _of_a_row(plan: ScorecardPlan, constants: JsonMapping) -> Iterator[PolicyDec
     ready = {name: with_sizes(substitute(value, {**constants, "weights": weights})) for name, value in values.items()}
     for name in sorted(named):
         yield computed(f"variables.{name}", ready[name])
-    probes = [PolicyStep(calling("_==_", value, value), None, None, _OPEN) for value in ready.values()]
-    yield PolicyDecision("variables", tuple(probes), _SETTLED)
+    probes = [PolicyStep(calling("_==_", value, value), None, None, OPEN) for value in ready.values()]
+    yield PolicyDecision(VARIABLES, tuple(probes), SETTLED)
 
 
 def _weights(plan: ScorecardPlan) -> dict[str, Score]:

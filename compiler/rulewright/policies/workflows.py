@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from msgspec.structs import replace
@@ -13,6 +13,7 @@ from rulewright.expression.compose import all_of, any_of
 from rulewright.expression.types import BOOL, INT, RecordType, Type
 from rulewright.lower.workflow_guards import features_of, gate_environment, loop_environment
 from rulewright.policies.policy_model import Policy, PolicyDecision, PolicyOutcome, PolicyStep, flat, permitting
+from rulewright.policies.workflow_files import differing_files
 from rulewright.policies.workflow_paths import Divergence, divergences
 from rulewright.proving.domains import Domain, Domains, Path, whole
 from rulewright.proving.program_parts import calling, constant, extract, paths_of, reading, unabridged
@@ -24,7 +25,7 @@ from rulewright_runtime.score import Score, leave, score_of
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.values import Value
 from rulewright_runtime.workflow.machine import Guard, Machine, MachineTransition
-from rulewright_runtime.workflow.workflow_plan import Gate
+from rulewright_runtime.workflow.workflow_plan import Gate, TaskPlan
 
 _STAYS: Final = PolicyOutcome("stays", "has no transition")
 _FROM_ACTIVITIES: Final = frozenset[str]().union(*GIVEN_BY.values())
@@ -86,7 +87,20 @@ def executed(regions: Sequence[JsonObject], pair: Sequence[Workflow]) -> list[Js
             found.setdefault((region["place"], region["before"], region["after"]), region)
     shown = [_with_path(each, found.pop((each["place"], each["before"], each["after"]), None)) for each in regions]
     told = {each["place"] for each in shown if each["witness"]}
-    return shown + [each for each in found.values() if each["place"] not in told]
+    shown += [each for each in found.values() if each["place"] not in told]
+    for name in (each for each in one if each in two and one[each] != two[each]):
+        shown += [*_started(one[name], two[name]), *differing_files(name, (one[name], two[name]))]
+    return shown
+
+
+def _started(one: TaskPlan, two: TaskPlan) -> Iterator[JsonObject]:
+    """A region for each task that only one of two tasks waits for."""
+    names = {*one.dependencies, *two.dependencies}
+    for name in (each for each in sorted(names) if (each in one.dependencies) != (each in two.dependencies)):
+        before, after = (f"waits for {name}" if name in each.dependencies else "starts" for each in (one, two))
+        witness = {f"status of {each}": "RUNNING" if each == name else "COMPLETED" for each in sorted(names)}
+        place = f"task {one.id}.dependencies"
+        yield {"place": place, "before": before, "after": after, "where": [f"{name} runs"], "witness": witness}
 
 
 def _with_path(region: JsonObject, found: JsonObject | None) -> JsonObject:

@@ -30,7 +30,7 @@ from rulewright.expression.types import (
     TypeParam,
 )  # fmt: skip
 from rulewright.proving.domains import Domain, Domains
-from rulewright.proving.program_parts import constant, extract, shape, value_of
+from rulewright.proving.program_parts import constant, extract, path_at, shape, value_of
 from rulewright.proving.schemas import is_plain
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.interpreter import prepare
@@ -144,7 +144,8 @@ def _typed(program: Program, at: int, args: list[Typed], found: Sequence[Typed],
             key = program.nodes[node.args[1]]
             if key.op == "const" and key.value[0] == "string" and isinstance(args[0].type, RecordType | MapType):
                 return _part("select" if node.op == "index" else "opt_select", args[0], key.value[1])
-            return Typed(args[0].type.element, False) if isinstance(args[0].type, ListType) else _UNTYPED
+            is_there = args[0].total and _is_at_an_end(program, node, domains)
+            return Typed(args[0].type.element, is_there) if isinstance(args[0].type, ListType) else _UNTYPED
         case "list" if not node.value and args and (first := args[0].type) is not None:
             return Typed(ListType(first), all(each == (first, True) for each in args))
         case "and" | "or" | "not":
@@ -161,6 +162,18 @@ def _typed(program: Program, at: int, args: list[Typed], found: Sequence[Typed],
         case "call":
             return _called(program, node, args)
     return _UNTYPED
+
+
+def _is_at_an_end(program: Program, node: Node, domains: Domains) -> bool:
+    """Whether a node is the first or the last item of a list that has items."""
+    path, index = path_at(program, node.args[0]), extract(program, node.args[1])
+    if path not in domains.filled or value_of(index, len(index.nodes) - 1) == 0:
+        return path in domains.filled
+    last = index.nodes[-1]
+    if last.value != "_-_" or value_of(index, last.args[1]) != 1:
+        return False
+    size = domains.standing.get(path_at(index, last.args[0]) or (), extract(index, last.args[0]))
+    return size.nodes[-1].value == "size" and path_at(size, size.nodes[-1].args[0]) == path
 
 
 def _list_of(tagged: Sequence[object]) -> Type | None:

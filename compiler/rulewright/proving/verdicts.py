@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from fractions import Fraction
 from typing import Final, NamedTuple
 
 from msgspec.structs import replace
@@ -18,7 +19,7 @@ from rulewright.lower.expression_checks import environment_of
 from rulewright.proving.atoms import FALSE, TRUE
 from rulewright.proving.domains import Domain, Domains, Path, boolean, number, score, text, whole
 from rulewright.proving.intervals import Goal
-from rulewright.proving.program_parts import extract, paths_of, with_values
+from rulewright.proving.program_parts import extract, path_at, paths_of, with_values
 from rulewright.proving.relations import sources_of
 from rulewright.proving.results import Result
 from rulewright.proving.search import out_of_reach
@@ -75,9 +76,12 @@ def _texts_given(program: Program, function: str) -> set[str]:
     return {value} if kind == "string" else {each[-1] for each in value}
 
 
-def verdict_conditions(check: CheckDocument, calls: dict[str, CallVariable]) -> dict[str, Program]:
+def verdict_conditions(
+    check: CheckDocument, calls: dict[str, CallVariable], filled: frozenset[Path] = frozenset()
+) -> dict[str, Program]:
     """The conditions of an `expression` check by their verdict, in the order of evaluation, with the parameters as
-    constants and variables for the calls (`abstracted`). Raises ExpressionError."""
+    constants and variables for the calls (`abstracted`). The lists that are `filled` have items. Raises
+    ExpressionError."""
     environment = environment_of(check)
     values: dict[Path, object] = {("params", name): value for name, value in check.params.items()}
     scalars = {"FAIL": check.fails, "UNCLEAR": check.unclears, "PASS": check.passes}
@@ -86,7 +90,7 @@ def verdict_conditions(check: CheckDocument, calls: dict[str, CallVariable]) -> 
         for verdict, scalar in scalars.items()
         if scalar is not None
     }
-    domains = domains_of_check(check)
+    domains = replace(domains_of_check(check), filled=filled)
     return {verdict: abstracted(with_values(program, values), calls, domains) for verdict, program in built.items()}
 
 
@@ -143,6 +147,8 @@ def abstracted(program: Program, calls: dict[str, CallVariable], domains: Domain
             continue
         if domain is not None and paths_of(part) != [] and not free_locals(part)[-1]:
             domain = replace(domain, absent=frozenset()) if types[at].total else domain
+            if node.value == "size" and path_at(program, node.args[0]) in domains.filled:
+                domain = replace(domain, low=Fraction(1))
             call = calls.setdefault(unparse(decompile(part)), CallVariable(f"__call_{len(calls) + 1}", domain, part))
             nodes[at] = Node("name", (), [[call.variable, []]], node.at)
     return extract(program.having(nodes), len(nodes) - 1)

@@ -198,7 +198,10 @@ class Scorecard:
 
     def summed(self, verdicts: Iterable[VerdictRecord], *, incomplete: bool = False) -> Summed:
         """The effects of some verdicts and their sum. A scorecard of `having` with the same effects shares them."""
-        effects = [self.effects.of(verdict, incomplete) for verdict in verdicts]
+        return self.summed_of([self.effects.of(verdict, incomplete) for verdict in verdicts])
+
+    def summed_of(self, effects: Sequence[Effect]) -> Summed:
+        """The effects with their sum."""
         return effects, self._totals(effects)
 
     def _row(

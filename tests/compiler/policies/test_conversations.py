@@ -405,6 +405,24 @@ def test_a_condition_on_what_map_gives_is_proved_equal(tmp_path: Path) -> None:
     assert policy_diff(*paths)["verdict"] == "equal"
 
 
+LAST = "messages[size(messages) - 1].role != 'assistant'"
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "regions"),
+    [
+        (f"size(messages) == 0 or {LAST}", LAST, 0),
+        ("size(turns) > 0 and turns[0].role == 'user'", "turns[0].role == 'user'", 0),
+        (LAST, LAST.replace("- 1", "- 2"), 4),
+        ("size(tool_calls) == 0 or tool_calls[0].name == 'pay'", "tool_calls[0].name == 'pay'", 1),
+    ],
+)
+def test_a_conversation_has_a_message_and_may_have_no_call(tmp_path: Path, one: str, two: str, regions: int) -> None:
+    found = policy_diff(*(project(tmp_path / name, fail, "") for name, fail in (("one", one), ("two", two))))
+    assert found["verdict"] == ("different" if regions else "equal")
+    assert [bool(region["witness"]) for region in found["regions"]] == [True] * regions
+
+
 ERROR = "tool_calls.exists(c, has(c.result) && c.result.contains('error'))"
 
 

@@ -230,9 +230,58 @@ def test_a_prompt_is_told_by_the_lines_that_changed(
     assert "  + Review" in said
 
 
+def test_a_list_that_a_prompt_repeats_is_part_of_it(tmp_path: Path, shipped: Path) -> None:
+    found = check_pair(tmp_path, "RW-B5.yaml", "    - a diagnosis of the person cared for\n", "", shipped)
+    assert found["verdict"] == "different"
+    assert [(each["place"], each["before"], each["after"]) for each in found["regions"]] == [
+        ("check.prompt", "FAIL", "PASS")
+    ]
+
+
 def test_a_rate_of_nothing_is_the_same_number_however_it_is_written(tmp_path: Path) -> None:
     card = Path("benchmark/configs/scorecards/two-tier.yaml").resolve()
     other, text = tmp_path / "other.yaml", card.read_text(encoding="utf-8")
     assert "empty: 0}" in text
     other.write_text(text.replace("empty: 0}", "empty: 0.0}"), encoding="utf-8")
     assert policy_diff(card, other)["verdict"] == "equal"
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "place"),
+    [
+        ("coordination", "counts.unclear > 0", "counts.unclear > 1", "output.status"),
+        ("rubric", "int(v.extra.of)),", "int(v.extra.of) / 2),", "output.overall_score"),
+        ("rubric", "score(1) * int", "score(2) * int", "variables"),
+    ],
+)
+def test_tags_and_further_numbers_of_verdicts_show_what_differs(
+    tmp_path: Path, name: str, old: str, new: str, place: str
+) -> None:
+    card = Path(f"benchmark/configs/scorecards/{name}.yaml").resolve()
+    text = card.read_text(encoding="utf-8")
+    assert old in text
+    other = tmp_path / card.name
+    other.write_text(text.replace(old, new, 1), encoding="utf-8")
+    found = policy_diff(card, other)
+    assert found["verdict"] == "different"
+    rows = [region["row"] for region in found["regions"] if region["place"] == place and region["witness"]]
+    rows += [found["rows"][place.partition(".")[2]]] if place.startswith("output.") else []
+    assert rows
+    for row in rows:
+        one, two = row["rows"]
+        assert one != two
+        assert any("tagged" in each["check_id"] or "extra" in each for each in row["verdicts"])
+
+
+@pytest.mark.parametrize(("key", "old"), [("headline", "headline: service\n"), ("label", "label: decision\n")])
+def test_another_headline_or_label_is_shown_by_a_row(tmp_path: Path, key: str, old: str) -> None:
+    card = DESK / "scorecards/release.yaml"
+    text = card.read_text(encoding="utf-8")
+    assert old in text
+    other = tmp_path / card.name
+    other.write_text(text.replace(old, ""), encoding="utf-8")
+    found = policy_diff(card, other)
+    (region,) = (each for each in found["regions"] if each["place"] == key)
+    one, two = region["row"]["rows"]
+    assert found["verdict"] == "different"
+    assert one.get(region["before"]) != two.get(region["after"])

@@ -7,11 +7,15 @@ from pathlib import Path
 
 import pytest
 from tests.compiler.policies.test_policy_diff import WORKFLOW
+from tests.folders import write
 
 from rulewright.check.workflow_check import lowered
 from rulewright.cli import main
 from rulewright.policies.compare import policy_diff
 from rulewright.workflow import load_workflow
+from rulewright_runtime.workflow.artifacts import breaches
+from rulewright_runtime.workflow.collectors import CollectionError, measure
+from rulewright_runtime.workflow.gate import collect
 from rulewright_runtime.workflow.machine import EVENTS, Machine, activity, start, step
 
 AT_MOST, COVERED = "        max_iterations: 4\n", "coverage_threshold: 1.0"
@@ -121,8 +125,9 @@ def test_every_input_of_a_workflow_is_on_a_path_that_both_machines_take(tmp_path
     paths = WORKFLOW / "workflow.yaml", changed(tmp_path, (old, new))
     found = policy_diff(*paths)
     assert found["verdict"] == "different"
-    shown = [each for each in found["regions"] if each["witness"] is not None]
-    assert len(shown) == len(found["regions"]) or "T2" in new  # whose gate has no file to pass with
+    regions = [each for each in found["regions"] if each["where"] != ["the files below are there"]]
+    shown = [each for each in regions if each["witness"] is not None]
+    assert len(shown) == len(regions) or "T2" in new  # whose gate has no file to pass with
     for region in shown:
         gone = region["witness"].get("path") or region["where"][0].removeprefix("the task has gone through ")
         assert gone.startswith("start, ")
@@ -138,6 +143,67 @@ def test_an_input_that_no_path_leads_to_is_not_shown(tmp_path: Path, capsys: pyt
     assert {each["witness"] for each in found["regions"]} == {None}
     assert main(["policy-diff", str(one), str(two)]) == 2
     assert "not shown: no path from the start of the task was found" in capsys.readouterr().out
+
+
+def judged(path: Path, place: str, root: Path) -> str:
+    """What a task says of the files in a folder."""
+    name, _, part = place.partition(".")
+    (task,) = (each.task for each in lowered(load_workflow(path)).tasks if each.task.id == name)
+    assert task.gate is not None
+    if part == "inputs":
+        return "does not start" if list(breaches(task.inputs, root)) else "starts"
+    if part == "outputs":
+        return f"{'refuses' if list(breaches(task.outputs, root)) else 'accepts'} the outputs"
+    if part.startswith("policy_gate"):
+        return {str(kind): check.status for kind, check in collect(task, task.gate, root)[0].items()}[
+            part.partition(".")[2]
+        ]
+    assert task.confidence is not None
+    (metric,) = (each for each in task.confidence.metrics if each.type == part.removeprefix("metric "))
+    try:
+        return str(measure(metric.type, root, metric.sources, requirements=metric.requirements).exact)
+    except CollectionError:
+        return "0"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "place"),
+    [
+        (", {path: tests/test_prices.py}", "", "implement.outputs"),
+        ("What is new, How to", "How to", "release.outputs"),
+        ("    inputs: [src/prices.py]\n", "", "release.inputs"),
+        ("implemented: [src, tests]", "implemented: [src]", "implement.policy_gate.requirement_coverage"),
+        ("          lint: reports/ruff.json\n", "", "implement.policy_gate.verification"),
+        ("source: [src, tests]", "source: [src]", "implement.metric requirement_coverage"),
+        ("source: reports/coverage.json", "source: reports/cov.json", "implement.metric test_coverage"),
+    ],
+)
+def test_files_of_which_two_tasks_say_something_else_are_shown(tmp_path: Path, old: str, new: str, place: str) -> None:
+    one, two = WORKFLOW / "workflow.yaml", changed(tmp_path, (old, new))
+    found = policy_diff(one, two)
+    assert found["verdict"] == "different"
+    regions = [each for each in found["regions"] if each["place"] == f"task {place}"]
+    assert regions
+    for at, region in enumerate(regions):
+        root = tmp_path / str(at)
+        write(root, region["witness"])
+        assert region["before"] != region["after"]
+        assert [judged(path, place, root) for path in (one, two)] == [region["before"], region["after"]]
+
+
+def test_a_task_that_waits_for_another_one_only_once_is_shown(tmp_path: Path) -> None:
+    found = policy_diff(WORKFLOW / "workflow.yaml", changed(tmp_path, ("    dependencies: [implement]\n", "")))
+    region = next(each for each in found["regions"] if each["place"] == "task release.dependencies")
+    assert (region["before"], region["after"]) == ("waits for implement", "starts")
+    assert region["witness"] == {"status of implement": "RUNNING"}
+
+
+def test_a_workflow_outside_of_projects_belongs_to_that_of_the_other(tmp_path: Path) -> None:
+    project, earlier = changed(tmp_path), tmp_path / "earlier.yaml"
+    file = tmp_path / "w/rulewright.yaml"
+    file.write_text(file.read_text(encoding="utf-8").replace("max_retries: 0", "max_retries: 5"), encoding="utf-8")
+    shutil.copy(project, earlier)
+    assert policy_diff(earlier, project)["verdict"] == policy_diff(project, earlier)["verdict"] == "equal"
 
 
 def test_what_only_a_run_of_a_workflow_shows_is_told_as_such(
