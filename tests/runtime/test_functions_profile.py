@@ -54,7 +54,10 @@ CASES: list[tuple[Any, ...]] = [
     ("_%_", UInt(7), 4, 3), ("_+_", HALF, 0.25, Score(3, 4)), ("_+_", "a", 1, "error no_such_overload"),
     ("_+_", HALF, "a", "error no_such_overload"), ("_+_", HALF, True, "error no_such_overload"),
     ("_/_", 0.0, 0.0, "error divide_by_zero"), ("_/_", 1, -0.0, "error divide_by_zero"),
-    ("double", "NaN", "error invalid_argument"), ("double", "1.5", 1.5),
+    ("double", "NaN", "error not_a_number"), ("double", "1.5", 1.5), ("double", "inf", math.inf),
+    ("math.sqrt", -1, "error not_a_number"), ("math.sqrt", 4, 2.0), ("_-_", math.inf, math.inf, "error not_a_number"),
+    ("_+_", math.inf, -math.inf, "error not_a_number"), ("_*_", 0, math.inf, "error not_a_number"),
+    ("_/_", math.inf, math.inf, "error not_a_number"), ("_*_", 1e308, 10, math.inf),
     ("_/_", HALF, 0, "error divide_by_zero"), ("dyn", HALF, 0.5), ("string", HALF, "0.5"),
 ]  # fmt: skip
 

@@ -327,8 +327,6 @@ def written(tagged: Sequence[Value]) -> ast.Expr:
             return _call("timestamp", ast.Literal(format_timestamp(literal_value(tagged)), ast.NOWHERE))
         case "duration":
             return _call("duration", ast.Literal(format_duration(literal_value(tagged)), ast.NOWHERE))
-        case "double" if body == "NaN":  # whose text `double` refuses
-            return _call("math.sqrt", ast.Literal(-1, ast.NOWHERE, text="-1"))
         case "double" if body in _NO_LITERAL:
             return _call("double", ast.Literal(body, ast.NOWHERE))
         case "bytes":
@@ -338,7 +336,7 @@ def written(tagged: Sequence[Value]) -> ast.Expr:
     return ast.Literal(value, ast.NOWHERE, text=repr(value) if numeric else None)
 
 
-_NO_LITERAL: Final = frozenset(("Infinity", "-Infinity"))
+_NO_LITERAL: Final = frozenset(("NaN", "Infinity", "-Infinity"))
 
 
 def _score(value: Fraction) -> ast.Expr:

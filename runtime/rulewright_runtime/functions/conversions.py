@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Final
 
 from rulewright_runtime.errors import EvaluationError
-from rulewright_runtime.functions.table import Table
+from rulewright_runtime.functions.table import Table, not_nan
 from rulewright_runtime.functions.times import format_duration, format_timestamp, parse_duration, parse_timestamp
 from rulewright_runtime.score import Score, leave
 from rulewright_runtime.values import (
@@ -105,14 +105,6 @@ def to_double(value: Value) -> float:
             raise _range("double")
         return number
     raise no_overload("double", value)
-
-
-def to_number(value: Value) -> float:
-    """`to_double`, except that the text of NaN is refused: no limit is under NaN. Raises EvaluationError."""
-    number = to_double(value)
-    if value.__class__ is str and math.isnan(number):
-        raise _bad(value, "a double")
-    return number
 
 
 def format_double(value: float) -> str:
@@ -229,4 +221,4 @@ TABLE: Final[Table] = {
     "type": (type_of, 1, 1),
     "dyn": (to_dyn, 1, 1),
 }
-PROFILE: Final[Table] = {"double": (to_number, 1, 1)}
+PROFILE: Final[Table] = {"double": (lambda value: not_nan(to_double(value)), 1, 1)}

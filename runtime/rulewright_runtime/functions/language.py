@@ -32,6 +32,7 @@ STRICT: Final[Table] = {
 PROFILE: Final[Table] = {
     **STRICT,
     **conversions.PROFILE,
+    **mathematics.PROFILE,
     **profile_functions.TABLE,
     **statistics.TABLE,
     **texts.TABLE,

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.functions.operators import as_int
-from rulewright_runtime.functions.table import Function, Table, typed
+from rulewright_runtime.functions.table import Function, Table, not_nan, typed
 from rulewright_runtime.score import Score
 from rulewright_runtime.values import UINT_MAX, UInt, Value, is_number, less, no_overload
 
@@ -144,3 +144,4 @@ TABLE: Final[Table] = {
     **typed({f"math.{name}": (_whole(rounded), float) for name, rounded in _ROUNDINGS.items()}),
     **typed({f"math.{name}": (test, float) for name, test in _TESTS.items()}),
 }
+PROFILE: Final[Table] = {"math.sqrt": (lambda value: not_nan(square_root(value)), 1, 1)}

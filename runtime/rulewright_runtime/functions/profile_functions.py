@@ -9,7 +9,7 @@ from rulewright_runtime import score as exact
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.functions import operators
 from rulewright_runtime.functions.operators import as_int
-from rulewright_runtime.functions.table import Function, Table, typed
+from rulewright_runtime.functions.table import Function, Table, not_nan, typed
 from rulewright_runtime.matching.folding import fold_case
 from rulewright_runtime.score import Score
 from rulewright_runtime.values import Value, is_number
@@ -20,20 +20,19 @@ def _is_mixed(left: object, right: object) -> bool:
 
 
 def _arithmetic(of_one_type: Function, of_scores: Function) -> Function:
-    """An operator on two numbers: mixed ones promote, scores stay exact, and two ints are computed as in CEL."""
+    """An operator on two numbers: mixed ones promote, scores stay exact, two ints are computed as in CEL, and NaN is an
+    error."""
 
     def compute(left: Value, right: Value) -> Value:
         if left.__class__ is Score or right.__class__ is Score:
             return of_scores(left, right)
-        if _is_mixed(left, right):
-            return of_one_type(*_promote(left, right))
-        return of_one_type(left, right)
+        return not_nan(of_one_type(*_promote(left, right) if _is_mixed(left, right) else (left, right)))
 
     return compute
 
 
 def divide(left: Value, right: Value) -> Value:
-    """`left / right`; zero is no divisor of doubles either, because NaN is under no limit. Raises EvaluationError."""
+    """`left / right`; zero is no divisor of doubles either. Raises EvaluationError."""
     if right.__class__ is float and right == 0.0:
         raise EvaluationError("divide by zero", "divide_by_zero")
     return operators.divide(left, right)

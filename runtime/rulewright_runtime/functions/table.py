@@ -46,6 +46,13 @@ def _typed(name: str, function: Function, kinds: list[Any]) -> Entry:
     return call_with_two if least == len(kinds) == 2 else call, least, len(kinds)
 
 
+def not_nan(value: object) -> object:
+    """The value. Raises EvaluationError for NaN: no limit is under it, so that a condition on it would never hold."""
+    if value.__class__ is float and value != value:
+        raise EvaluationError("the result is not a number", "not_a_number")
+    return value
+
+
 def check_text(length: int) -> None:
     """Raise EvaluationError for a string or bytes longer than `MAX_TEXT`, before it is created."""
     if length > MAX_TEXT:
