@@ -169,7 +169,8 @@ ROUND_TRIPS = [
     "xs[?7].orValue(n) == 3", "{'a': n, ?'b': optional.of(x)}.b == 5", "[?optional.none(), n] == [3]",
     "'%d %s'.format([n, 'a']) == '3 a'", "math.greatest(n, x, 1) == 5",
     "duration('90s') > duration('1s') and timestamp('2026-01-01T00:00:00Z') < timestamp('2027-01-01T00:00:00Z')",
-    "math.sqrt(4) != 1.0", "double('inf') > 1.0", "b'\\xff' == b'\\xff'", "type(n) == int", "18446744073709551615u > 1u", "-n == -3",
+    "math.sqrt(4) != 1.0", "double('inf') > 1.0",
+    "b'\\xff' == b'\\xff'", "type(n) == int", "18446744073709551615u > 1u", "-n == -3",
     "(n + x) * 2 - 1 == 15 and n + x * 2 == 13", "contains_ci('ABC', 'b')", "n in xs and 'a'.startsWith('a')",
     "rate([n > 1, n > 5]).value() == 0.5",
 ]  # fmt: skip
