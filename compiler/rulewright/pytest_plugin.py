@@ -5,7 +5,7 @@ The compiler is imported only when a test needs it, so that pytest starts as fas
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -32,15 +32,23 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Refuse a folder of check files that is not there: none of its examples would be a test. Raises UsageError."""
+    """Collect folders of check files beside `testpaths`. Raises UsageError for one that is not there: none of its
+    examples would be a test."""
     for folder in config.getini(CHECKS):
-        if not Path(config.rootpath, folder).is_dir():
+        path = Path(config.rootpath, folder)
+        if not path.is_dir():
             raise pytest.UsageError(f"`{CHECKS}` names `{folder}`, which is not a folder")
+        if config.args_source is pytest.Config.ArgsSource.TESTPATHS and not _is_within(path, config.args):
+            config.args.append(str(path))
+
+
+def _is_within(path: Path, folders: Iterable[str]) -> bool:
+    return any(path.resolve().is_relative_to(Path(folder).resolve()) for folder in folders)
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
     """Collect a check file named on the command line, or in a folder named in the settings."""
-    if file_path.suffix not in SUFFIXES:
+    if file_path.suffix.lower() not in SUFFIXES:
         return None
     config = parent.config
     command_line_paths = {Path(config.invocation_params.dir, word.partition("::")[0]).resolve() for word in config.args}

@@ -126,6 +126,18 @@ def test_the_examples_of_check_files_are_tests(shop: Path, run_here: Callable[..
     assert "Traceback" not in broken
 
 
+def test_examples_are_tests_beside_the_paths_of_the_other_tests(shop: Path) -> None:
+    """With `testpaths` pytest enters no other folder, so that the examples were never tried and the build was green."""
+    (shop / "own").mkdir()
+    (shop / "own" / "test_own.py").write_text("def test_own():\n    pass\n", encoding="utf-8")
+    (shop / "checks" / "no-promises.yaml").rename(shop / "checks" / "no-promises.YAML")
+    for paths in ("own", "own checks", "own ."):
+        settings = f"[pytest]\nrulewright_checks = checks\ntestpaths = {paths}\npython_files = test_own.py\n"
+        (shop / "pytest.ini").write_text(settings, encoding="utf-8")
+        assert "1 failed, 2 passed, 1 skipped" in run(shop), paths
+    assert "1 passed" in run(shop, "own")
+
+
 def test_the_plug_in_is_registered_and_imports_no_compiler() -> None:
     program = (
         "import sys, pytest, importlib.metadata as m\n"
