@@ -20,6 +20,7 @@ from rulewright.reporting.cases_console import (
     judged,
     matched,
     notes,
+    refused_inputs,
     verdict_of,
 )
 from rulewright.reporting.overview import TONES, Figure
@@ -223,13 +224,14 @@ def _first(rows: Iterable[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
 def junit(
     report: Report, title: str, cases: Cases, metrics: list[str], exits: Iterable[tuple[str, int]]
 ) -> Iterator[str]:
-    """The lines of a JUnit report: a failing case is a failure, one to review is skipped, an errored one an error.
-    `exits` give the exit code of each label."""
+    """The lines of a JUnit report: a failing case is a failure, one to review is skipped, an errored one and a refused
+    input an error. `exits` give the exit code of each label."""
+    refused = [{**each, "test_id": _place(each), "archetype": "refused"} for each in refused_inputs(report)]
     summary, kinds = report["summary"], {label: _KINDS[code] for label, code in exits}
     of_kind = {kind: sum(summary[label.lower()] for label in kinds if kinds[label] == kind) for kind in _KINDS}
     counts = {
-        "tests": summary["total_cases"],
-        "errors": summary["errors"] + of_kind["error"],
+        "tests": summary["total_cases"] + len(refused),
+        "errors": summary["errors"] + len(refused) + of_kind["error"],
         "failures": of_kind["failure"],
         "skipped": of_kind["skipped"],
     }
@@ -237,7 +239,7 @@ def junit(
     suite = _element("testsuite", name=report["batch_id"], timestamp=report["generated_at"], **counts)
     yield '<?xml version="1.0" encoding="UTF-8"?>'
     yield from (_opening(suites), _opening(suite))
-    for case in cases:
+    for case in chain(cases, refused):
         element = _element("testcase", name=case["test_id"], classname=f"{case['batch_id']}.{case['archetype']}")
         if kind := kinds.get(case.get("label", ""), "error"):
             message = case["message"] if "message" in case else _why(case, metrics)

@@ -44,7 +44,7 @@ def console(
     yield f"╔{'═' * _INNER}╗"
     yield f"║{_heading(title)}║"
     yield f"╠{'═' * _INNER}╣"
-    for text in _totals(report["summary"], labels):
+    for text in _totals(report["summary"], labels, len(refused_inputs(report))):
         yield f"║ {left(text, _INNER - 1)}║"
     yield f"╠{'═' * _INNER}╣"
     yield "║" + "│".join((" Metric ", " Mean Score ", " Pass Rate ", left(" Status", _STATUS))) + "║"
@@ -72,6 +72,11 @@ def console(
         yield ""
         yield "Top Issues:"
         yield from (_issue(line) for line in issues)
+
+
+def refused_inputs(report: JsonMapping) -> list[JsonMapping]:
+    """The errors about inputs that may have held any number of cases, and count in no total."""
+    return [error for error in report["errors"] if error["test_id"] is None]
 
 
 def is_under_reference(report: JsonMapping) -> bool:
@@ -198,12 +203,13 @@ def _heading(title: str) -> str:
     return " " * before + title + " " * (spare - before)
 
 
-def _totals(summary: JsonMapping, labels: Iterable[str]) -> Iterator[str]:
+def _totals(summary: JsonMapping, labels: Iterable[str], refused: int) -> Iterator[str]:
     total = summary["total_cases"]
     words = [f"Total Cases: {total}"]
     for label in (*labels, *(["Errors"] if summary["errors"] else [])):
         count = summary[label.lower()]
         words.append(f"{label}: {count} ({count / total if total else 0:.0%})")
+    words += [f"Refused inputs: {refused}"] if refused else []
     line = words[0]
     for word in words[1:]:
         if width(line) + 4 + width(word) > _INNER - 1:

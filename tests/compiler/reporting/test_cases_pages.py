@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 from xml.etree import ElementTree
@@ -43,6 +44,20 @@ def test_no_form_holds_all_cases(form: str, tmp_path: Any) -> None:
     assert sum("T49" in line for line in lines) == 11
 
 
+def test_an_input_that_was_refused_stands_in_every_form(tmp_path: Any) -> None:
+    """A build that reads only JUnit was green where half of the cases could not be read."""
+    path = tmp_path / "b.jsonl"
+    path.write_text(json.dumps(case("T1")) + "\n" + json.dumps(case("T2"))[:-3] + "\n", encoding="utf-8")
+    done = score_batches(settings(), CaseReader(safe().plan), [Batch("b", str(path))])
+    head = report_head(done, batch_id="b", concern_id="I25", generated_at="2025-01-15T10:30:00Z", about={})
+    suites = ElementTree.fromstring("".join(junit(head, "title", done.spool.results(), ["CR"], done.plan.exits)))
+    assert suites.attrib == {"name": "title", "tests": "2", "errors": "1", "failures": "0", "skipped": "0"}
+    (error,) = suites.iter("error")
+    assert error.get("message") == "the JSON ends too early"
+    shown = "\n".join(console(head, "title", [], done.spool.results(), ["Pass", "Review", "Fail"]))
+    assert "Refused inputs: 1" in shown
+
+
 def test_a_page_is_markup_and_what_it_tells_is_text(tmp_path: Any) -> None:
     evil = "<b>\"'&\u202e"
     path = write(tmp_path / "b.json", [case(evil), case("T2", archetype=evil)])
@@ -67,7 +82,7 @@ def test_the_exit_codes_of_labels_say_what_fails_in_junit() -> None:
         for name in labels
     ]
     summary = {"total_cases": 5, "errors": 1, **{name.lower(): 1 for name in labels}}
-    report = {"summary": summary, "batch_id": "b", "generated_at": "2025-01-15T10:30:00Z"}
+    report = {"summary": summary, "batch_id": "b", "generated_at": "2025-01-15T10:30:00Z", "errors": []}
     suites = ElementTree.fromstring("".join(junit(report, "title", results, [], labels.items())))
     assert suites.attrib == {"name": "title", "tests": "5", "errors": "2", "failures": "1", "skipped": "1"}
     told = {each.get("name"): [part.tag for part in each] for each in suites.iter("testcase")}
