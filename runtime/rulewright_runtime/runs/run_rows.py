@@ -7,6 +7,7 @@ import os
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
+from io import BytesIO
 from itertools import chain, repeat
 from typing import IO, Final
 from zlib import crc32
@@ -114,10 +115,7 @@ def _counted(record: bytes) -> _CountedVerdict:
 def _counted_lines(row: Mapping[str, object], verdicts: bytes) -> list[_CountedVerdict]:
     """The verdicts in the lines of a row's transcript. Raises msgspec's errors."""
     key = verdict_key(row)
-    try:
-        return [_counted(record) for record in verdicts.removeprefix(key).removesuffix(b"\n").split(b"\n" + key)]
-    except msgspec.MsgspecError:  # a line begins with another key
-        return _COUNTED.decode_lines(verdicts)
+    return [_counted(line[len(key) :]) if line.startswith(key) else _COUNTED.decode(line) for line in BytesIO(verdicts)]
 
 
 def summary_of(plan: Plan) -> Summary:
