@@ -5,7 +5,7 @@ The regions hold every input for which the two come to different outcomes. Equal
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice, product
 from math import prod
@@ -160,7 +160,7 @@ class _RegionSearch:
             else:
                 found = Unknown(str(space.opaque_reason(box)))
                 if witness is None and len(kept) < MOST_GUESSED_BOXES:
-                    found = self.guessed(space, way, box, found)
+                    found = self.guessed(space, way, box, found, texts)
             if found is None:
                 continue
             kept.append(box)
@@ -173,15 +173,19 @@ class _RegionSearch:
         where = tuple([condition_of(space, box) for box in merged(kept)])
         return Region(before, after, where, witness, "" if witness else why, tuple(models[:MOST_MODELS]))
 
-    def guessed(self, space: Space, way: _Way, box: Box, why: Unknown) -> Counterexample | Unknown | None:
-        """An input in the box on which both end as they do, made of what the conditions compare with; None where all
-        were tried that there are."""
+    def guessed(
+        self, space: Space, way: _Way, box: Box, why: Unknown, texts: Mapping[str, str]
+    ) -> Counterexample | Unknown | None:
+        """An input in the box on which both end as they do, made of its `texts` and of what conditions compare with;
+        None where all were tried that there are."""
         if self.guesses is None:
             self.guesses = guesses(self.search.programs)
         free = [path for path in space.opaque_paths(box) if path[0] in self.names]
         exact = {path: space.exact(path, box) for path in free}
         among = {
-            path: values or choices_at(self.domains, self.guesses.get(path, ()), path) for path, values in exact.items()
+            path: values
+            or _first_of(texts.get(".".join(path)), choices_at(self.domains, self.guesses.get(path, ()), path))
+            for path, values in exact.items()
         }
         if any(not values for values in among.values()):  # no value of its kind is known
             return why
@@ -204,6 +208,10 @@ class _RegionSearch:
         goal = [*_to(self.one, 0, way.one, way.left), *_to(self.two, len(self.one.steps), way.two, way.right)]
         number = self.pairs.get((way.left.key, way.right.key))
         return goal if number is None else [*goal, (number, FALSE | ERROR)]
+
+
+def _first_of(text: str | None, values: list[Value]) -> list[Value]:
+    return values if text is None else [text, *values]
 
 
 def _outcomes(decision: PolicyDecision) -> list[PolicyOutcome]:

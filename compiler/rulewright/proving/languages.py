@@ -242,6 +242,13 @@ def has_text(language: Language) -> str | bool:
     return True if found is None else found.get(Outcome((True,), ()), False)
 
 
+@lru_cache(maxsize=16_384)
+def holds(language: Language, text: str) -> bool:
+    """Whether a text is in a language."""
+    search = _Exploration((language,), ())
+    return search.outcome(reduce(search.step, map(ord, text), search.first)).holds[0]
+
+
 class _Position(NamedTuple):
     """What is left of each language, the kind of the character before, and the length so far."""
 

@@ -22,11 +22,14 @@ from rulewright.proving.box_variables import LONGEST, Box, BoxVariable, Relation
 from rulewright.proving.domains import Absent, Domains, Path, wholes_at
 from rulewright.proving.languages import (
     ANY,
+    MOST_LANGUAGES,
     Language,
     Outcome,
     at_least,
     complement,
+    examples,
     has_text,
+    holds,
     intersection,
     literal,
     outcomes,
@@ -56,6 +59,7 @@ from rulewright_runtime.values import INT_MAX, INT_MIN, UINT_MAX, Duration, Time
 
 Answer: TypeAlias = "Callable[[Any], tuple[bool, ...]]"
 Each = TypeVar("Each")
+MOST_JOINED: Final = 3  # texts in one
 _LITERALS: Final = (*NUMBERS, "string", "bool", "null", "timestamp", "duration")
 _OTHERS: Final[tuple[Value, ...]] = (  # values of every kind, tried besides constants and what is between them
     math.nan, -math.inf, math.inf, True, False, None, "", "so", [],
@@ -247,7 +251,26 @@ class Texts(Rows):
         """A text in the cells; False if there is none, True if that is not known."""
         if all(map(and_, cells, self._nowhere)):
             return True
+        languages, lengths = self._languages()
+        for text in self._guesses(cells) if len(languages) > MOST_LANGUAGES else ():
+            reached = tuple([len(text) >= length for length in lengths])
+            outcome = Outcome(tuple([holds(each, text) for each in languages]), reached)
+            if all(map(and_, cells, self._cells(outcome, lengths))):
+                return text
         return has_text(intersection(map(_TextVariable.language, self.several, cells)))
+
+    def _guesses(self, cells: Box) -> Iterator[str]:
+        """Texts made of those that the few variables without a choice ask for: each, and all in any order."""
+        asked = [
+            examples(each.languages[0], 1)[0]
+            for each, here in zip(self.several, cells, strict=True)
+            if len(each.languages) == 1
+            and all(answers == (True,) for number, answers in enumerate(each.answers) if here >> number & 1)
+        ]
+        some = list(dict.fromkeys(asked))[:MOST_JOINED]
+        yield from ("", *some)
+        for separator in (" ", ""):
+            yield from map(separator.join, permutations(some))
 
     @property
     def _nowhere(self) -> Box:

@@ -285,3 +285,27 @@ def test_another_headline_or_label_is_shown_by_a_row(tmp_path: Path, key: str, o
     one, two = region["row"]["rows"]
     assert found["verdict"] == "different"
     assert one.get(region["before"]) != two.get(region["after"])
+
+
+@pytest.mark.parametrize("rows", [4, 12])
+def test_every_pair_of_rows_that_search_one_text_is_told_apart_by_a_text(tmp_path: Path, rows: int) -> None:
+    config = tmp_path / "config.yaml"
+    config.write_text("name: t\nvariables: [{name: word, type_name: string}]\n", encoding="utf-8")
+    searches = [f"w{at}x" for at in range(rows)]
+    changed = rows // 2
+    pair = []
+    for name, function in (("one", "contains"), ("two", "startsWith")):
+        functions = [function if at == changed else "contains" for at in range(rows)]
+        table = [
+            f"    - {{condition: \"word.{each}('{text}')\", output: \"'{text}'\"}}\n"
+            for each, text in zip(functions, searches, strict=True)
+        ]
+        pair.append(tmp_path / f"{name}.yaml")
+        pair[-1].write_text(f"name: t\nrule:\n  match:\n{''.join(table)}    - output: \"''\"\n", encoding="utf-8")
+    found = policy_diff(*pair, config=str(config))
+    assert len(found["regions"]) == rows - changed
+    for region in found["regions"]:
+        word = region["witness"]["word"].strip("'")
+        later = [each for each in searches if each in word and each != searches[changed]]
+        assert not word.startswith(searches[changed])
+        assert [region["before"], region["after"]] == [f"'{searches[changed]}'", f"'{(later or [''])[0]}'"]
