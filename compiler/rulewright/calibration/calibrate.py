@@ -153,6 +153,7 @@ def _labels(gold: Gold) -> JsonObject:
         "annotators": gold.people,
         "alpha": krippendorffs_alpha([list(by_annotator.values()) for by_annotator in gold.units.values()]),
         "tied": [id_of(item) for item in gold.tied],
+        "unlabelled": len(gold.unlabelled),
         "of_models": sum(map(len, gold.synthetic.values())),
         "models": sorted({name for by_annotator in gold.synthetic.values() for name in by_annotator}),
         "models_agree": _share_agreeing(gold),

@@ -61,12 +61,14 @@ class GoldLabel(Struct, frozen=True):
 
 
 class Gold(Struct, frozen=True):
-    """The labels of a majority of people, all labels by item, and the items without a majority."""
+    """The labels of a majority of people, all labels by item, the items without a majority, and those drawn that
+    nobody has labelled."""
 
     labels: Mapping[Item, str]
     units: Mapping[Item, Mapping[str, str]]  # each person's label
     synthetic: Mapping[Item, Mapping[str, str]]
     tied: tuple[Item, ...]
+    unlabelled: frozenset[Item]
 
     @property
     def people(self) -> list[str]:
@@ -212,8 +214,12 @@ def gold_of(labels: Iterable[GoldLabel], split: str | None = None) -> Gold:
     """Return the gold of one split or of all: the labels that more than half of an item's annotators gave."""
     units: dict[Item, dict[str, str]] = {}
     synthetic: dict[Item, dict[str, str]] = {}
+    drawn = set()
     for each in labels:
-        if each.target and split in (None, each.split):
+        if split not in (None, each.split):
+            continue
+        drawn.add(each.item)
+        if each.target:
             (synthetic if each.synthetic else units).setdefault(each.item, {})[each.annotator] = each.target
     agreed: dict[Item, str] = {}
     tied = []
@@ -223,7 +229,7 @@ def gold_of(labels: Iterable[GoldLabel], split: str | None = None) -> Gold:
             agreed[item] = target
         else:
             tied.append(item)
-    return Gold(agreed, units, synthetic, tuple(tied))
+    return Gold(agreed, units, synthetic, tuple(tied), frozenset(drawn - units.keys() - synthetic.keys()))
 
 
 def worth_labelling(run: StoredRun) -> list[str]:

@@ -281,6 +281,18 @@ def test_verdicts_of_which_no_label_tells_leave_a_gate_open(
     assert "without labels, so the interval covers every answer: W-1" in capsys.readouterr().out
 
 
+def test_items_that_nobody_has_labelled_are_counted(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "g.csv"
+    rows = [f"{item(at)},{truth(at) if at % 2 else ''},ana,report" for at in range(20)]
+    path.write_text("\n".join(["id,target,annotator,split", *rows]) + "\n", encoding="utf-8")
+    _, found = calibrated(folder, path, capsys)
+    assert (found["labels"]["items"], found["labels"]["unlabelled"]) == (10, 10)
+    assert main(["calibrate", str(folder), "--gold", str(path)]) == 0
+    assert "without a label: 10 items; the figures hold only if chance left them out" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("name", ["Model:x", "MODEL:x", "model :x", "\u200bmodel:x", "model\uff1ax"])
 def test_a_model_is_no_person_in_any_spelling(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
