@@ -48,6 +48,9 @@ def eval_rows(path: str, shown: str) -> Iterator[Row]:
         if not samples:
             yield 0, InputError("the archive holds no `samples/*.json`; expected an `.eval` log of Inspect", shown)
         log = _header(stream, archive, members, shown)
+        if isinstance(log, InputError):
+            yield 0, log
+            log = {}
         for name in samples:
             value = _member(stream, archive, members[name], shown)
             if isinstance(value, dict):
@@ -60,13 +63,15 @@ def eval_rows(path: str, shown: str) -> Iterator[Row]:
 
 def _header(
     stream: BinaryIO, archive: zipfile.ZipFile, members: dict[str, zipfile.ZipInfo], shown: str
-) -> dict[str, Any]:
-    """The header of a log; an unfinished log has only that of its start."""
+) -> dict[str, Any] | InputError:
+    """The header of a log, or why it is refused; an unfinished log has only that of its start."""
     for name, status in (("header.json", {}), ("_journal/start.json", {"status": "started"})):
         if name in members:
             value = _member(stream, archive, members[name], shown)
             if isinstance(value, dict) and isinstance(value.get("eval"), dict):
                 return {**status, **value}
+            wrong = InputError(f"`{name}` is no header of a log, so samples may be missing", shown)
+            return value if isinstance(value, InputError) else wrong
     return {}
 
 

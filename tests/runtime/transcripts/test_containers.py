@@ -178,6 +178,18 @@ def test_samples_that_a_log_counts_and_does_not_hold_are_refused_one_by_one(tmp_
         ]
 
 
+@pytest.mark.parametrize("header", ['{"eval": {"task"', "[]", '{"status": "success"}'])
+def test_a_log_whose_header_says_nothing_is_refused_beside_its_samples(tmp_path: Path, header: str) -> None:
+    """Whether the evaluation has ended, and with how many samples, stands in the header alone."""
+    with zipfile.ZipFile(tmp_path / "log.eval", "w") as archive:
+        archive.writestr("header.json", header)
+        archive.writestr("samples/1_epoch_1.json", json.dumps(INSPECT_SAMPLE))
+    refused, chat = Reader().read([tmp_path / "log.eval"])
+    assert isinstance(chat, Transcript)
+    assert isinstance(refused, InputError)
+    assert refused.reason.startswith("`header.json` is no")
+
+
 def test_a_nul_in_the_first_line_does_not_hide_the_others(tmp_path: Path) -> None:
     good = json.dumps(GOOD)
     found = refusals(tmp_path, f'{{"a": "\0"}}\n{good}\n', "chat.jsonl")
