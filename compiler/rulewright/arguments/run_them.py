@@ -14,6 +14,7 @@ from rulewright.arguments.shared_options import (
     add_spending_options,
     add_transcripts,
     at_least,
+    seconds_of,
     temperature,
 )
 
@@ -124,7 +125,9 @@ def models_arguments(parser: argparse.ArgumentParser) -> None:
     commands = parser.add_subparsers(dest="action", required=True, metavar="check")
     check = commands.add_parser("check", help="check whether a model answers", allow_abbrev=False)
     check.add_argument("model", metavar="MODEL", help="for instance `openai:gpt-5` or `openai:qwen3@http://HOST/v1`")
-    check.add_argument("--timeout", type=float, default=60.0, metavar="SECONDS", help="time limit of the question (60)")
+    check.add_argument(
+        "--timeout", type=seconds_of, default=60.0, metavar="SECONDS", help="time limit of the question (60)"
+    )
     check.add_argument("--format", choices=("human", "json"), default="human")
 
 

@@ -68,7 +68,8 @@ def _run_or_latest(path: str) -> str:
     return found
 
 
-def _seconds(text: str) -> float:
+def seconds_of(text: str) -> float:
+    """Parse a time limit. Raises ArgumentTypeError."""
     seconds = float(text)
     if not 0 < seconds <= 86400:
         raise argparse.ArgumentTypeError("must be more than 0 and at most 86400")
@@ -207,7 +208,7 @@ def add_live_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--tokens-per-minute", type=at_least(1), metavar="N", help="limit of tokens sent and received per minute"
     )
-    group.add_argument("--timeout", type=_seconds, metavar="SECONDS", help="time limit of one attempt (180)")
+    group.add_argument("--timeout", type=seconds_of, metavar="SECONDS", help="time limit of one attempt (180)")
     add_spending_options(group)
     group.add_argument("--ledger", metavar="FILE", help=f"the ledger of calls ({LEDGER} of the project)")
     group.add_argument("--explain-cache", action="store_true", help="explain which checks were asked again, and why")

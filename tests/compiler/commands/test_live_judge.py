@@ -210,3 +210,9 @@ def test_models_check_says_when_the_reply_is_not_whole(capsys: pytest.CaptureFix
     with model_server(lambda *_: chat('{"answer": "yes"}', finish="length")) as server:
         assert main(["models", "check", f"openai:m@{server.base}"]) == 0
     assert "but the reply is not whole: it ended with `length`" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("limit", ["nan", "inf", "-1", "0"])
+def test_a_time_limit_that_is_none_is_refused(capsys: pytest.CaptureFixture[str], limit: str) -> None:
+    assert main(["models", "check", "openai:m@http://127.0.0.1:1/v1", f"--timeout={limit}"]) == 3
+    assert "argument --timeout: must be more than 0 and at most 86400" in capsys.readouterr().err
