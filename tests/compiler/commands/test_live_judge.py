@@ -214,5 +214,6 @@ def test_models_check_says_when_the_reply_is_not_whole(capsys: pytest.CaptureFix
 
 @pytest.mark.parametrize("limit", ["nan", "inf", "-1", "0"])
 def test_a_time_limit_that_is_none_is_refused(capsys: pytest.CaptureFixture[str], limit: str) -> None:
-    assert main(["models", "check", "openai:m@http://127.0.0.1:1/v1", f"--timeout={limit}"]) == 3
+    with pytest.raises(SystemExit, match="3"):
+        main(["models", "check", "openai:m@http://127.0.0.1:1/v1", f"--timeout={limit}"])
     assert "argument --timeout: must be more than 0 and at most 86400" in capsys.readouterr().err
