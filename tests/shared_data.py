@@ -17,4 +17,4 @@ def folder(name: str) -> Path:
         return path
     if os.environ.get("CI"):
         pytest.fail(f"the published data `{name}` are missing: set RULEWRIGHT_SHARED to the folder that holds them")
-    pytest.skip(f"needs the published data `{name}`: set RULEWRIGHT_SHARED to the folder that holds them")
+    pytest.skip(f"needs the published data `{name}`: set RULEWRIGHT_SHARED", allow_module_level=True)

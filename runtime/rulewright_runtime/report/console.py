@@ -182,7 +182,7 @@ def _open(summary: JsonMapping, paint: _Paint, columns: int) -> Iterator[str]:
     if summary["refused"]["count"]:
         yield paint("bad", f"{plural(summary['refused']['count'], 'input')} refused")
         for item in summary["refused"]["inputs"][:_MOST]:
-            yield fit(f"  {place_of(item)}: {item['reason']}", columns)
+            yield from wrapped(f"{place_of(item)}: {item['reason']}", columns, "  ")
         yield from _more(summary["refused"]["count"], "input")
 
 

@@ -47,6 +47,7 @@ class Record:
     prompt_hash: Any = None
     rationale_code: Any = None
     adjudication_required: Any = False
+    cause: Any = None
     secondary_tags: Any = ()
     extra: Any = dataclasses.field(default_factory=dict)
 
