@@ -65,11 +65,14 @@ def without_consequences(
             if (stage is None or each.code in stage) and (corrected := _corrected(each, sources)) is not None
         }
         corrections |= own
-        if own and len(kept) > len(corrections):
+        below = [span for each in own if (span := _renamed(each, by_path)) is not None]
+        if below or (own and len(kept) > len(corrections)):
             texts, _ = fixed_texts(corrections.values(), sources, unsafe=True)
             left = list(again({os.path.abspath(path): text for path, text in texts.items()}))
             places, codes = set(map(_place, left)), {(each.code, os.path.abspath(each.span.path)) for each in left}
             kept = [each for each in kept if each in corrections or _place(each) in places or _is_idle(each, codes)]
+            known = {_place(each) for each in (*found, *allowed)}
+            kept += [each for each in left if _place(each) not in known and _is_hidden(each, below)]
     kept = _without_unsure(kept, by_path)
     renamed = {each for each in corrections if each.code == "unknown-key"}  # the documents were linted without them
     return _without_shadowed(kept, [each for each in (*kept, *allowed) if each not in renamed], by_path)
@@ -128,6 +131,8 @@ def _quoted(found: Diagnostic, files: Mapping[str, Loaded]) -> str:
 
 def _is_of_routing(found: Diagnostic, files: Mapping[str, Loaded]) -> bool:
     """Whether a finding is about the routing of a check."""
+    if found.code == "missing-key" and "`routing`" in found.message:
+        return True
     loaded = files.get(found.span.path)
     routing = descend(None if loaded is None else loaded.root, "routing")
     if found.severity is not Severity.ERROR or routing is None:
@@ -148,6 +153,23 @@ def _corrected(found: Diagnostic, sources: Mapping[str, Source]) -> Diagnostic |
     dot = "." if written[2].startswith(".") else ""  # a field is marked with its dot
     edit = Edit(found.span, f"{written[1]}{dot}{found.help.meant}{written[1]}")
     return replace(found, fix=Fix(found.help, (edit,), safe=False))
+
+
+def _renamed(found: Diagnostic, files: Mapping[str, Loaded]) -> Span | None:
+    """The mapping below a misspelt key, from the line after the key: what is wrong in it shows when the key is read."""
+    loaded = files.get(found.span.path)
+    if found.code != "unknown-key" or loaded is None:
+        return None
+    entries = (entry for each in walk(loaded.root) if isinstance(each, MappingNode) for entry in each.entries)
+    entry = next((each for each in entries if each.key.span == found.span), None)
+    if entry is None or not isinstance(entry.value, MappingNode) or entry.value.span.line == found.span.line:
+        return None
+    return entry.value.span
+
+
+def _is_hidden(found: Diagnostic, below: Iterable[Span]) -> bool:
+    """Whether a finding of the corrected documents is an error inside one of these mappings."""
+    return found.severity is Severity.ERROR and any(is_within(found.span, span) for span in below)
 
 
 def _is_idle(found: Diagnostic, codes: Container[tuple[str, str]]) -> bool:

@@ -24,7 +24,9 @@ def lint_project(project: Project, selection: RuleSelection = DEFAULT) -> Report
     def again(texts: Mapping[str, str]) -> list[Diagnostic]:
         with unsaved(texts):
             other = load_project(project.path or project.folder)
-            return without_dependent(check(other).findings, other)
+            found, settings = without_dependent(check(other).findings, other), settings_of(other.file)
+            rest, _ = settings.without_accepted(found)
+            return [each for each in rest if settings.wants(each.code, each.span.path, selection)]
 
     checked = check(project)
     found = without_dependent(checked.findings, project)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
@@ -37,10 +38,12 @@ EXPLAINED_BETTER_BY: Final = _code_sets(
         "detector-is-not-routed": "detector-without-definition",
         "id-differs-from-file-name": "duplicate-id",
         "missing-path": "unset-variable",
+        "more-votes-in-development": "dev-repetitions-nobody-uses",
         "out-of-range": "unknown-value",
         "outcome-contradicts-condition": "bound-excluded failure-is-rewarded",
         "part-without-checks": "gate-cannot-stop",
         "project-without-checks": "missing-path unset-variable",
+        "misspelt-rule-key": "rule-no-answer-meets",
         "tag-no-scenario-carries": "misspelt-name",
         "judge-answers-as-the-author": "judge-is-the-author",
         "unknown-key": "key-is-not-text",
@@ -146,7 +149,7 @@ SAME_MESSAGE: Final = codes_in("""
 # Codes whose findings are copied with the text: a tag in a family of checks, a probe in variants of a scenario.
 COPIED: Final = frozenset({"probe-expects-an-untold-name", "tag-no-scenario-carries"})
 SAME_MESSAGE_IN_DOCUMENT: Final = frozenset(
-    {"bad-expression", "overlay-not-enabled", "unknown-state"}
+    {"bad-expression", "overlay-not-enabled", "unknown-source", "unknown-state"}
 )  # as `SAME_MESSAGE`, in one document
 # Codes whose findings have one cause whatever their message: a setting that no profile has, a habit of all prompts.
 ACROSS: Final = SAME_MESSAGE | {"dev-repetitions-nobody-uses", "prompt-names-another-check"}
@@ -174,7 +177,7 @@ FOLLOWED_BY: Final = _code_sets(
         "branch-condition-incomplete": "branch-never-taken",
         "bucket-without-checks": "empty-profile",
         "check-never-fails": "check-misses-own-example",
-        "check-never-passes": "check-misses-own-example",
+        "check-never-passes": "check-misses-own-example unread-parameter",
         "comparison-out-of-range": """check-misses-own-example check-never-fails check-never-passes
         condition-always-holds gate-cannot-stop gate-ignores-unclear""",
         "condition-adds-nothing": "check-misses-own-example",
@@ -187,12 +190,13 @@ FOLLOWED_BY: Final = _code_sets(
         "detector-is-not-routed": """gate-judged-once llm-required-contradicts-routing missing-prompt
         reply-lexicon-reads-the-user""",
         "duplicate-key": "unknown-dependency",
-        "duplicate-metric": "report-of-another-kind",
+        "duplicate-metric": "report-of-another-kind weights-do-not-add-up",
         "duplicate-session-number": "probe-reads-a-later-session",
         "empty-list-searched": "check-never-fails check-never-passes unread-parameter",
         "exit-on-failure": "exit-below-threshold",
         "gate-check-never-applies": "check-no-scenario-reaches",
         "guard-excludes-its-value": "check-never-fails check-never-passes condition-never-holds",
+        "human-gate-bypassed": "sign-off-without-hil",
         "key-is-not-text": "weight-of-zero",
         "label-table-has-a-gap": "label-row-is-dead",
         "missing-key": "unknown-state unreachable-state",
@@ -207,10 +211,12 @@ FOLLOWED_BY: Final = _code_sets(
         comparison-out-of-range unread-parameter words-contradict-condition""",
         "parameter-of-another-metric": "condition-adds-nothing unlike-its-siblings",
         "part-exceeds-whole": "label-row-is-dead",
+        "part-without-checks": "check-without-part",
         "prompt-contradicts-rules": "prompt-without-pass-or-fail",
         "scorer-repetitions-contradict-routing": "even-repetitions",
         "scorer-type-contradicts-routing": """corpus-required-contradicts-routing directive-ignored-by-route
         llm-required-contradicts-routing missing-prompt prompt-without-judge reply-lexicon-reads-the-user""",
+        "shared-name": "unchanged-copy",
         "state-machine-without-definition": "detector-is-not-routed",
         "tag-no-scenario-carries": "check-no-scenario-reaches",
         "turn-numbers-out-of-order": "turn-that-does-not-exist window-ends-before-it-starts",
@@ -226,7 +232,7 @@ FOLLOWED_BY: Final = _code_sets(
         unused-suppression""",
         "unknown-label": "accepted-label-fails",
         "unknown-lexicon": "detector-is-not-routed directive-ignored-by-route",
-        "unknown-marker-set": "unknown-lexicon",
+        "unknown-marker-set": "detector-is-not-routed unknown-lexicon",
         "unknown-state": "unreachable-state",
         "unknown-value": "ascii-only-apostrophe unused-suppression",
         "unknown-state-machine": "detector-is-not-routed",
@@ -234,7 +240,8 @@ FOLLOWED_BY: Final = _code_sets(
         "unread-parameter": "condition-adds-nothing",
         "verdict-without-meaning": "failure-counts-as-success",
         "weight-of-zero": "weights-do-not-add-up",
-        "words-contradict-condition": "check-misses-own-example check-never-fails check-never-passes",
+        "words-contradict-condition": """check-misses-own-example check-never-fails check-never-passes
+        unread-parameter""",
         "wrong-type": """bad-expression check-never-fails check-never-passes confidence-without-gate
         detector-is-not-routed exit-below-threshold input-not-awaited missing-prompt trigger-without-condition""",
     }
@@ -248,6 +255,7 @@ FOLLOWED_ANYWHERE: Final = _code_sets(
         "gate-cannot-stop": "check-without-part",
         "part-without-checks": "gate-ignores-a-severity",
         "misspelt-rule-key": "check-no-scenario-reaches",
+        "probe-without-verifier": "check-no-scenario-reaches",
         "unknown-value": "check-no-scenario-reaches",
     }
 )
@@ -259,6 +267,8 @@ FOLLOWED_BY_QUOTING: Final = _code_sets(
         "opposites-agree": "subsumed-pattern",
         "question-of-common-words": "short-word-hits-inside-others subsumed-pattern",
         "short-word-hits-inside-others": "subsumed-pattern",
+        "unit-of-analysis-unfit": "anchor-without-event-window",
+        "unknown-value": "anchor-without-event-window",
     }
 )
 # Codes whose findings in one line, or in one document, usually have one cause.
@@ -281,11 +291,26 @@ def with_consequences(found: Sequence[Diagnostic]) -> list[Diagnostic]:
     """Return the findings; those that usually follow from another one of the same document are its notes. A finding
     with a fix stays, because its fix is applied on its own, unless it writes a misspelt word."""
     followers: dict[Diagnostic, list[Diagnostic]] = {each: [] for each in found}
-    for each in list(followers):  # once each, because two stages may report the same mistake
-        cause = next((one for one in followers if _causes(one, each)), None)
+    order = {each: at for at, each in enumerate(followers)}  # once each: two stages may report the same mistake
+    by_code: dict[str, list[Diagnostic]] = {}
+    for each in order:
+        by_code.setdefault(each.code, []).append(each)
+    for each in order:
+        possible = (one for code in _causing(each.code) for one in by_code.get(code, ()))
+        causes = (one for one in possible if one in followers and _causes(one, each))
+        cause = min(causes, key=order.__getitem__, default=None)
         if cause is not None:
             followers[cause] += [each, *followers.pop(each)]
     return [_with_followers(each, others) for each, others in followers.items()]
+
+
+@cache
+def _causing(code: str) -> tuple[str, ...]:
+    """The codes whose findings may be the cause of one with this code."""
+    tables = (FOLLOWED_BY, FOLLOWED_ANYWHERE, FOLLOWED_BY_QUOTING)
+    listed = {cause: None for table in tables for cause, codes in table.items() if code in codes}
+    own = code in ONCE_A_LINE | ONCE_A_DOCUMENT | ONCE_A_MESSAGE
+    return tuple({MISSPELT: None, "unknown-key": None, **listed, **({code: None} if own else {})})
 
 
 def _causes(cause: Diagnostic, found: Diagnostic) -> bool:
@@ -295,6 +320,8 @@ def _causes(cause: Diagnostic, found: Diagnostic) -> bool:
         return False
     if found.code in FOLLOWED_BY_QUOTING.get(cause.code, ()) and _subject(cause) in found.message.split("`")[1::2]:
         return cause.code != found.code or (cause is not found and cause.sort_key < found.sort_key)
+    if cause.code == "probe-without-verifier" and found.code == "check-no-scenario-reaches":
+        return (isinstance(cause.help, Guess) or "expects nothing" in cause.message) and "probe" in found.message
     if found.code in FOLLOWED_ANYWHERE.get(cause.code, ()) and cause.severity is Severity.ERROR:
         return found.code != "unknown-value" or _subject(cause) == _subject(found)
     if cause.span.path != found.span.path and found.code == "bad-expression" and _is_named(cause, found):
@@ -347,7 +374,7 @@ def _without_copies(groups: Iterable[list[Diagnostic]]) -> list[list[Diagnostic]
     kept: list[list[Diagnostic]] = []
     for group in groups:
         messages = {(each.code, each.message) for each in group}
-        same = [other for other in kept if other[0].code == group[0].code in COPIED]
+        same = [other for other in kept if other[0].code == group[0].code] if group[0].code in COPIED else []
         earlier = next((other for other in same if messages <= {(each.code, each.message) for each in other}), None)
         if earlier is None:
             kept.append(group)

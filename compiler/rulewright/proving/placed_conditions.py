@@ -38,4 +38,6 @@ def _conditions(document: DocumentWithExpressions) -> Iterator[LocatedCondition]
 def _replies_before(document: DocumentWithExpressions) -> Iterator[tuple[int, tuple[str, ...]]]:
     """The condition of each branch of a scenario, by id, with what holds of the replies before its turn."""
     for before, turn in enumerate(getattr(document, "turns", ())):
-        yield from ((id(each.when), ("size(replies) > 0", f"size(replies) <= {before}")) for each in turn.branches)
+        known = ["size(replies) > 0", f"size(replies) <= {before}"]
+        known += [] if turn.number is None else [f"turn == {turn.number}"]
+        yield from ((id(each.when), tuple(known)) for each in turn.branches)

@@ -184,11 +184,11 @@ def excluding(task: TaskDocument, loop: Overlay) -> tuple[int, Scalar] | None:
         built = guards.author_condition(task, "", scalar, features)
         if built is None:
             continue
-        required.append(built.program)
-        contexts = [each for each in worlds(required, truths) if _reaches(loop, each)]
-        alone = any(truths.holds(built.program, world) for world in contexts)
-        if alone and not any(all(truths.holds(each, world) for each in required) for world in contexts):
+        contexts = [each for each in worlds([*required, built.program], truths) if _reaches(loop, each)]
+        holding = [each for each in contexts if truths.holds(built.program, each)]
+        if holding and not any(all(truths.holds(each, world) for each in required) for world in holding):
             return number, scalar
+        required += [built.program] if holding else []
     return None
 
 

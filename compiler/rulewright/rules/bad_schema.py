@@ -8,7 +8,7 @@ from typing import Final
 from jsonschema import Draft202012Validator
 
 from rulewright.diagnostics import Diagnostic, error, respell
-from rulewright.documents.base import entries, numeric, texts
+from rulewright.documents.base import entries, flag, numeric, text_scalars, texts
 from rulewright.documents.check import CheckDocument
 from rulewright.documents.validation import departures
 from rulewright.expression.syntax_tree import Call, field_of
@@ -62,6 +62,7 @@ def _misspelt(schema: Node) -> Iterator[Diagnostic]:
             yield from _misspelt(below)
     if isinstance(schema, Mapping) and isinstance(properties := schema.get("properties"), Mapping):
         yield from _not_required(properties, texts(schema, "required"))
+        yield from _forbidden(schema, properties) if flag(schema, "additionalProperties") is False else ()
 
 
 def _empty_ranges(schema: Node) -> Iterator[Diagnostic]:
@@ -82,6 +83,15 @@ def _below(word: str, value: Node) -> tuple[Node, ...]:
     if word in MAPS and isinstance(value, Mapping):
         return tuple(entry.value for entry in value.entries)
     return (value,)
+
+
+def _forbidden(schema: Mapping, properties: Mapping) -> Iterator[Diagnostic]:
+    """The first required property that no other than the described ones may be."""
+    for each in text_scalars(schema, "required"):
+        if str(each.value) not in properties and not suggest(str(each.value), properties.keys):
+            message = f"`{each.value}` is required, but `additionalProperties: false` forbids it"
+            yield error(each, message, help="describe it under `properties`")
+            return
 
 
 def _not_required(properties: Mapping, required: tuple[str, ...]) -> Iterator[Diagnostic]:

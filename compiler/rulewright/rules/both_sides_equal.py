@@ -12,7 +12,9 @@ from rulewright.lower.expressions_of import DocumentWithExpressions, parts_of
 
 JOINING: Final = frozenset({"&&", "||"})
 SELF_CANCELLING: Final = frozenset({"-", "/", "%"})
-COMPARING: Final = frozenset({"word_overlap", "rouge_l", "bleu", "same_text", "edit_distance", "likeness"})
+COMPARING: Final = frozenset(
+    {"word_overlap", "rouge_l", "bleu", "same_text", "edit_distance", "likeness", "contains_ci"}
+)
 PROVED: Final = frozenset(
     {"CheckDocument", "Profile", "ScorecardDocument", "CaseScorecardDocument", "StateMachineDocument", "TaskDocument"}
 )

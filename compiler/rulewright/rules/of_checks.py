@@ -18,6 +18,7 @@ from rulewright.rules.hard_fail_contradicts_severity import hard_fail_contradict
 from rulewright.rules.impossible_date import impossible_date
 from rulewright.rules.limit_of_zero import limit_of_zero
 from rulewright.rules.listed_twice import listed_twice
+from rulewright.rules.more_votes_in_development import more_votes_in_development
 from rulewright.rules.opposites_agree import opposites_agree
 from rulewright.rules.prompt_asks_for_unreadable_reply import prompt_asks_for_unreadable_reply
 from rulewright.rules.prompt_contradicts_rules import prompt_contradicts_rules
@@ -25,6 +26,7 @@ from rulewright.rules.prompt_holds_a_verdict import prompt_holds_a_verdict
 from rulewright.rules.prompt_with_single_braces import prompt_with_single_braces
 from rulewright.rules.prompt_without_judge import prompt_without_judge
 from rulewright.rules.prompt_without_pass_or_fail import prompt_without_pass_or_fail
+from rulewright.rules.setting_overruled import setting_overruled
 from rulewright.rules.tags_on_universal_check import tags_on_universal_check
 from rulewright.rules.transcript_outside_fence import transcript_outside_fence
 from rulewright.rules.trigger_without_condition import trigger_without_condition
@@ -56,6 +58,7 @@ CHECK: Final[tuple[Rule[CheckDocument], ...]] = (
     impossible_date,
     opposites_agree,
     limit_of_zero,
+    more_votes_in_development,
 )
 
 PROFILE: Final[tuple[Rule[Profile], ...]] = (
@@ -66,6 +69,7 @@ PROFILE: Final[tuple[Rule[Profile], ...]] = (
     edge_without_votes,
     impossible_date,
     opposites_agree,
+    setting_overruled,
 )
 
 KINDS: Final = {

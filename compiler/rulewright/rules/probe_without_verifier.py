@@ -28,6 +28,8 @@ def probe_without_verifier(subject: Project | ScenarioDocument) -> Iterator[Diag
         if probe.kind and probe.kind not in PROBE_KINDS:
             help = did_you_mean(probe.kind, PROBE_KINDS) or f"the kinds are {ticked(PROBE_KINDS)}"
             yield warning(probe.place("kind"), f"unknown kind of probe: `{probe.kind}`", help=help)
+        if probe.get("expected") is not None and not probe.expected:
+            yield warning(probe.place("expected"), "the probe expects nothing")
         if probe.kind == "pronoun_continuity":
             for place, item in enumerate(probe.expected):
                 if parse(item) is None:

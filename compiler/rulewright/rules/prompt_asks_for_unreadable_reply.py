@@ -28,6 +28,8 @@ _RATING: Final = re.compile(
     r"\s(?:to|and)\s+\d+|on a scale))",
     re.IGNORECASE | re.MULTILINE,
 )
+_NAMED: Final = re.compile(r"^[ \t]*(N/A|NA|UNSURE|UNKNOWN|MAYBE|YES|NO|INCONCLUSIVE|FAILED|PASSED):", re.MULTILINE)
+_DEFINED: Final = re.compile(r"^[ \t]*(?:PASS|FAIL)\b", re.MULTILINE)
 _NUMBER: Final = re.compile(r'"score"\s*:\s*["<]?\d')
 
 
@@ -40,6 +42,9 @@ def prompt_asks_for_unreadable_reply(document: CheckDocument | CaseScorecardDocu
     for prompt in prompts_of(document):
         if prompt is not None and isinstance(prompt.value, str):
             yield from _offers(prompt, prompt.value)
+            for named in _NAMED.finditer(prompt.value) if _DEFINED.search(prompt.value) else ():
+                message = f"the reply `{named[1]}` is not a verdict and counts as no vote"
+                yield error(place(prompt, *named.span(1)), message, help=f"the verdicts are {', '.join(VERDICTS)}")
             yield from _requests(prompt, prompt.value)
 
 

@@ -5,17 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic, warning
+from rulewright.documents.base import entries
 from rulewright.documents.state_machine import StateMachineDocument
 from rulewright.proving.hidden_transitions import hidden_transitions
+from rulewright.spelling import suggest
 
 
 def transition_never_made(machine: StateMachineDocument) -> Iterator[Diagnostic]:
-    """A transition is never made: whenever it could be, an earlier one from the same states on the same cue is made.
+    """A transition is never made, because an earlier one always is, or no transition is made on a cue.
 
     Why it matters: of the possible transitions, the first one in the file is made, so the hidden one's target, ending
-    or forbidden path never takes effect.
+    or forbidden path never takes effect. A cue without a transition is searched for nothing.
     Instead: move it before the earlier one, give that one a stricter `when`, or remove it.
     """
+    used = {transition.cue for transition in machine.transitions}
+    for entry in entries(machine.node, "cues") if machine.transitions else ():
+        if entry.name not in used and not any(suggest(each, [entry.name]) for each in used):
+            yield warning(entry.key, f"no transition is made on `{entry.name}`")
     if len(machine.transitions) < 2:
         return
     for transition, earlier in hidden_transitions(machine):

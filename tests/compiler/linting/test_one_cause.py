@@ -8,6 +8,7 @@ import pytest
 from tests.compiler.linting.mutations import copied
 from tests.folders import write
 
+from rulewright.linting import repeated
 from rulewright.linting.fixes import fixed_texts
 from rulewright.linting.lint_run import lint, lint_text
 
@@ -442,3 +443,48 @@ def test_a_slip_in_a_check_of_a_project_is_one_finding(
     (project / file).write_text(text.replace(old, new, 1))
     ((found, _, _),) = reported_places(project)
     assert found == code
+
+
+# What the author writes in a copy of a shipped project, and the only finding that this gives.
+ALONE = [
+    ("care", "checks/RW-F1.yaml", "routing:\n", None, "missing-key"),
+    ("service_desk", "checks/refund-promised.yaml", "routing:\n", None, "missing-key"),
+    (
+        "scorers",
+        "scorers/scenarios/two_evenings_with_river.json",
+        '"kind": "time"',
+        '"kind": "tyme"',
+        "probe-without-verifier",
+    ),
+    ("care", "benchmark/rulewright.yaml", "accept:", "acept:", "unknown-key"),
+    ("care", "checks/lexicons/scope_claim.yaml", "i will delete", "i", "short-word-hits-inside-others"),
+    ("care", "checks/markers/human_check.yaml", "flesh and blood like you", "a real person", "opposites-agree"),
+    ("care", "checks/RW-C1.yaml", "severity: S3", "severity: S5", "gate-severity-outside-gate-bucket"),
+]
+
+
+@pytest.mark.parametrize(("project", "name", "old", "new", "code"), ALONE)
+def test_a_mistake_of_meaning_is_one_finding(
+    project: str, name: str, old: str, new: str | None, code: str, tmp_path: Path
+) -> None:
+    root, entry = copied(project, tmp_path / "project")
+    text = (root / name).read_text(encoding="utf-8")
+    assert old in text
+    changed = text[: text.index(old)] if new is None else text.replace(old, new, 1)
+    (root / name).write_text(changed, encoding="utf-8")
+    assert [each.code for each in lint([entry]).grouped().diagnostics] == [code]
+
+
+def test_a_wrong_value_below_a_misspelt_key_is_told_with_it() -> None:
+    text = f"{CHECK}eligibilty:\n  when: scenario.categori == 'safety'\nscope: trigger\n"
+    found = lint_text(text, "checks/brief.yaml").diagnostics
+    assert [(each.code, each.span.line) for each in found] == [("unknown-key", 8), ("bad-expression", 9)]
+
+
+def test_thousands_of_findings_are_compared_only_with_their_possible_causes(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(repeated, "_causes", lambda cause, found: asked.append(found.code))
+    params = "".join(f"  p{number}: {number}\n" for number in range(300))
+    text = CHECK.replace("params:\n", f"params:\n{params}")
+    assert len(lint_text(text, "checks/brief.yaml").diagnostics) == 300
+    assert asked == []

@@ -1,0 +1,31 @@
+"""Rule: a setting of a profile that another one overrules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from rulewright.diagnostics import Diagnostic, warning
+from rulewright.documents.profile import Profile
+
+NARROWER: Final = ("include_routes", "include_buckets")
+
+
+def setting_overruled(profile: Profile) -> Iterator[Diagnostic]:
+    """A profile sets what another of its settings overrules.
+
+    Why it matters: `include_all` selects every check, whatever routes and buckets are listed beside it, and
+    `llm_repetitions` is the number of votes of every check, so `use_dev_repetitions` has no effect. Without votes,
+    nobody is asked about rubrics.
+    Instead: remove one of the two.
+    """
+    for key in NARROWER if profile.include_all else ():
+        if key in profile.node:
+            notes = [(profile.key_place("include_all"), "overruled here")]
+            yield warning(profile.key_place(key), f"`{key}` has no effect beside `include_all`", notes=notes)
+    votes = [(profile.place("llm_repetitions"), "the number of votes")]
+    if profile.repetitions is not None and profile.use_dev_repetitions:
+        message = "`use_dev_repetitions` has no effect beside a number of `llm_repetitions`"
+        yield warning(profile.key_place("use_dev_repetitions"), message, notes=votes)
+    if profile.repetitions == 0 and profile.include_rubrics:
+        yield warning(profile.key_place("include_rubrics"), "with 0 votes, nobody is asked about rubrics", notes=votes)
