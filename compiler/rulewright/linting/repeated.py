@@ -38,7 +38,7 @@ EXPLAINED_BETTER_BY: Final = _code_sets(
         "detector-is-not-routed": "detector-without-definition",
         "id-differs-from-file-name": "duplicate-id",
         "missing-path": "unset-variable",
-        "more-votes-in-development": "dev-repetitions-nobody-uses",
+        "more-votes-in-development": "dev-repetitions-nobody-uses directive-ignored-by-route",
         "out-of-range": "unknown-value",
         "outcome-contradicts-condition": "bound-excluded failure-is-rewarded",
         "part-without-checks": "gate-cannot-stop",
