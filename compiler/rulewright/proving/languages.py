@@ -177,11 +177,13 @@ def _without(span: tuple[int, int], gone: range) -> list[tuple[int, int]]:
 
 def parts_of(language: Language) -> Iterator[Language]:
     """The language and everything that it consists of."""
-    yield language
-    for part in language.parts:
-        for each in part if isinstance(part, frozenset) else (part,):
-            if isinstance(each, Language):
-                yield from parts_of(each)
+    pending, seen = [language], {id(language)}
+    for each in pending:  # grows; one part may be shared by many
+        yield each
+        for part in each.parts:
+            below = [one for one in (part if isinstance(part, frozenset) else (part,)) if isinstance(one, Language)]
+            pending += [one for one in below if id(one) not in seen]
+            seen.update(map(id, below))
 
 
 def at_least(length: int) -> Language:
@@ -197,7 +199,10 @@ def has_assertions(language: Language) -> bool:
 def outcomes(languages: Sequence[Language], lengths: Sequence[int] = ()) -> dict[Outcome, str] | None:
     """Every outcome that a text can have, each with one of the shortest texts that has it; None for more than
     `MOST_LANGUAGES`, and where that takes more than `MOST_STATES` states or `MOST_WORK`."""
-    return _outcomes(tuple(languages), tuple(lengths)) if len(languages) <= MOST_LANGUAGES else None
+    try:
+        return _outcomes(tuple(languages), tuple(lengths)) if len(languages) <= MOST_LANGUAGES else None
+    except RecursionError:  # of a long text
+        return None
 
 
 @lru_cache(maxsize=1024)
@@ -233,12 +238,18 @@ def examples(language: Language, most: int = MOST_EXAMPLES) -> list[str]:
 def _outcomes(
     languages: tuple[Language, ...], lengths: tuple[int, ...], until_first: bool = False
 ) -> dict[Outcome, str] | None:
-    return _Exploration(languages, lengths).outcomes(until_first)
+    try:
+        return _Exploration(languages, lengths).outcomes(until_first)
+    except RecursionError:  # of a long text; found once, as it takes long
+        return None
 
 
 def has_text(language: Language) -> str | bool:
     """One of the shortest texts of a language; False if it has none, True if that takes too much work."""
-    found = _outcomes((language,), (), True)
+    try:
+        found = _outcomes((language,), (), True)
+    except RecursionError:  # of a long text
+        return True
     return True if found is None else found.get(Outcome((True,), ()), False)
 
 

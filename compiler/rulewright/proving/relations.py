@@ -234,7 +234,9 @@ class Texts(Rows):
     def _sampled(self) -> Sequence[Box]:
         """Some of the combinations, found with less work than all."""
         languages, lengths = self._languages()
-        return [self._cells(outcome, lengths) for outcome in sample_outcomes(tuple(languages), tuple(lengths))]
+        with suppress(RecursionError):  # of a long text
+            return [self._cells(outcome, lengths) for outcome in sample_outcomes(tuple(languages), tuple(lengths))]
+        return []
 
     def combinations(self) -> Sequence[Box] | None:
         languages, lengths = self._languages()
@@ -251,13 +253,20 @@ class Texts(Rows):
         """A text in the cells; False if there is none, True if that is not known."""
         if all(map(and_, cells, self._nowhere)):
             return True
+        with suppress(RecursionError):  # of a long text
+            if (text := self._guessed(cells)) is not None:
+                return text
+        return has_text(intersection(map(_TextVariable.language, self.several, cells)))
+
+    def _guessed(self, cells: Box) -> str | None:
+        """A text in the cells of so many variables that searching one takes long."""
         languages, lengths = self._languages()
         for text in self._guesses(cells) if len(languages) > MOST_LANGUAGES else ():
             reached = tuple([len(text) >= length for length in lengths])
             outcome = Outcome(tuple([holds(each, text) for each in languages]), reached)
             if all(map(and_, cells, self._cells(outcome, lengths))):
                 return text
-        return has_text(intersection(map(_TextVariable.language, self.several, cells)))
+        return None
 
     def _guesses(self, cells: Box) -> Iterator[str]:
         """Texts made of those that the few variables without a choice ask for: each, and all in any order."""

@@ -423,6 +423,13 @@ def test_a_conversation_has_a_message_and_may_have_no_call(tmp_path: Path, one: 
     assert [bool(region["witness"]) for region in found["regions"]] == [True] * regions
 
 
+@pytest.mark.parametrize("size", [400, 5_000])
+def test_long_texts_are_compared_without_an_error(tmp_path: Path, size: int) -> None:
+    one, two = f"answer.contains('{'a' * size}')", f"answer.contains('{'a' * (size - 1)}b')"
+    found = policy_diff(*(project(tmp_path / name, fail, "") for name, fail in (("one", one), ("two", two))))
+    assert found["verdict"] in ("different", "undecided")
+
+
 ERROR = "tool_calls.exists(c, has(c.result) && c.result.contains('error'))"
 
 
