@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 _OFFER: Final = re.compile(r'"verdict"\s*:\s*((?:"[^"\n]*"\s*(?:\([^()\n]*\)\s*)?(?:\||,|or\b|/)?\s*(?!"\w+"\s*:))+)')
 _WORD: Final = re.compile(r'"([^"\n]*)"')
 _REQUEST: Final = re.compile(  # at the beginning of a sentence
-    r"(?:^|[.:!?])\s*(?:please )?(?:answer|reply|respond|return)\s+(?:(?:with|only|just|in|either|by|a)\s+)*"
+    r"(?:^|[.:!?])[ \t]*(?:please )?(?:answer|reply|respond|return)\s+(?:(?:with|only|just|in|either|by|a)\s+)*"
     r"([\"'`]?(?:yes[\"'`]?\s*(?:or|/)\s*[\"'`]?no|true[\"'`]?\s*(?:or|/)\s*[\"'`]?false"
     r"|(?:score|number|grade|rating)\s+(?:from|between)\s+\d+\s+(?:to|and)\s+\d+)\b[\"'`]?)",
     re.IGNORECASE | re.MULTILINE,
 )
 _RATING: Final = re.compile(
-    r"(?:^|[.:!?])\s*(?:please )?((?:rate|score|grade|give)\b[^.\n]{0,60}?\b(?:(?:from|between)\s+\d[^.\n]{0,20}?"
+    r"(?:^|[.:!?])[ \t]*(?:please )?((?:rate|score|grade|give)\b[^.\n]{0,60}?\b(?:(?:from|between)\s+\d[^.\n]{0,20}?"
     r"\s(?:to|and)\s+\d+|on a scale))",
     re.IGNORECASE | re.MULTILINE,
 )
