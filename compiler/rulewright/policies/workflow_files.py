@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
@@ -38,15 +39,15 @@ def differing_files(name: str, tasks: Sequence[TaskPlan]) -> Iterator[JsonObject
         return
     found: dict[tuple[str, str, str], JsonObject] = {}
     for files in islice(_folders(_whole(tasks)), MOST_FOLDERS):
-        with TemporaryDirectory() as folder:
+        with TemporaryDirectory() as folder, suppress(OSError, ValueError):  # of a name that no file can have here
             for path, text in files.items():
                 (Path(folder) / path).parent.mkdir(parents=True, exist_ok=True)
                 (Path(folder) / path).write_text(text, encoding="utf-8")
             one, two = (dict(_said(task, Path(folder))) for task in tasks)
-        for place in (each for each in one if each in two and one[each] != two[each]):
-            about = {"place": f"task {name}.{place}", "before": one[place], "after": two[place]}
-            region = {**about, "where": ["the files below are there"], "witness": dict(files)}
-            found.setdefault((place, one[place], two[place]), region)
+            for place in (each for each in one if each in two and one[each] != two[each]):
+                about = {"place": f"task {name}.{place}", "before": one[place], "after": two[place]}
+                region = {**about, "where": ["the files below are there"], "witness": dict(files)}
+                found.setdefault((place, one[place], two[place]), region)
     yield from found.values()
 
 

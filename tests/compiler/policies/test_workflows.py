@@ -216,3 +216,21 @@ def test_what_only_a_run_of_a_workflow_shows_is_told_as_such(
     assert "every gate and transition decides the same; only a run" in capsys.readouterr().out
     assert main(["policy-diff", paths["kept"], paths["other tier"]]) == 1
     assert "only a run" not in capsys.readouterr().out
+
+
+NAMES = """version: "1"
+tasks:
+  t:
+    agent: dev
+    description: x
+    outputs: [{{path: {long}.md}}, {{path: a.md}}, {{path: a.md/b.md}}, {{path: {name}.md}}]
+"""
+
+
+@pytest.mark.parametrize("long", ["x" * 300, "short"])
+def test_outputs_whose_names_no_folder_can_have_are_told_without_an_example(tmp_path: Path, long: str) -> None:
+    for name in ("one", "two"):
+        write(tmp_path / name, {"workflow.yaml": NAMES.format(long=long, name=name)})
+    found = policy_diff(tmp_path / "one/workflow.yaml", tmp_path / "two/workflow.yaml")
+    assert found["settings"]
+    assert not any(region["witness"] for region in found["regions"])
