@@ -16,6 +16,7 @@ from rulewright_runtime.transcripts.turn_lines import printable
 MAX_LINE: Final = 2**20  # bytes; a turn or conversation of more than a mebibyte is a mistake
 RUN_FILES: Final = {"inputs.jsonl", "plan.json"}  # a folder with these may be a run, which has no chats
 HARNESS_FILES: Final = {"header.json", "run_plan.json"}  # a folder with these is a harness run; no chats in them
+HARNESS_SUMMARY: Final = "harness.json"  # written when the last conversation has ended
 SUFFIXES: Final = (".jsonl", ".ndjson", ".eval", ".csv", ".tsv", ".parquet", ".arrow")
 CLOSED: Final = (".bz2", ".xz", ".lzma", ".lz4", ".br", ".7z", ".zip", ".rar")  # compressions that are not read
 
@@ -64,8 +65,12 @@ def chat_files(path: str, unread: Counter[str], is_text_chat: Callable[[str], bo
 
 
 def _below(path: str) -> Iterator[str | InputError]:
-    """Yield the files below a folder, except those of runs, and why a folder can't be read."""
+    """Yield the files below a folder, except those of runs, and why a folder can't be read or lacks conversations."""
     unreadable: list[OSError] = []
+    around = os.path.dirname(os.path.realpath(path))  # of the transcripts of a harness run
+    beside = _names(around)
+    if beside >= HARNESS_FILES and HARNESS_SUMMARY not in beside:
+        yield _unfinished(around)
     visited: set[str] = set()
     for folder, folders, names in os.walk(path, onerror=unreadable.append, followlinks=True):
         folders.sort()
@@ -77,11 +82,24 @@ def _below(path: str) -> Iterator[str | InputError]:
         if set(names) >= RUN_FILES and _is_run(folder):
             folders.clear()
             continue
-        own = {*HARNESS_FILES, "harness.json"} if set(names) >= HARNESS_FILES else ()
+        own = {*HARNESS_FILES, HARNESS_SUMMARY} if set(names) >= HARNESS_FILES else ()
+        if own and HARNESS_SUMMARY not in names:
+            yield _unfinished(folder)
         yield from (os.path.join(folder, name) for name in sorted(set(names).difference(own)))
     for error in unreadable:
         where = printable(os.fspath(error.filename or path))
         yield InputError(f"the folder can't be read: {reason_of(error)}", where)
+
+
+def _names(folder: str) -> set[str]:
+    try:
+        return set(os.listdir(folder))
+    except OSError:
+        return set()
+
+
+def _unfinished(folder: str) -> InputError:
+    return InputError("the harness run is not finished; continue it with `--resume`", printable(folder))
 
 
 def _is_run(folder: str) -> bool:

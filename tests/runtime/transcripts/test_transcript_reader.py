@@ -230,6 +230,19 @@ def test_a_conversation_that_its_harness_has_not_finished_is_refused(tmp_path: P
     assert "not finished" in found
 
 
+@pytest.mark.parametrize("below", ["", "transcripts"])
+def test_a_harness_run_that_was_killed_between_two_conversations_is_refused(tmp_path: Path, below: str) -> None:
+    (tmp_path / "transcripts").mkdir()
+    (tmp_path / "transcripts" / "m__s.jsonl").write_text(USER)
+    for name in ("header.json", "run_plan.json"):
+        (tmp_path / name).write_text("{}")
+    read = list(Reader().read([tmp_path / below]))
+    assert [each.reason for each in read if isinstance(each, InputError)] == [
+        "the harness run is not finished; continue it with `--resume`"
+    ]
+    assert [each.id for each in read if isinstance(each, Transcript)] == ["m__s"]
+
+
 def test_every_published_transcript_is_read() -> None:
     items = list(Reader().read([folder("invisiblebench") / "transcripts"]))
     assert len(items) == 277
