@@ -32,7 +32,7 @@ _VERDICTS: Final = {name: PolicyOutcome(name, name) for name in ("FAIL", "UNCLEA
 _TOLD: Final = (
     "id", "name", "suppressed", "eligible", "hash", "verifier.fails", "verifier.unclear", "verifier.passes",
 )  # fmt: skip
-_FILLED: Final = frozenset({("messages",), ("turns",)})  # a scan refuses a conversation without a turn
+_FILLED: Final = frozenset({("messages",)})  # calls of tools without a text are no turns
 LOOKED_AT: Final = ", which a person has to look at"
 UNDECIDED_VERDICT: Final = f"UNCLEAR{LOOKED_AT}"
 _UNDECIDED: Final = PolicyOutcome("undecided", UNDECIDED_VERDICT)

@@ -412,7 +412,9 @@ LAST = "messages[size(messages) - 1].role != 'assistant'"
     ("one", "two", "regions"),
     [
         (f"size(messages) == 0 or {LAST}", LAST, 0),
-        ("size(turns) > 0 and turns[0].role == 'user'", "turns[0].role == 'user'", 0),
+        ("size(messages) > 0 and messages[0].role == 'user'", "messages[0].role == 'user'", 0),
+        ("size(turns) == 0", "false", 1),  # an assistant may call tools without a word
+        ("size(turns) > 0 and turns[0].role == 'user'", "turns[0].role == 'user'", 1),
         (LAST, LAST.replace("- 1", "- 2"), 4),
         ("size(tool_calls) == 0 or tool_calls[0].name == 'pay'", "tool_calls[0].name == 'pay'", 1),
     ],
