@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from rulewright.workflow import Workflow
 
 ZEROS: Final = {
-    ("judge", "max_calls"): "no call to the judge is allowed",
-    ("judge", "max_tokens"): "no call to the judge is allowed",
     ("workflow", "engine", "cost_budget_per_run_usd"): "the first call with costs exceeds the budget",
     ("workflow", "overlays", "hil", "poll_interval_seconds"): "a waiting run checks the queue without a pause",
     ("routing", "recalled_share"): "nothing has to be recalled",
