@@ -25,8 +25,7 @@ def compile_regex(pattern: str, memory: int = MEMORY) -> re.Pattern[str]:
 def compile_set(patterns: Iterable[str], memory: int) -> Search:
     """A search for all expressions in one pass. Raises ValueError if they need too much memory together, and
     ImportError without RE2."""
-    import re2
-
+    re2 = _re2()
     fused = re2.Set.SearchSet(_options(memory))
     try:
         for pattern in patterns:
@@ -37,19 +36,21 @@ def compile_set(patterns: Iterable[str], memory: int) -> Search:
     return lambda data: fused.Match(data) or ()
 
 
-def _options(memory: int) -> Any:
+def _re2() -> Any:
     import re2
 
-    options = re2.Options()
+    return re2
+
+
+def _options(memory: int) -> Any:
+    options = _re2().Options()
     options.max_mem, options.log_errors = memory, False
     return options
 
 
 def compile_re2(pattern: str, memory: int = MEMORY) -> re.Pattern[str]:
     """The same for any expression. Raises ValueError with RE2's reason, and ImportError without RE2."""
-    import re2
-
-    options = _options(memory)
+    re2, options = _re2(), _options(memory)
     try:
         compiled: re.Pattern[str] = re2.compile(pattern, options)
     except (re2.error, UnicodeEncodeError) as error:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from itertools import count
 from time import monotonic, sleep
-from typing import IO, Any, Final
+from typing import IO, Final
 
 import msgspec
 
@@ -192,13 +192,11 @@ def _append(path: str) -> Deliver:
 
 
 def _post(url: str) -> Deliver:
-    client: Any = None
+    import httpx2
+
+    client = httpx2.Client(timeout=_TIMEOUT, headers={"Content-Type": "application/json"})
 
     def deliver(messages: list[bytes]) -> bool:
-        import httpx2
-
-        nonlocal client
-        client = client or httpx2.Client(timeout=_TIMEOUT, headers={"Content-Type": "application/json"})
         for attempt in range(_ATTEMPTS):
             sleep(_PAUSE * attempt)
             try:

@@ -166,7 +166,7 @@ class Summary(Struct):
             entry = {"transcript_id": transcript, "check_id": item["check_id"] or None}
             self.adjudication.add({**entry, "verdict": None, "reason": f"{item['place']}: {item['reason']}"})
 
-    def _add_failed(self, row: Mapping[str, object], engine: JsonMapping, verdicts: Iterable[VerdictRecord]) -> None:
+    def _add_failed(self, row: Mapping[str, object], engine: JsonMapping, verdicts: list[VerdictRecord]) -> None:
         """Add a failed transcript, with the checks that made it fail and the unproven ones among them."""
         keys = ("transcript_id", "scenario_id", "model")
         because, unproven = engine["because"], engine["unproven"]
@@ -182,7 +182,7 @@ class Summary(Struct):
             self.failing_checks[check_id]["count"] += 1
             self.failing_checks[check_id]["unproven"] += check_id in unproven
 
-    def _add_verdicts(self, transcript: str, verdicts: Iterable[VerdictRecord]) -> None:
+    def _add_verdicts(self, transcript: str, verdicts: list[VerdictRecord]) -> None:
         tallies = self.tallies
         for tally in map(_TALLY, verdicts):
             tallies[tally] = tallies.get(tally, 0) + 1
