@@ -34,25 +34,26 @@ MEANINGS: Final = {
 }
 ROWS: Final[dict[str, str]] = {
     SUSPICIOUS: """
-        absent-counts-as-full adapter-names-missing-file adaptive-with-one-repetition anchor-names-ineligible-check
-        anchor-without-event-window any-mixed-with-tags arguments-swapped ascii-only-apostrophe backspace-in-expression
-        blindspot-of-another-name both-sides-equal bound-excluded bound-never-reached branch-always-taken
-        branch-changes-nothing branch-never-taken case-expects-nothing challenger-is-the-reviewer check-is-not-read
-        check-never-fails check-never-passes check-no-scenario-reaches check-without-part comma-missing
-        comparison-out-of-range condition-adds-nothing condition-always-holds condition-never-holds cue-in-another-turn
-        cue-lexicon-ignores-the-user cue-misquotes-turn directive-ignored-by-route duplicate-criterion-id each-not-read
-        edge-without-votes equality-after-rounding even-repetitions event-window-unbounded exit-below-threshold
-        failure-is-rewarded file-named-unlike-its-scenario gate-ignores-a-severity gate-ignores-unrun-checks
-        gate-judged-once gate-severity-outside-gate-bucket guard-excludes-its-value hard-fail-contradicts-severity
-        human-gate-bypassed impossible-date index-past-the-end input-not-awaited integer-division item-finds-itself
-        judge-answers-as-the-author judge-reads-missing-file label-row-is-dead label-table-not-proved level-skipped
-        lexicon-hits-good-example lexicon-misses-own-example limit-of-zero listed-check-is-silenced loop-nothing-ends
-        misspelt-input-path misspelt-path misspelt-rule-key misspelt-tool misspelt-word mistyped-regex
-        more-votes-in-development negated-twice opposites-agree output-written-twice parameter-of-another-metric
-        part-exceeds-whole pattern-lost-in-folding pattern-shared-by-gates probe-expects-an-untold-name
-        probe-names-another-turn probe-reads-a-later-session probes-contradict-each-other prompt-names-another-check
-        prompt-with-single-braces prompt-without-judge prompt-without-pass-or-fail question-of-common-words
-        regex-between-slashes regex-taken-for-text reply-lexicon-reads-the-user report-of-another-kind review-above-pass
+        absent-counts-as-full adapter-names-missing-file adapter-of-another-type adaptive-with-one-repetition
+        anchor-names-ineligible-check anchor-without-event-window any-mixed-with-tags arguments-swapped
+        ascii-only-apostrophe backspace-in-expression blindspot-of-another-name both-sides-equal bound-excluded
+        bound-never-reached branch-always-taken branch-changes-nothing branch-never-taken case-expects-nothing
+        challenger-is-the-reviewer check-is-not-read check-never-fails check-never-passes check-no-scenario-reaches
+        check-without-part comma-missing comparison-out-of-range condition-adds-nothing condition-always-holds
+        condition-never-holds cue-in-another-turn cue-lexicon-ignores-the-user cue-misquotes-turn
+        directive-ignored-by-route duplicate-criterion-id each-not-read edge-without-votes equality-after-rounding
+        even-repetitions event-window-unbounded exit-below-threshold failure-is-rewarded file-named-unlike-its-scenario
+        gate-ignores-a-severity gate-ignores-unrun-checks gate-judged-once gate-severity-outside-gate-bucket
+        guard-excludes-its-value hard-fail-contradicts-severity human-gate-bypassed impossible-date index-past-the-end
+        input-not-awaited integer-division item-finds-itself judge-answers-as-the-author judge-reads-missing-file
+        label-row-is-dead label-table-not-proved level-skipped levels-not-read lexicon-hits-good-example
+        lexicon-misses-own-example limit-of-zero listed-check-is-silenced loop-nothing-ends misspelt-input-path
+        misspelt-path misspelt-rule-key misspelt-tool misspelt-word mistyped-regex more-votes-in-development
+        negated-twice opposites-agree output-written-twice parameter-of-another-metric part-exceeds-whole
+        pattern-lost-in-folding pattern-shared-by-gates probe-expects-an-untold-name probe-names-another-turn
+        probe-reads-a-later-session probes-contradict-each-other prompt-names-another-check prompt-with-single-braces
+        prompt-without-judge prompt-without-pass-or-fail question-of-common-words regex-between-slashes
+        regex-taken-for-text reply-lexicon-reads-the-user report-of-another-kind review-above-pass
         rubric-dimension-unknown rule-no-answer-meets script-for-no-agent session-number-skipped setting-overruled
         shared-name short-word-hits-inside-others state-ends-twice tag-no-scenario-carries tags-on-universal-check
         threshold-of-zero transcript-outside-fence transition-never-made trigger-without-condition

@@ -8,25 +8,17 @@ from pathlib import Path
 from typing import Final
 
 from rulewright import dependencies
-from rulewright.diagnostics import Diagnostic, error, warning
-from rulewright.documents.base import entries, items, scalar, text, value
+from rulewright.diagnostics import Diagnostic, warning
+from rulewright.documents.base import entries, items, scalar, text
 from rulewright.documents.layout import path_meant
-from rulewright.load import Node, Scalar
+from rulewright.load import Scalar
 from rulewright.workflow import Workflow
 
-NEEDED: Final = {"command": "command", "python": "callable"}  # the key that says what an adapter of a type runs
-OF_TYPES: Final = {
-    "command": "command",
-    "environment": "command",
-    "folder": "command",
-    "callable": "python",
-    "script": "mock",
-}
 PROGRAMS: Final = frozenset((".py", ".sh", ".bash", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl", ".php"))
 
 
 def adapter_names_missing_file(workflow: Workflow) -> Iterator[Diagnostic]:
-    """A file of an adapter does not exist, or its `type` needs another key or does not read one.
+    """The `script` of an adapter, or a program in its `command`, does not exist.
 
     Why it matters: the run starts, and the first task that uses the adapter fails.
     Instead: correct the path. A `script` is relative to the project's root; a `command` runs in `workflow.folder`, or
@@ -34,12 +26,6 @@ def adapter_names_missing_file(workflow: Workflow) -> Iterator[Diagnostic]:
     """
     written = {path for task in workflow.document.tasks for path in [each.path for each in task.outputs]}
     for adapter in (entry.value for entry in entries(workflow.settings, "adapters")):
-        kind = scalar(adapter, "type")
-        needed = None if kind is None else NEEDED.get(str(kind.value))
-        if kind is not None and needed is not None and value(adapter, needed) is None and not items(adapter, needed):
-            yield error(kind, f"an adapter of the type `{kind.value}` needs `{needed}`")
-        elif kind is not None and kind.value in OF_TYPES.values():
-            yield from _unread(adapter, str(kind.value))
         script = scalar(adapter, "script")
         if script is not None and _is_missing(workflow.root, str(script.value)):
             yield _missing(script, workflow.root, "`script` is relative to the project's root")
@@ -48,13 +34,6 @@ def adapter_names_missing_file(workflow: Workflow) -> Iterator[Diagnostic]:
         program = next((each for each in words if Path(str(each.value)).suffix in PROGRAMS), None)
         if program is not None and str(program.value) not in written and _is_missing(folder, str(program.value)):
             yield _missing(program, folder, f"the command runs in `{os.path.relpath(folder, workflow.root)}`")
-
-
-def _unread(adapter: Node, kind: str) -> Iterator[Diagnostic]:
-    for entry in entries(adapter):
-        if OF_TYPES.get(entry.name, kind) != kind:
-            help = f"it belongs to the type `{OF_TYPES[entry.name]}`"
-            yield warning(entry.key, f"an adapter of the type `{kind}` does not read `{entry.name}`", help=help)
 
 
 def _is_missing(folder: Path, written: str) -> bool:

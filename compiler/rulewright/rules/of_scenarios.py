@@ -21,6 +21,7 @@ from rulewright.rules.duplicate_session_number import duplicate_session_number
 from rulewright.rules.impossible_date import impossible_date
 from rulewright.rules.invalid_regex import invalid_regex
 from rulewright.rules.level_skipped import level_skipped
+from rulewright.rules.levels_not_read import levels_not_read
 from rulewright.rules.listed_twice import listed_twice
 from rulewright.rules.mistyped_regex import mistyped_regex
 from rulewright.rules.opposites_agree import opposites_agree
@@ -57,6 +58,7 @@ SCENARIO: Final[tuple[Rule[ScenarioDocument], ...]] = (
     duplicate_session_number,
     session_number_skipped,
     level_skipped,
+    levels_not_read,
     probe_reads_a_later_session,
     unreadable_elapsed_time,
     rubric_dimension_unknown,

@@ -7,6 +7,7 @@ from typing import Final
 from rulewright.documents.workflow import TaskDocument
 from rulewright.rules import Rule
 from rulewright.rules.adapter_names_missing_file import adapter_names_missing_file
+from rulewright.rules.adapter_of_another_type import adapter_of_another_type
 from rulewright.rules.agent_without_adapter import agent_without_adapter
 from rulewright.rules.bare_output_path import bare_output_path
 from rulewright.rules.bound_never_reached import bound_never_reached
@@ -61,6 +62,7 @@ WORKFLOW: Final[tuple[Rule[Workflow], ...]] = (
     unknown_agent,
     agent_without_adapter,
     adapter_names_missing_file,
+    adapter_of_another_type,
     script_for_no_agent,
     unusable_reply,
     cyclic_dependency,

@@ -1,0 +1,20 @@
+"""Rule: levels of a criterion whose kind reads none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rulewright.diagnostics import Diagnostic, warning
+from rulewright.documents.scenario import ScenarioDocument
+
+
+def levels_not_read(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
+    """A criterion of the kind `binary` or `autofail` has levels.
+
+    Why it matters: the judge is asked for yes or no, and no level counts.
+    Instead: write `kind: ordinal`, or remove the levels.
+    """
+    for criterion in (each for turn in scenario.turns for each in turn.rubric):
+        if criterion.levels and criterion.kind in ("binary", "autofail"):
+            message = f"`levels` has no effect: the kind is `{criterion.kind}`"
+            yield warning(criterion.key_place("levels"), message, notes=[(criterion.place("kind"), "the kind")])
