@@ -68,8 +68,9 @@ def _testing() -> Any:
 def rulewright_check(request: pytest.FixtureRequest) -> Callable[..., VerdictResult]:
     """`rulewright_check(chat, "check-id")` tests a chat with a check of the project.
 
-    `chat` is a record such as `{"messages": [...]}`, a `Transcript`, or the path of a file with one. The test fails
-    unless the verdict is PASS, or `expect`; the verdict is returned. `project` is the path of another project.
+    `chat` is a record such as `{"messages": [...]}`, a list of messages, a `Transcript`, or the path of a file with
+    one. The test fails unless the verdict is PASS, or `expect`; the verdict is returned. `project` is the path of
+    another project.
     """
     config = request.config
 

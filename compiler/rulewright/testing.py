@@ -5,6 +5,7 @@ A failure is formatted like a lint finding: the check's location, its verdict, a
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -27,6 +28,7 @@ from rulewright_runtime.models import open_model
 from rulewright_runtime.plan.judge_needs import needs_judge
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.runs.live import LiveJudge, WaitingJudge
+from rulewright_runtime.transcripts.containers import as_record
 from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.transcript_reader import Reader, from_record
 from rulewright_runtime.verdicts import VerdictResult
@@ -116,8 +118,11 @@ def resolve_judge(judge: Any) -> Any:
 def _transcript(chat: Any) -> Transcript:
     if isinstance(chat, Transcript):
         return chat
-    if isinstance(chat, dict):
-        return from_record(chat)
+    record = as_record(chat, "chat", 0, "the chat")
+    if isinstance(record, dict):
+        return from_record(record)
+    if not isinstance(chat, str | os.PathLike):
+        raise InputError("expected a record, a list of messages, a `Transcript` or the path of a file", "chat")
     transcripts = list(Reader().read([chat]))
     if len(transcripts) != 1:
         raise InputError(f"holds {len(transcripts)} conversations; expected one", str(chat))

@@ -43,6 +43,12 @@ def test_unknown(rulewright_check):
 def test_refused(rulewright_check):
     rulewright_check({"messages": []}, "no-promises")
 
+def test_messages(rulewright_check):
+    rulewright_check(chat("Today.")["messages"], "no-promises")
+
+def test_no_chat(rulewright_check):
+    rulewright_check(["Today."], "no-promises")
+
 def test_without_judge(rulewright_check):
     rulewright_check(chat("Today."), "polite")
 
@@ -92,7 +98,8 @@ def run_here(shop: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureF
 
 def test_the_fixture_holds_a_chat_against_a_check(shop: Path) -> None:
     shown = run(shop, "test_bot.py")
-    assert "4 failed, 3 passed" in shown
+    assert "5 failed, 4 passed" in shown
+    assert "chat: expected a record, a list of messages, a `Transcript` or the path of a file" in shown
     failure = """error[no-promises]: the verdict is FAIL, expected PASS, because `fail_condition_holds`
  --> {path}:3:7
   |

@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from rulewright.commands.output import answer
+from rulewright.diagnostics import error
 from rulewright.errors import DocumentError, UsageError
 from rulewright.expression.build import build
 from rulewright.expression.environment import Environment
 from rulewright.expression.syntax_tree import Dialect
 from rulewright.expression.types import BOOL
 from rulewright.expression.unparse import decompile, unparse
-from rulewright.load import load_file, load_text, plain
+from rulewright.load import Scalar, load_file, load_text, plain, walk
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.ir import Node, Program, literal
@@ -45,6 +46,9 @@ def _context(path: str | None) -> dict[str, object]:
     values = plain(loaded.root)
     if not isinstance(values, dict):
         raise UsageError(f"`{path}` must be a mapping of names to values")
+    for each in walk(loaded.root):
+        if isinstance(each, Scalar) and isinstance(each.value, float) and not math.isfinite(each.value):
+            raise DocumentError([error(each, f"a value must be a finite number, not `{each.raw}`", code="wrong-type")])
     return values
 
 

@@ -109,6 +109,17 @@ def test_a_context_that_is_no_mapping_is_refused(tmp_path: Path, capsys: pytest.
     assert "must be a mapping" in err
 
 
+@pytest.mark.parametrize("value", [".nan", "-.inf"])
+def test_a_context_holds_no_number_that_documents_refuse(
+    value: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "context.yaml"
+    file.write_text(f"a:\n- {value}\n")
+    code, _, err = run(capsys, "eval", "a[0] > 1", "--context", str(file))
+    assert code == 3
+    assert f"error[wrong-type]: a value must be a finite number, not `{value}`\n --> {file}:2:3" in err
+
+
 def test_init_overwrites_nothing(started: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = {path: path.read_bytes() for path in started.rglob("*") if path.is_file()}
     code, _, err = run(capsys, "init")
