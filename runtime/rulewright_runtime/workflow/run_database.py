@@ -98,11 +98,14 @@ class Store(RunRecords):
             return self._write_events(db, run_id, None, now, events)
 
     def replan(self, run_id: str, plan: WorkflowPlan) -> None:
-        """Store the plan that the run continues with. Runs that were killed before are PAUSED."""
+        """Store the plan that the run continues with. Runs that were killed before are PAUSED, and the queue is
+        mirrored anew: a kill may have left a file of an item or decision that was not stored."""
         with self.transaction() as db:
             db.execute("update runs set status = 'PAUSED' where status = 'RUNNING'")
             query = "update runs set plan = ?, plan_hash = ?, status = 'RUNNING', finished_at = null where run_id = ?"
             db.execute(query, (encode(plan), plan.hash, run_id))
+            for item in self.items():
+                self._mirror(item)
 
     def change(
         self,

@@ -175,3 +175,14 @@ def test_withdrawn_items_leave_the_folder_that_mirrors_the_queue_as_such(tmp_pat
     run.run()
     run.store.cancel("run-1", "", "ana", "")
     assert '"status": "WITHDRAWN"' in (tmp_path / "queue" / "run-1-build-1.json").read_text(encoding="utf-8")
+
+
+def test_a_file_of_a_decision_that_a_kill_kept_from_being_stored_is_written_anew(tmp_path: Path) -> None:
+    run = bench(tmp_path, "tasks: {build: {agent: dev, requires_human: true}}")
+    run.store = Store(tmp_path / "state" / "runs.db", queue_path=tmp_path / "queue")
+    run.run()
+    file = tmp_path / "queue" / "run-1-build-1.json"
+    asked = file.read_text(encoding="utf-8")
+    file.write_text(asked.replace("PENDING", "RESOLVED"), encoding="utf-8")
+    run.run(resume=True)
+    assert file.read_text(encoding="utf-8") == asked
