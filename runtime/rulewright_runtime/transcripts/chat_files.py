@@ -21,14 +21,20 @@ SUFFIXES: Final = (".jsonl", ".ndjson", ".eval", ".csv", ".tsv", ".parquet", ".a
 CLOSED: Final = (".bz2", ".xz", ".lzma", ".lz4", ".br", ".7z", ".zip", ".rar")  # compressions that are not read
 
 
-def chat_files(path: str, unread: Counter[str], is_text_chat: Callable[[str], bool]) -> Iterator[str | InputError]:
+def chat_files(
+    path: str, unread: Counter[str], is_text_chat: Callable[[str], bool], folders: set[str]
+) -> Iterator[str | InputError]:
     """Yield the path of a file, or the files of chats below a folder by suffix, or why one is refused.
 
     A text is read if it `is_text_chat`, and JSON without chats is not read if the folder has other files of chats. The
     files that are not read are added to `unread`, by reason; those whose names begin with a dot, and the files of runs,
-    are not counted.
+    are not counted. `folders` holds those in which files were named before.
     """
     if not os.path.isdir(path):
+        folder = os.path.dirname(path)
+        if folder not in folders:
+            folders.add(folder)
+            yield from _unfinished_around(folder)
         yield path
         return
     files: list[tuple[str, str | InputError]] = []
@@ -67,10 +73,7 @@ def chat_files(path: str, unread: Counter[str], is_text_chat: Callable[[str], bo
 def _below(path: str) -> Iterator[str | InputError]:
     """Yield the files below a folder, except those of runs, and why a folder can't be read or lacks conversations."""
     unreadable: list[OSError] = []
-    around = os.path.dirname(os.path.realpath(path))  # of the transcripts of a harness run
-    beside = _names(around)
-    if beside >= HARNESS_FILES and HARNESS_SUMMARY not in beside:
-        yield _unfinished(around)
+    yield from _unfinished_around(path)
     visited: set[str] = set()
     for folder, folders, names in os.walk(path, onerror=unreadable.append, followlinks=True):
         folders.sort()
@@ -89,6 +92,14 @@ def _below(path: str) -> Iterator[str | InputError]:
     for error in unreadable:
         where = printable(os.fspath(error.filename or path))
         yield InputError(f"the folder can't be read: {reason_of(error)}", where)
+
+
+def _unfinished_around(folder: str) -> Iterator[InputError]:
+    """Yield a refusal if the folder holds the transcripts of a harness run that has not ended."""
+    around = os.path.dirname(os.path.realpath(folder))
+    beside = _names(around)
+    if beside >= HARNESS_FILES and HARNESS_SUMMARY not in beside:
+        yield _unfinished(around)
 
 
 def _names(folder: str) -> set[str]:

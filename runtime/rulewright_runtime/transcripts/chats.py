@@ -11,10 +11,12 @@ from rulewright_runtime.errors import InputError
 from rulewright_runtime.strict_json import UNDECODED
 from rulewright_runtime.transcripts.containers import MAX_DOCUMENT, Row, as_record
 from rulewright_runtime.transcripts.messages import SPEAKERS, Conversation, Transcript
-from rulewright_runtime.transcripts.readers import FORMATS, LINES, format_of, is_turns, unknown
-from rulewright_runtime.transcripts.readers.openai import LISTS
+from rulewright_runtime.transcripts.readers import FORMATS, LINES, format_of, has_turns, is_turns, unknown
+from rulewright_runtime.transcripts.readers.openai import FORMAT as OPENAI
+from rulewright_runtime.transcripts.readers.openai import LISTS, listed
 from rulewright_runtime.transcripts.readers.record_values import Record, ShapeError, parsed
 from rulewright_runtime.transcripts.readers.shapes import Format, related
+from rulewright_runtime.transcripts.readers.sharegpt import FORMAT as SHAREGPT
 from rulewright_runtime.transcripts.readers.table_rows import Columns, format_for
 from rulewright_runtime.transcripts.turn_lines import NO_TURNS, Loose, conversation_of, stem
 
@@ -162,7 +164,7 @@ def _unpaged(rows: Iterable[Row], path: str) -> Iterator[Row]:
     """Yield the rows; in place of a page of an API, which is of no format, the records that it lists. A page is refused
     where other conversations stand beside them."""
     for number, row in rows:
-        key = None if isinstance(row, InputError) else next((key for key in _PAGES if _lists_chats(row.get(key))), None)
+        key = None if isinstance(row, InputError) else _chats_key(row)
         if key is None or isinstance(row, InputError):
             yield number, row
             continue
@@ -174,6 +176,19 @@ def _unpaged(rows: Iterable[Row], path: str) -> Iterator[Row]:
             yield number, row
         else:
             yield from ((number, each) for each in row[key])
+
+
+def _chats_key(row: Record) -> str | None:
+    """The key under which a record lists conversations: that of a page, or any beside messages of its own."""
+    page = next((key for key in _PAGES if _lists_chats(row.get(key))), None)
+    if page is not None or format_of(row) not in (OPENAI, SHAREGPT):
+        return page
+    return next((key for key, value in row.items() if isinstance(value, list) and any(map(_is_chat, value))), None)
+
+
+def _is_chat(value: object) -> bool:
+    """Whether it is a conversation of its own, and no message, answer or item of one."""
+    return isinstance(value, dict) and (listed(value) is not None or has_turns(value) or SHAREGPT.recognises(value))
 
 
 def _lists_chats(value: object) -> bool:

@@ -95,21 +95,24 @@ class Reader:
         format are skipped if the folder has other chat files. Files that are not read are counted in `unread`.
         Links are followed, to each folder once.
         """
-        for path in paths:
-            for file in chat_files(os.fspath(path), self.unread, self._is_text_chat):
-                if isinstance(file, InputError):
-                    yield file
-                else:
-                    yield from self._file(file)
+        for file in self._files(paths):
+            if isinstance(file, InputError):
+                yield file
+            else:
+                yield from self._file(file)
 
     def pieces(self, paths: Iterable[str | os.PathLike[str]]) -> Iterator[Piece | InputError]:
         """Yield the content of `paths` as pieces for `read_piece`, or why a path is refused, in the order of `read`."""
+        for file in self._files(paths):
+            if isinstance(file, InputError):
+                yield file
+            else:
+                yield from split(file, self._max_line, partial(self._chats, "", 0))
+
+    def _files(self, paths: Iterable[str | os.PathLike[str]]) -> Iterator[str | InputError]:
+        folders: set[str] = set()
         for path in paths:
-            for file in chat_files(os.fspath(path), self.unread, self._is_text_chat):
-                if isinstance(file, InputError):
-                    yield file
-                else:
-                    yield from split(file, self._max_line, partial(self._chats, "", 0))
+            yield from chat_files(os.fspath(path), self.unread, self._is_text_chat, folders)
 
     def read_piece(self, piece: Piece) -> Iterator[Transcript | InputError]:
         """Yield every conversation of a piece, or the reason why it is refused."""

@@ -84,6 +84,12 @@ def test_recorded_replies_that_are_none_are_an_error_at_once(tmp_path: Path, con
         open_judge(f"replay:{tmp_path / 'r'}")
 
 
+def test_recorded_replies_that_are_nested_deeply_are_refused_in_our_words(tmp_path: Path) -> None:
+    (tmp_path / "r").write_bytes(b'{"t": {"x": ' + b"[" * 100_000)
+    with pytest.raises(JudgeError, match="are nested too deeply"):
+        open_judge(f"replay:{tmp_path / 'r'}")
+
+
 def test_an_unknown_judge_is_an_error() -> None:
     with pytest.raises(JudgeError, match="unknown judge `oracle:x`"):
         open_judge("oracle:x")

@@ -15,7 +15,10 @@ from rulewright_runtime import json_scanner
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.transcripts.containers import delimiter_of, numbered_lines
 from rulewright_runtime.transcripts.messages import Transcript
+from rulewright_runtime.transcripts.readers import inspect_logs
 from rulewright_runtime.transcripts.transcript_reader import Reader
+
+SHAREGPT = {"conversations": [{"from": "human", "value": "Hi"}, {"from": "gpt", "value": "Hello"}]}
 
 
 @pytest.mark.parametrize("indent", [None, 2])
@@ -71,6 +74,13 @@ def test_the_items_of_a_list_on_one_line_are_several_conversations(tmp_path: Pat
 def test_a_list_of_chats_with_others_beside_it_is_refused_as_a_whole(tmp_path: Path, beside: Any) -> None:
     (found,) = refusals(tmp_path, [{"chats": [GOOD, GOOD], **beside}])
     assert found.startswith("1: the record holds conversations beside those in `chats`")
+
+
+@pytest.mark.parametrize("listed", [GOOD, {"turns": SAID}, SHAREGPT])
+@pytest.mark.parametrize("own", [GOOD, SHAREGPT])
+def test_a_chat_with_a_list_of_chats_under_any_key_is_refused(tmp_path: Path, own: Any, listed: Any) -> None:
+    (found,) = refusals(tmp_path, [{**own, "results": [{"note": 1}, listed]}])
+    assert found == "1: the record holds conversations beside those in `results`; write each on a line of its own"
 
 
 @pytest.mark.parametrize("tail", ["", ",", "\n{}", " nonsense", "\n]]"])
@@ -176,6 +186,12 @@ def test_samples_that_a_log_counts_and_does_not_hold_are_refused_one_by_one(tmp_
         assert [each.reason[:57] for each in refused if is_refused(each)] == [
             f"the log counts 4 samples and holds 1: sample {number} is missing" for number in (2, 3, 4)
         ]
+
+
+def test_more_samples_than_are_refused_one_by_one_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inspect_logs, "_MOST_MISSING", 2)
+    *_, last = inspect_logs.missing({"results": {"total_samples": 10**15}}, 1)
+    assert last == "the log counts 1000000000000000 samples: those after sample 3 are missing, too"
 
 
 @pytest.mark.parametrize("header", ['{"eval": {"task"', "[]", '{"status": "success"}'])

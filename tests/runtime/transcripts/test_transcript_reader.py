@@ -243,6 +243,18 @@ def test_a_harness_run_that_was_killed_between_two_conversations_is_refused(tmp_
     assert [each.id for each in read if isinstance(each, Transcript)] == ["m__s"]
 
 
+def test_files_of_a_harness_run_that_has_not_ended_are_one_refused_input(tmp_path: Path) -> None:
+    (tmp_path / "transcripts").mkdir()
+    files = [tmp_path / "transcripts" / f"m__{name}.jsonl" for name in "ab"]
+    for file in [*files, tmp_path / "header.json", tmp_path / "run_plan.json"]:
+        file.write_text(USER if file.suffix == ".jsonl" else "{}")
+    for found in (Reader().read(files), Reader().pieces(files)):
+        refused = [each for each in found if isinstance(each, InputError)]
+        assert [str(each) for each in refused] == [
+            f"{tmp_path}: the harness run is not finished; continue it with `--resume`"
+        ]
+
+
 def test_every_published_transcript_is_read() -> None:
     items = list(Reader().read([folder("invisiblebench") / "transcripts"]))
     assert len(items) == 277

@@ -58,6 +58,8 @@ def missing(log: Record, held: int) -> Iterator[str]:
     elif isinstance(count, int):
         for number in range(held + 1, min(count, held + _MOST_MISSING) + 1):
             yield f"the log counts {count} samples and holds {held}: sample {number} is missing"
+        if count > held + _MOST_MISSING:
+            yield f"the log counts {count} samples: those after sample {held + _MOST_MISSING} are missing, too"
 
 
 def sample_conversation(value: object, header: Record, where: str) -> Conversation:
