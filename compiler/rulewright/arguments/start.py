@@ -57,6 +57,8 @@ def inspect_data_arguments(parser: argparse.ArgumentParser) -> None:
                     one per line, or {"events": [...]}
       langfuse      {"traceId", "type": "GENERATION", "input", "output"}, one per
                     line, or {"observations": [...]}
+      chatgpt       {"mapping": {...}, "current_node": "..."}, as ChatGPT exports it
+      claude        {"chat_messages": [{"sender", "text"}, ...]}, as Claude does
       coding-agent  {"type": "user", "message": {...}}
                     or {"type": "response_item", "payload": {...}}
       otel          spans with `gen_ai.input.messages` or `llm.input_messages`

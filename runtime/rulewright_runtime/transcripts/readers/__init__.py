@@ -8,6 +8,7 @@ from rulewright_runtime.english import ticked
 from rulewright_runtime.transcripts.readers import (
     atif,
     braintrust,
+    chat_apps,
     coding_agents,
     deepeval,
     inspect_logs,
@@ -35,6 +36,8 @@ FORMATS: Final = (
     langsmith.FORMAT,
     braintrust.FORMAT,
     langfuse.FORMAT,
+    chat_apps.CHATGPT,
+    chat_apps.CLAUDE,
     coding_agents.FORMAT,
     spans.FORMAT,
     sharegpt.FORMAT,

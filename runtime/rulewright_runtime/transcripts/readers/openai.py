@@ -32,6 +32,7 @@ from rulewright_runtime.transcripts.readers.shapes import (
     Format,
     item_messages,
     messages,
+    record_by_record,
     refuse_disorder,
     said,
 )
@@ -105,14 +106,6 @@ def _body(record: Record) -> Record:
     """The body of a request or response; the message in a result of Anthropic's batches."""
     body = first_of(record, ("body", "message"))
     return body if is_record(body) else record
-
-
-def _read(records: Sequence[Record]) -> Iterator[Conversation | ShapeError]:
-    for record in records:
-        try:
-            yield from conversations(record)
-        except ShapeError as wrong:
-            yield wrong
 
 
 def conversations(record: Record) -> Iterator[Conversation]:
@@ -286,6 +279,7 @@ def _read_lines(records: Sequence[Record]) -> Iterator[Conversation | ShapeError
         yield from _read([{**shared, "id": name, "messages": lines}])
 
 
+_read: Final = record_by_record(conversations)
 LINES: Final = Format(
     "messages", lambda record: "role" in record and "content" in record, _read_lines, joins=True, local_ids=True
 )

@@ -75,6 +75,19 @@ def one_by_one(read: Callable[[Record], Conversation]) -> Reader:
     return lambda records: (attempt(read, record) for record in records)
 
 
+def record_by_record(read: Callable[[Record], Iterator[Conversation]]) -> Reader:
+    """The reader of records with any number of conversations each."""
+
+    def conversations(records: Sequence[Record]) -> Iterator[Conversation | ShapeError]:
+        for record in records:
+            try:
+                yield from read(record)
+            except ShapeError as wrong:
+                yield wrong
+
+    return conversations
+
+
 def role_at(value: object, where: str, key: str = "role") -> Role:
     """The role for any of its common names; `key` is its key in the record. Raises ShapeError for an unknown one."""
     role = ROLE_WORDS.get(value.lower()) if isinstance(value, str) else None

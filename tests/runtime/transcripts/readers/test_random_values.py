@@ -46,6 +46,14 @@ OTHERS: list[dict[str, Any]] = [
     {"trace": {"id": "t", "timestamp": "1", "input": "a", "output": "b"}, "observations": [GENERATION]},
     {"root_span_id": "r", "span_id": "r", "input": {"messages": SAID}, "output": "b", "metrics": {"start": 1}},
     {"context.trace_id": "t", "attributes.llm.input_messages": [{"message.role": "user", "message.content": "a"}]},
+    {
+        "current_node": "b",
+        "mapping": {
+            name: {"parent": parent, "message": {"author": {"role": role}, "content": {"parts": ["a"]}}}
+            for name, parent, role in (("a", None, "user"), ("b", "a", "assistant"))
+        },
+    },
+    {"chat_messages": [{"uuid": "a", "sender": "human", "text": "a", "attachments": [{"file_name": "f"}]}]},
     {"run_type": "chain", "id": "r", "inputs": {"chat_history": SAID, "input": "a"}, "outputs": {"output": "b"}},
 ]
 
