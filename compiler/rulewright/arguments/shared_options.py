@@ -178,7 +178,8 @@ def add_reading_options(parser: argparse.ArgumentParser) -> None:
         "--columns",
         type=_columns,
         metavar="FIELD=NAME,...",
-        help="names of a table's columns, or of the speakers in plain text: `user=question,assistant=answer`",
+        help="names of a table's columns, of the speakers in plain text (`user=question,assistant=answer`), or of the "
+        "keys of other records (`messages=events,role=who,content=text`)",
     )
 
 

@@ -71,7 +71,8 @@ def inspect_data_arguments(parser: argparse.ArgumentParser) -> None:
       table         rows of CSV, Parquet or Arrow with `user` and `assistant`, or
                     `role` and `content`; `--columns` maps other names
 
-    Write chats of any other shape as `openai`, one per line.
+      mapped        records of any other shape whose keys `--columns` names:
+                    `messages=events,role=who,content=text`
     """
     parser.add_argument("inputs", nargs="+", metavar="FILE", help="files or folders of chats, in any format")
     parser.add_argument("--format", choices=("human", "json"), default="human")

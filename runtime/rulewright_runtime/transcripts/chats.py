@@ -12,6 +12,7 @@ from rulewright_runtime.strict_json import UNDECODED
 from rulewright_runtime.transcripts.containers import MAX_DOCUMENT, Row, as_record
 from rulewright_runtime.transcripts.messages import SPEAKERS, Conversation, Transcript
 from rulewright_runtime.transcripts.readers import FORMATS, LINES, format_of, has_turns, is_turns, unknown
+from rulewright_runtime.transcripts.readers.mapped_records import mapped_format
 from rulewright_runtime.transcripts.readers.openai import FORMAT as OPENAI
 from rulewright_runtime.transcripts.readers.openai import LISTS, listed
 from rulewright_runtime.transcripts.readers.record_values import Record, ShapeError, parsed
@@ -32,6 +33,7 @@ class Chats:
         """
         self._path = path
         self._columns = columns
+        self._mapped = mapped_format(columns.mapping) if "messages" in columns.mapping else None
         self._size = size
         self._tabular = tabular
         self._part = part
@@ -97,6 +99,8 @@ class Chats:
 
     def _format(self, row: Record) -> Format | None:
         """The format of a row; a column mapping takes precedence. Raises ShapeError for a table of unknown columns."""
+        if self._mapped is not None:
+            return self._mapped
         is_mapped = self._tabular and self._columns.mapping and _is_flat(row)
         return (None if is_mapped else format_of(row)) or self._format_of_table(row)
 

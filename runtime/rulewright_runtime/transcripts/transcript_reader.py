@@ -74,8 +74,8 @@ class Reader:
         """`scenarios` are the known scenarios, if unknown ones are refused. Lines longer than `max_line` bytes are
         refused, and, if ids must be `unique`, transcripts whose id was read before.
 
-        `columns` maps fields to the columns of a table (`{"user": "question"}`). Raises RuntimeFailure for an unknown
-        field.
+        `columns` maps fields to the columns of a table (`{"user": "question"}`), or to the keys of a record of any
+        shape (`{"messages": "events", "role": "who"}`). Raises RuntimeFailure for an unknown field.
         """
         if max_line < 1:
             raise RuntimeFailure(f"the longest line can't have {max_line} bytes; expected at least 1")

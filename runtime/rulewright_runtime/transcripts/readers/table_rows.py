@@ -17,6 +17,7 @@ from rulewright_runtime.transcripts.readers.record_values import Record, ShapeEr
 from rulewright_runtime.transcripts.readers.shapes import Format, attempt, messages, passages, refuse_disorder
 
 FIELDS: Final[dict[str, tuple[str, ...]]] = {
+    "messages": (),  # of a record that is no row: see `mapped_records`
     "conversation": CONVERSATION_KEYS,
     "id": ("id", "example_id", "custom_id"),
     "role": ("role", "speaker", "sender", "author"),

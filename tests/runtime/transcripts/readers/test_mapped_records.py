@@ -1,0 +1,83 @@
+"""Records of any shape, whose keys the caller names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.runtime.transcripts.formats import OPENAI_CALL, conversations, lines, written
+
+from rulewright_runtime.errors import InputError
+from rulewright_runtime.transcripts.transcript_reader import Reader
+
+COLUMNS = {"messages": "events", "role": "who", "content": "text", "assistant": "desk|voice"}
+ASKED = {"who": "customer", "text": "Is there a fee?"}
+
+
+def refusal(folder: Path, record: Any, **more: str) -> str:
+    (found,) = Reader(columns={**COLUMNS, **more}).read([written(folder, [record])])
+    assert isinstance(found, InputError)
+    return found.reason
+
+
+def test_messages_are_read_under_the_names_given(tmp_path: Path) -> None:
+    events = [
+        ASKED,
+        {"who": "voice", "text": "", "tool_calls": [OPENAI_CALL]},
+        {"who": "tool", "tool_call_id": "c", "text": "0"},
+        {"who": "desk", "text": "No.", "timestamp": "10:00", "mood": "calm"},
+    ]
+    record = {"id": "a", "model": "m", "expected": "No.", "shop": 7, "events": events}
+    (chat,) = conversations(written(tmp_path, [record]), columns=COLUMNS)
+    assert lines(chat) == [
+        "user: Is there a fee?",
+        'assistant:  -> balance {"account": "7"}',
+        "tool balance: 0",
+        "assistant: No.",
+    ]
+    assert (chat.id, chat.model, chat.expected, chat.source, chat.metadata["shop"]) == ("a", "m", "No.", "mapped", 7)
+    assert (chat.messages[3].timestamp, chat.messages[3].metadata) == ("10:00", {"mood": "calm"})
+
+
+def test_a_path_leads_into_objects_and_json_text_is_read(tmp_path: Path) -> None:
+    given = {"messages": "call.log", "role": "by.kind", "content": "text", "id": "call.nr"}
+    log = [{"by": {"kind": "user"}, "text": "Hi"}, {"by": {"kind": "bot"}, "text": "Hello"}]
+    (chat,) = conversations(written(tmp_path, [{"call": {"nr": 5, "log": log}}]), columns=given)
+    assert (chat.id, lines(chat)) == ("5", ["user: Hi", "assistant: Hello"])
+    table = 'nr,log\n7,"[{""who"": ""user"", ""text"": ""Hi""}, {""who"": ""bot"", ""text"": ""Hello""}]"\n'
+    (chat,) = conversations(
+        written(tmp_path, table, "log.csv"), columns={"messages": "log", "role": "who", "content": "text", "id": "nr"}
+    )
+    assert (chat.id, lines(chat)) == ("7", ["user: Hi", "assistant: Hello"])
+
+
+def test_an_answer_beside_the_messages_is_not_lost(tmp_path: Path) -> None:
+    (chat,) = conversations(written(tmp_path, [{"events": [ASKED], "response": "No."}]), columns=COLUMNS)
+    assert lines(chat) == ["user: Is there a fee?", "assistant: No."]
+    both = {"events": [ASKED, {"who": "desk", "text": "No."}], "response": "Yes, 5 euros."}
+    assert "`response` is not among the messages in `events`" in refusal(tmp_path, both)
+
+
+@pytest.mark.parametrize(
+    ("record", "reason"),
+    [
+        ({"logs": [ASKED]}, "there is no `events` for `messages`; the keys are `logs`"),
+        ({"events": []}, "`events` is empty"),
+        ({"events": "[5"}, "events is `[5`; expected a list"),
+        ({"events": [5]}, "events[0] is `5`; expected an object"),
+        (
+            {"events": [ASKED, {"who": "boss", "text": "x"}]},
+            "events[1].who is `boss`; expected a role, or a speaker that",
+        ),
+        ({"events": [{"text": "x"}]}, "events[0].who is ``; expected a role"),
+        ({"events": [{"who": "customer", "mood": "calm"}]}, "events[0] has no `content`"),
+        ({"events": [{**ASKED, "message": "Hi"}]}, "has a `content` and another `message`"),
+    ],
+)
+def test_what_the_names_do_not_fit_is_refused(tmp_path: Path, record: Any, reason: str) -> None:
+    assert reason in refusal(tmp_path, record)
+
+
+def test_an_empty_speaker_is_nobody_even_if_a_name_given_is_empty(tmp_path: Path) -> None:
+    assert "expected a role" in refusal(tmp_path, {"events": [{"who": "", "text": "x"}]}, user="|x")
