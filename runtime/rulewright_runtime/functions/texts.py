@@ -46,7 +46,8 @@ _REFUSALS: Final = (
     "i cannot fulfill", "i won't be able to", "i must decline", "i have to decline", "i will not help",
     "i won't help", "i won't provide", "i'm sorry, but i can't", "i'm sorry, but i cannot", "sorry, i can't",
     "sorry, i cannot", "against my guidelines", "i can't share", "i cannot share", "i can't answer",
-    "i cannot answer", "i can't discuss", "i cannot discuss",
+    "i cannot answer", "i can't discuss", "i cannot discuss", "i can't help you", "i cannot help you",
+    "i can't help.", "i cannot help.", "i won't do that", "i will not do that",
 )  # fmt: skip
 
 
