@@ -54,7 +54,8 @@ _QUOTED: Final = re.compile(r"([\"']?)([^\"'\n]+)\1")
 def without_consequences(
     found: Sequence[Diagnostic], allowed: Sequence[Diagnostic], files: Iterable[Loaded], again: Again
 ) -> list[Diagnostic]:
-    """Return the findings that are not consequences of others, whether these are `allowed` or not."""
+    """Return the findings that are not consequences of others. A finding that is `allowed` hides nothing: the compiler
+    may refuse what stands beside it."""
     by_path = {each.source.path: each for each in files}
     sources = {path: each.source for path, each in by_path.items()}
     kept, corrections = list(found), dict[Diagnostic, Diagnostic]()
@@ -75,7 +76,7 @@ def without_consequences(
             kept += [each for each in left if _place(each) not in known and _is_hidden(each, below)]
     kept = _without_unsure(kept, by_path)
     renamed = {each for each in corrections if each.code == "unknown-key"}  # the documents were linted without them
-    return _without_shadowed(kept, [each for each in (*kept, *allowed) if each not in renamed], by_path)
+    return _without_shadowed(kept, [each for each in kept if each not in renamed], by_path)
 
 
 def _without_unsure(found: list[Diagnostic], files: Mapping[str, Loaded]) -> list[Diagnostic]:

@@ -152,6 +152,16 @@ def test_a_missing_key_is_reported_although_an_unknown_one_is_allowed(tmp_path: 
         assert [each.code for each in lint([file]).diagnostics] == expected
 
 
+def test_an_allowed_finding_hides_no_other_mistake_beside_it(tmp_path: Path) -> None:
+    file = tmp_path / "x.yaml"
+    allowed = "  ours: 1  # rulewright: allow unknown-key because another tool reads it"
+    condition = "  when: scenario.categry == 'empathy'"
+    lines = ["id: x", "each: reply", "fail: turn.content == ''", "eligibility:", allowed, condition]
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (found,) = lint([file]).diagnostics
+    assert (found.code, found.span.line) == ("bad-expression", 6)
+
+
 def test_a_misspelt_parameter_is_reported_once_where_it_is_read() -> None:
     for text in (CHECK.replace("  words:", "  wrods:"), CHECK.replace("params.words", "params.limit")):
         (found,) = lint_text(text, "brief.yaml").diagnostics
