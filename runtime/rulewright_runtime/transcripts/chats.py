@@ -185,9 +185,12 @@ def _unpaged(rows: Iterable[Row], path: str) -> Iterator[Row]:
 def _chats_key(row: Record) -> str | None:
     """The key under which a record lists conversations: that of a page, or any beside messages of its own."""
     page = next((key for key in _PAGES if _lists_chats(row.get(key))), None)
-    if page is not None or format_of(row) not in (OPENAI, SHAREGPT):
+    if page is not None:
         return page
-    return next((key for key, value in row.items() if isinstance(value, list) and any(map(_is_chat, value))), None)
+    own = listed(row)
+    lists = (key for key, value in row.items() if key != own and isinstance(value, list) and any(map(_is_chat, value)))
+    key = next(lists, None)
+    return key if key is not None and format_of(row) in (OPENAI, SHAREGPT) else None
 
 
 def _is_chat(value: object) -> bool:
