@@ -17,7 +17,7 @@ import msgspec
 from rulewright_runtime.cases.case_run import BatchRun
 from rulewright_runtime.cases.records import Outline, elements_of, outline_of
 from rulewright_runtime.english import plural, reason_of
-from rulewright_runtime.errors import InputError
+from rulewright_runtime.errors import InputError, RuntimeFailure
 from rulewright_runtime.strict_json import UNDECODED, Decoder, DoubledKeyError, JsonMapping, JsonObject, decode
 
 _AFTER_RESULTS: Final = "failure_analysis"  # the key that follows the results
@@ -26,9 +26,14 @@ _SHOWN: Final = 20  # errors or warnings on the console
 
 @cache
 def generation_time() -> str:
-    """Return the time of this run in UTC; `SOURCE_DATE_EPOCH` sets it, so that reports can be reproduced."""
+    """Return the time of this run in UTC; `SOURCE_DATE_EPOCH` sets it, so that reports can be reproduced. Raises
+    RuntimeFailure for one that is no time."""
     epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
-    now = datetime.fromtimestamp(int(epoch), UTC) if epoch.isdigit() else datetime.now(UTC)
+    try:
+        now = datetime.fromtimestamp(int(epoch), UTC) if epoch else datetime.now(UTC)
+    except (ValueError, OverflowError, OSError):
+        expected = "the seconds since 1970, such as `1736937000`"
+        raise RuntimeFailure(f"`SOURCE_DATE_EPOCH` is `{epoch[:40]}`; expected {expected}") from None
     return now.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 

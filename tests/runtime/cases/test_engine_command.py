@@ -20,7 +20,7 @@ from rulewright_runtime.__main__ import main
 from rulewright_runtime.cases import case_plan as plans
 from rulewright_runtime.cases import json_report
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
-from rulewright_runtime.errors import PlanError
+from rulewright_runtime.errors import PlanError, RuntimeFailure
 from rulewright_runtime.plan.envelope import encode, seal
 
 
@@ -32,6 +32,14 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     assert compiler(["compile", "safe-v0", "-o", "safe.plan.json"]) == 0
     write(Path("cases", "b.json"), [case("T1"), case("T2", questions=["Whose fault is it?"], forbidden=["fault", "x"])])
     return tmp_path
+
+
+@pytest.mark.parametrize("epoch", ["²", "9" * 30, "253402300800", "1e9", "today"])
+def test_a_time_for_reports_that_is_none_is_refused(epoch: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", epoch)
+    json_report.generation_time.cache_clear()
+    with pytest.raises(RuntimeFailure, match="expected the seconds since 1970"):
+        json_report.generation_time()
 
 
 def report(*words: str) -> dict[str, Any]:
