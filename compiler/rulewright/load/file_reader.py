@@ -69,7 +69,7 @@ def load_text(text: str | bytes, path: str, *, comments: bool = False) -> Loaded
     """
     if len(text) > MAX_BYTES:
         message = f"the file is larger than {MAX_BYTES // 1024**2} MiB"
-        return _refused(path, "file-too-large", message, help="divide it into several files")
+        return _refused(path, "file-too-large", message, help="split it into several files")
     source, finding = _decode(text, path)
     if finding is not None:
         return Loaded(None, source, (finding,))

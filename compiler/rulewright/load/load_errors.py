@@ -49,7 +49,7 @@ def too_many(source: Source, start: int) -> Diagnostic:
 def out_of_range(span: Span, text: str) -> Diagnostic:
     """Return the finding for a number outside the range of doubles."""
     return mistake(
-        "number-out-of-range", span, f"`{shorten(text)}` is too large a number", help="quote it if it is a name"
+        "number-out-of-range", span, f"the number `{shorten(text)}` is too large", help="quote it if it is a name"
     )
 
 

@@ -109,7 +109,7 @@ def unused(suppression: Suppression, source: Source) -> Diagnostic:
 
 def _malformed(span: Span) -> Diagnostic:
     help = "write `# rulewright: allow CODE because REASON`"
-    return error(span, "this comment is not an instruction", code="malformed-suppression", help=help)
+    return error(span, "this comment is not a valid suppression", code="malformed-suppression", help=help)
 
 
 def _texts(root: Node) -> list[tuple[int, int]]:

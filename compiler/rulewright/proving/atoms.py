@@ -171,7 +171,7 @@ class Atoms:
 
     def _opaque(self, program: Program, reason: str, order: Order | None = None) -> Atom:
         total = typed(program, self.domains)[-1] == (BOOL, True)
-        return Atom(program, (), f"`{written(program)}` is beyond exact splitting{reason}", order, total=total)
+        return Atom(program, (), f"`{written(program)}` is too complex for this proof{reason}", order, total=total)
 
     def _by_term(self, program: Program, opaque: Atom) -> Atom:
         """The opaque atom as one of a variable, where it only compares what a part computes with constants."""

@@ -11,7 +11,7 @@ from rulewright.lower.expressions_of import DocumentWithExpressions, WrittenExpr
 
 
 def and_before_or(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
-    """An `or` without brackets leaves one of two like parts without the condition that is joined to the other.
+    """A condition joined by `and` applies to only one side of an `or`, because the brackets are missing.
 
     Why it matters: `and` binds stronger than `or`, so `a and b == 1 or b == 2` holds for every `b == 2`, whatever `a`.
     Instead: write `a and (b == 1 or b == 2)`, or `(a and b == 1) or b == 2` if that is meant.

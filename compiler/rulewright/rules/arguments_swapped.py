@@ -1,4 +1,4 @@
-"""Rule: two arguments in each other's place."""
+"""Rule: two arguments in the wrong order."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ WEIGHTED: Final = frozenset({"wmean", "wmean_present"})
 
 
 def arguments_swapped(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
-    """The arguments of `matches`, `valid_against` or a weighted mean are in each other's place.
+    """The arguments of `matches`, `valid_against` or a weighted mean are in the wrong order.
 
-    Why it matters: a pattern of the author is searched for whatever the model wrote, an answer is taken for the schema,
-    or the weights are averaged. The types fit, so nothing refuses it.
-    Instead: `text.matches(pattern)`, `valid_against(value, schema)`, `wmean(values, weights)`.
+    Why it matters: the model's words are used as the pattern, its answer as the schema, or the weights are averaged.
+    The types fit, so the compiler accepts it.
+    Instead: write `text.matches(pattern)`, `valid_against(value, schema)` or `wmean(values, weights)`.
     """
     for written, part in parts_of(document):
         for piece, whole in _pieces_that_contain(part):
@@ -34,7 +34,7 @@ def arguments_swapped(document: DocumentWithExpressions) -> Iterator[Diagnostic]
         args = (*(() if part.target is None else (part.target,)), *part.args)
         if len(args) == 2 and _is_swapped(part.function, *args, *map(written.text, args)):
             first, second = map(written.text, args)
-            help = f"`{second}` is what comes first"
+            help = f"put `{second}` first"
             yield warning(written.span(part), f"`{first}` and `{second}` are swapped", help=help)
 
 

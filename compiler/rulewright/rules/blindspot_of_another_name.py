@@ -16,10 +16,10 @@ FEWEST: Final = 3  # blindspots that follow the names of their checks, to be a h
 
 
 def blindspot_of_another_name(project: Project) -> Iterator[Diagnostic]:
-    """A blindspot has the name of another check, or is the only one without the name of its check.
+    """A blindspot has the name of another check, or is the only one that is not named after its check.
 
     Why it matters: a report shows the blindspot for a failure of another kind.
-    Instead: name the check with this name, or write the name of the check.
+    Instead: write the id of the check with this name, or rename the blindspot after its check.
     """
     root = project.roots.get("blindspots")
     names = {check.id: check.name for check in project.checks}
@@ -34,7 +34,7 @@ def blindspot_of_another_name(project: Project) -> Iterator[Diagnostic]:
             continue  # reported with the first of the two
         if each.name in ids:
             notes = [(swapped.value, "perhaps the two are swapped")] if swapped is not None else ()
-            message = f"`{each.name}` is the name of `{ids[each.name]}`, but the blindspot is of `{id}`"
+            message = f"`{each.name}` is the name of `{ids[each.name]}`, but this blindspot shows `{id}`"
             yield warning(each.value, message, help=Guess(ids[each.name]), notes=notes)
         elif len(strange) == 1 and len(known) > FEWEST and len(ids) == len(names):  # else `unchanged-copy`
             message = f"the check `{id}` is called `{names[id]}`; the other blindspots have the names of their checks"

@@ -20,9 +20,9 @@ MEANT: Final = {"<=": ">=", ">": "<"}
 def bound_excluded(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
     """A value is compared by `<=` or `>` with a parameter that is a lower bound by its name or description.
 
-    Why it matters: a lower bound belongs to the values that reach it, which `>=` and `<` say. `<=` and `>` are usually
-    the wrong way round: what is good counts as bad.
-    Instead: turn the comparison round, or rename the parameter.
+    Why it matters: a value that equals its lower bound reaches it, so `>=` and `<` are expected. `<=` and `>` usually
+    point in the wrong direction, so that good values count as bad.
+    Instead: reverse the comparison, or rename the parameter.
     """
     for written, part in operations_in(document, OPPOSITE):
         for bound, operator in ((part.right, part.operator), (part.left, OPPOSITE[part.operator])):

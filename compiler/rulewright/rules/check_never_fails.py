@@ -33,8 +33,8 @@ def check_never_fails(check: CheckDocument) -> Iterator[Diagnostic]:
     """The conditions of a check can never give FAIL.
 
     Why it matters: the check can't find a failure, so its score and its gate mean nothing.
-    Instead: look for parts of `fail` that contradict each other, for a comparison that can never hold, or for a text of
-    the answers that is then searched for in the answers.
+    Instead: look for parts of `fail` that contradict each other, for a comparison that can never hold, or for a search
+    of the answer for a text that was taken from the answer.
     """
     for written in expressions_of(check):
         found = next(filter(_finds_itself, written.parts()), None) if written.scalar is check.fails else None

@@ -21,10 +21,10 @@ OF_SCENARIOS: Final = (("failure_mode_tags",), ("tags",))
 
 
 def comma_missing(project: Project) -> Iterator[Diagnostic]:
-    """A tag consists of words of which one or all are tags themselves, or a text in a condition of several names.
+    """The comma between two tags is missing, or several names share one pair of quotes in a condition.
 
-    Why it matters: without the comma between them, or the quotes, both are one name that nothing has.
-    Instead: write a comma between them.
+    Why it matters: the two are read as one name, which nothing has.
+    Instead: separate the tags with a comma, or quote each name.
     """
     tags = [*_tags(project)]
     known = {str(each.value) for each in tags if " " not in str(each.value)}

@@ -18,7 +18,7 @@ COUNTED: Final = re.compile(
 
 
 def comment_contradicts_files(unread: UnreadFiles) -> Iterator[Diagnostic]:
-    """A comment in the description of scenarios says that `31/64` of them have a key, but the files differ.
+    """A comment in `SCENARIO_SCHEMA.yaml` says that, for example, `31/64` scenarios have a key, but the files differ.
 
     Why it matters: readers rely on these numbers and do not count again.
     Instead: correct the numbers, or remove them.

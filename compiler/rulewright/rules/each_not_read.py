@@ -15,10 +15,10 @@ ANSWERS: Final = frozenset({"message", "turn"})  # variables whose content may b
 
 
 def each_not_read(check: CheckDocument) -> Iterator[Diagnostic]:
-    """A check is decided for each part of a conversation, but no condition reads the part, or one the last answer.
+    """A check with `each` has no condition that reads the part, or one that reads `answer` instead of the part.
 
-    Why it matters: what the conditions read is the same for every part.
-    Instead: read the part in a condition, or remove `each`.
+    Why it matters: the condition reads the same value for every part of the conversation.
+    Instead: read the part in the condition, or remove `each`.
     """
     part_of = str(check.each)
     variable = PARTS[part_of][1] if part_of in PARTS else None

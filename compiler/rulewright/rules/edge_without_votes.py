@@ -15,7 +15,7 @@ UNJUDGED: Final = frozenset({"expression", "lexicon_only"})
 
 
 def edge_without_votes(profile: Profile) -> Iterator[Diagnostic]:
-    """A profile enables judged routes or the edge, but has no votes, or has votes for routes without a judge.
+    """A profile enables `llm_edge` or routes that ask a judge, but sets 0 votes; or sets votes that no route uses.
 
     Why it matters: without votes no judge is asked, so no match of a lexicon is confirmed.
     Instead: set `llm_edge: false`, or allow at least one vote.
@@ -30,4 +30,4 @@ def edge_without_votes(profile: Profile) -> Iterator[Diagnostic]:
     if profile.repetitions == 0 and flag(profile.node, "llm_edge"):
         notes = [(profile.place("llm_repetitions"), "the number of votes")]
         help = "set it to false, or `llm_repetitions` to at least 1"
-        yield warning(profile.place("llm_edge"), "with 0 votes, the edge asks no judge", help=help, notes=notes)
+        yield warning(profile.place("llm_edge"), "with 0 votes, `llm_edge` asks no judge", help=help, notes=notes)

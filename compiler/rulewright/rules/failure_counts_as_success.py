@@ -23,7 +23,7 @@ VERDICT: Final = {word: verdict for verdict, words in _WORDS.items() for word in
 
 
 def failure_counts_as_success(scorecard: ScorecardDocument) -> Iterator[Diagnostic]:
-    """A dimension, the headline, a rate or a named count takes FAIL for PASS, or a FAIL raises no flag.
+    """A dimension, the headline, a rate or a named count counts FAIL as PASS, or a FAIL raises no flag.
 
     Why it matters: the worse a model does, the better its score looks, and reports show no blindspot.
     Instead: put FAIL into `miss` and PASS into `hit` of every dimension, and FAIL into `raised` of the flags.

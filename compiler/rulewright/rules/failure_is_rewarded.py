@@ -32,10 +32,10 @@ GRADED: Final = frozenset({"rates", "dimensions", "undecided"})
 
 
 def failure_is_rewarded(scorecard: ScorecardDocument) -> Iterator[Diagnostic]:
-    """A score is 0 or a label final without a failed gate, a failure raises a score, or one failed gate has no effect.
+    """A score is 0 although no gate failed, a failure raises a score, or a failed gate has no effect.
 
-    Why it matters: the branches of a choice, `min` and `max`, or `and` and `or` are usually in each other's place, so
-    what failed is graded as if it had passed.
+    Why it matters: usually the branches of a choice, `min` and `max`, or `and` and `or` were swapped, so what failed is
+    graded as if it had passed.
     Instead: give the failure the lower score: `gates.safety.failed ? score(0) : mean`.
     """
     defined = {id(written.scalar): written for written in expressions_of(scorecard)}

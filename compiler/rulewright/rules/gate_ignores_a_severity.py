@@ -18,9 +18,9 @@ NAME: Final = re.compile(r"[\w-]+")
 
 
 def gate_ignores_a_severity(project: Project) -> Iterator[Diagnostic]:
-    """A gate does not have the severities of its checks, or those that the vocabulary declares for its name.
+    """A gate does not stop on a severity that its checks have, or that the vocabulary declares for it.
 
-    Why it matters: the check's severity promises a gate, but its FAIL does not stop this one.
+    Why it matters: the severity says that a FAIL of the check stops a gate, but the gate passes.
     Instead: add the severity to `hard_fail_on_severity`, or give the check a milder one.
     """
     yield from _of_other_words(project)

@@ -12,7 +12,7 @@ from rulewright.spelling import Guess, is_spelt_like
 
 
 def misspelt_input_path(scorecard: CaseScorecardDocument) -> Iterator[Diagnostic]:
-    """A step in the path of an input or of `metadata` is spelt otherwise than in several other paths.
+    """A step in the path of an input or of `metadata` is spelt differently in several other paths.
 
     Why it matters: no record has such a key, so every record is refused.
     Instead: use the spelling of the other paths.

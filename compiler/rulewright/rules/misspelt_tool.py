@@ -20,10 +20,10 @@ Word: TypeAlias = tuple[str, Span | Scalar]
 
 
 def misspelt_tool(project: Project) -> Iterator[Diagnostic]:
-    """A check spells a tool otherwise than recorded chats or other checks, or reads an argument that no call has.
+    """A check spells a tool differently from recorded chats or other checks, or reads an argument that no call has.
 
-    Why it matters: the name fits no call, so the check passes, or fails, every time.
-    Instead: spell the name as it is called. The recorded chats are those in the folders `chats` and `transcripts`.
+    Why it matters: no call has the name, so the check passes, or fails, every time.
+    Instead: use the spelling of the calls. The recorded chats are those in the folders `chats` and `transcripts`.
     """
     checks = [each for each in project.checks if _reads_calls(each)]
     if not checks:

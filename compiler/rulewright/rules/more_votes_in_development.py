@@ -12,7 +12,7 @@ def more_votes_in_development(check: CheckDocument) -> Iterator[Diagnostic]:
     """`dev_repetitions` is larger than the number of votes of other runs.
 
     Why it matters: development costs more than publication, and the published verdicts rest on fewer votes.
-    Instead: exchange the two numbers, or lower `dev_repetitions`.
+    Instead: swap the two numbers, or lower `dev_repetitions`.
     """
     votes, dev = check.repetitions, check.routing.dev_repetitions
     if votes is not None and dev is not None and dev > votes:

@@ -14,8 +14,8 @@ from rulewright.project import Project
 def order_reversed(project: Project) -> Iterator[Diagnostic]:
     """The severities of the vocabulary begin with the gravest, or a model's input costs more than its output.
 
-    Why it matters: the mildest severity comes first and is the usual one; the price of the input comes first, and no
-    provider sells the output for less. Reports and estimates are wrong without any error.
+    Why it matters: severities are read from the mildest to the gravest, and a price as input before output. In the
+    wrong order, reports and estimates are wrong without any error.
     Instead: reverse the order.
     """
     words = None if project.file is None else project.file.get("vocabulary", "severities")

@@ -16,7 +16,7 @@ def outcome_contradicts_condition(document: DocumentWithExpressions) -> Iterator
 
     Why it matters: `failed ? 'release' : 'stop'` releases what failed. In `x >= 0.9 ? 'A' : x <= 0.7 ? 'B' : 'C'` the
     values between are the worst.
-    Instead: exchange the outcomes, or turn the condition around.
+    Instead: swap the outcomes, or reverse the condition.
     """
     for written, part in parts_of(document):
         yield from _mixed(document, written, part)
@@ -27,9 +27,10 @@ def outcome_contradicts_condition(document: DocumentWithExpressions) -> Iterator
         if told and (then == -told or (otherwise == told and not then)):
             if reads_failures(written.text(other), document) or _is_neutral(other):
                 continue
-            kind = "something bad" if told < 0 else "something good"
-            message = f"`{written.text(part.condition)}` tells {kind}, but `{written.text(chosen)}` is its "
-            yield warning(written.span(part.condition), message + ("outcome" if chosen is part.then else "opposite"))
+            kind = "bad" if told < 0 else "good"
+            role = "outcome" if chosen is part.then else "outcome otherwise"
+            message = f"`{written.text(part.condition)}` is a {kind} sign, but `{written.text(chosen)}` is the {role}"
+            yield warning(written.span(part.condition), message)
         elif isinstance(part.otherwise, Conditional):
             yield from _turned_around(written, part, part.otherwise)
 
@@ -43,7 +44,7 @@ def _mixed(document: DocumentWithExpressions, written: WrittenExpression, part: 
     asked = [(each, _verdict_asked(each)) for each in chain(part, "||")]
     odd = [each for each, verdict in asked if verdict not in (wanted[key], "")]
     if len(odd) == 1 and any(verdict == wanted[key] for _, verdict in asked):
-        message = f"`{written.text(odd[0])}` asks for another verdict than the parts beside it"
+        message = f"`{written.text(odd[0])}` asks for a different verdict than the parts beside it"
         yield warning(written.span(odd[0]), message, help=f"the others ask for `{wanted[key]}`")
 
 
@@ -72,7 +73,7 @@ def _turned_around(written: WrittenExpression, part: Conditional, following: Con
         if not isinstance(after, Binary) and not _descend(part.then, following.then, third):
             return  # outcomes above, below and within a band
         odd = first if isinstance(after, Binary) and after.operator == second.operator else second
-        message = f"`{written.text(odd)}` points in the other direction than the step beside it"
+        message = f"`{written.text(odd)}` compares in the opposite direction to the step beside it"
         yield warning(written.span(odd), message)
 
 

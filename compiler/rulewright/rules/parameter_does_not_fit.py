@@ -28,11 +28,11 @@ LISTED: Final = re.compile(r"[\w.-]+(?: [\w.-]+)*(?:, *[\w.-]+(?: [\w.-]+)*)+")
 
 
 def parameter_does_not_fit(check: CheckDocument) -> Iterator[Diagnostic]:
-    """The expression of a check can't use the value of a parameter.
+    """A condition of a check can't use the value of a parameter.
 
-    Why it matters: the check compiles, but the first conversation makes it fail: a text can't be compared with a
-    number, and a phrase is not a list of phrases. A regular expression may be invalid, or be searched for literally,
-    and a share be compared with a number outside 0 to 1.
+    Why it matters: the check compiles, but can't be decided for any conversation: a number in quotes is a text, and one
+    phrase is not a list of phrases. A regular expression is invalid or searched for literally, or a share is compared
+    with a number outside 0 to 1.
     Instead: write a number without quotes, a list in brackets, a valid regular expression for `matches`, or a value
     inside the range.
     """
@@ -93,7 +93,7 @@ def _searched_literally(check: CheckDocument) -> Iterator[Diagnostic]:
                 if isinstance(value, Scalar) and (found := OF_REGEX.search(str(value.value))):
                     notes = [(written.span(part), "searched for here")]
                     message = f"`{found[0]}` is searched for literally: `{part.function}` takes a text"
-                    yield warning(value, message, help="use `matches`, or take the signs away", notes=notes)
+                    yield warning(value, message, help="use `matches`, or write the words themselves", notes=notes)
 
 
 def _not_numbers(check: CheckDocument) -> Iterator[Diagnostic]:

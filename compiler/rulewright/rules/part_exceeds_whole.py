@@ -26,10 +26,10 @@ CONVERSIONS: Final = frozenset({"double", "int", "score"})
 
 
 def part_exceeds_whole(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
-    """A whole is subtracted from its part, divided by it, or compared with it after being multiplied by more than 1.
+    """A part and its whole are swapped in a difference, a share or a comparison.
 
-    Why it matters: a selection is never larger than what it selects from, so the difference is never above 0, the
-    share never below 1, and the comparison decides nothing.
+    Why it matters: a part is never larger than its whole, so `part - whole` is never above 0, `whole / part` is never
+    below 1, and a part never exceeds a multiple of its whole.
     Instead: swap the two, or write the share as a number between 0 and 1.
     """
     counts = _counts(document)

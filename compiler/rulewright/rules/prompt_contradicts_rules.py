@@ -39,11 +39,11 @@ END: Final = re.compile(r"[.;:,]\s|\n|\band\b")  # of a clause
 
 
 def prompt_contradicts_rules(check: CheckDocument) -> Iterator[Diagnostic]:
-    """A prompt explains a verdict in the words of the other or without its negation, or an unknown one.
+    """A prompt swaps the explanations of PASS and FAIL, drops a negation, or explains an unknown verdict.
 
     Why it matters: the judge follows the prompt, readers follow the rules, and each believes the opposite. An unknown
     verdict is an unusable reply.
-    Instead: exchange the explanations, or write the name of the verdict.
+    Instead: swap the explanations, or correct the name of the verdict.
     """
     if check.prompt is None or not isinstance(check.prompt.value, str):
         return

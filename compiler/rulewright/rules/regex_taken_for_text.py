@@ -27,7 +27,7 @@ def regex_taken_for_text(document: LexiconDocument | MarkerSet) -> Iterator[Diag
         if found is not None:
             message = f"`{found[0]}` is searched for literally: the pattern is a text"
             fix = _as_regex(scalar) if isinstance(document, LexiconDocument) else None
-            yield warning(scalar, message, help="write `regex:` before it, or take the signs away", fix=fix)
+            yield warning(scalar, message, help="write `regex:` before it, or write the words themselves", fix=fix)
 
 
 def _as_regex(scalar: Scalar) -> Fix:

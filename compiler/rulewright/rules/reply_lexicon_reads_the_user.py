@@ -35,5 +35,5 @@ def reply_lexicon_reads_the_user(project: Project) -> Iterator[Diagnostic]:
             elif lexicon.role == "user" and role is not None:
                 message = f"`{name}` searches the user's turns, but replies are the assistant's"
                 swapped = project.lexicons.get(check.routing.cue or "")
-                help = "exchange it with `cue`" if swapped is not None and swapped.role != "user" else None
+                help = "swap it with `cue`" if swapped is not None and swapped.role != "user" else None
                 yield warning(place, message, notes=[(role, "its role")], help=help)

@@ -56,9 +56,9 @@ def report_of_another_kind(task: TaskDocument) -> Iterator[Diagnostic]:
     for at, each in enumerate(unfit):
         others = [other for other in unfit if each.fits(other.content) and other.fits(each.content)]
         if not any(other in unfit[:at] for other in others):  # else the two paths are reported together
-            message = f"`{each.purpose}` is read from {each.content}, but `{each.path.value}` is none"
+            message = f"`{each.purpose}` is read from {each.content}, but `{each.path.value}` has another suffix"
             notes = [(other.path, f"read for `{other.purpose}`") for other in others]
-            yield warning(each.path, message, notes=notes, help="exchange the two paths" if others else None)
+            yield warning(each.path, message, notes=notes, help="swap the two paths" if others else None)
     for each in (each for each in reports if each not in unfit):
         if (
             (others := _read_otherwise(each, reports))

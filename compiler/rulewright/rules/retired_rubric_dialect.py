@@ -1,4 +1,4 @@
-"""Rule: a rubric in the retired dialect."""
+"""Rule: a rubric in a retired format."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rulewright.load import Mapping
 
 
 def retired_rubric_dialect(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
-    """A rubric is written in the retired dialect.
+    """A rubric is written in a retired format.
 
     Why it matters: nothing reads an `autofail_rubric` or criteria without `kind`, so their questions are never asked.
     Instead: write one `rubric` whose criteria have a `kind`: binary, ordinal or autofail.
@@ -21,7 +21,7 @@ def retired_rubric_dialect(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
             if isinstance(node, Mapping) and "autofail_rubric" in node:
                 yield warning(
                     node.key_span("autofail_rubric"),
-                    "nothing reads `autofail_rubric`: it belongs to a retired dialect",
+                    "nothing reads `autofail_rubric`: it belongs to a retired format",
                     help="write `rubric` with `kind: autofail`",
                 )
             for item in items(node, "rubric"):
@@ -29,5 +29,5 @@ def retired_rubric_dialect(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
                     yield error(
                         first_place(item),
                         "the criterion has no `kind`",
-                        help="add `kind: binary`, `ordinal` or `autofail`; the retired dialect has no kinds",
+                        help="add `kind: binary`, `ordinal` or `autofail`",
                     )

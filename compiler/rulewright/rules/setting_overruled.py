@@ -12,7 +12,7 @@ NARROWER: Final = ("include_routes", "include_buckets")
 
 
 def setting_overruled(profile: Profile) -> Iterator[Diagnostic]:
-    """A profile sets what another of its settings overrules.
+    """A setting of a profile has no effect, because another setting overrules it.
 
     Why it matters: `include_all` selects every check, whatever routes and buckets are listed beside it, and
     `llm_repetitions` is the number of votes of every check, so `use_dev_repetitions` has no effect. Without votes,
@@ -25,7 +25,7 @@ def setting_overruled(profile: Profile) -> Iterator[Diagnostic]:
             yield warning(profile.key_place(key), f"`{key}` has no effect beside `include_all`", notes=notes)
     votes = [(profile.place("llm_repetitions"), "the number of votes")]
     if profile.repetitions is not None and profile.use_dev_repetitions:
-        message = "`use_dev_repetitions` has no effect beside a number of `llm_repetitions`"
+        message = "`use_dev_repetitions` has no effect: `llm_repetitions` sets the number of votes"
         yield warning(profile.key_place("use_dev_repetitions"), message, notes=votes)
     if profile.repetitions == 0 and profile.include_rubrics:
         yield warning(profile.key_place("include_rubrics"), "with 0 votes, nobody is asked about rubrics", notes=votes)

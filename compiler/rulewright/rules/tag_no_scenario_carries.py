@@ -56,7 +56,7 @@ def _carried(guess: Guess | None, project: Project) -> list[tuple[Span, str]]:
     """Where the first scenario has the tag that was probably meant: either of the two may be misspelt."""
     lists = (each.get(key) for each in project.scenarios.values() for key in TAG_KEYS)
     tags = (each for node in lists for each in walk(node) if isinstance(each, Scalar))
-    return [(each.span, "a scenario has it like this") for each in tags if guess and each.value == guess.meant][:1]
+    return [(each.span, "a scenario spells it like this") for each in tags if guess and each.value == guess.meant][:1]
 
 
 def _sought(check: CheckDocument) -> Iterator[tuple[str, Span]]:

@@ -10,7 +10,7 @@ from rulewright.documents.check import CheckDocument
 
 
 def unclear_policy_without_its_path(check: CheckDocument) -> Iterator[Diagnostic]:
-    """`unclear_policy` is `llm_edge`, but the check has no edge.
+    """`unclear_policy` is `llm_edge`, but the check's route does not support it.
 
     Why it matters: only `regex_with_llm_edge` with `llm_on_ambiguous: true` asks a judge about an unclear case.
     Elsewhere the policy acts as `adjudicate`, so an UNCLEAR waits for a person.
@@ -22,7 +22,7 @@ def unclear_policy_without_its_path(check: CheckDocument) -> Iterator[Diagnostic
     if check.routing.route != "regex_with_llm_edge":
         yield warning(
             policy,
-            f"`llm_edge` acts as `adjudicate` here: the route `{check.routing.route}` has no edge",
+            f"`llm_edge` acts as `adjudicate` here: the route `{check.routing.route}` does not support it",
             notes=[(check.place("routing", "route"), "the route is set here")],
             help="write `adjudicate` or `fail_closed`",
             fix=respell(policy, "adjudicate", safe=True),

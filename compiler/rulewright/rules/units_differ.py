@@ -29,10 +29,10 @@ FEW: Final = frozenset({2, 3, 4})  # numbers of items, smaller than those of a t
 
 
 def units_differ(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
-    """A comparison of two quantities whose names say different units, or of hours with a number of seconds.
+    """A comparison mixes units, for instance dollars with seconds, or hours with 86400.
 
-    Why it matters: both are numbers, so nothing refuses it, but a cost is never compared with a time, and 86400 hours
-    are ten years, and 200 words 1,200 characters.
+    Why it matters: both sides are numbers, so the compiler accepts it, but the result means nothing: 86400 hours are
+    ten years, not a day, and 200 words are about 1,200 characters.
     Instead: compare with the parameter of the same unit, or convert the number.
     """
     for written, part in operations_in(document, COMPARISONS):

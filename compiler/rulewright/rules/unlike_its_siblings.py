@@ -26,10 +26,10 @@ SECTION_OF: Final = re.compile(r"\bscoring\.gates\.(\w+)")
 
 
 def unlike_its_siblings(subject: Project | ScorecardDocument | CaseScorecardDocument) -> Iterator[Diagnostic]:
-    """One of several definitions of the same form has the name of another one, or another operator.
+    """One definition breaks the pattern that all similar definitions follow.
 
-    Why it matters: it was probably copied and not changed: `dimensions.c` with the weight of `dimensions.a`, a metric
-    that fails below the threshold at which it should pass, a check with the bucket of another letter than its id's.
+    Why it matters: it was probably copied and not changed: the dimension `c` has the weight of the dimension `a`, a
+    metric fails below the threshold at which it should pass, or the id of a check names another bucket.
     Instead: write what the others write, with its own name.
     """
     if isinstance(subject, Document):
@@ -53,7 +53,7 @@ def _section(parts: tuple[Entry, ...]) -> Iterator[Diagnostic]:
             both = set(SECTION_OF.findall(str(value.value))) if steps[-1:] == ("of",) else set()
             if len(both) > 1:
                 told = " and ".join(f"`{each}`" for each in sorted(both))
-                yield warning(value, f"`{part.name}` combines the settings of {told}")
+                yield warning(value, f"`{part.name}` mixes the settings of {told}")
     forms = {steps: Counter(_form(name, value) for name, value in found) for steps, found in written.items()}
     usual = {token for counts in forms.values() for form, count in counts.items() if count >= OTHERS for token in form}
     for steps, found in written.items():
@@ -67,7 +67,8 @@ def _section(parts: tuple[Entry, ...]) -> Iterator[Diagnostic]:
         is_one = len(differing) == 1 or (len(differing) == SLIPS and sum(SELF in one for one, _ in differing) == 1)
         if len(own) == len(form) and is_one and is_slip:
             meant = differing[0][1].replace(SELF, name)
-            yield warning(value, f"`{name}` has `{differing[0][0]}` where the form of the others gives `{meant}`")
+            message = f"`{name}` has `{differing[0][0]}`, which breaks the pattern of the other definitions"
+            yield warning(value, message, help=Guess(meant))
 
 
 def _left_out(parts: tuple[Entry, ...]) -> Iterator[Diagnostic]:

@@ -73,10 +73,10 @@ class ComparedNumber(Struct, frozen=True):
 
 
 def words_contradict_condition(check: CheckDocument) -> Iterator[Diagnostic]:
-    """The words beside a condition name another number, the other direction, or the other of `and` and `or`.
+    """The id or the text of a check contradicts its condition: another number, direction, or `and` for `or`.
 
-    Why it matters: one of the two is wrong, and a reader of the report believes the words: `at most three` is not
-    `>= 2`, and a check for an answer that is missing must test for the absence of something.
+    Why it matters: one of the two is wrong, and a reader of the report believes the words. `at most three` is not
+    `>= 2`, and a check named after something missing must test for its absence.
     Instead: correct the condition, the number or the words.
     """
     words = " ".join(filter(None, (optional_text(check.node, key) for key in WORDS)))
@@ -216,16 +216,16 @@ def _against(check: CheckDocument, words: str, part: Expr, sign: int) -> str | N
     )
     is_lack = MISSING.search(check.id) or (LACK.search(check.id) and len(sides) > 1 and not _names_values(sides[1:]))
     if sign < 0 and is_lack and not DENIALS.search(words) and not denies(part) and check.get("use") is None:
-        return f"`{check.id}` names a lack, but `fail` tests for no absence"
+        return f"`{check.id}` says that something is missing, but `fail` does not test for an absence"
     is_named = any(stem in words.lower() for stem in _stems(part))
     if sign > 0 and FORBIDS.search(words) and len(DENIALS.findall(words)) == 1 and is_presence and is_named:
-        return "the note forbids something, but `pass` tests for no absence"
+        return "the note forbids something, but `pass` does not test for its absence"
     if sign < 0 and ONLY.search(words) and len(sides) > 1 and is_presence:
-        return "the note allows something only under a condition, but `fail` tests for no absence"
+        return "the note allows something only under a condition, but `fail` does not test for its absence"
     for named, operator in EXTREME.items():
         found = {turned * -1 for turned, each in comparisons(part, sign) if each.operator[0] != operator}
         if re.search(named, check.id) and found == {1} and not _points(part, sign, operator):
-            return f"`{check.id}` names the other direction"
+            return f"`{check.id}` says the opposite of this comparison"
     return _joined(words, part, sign)
 
 

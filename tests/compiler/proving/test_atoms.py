@@ -53,7 +53,7 @@ def test_a_condition_can_change_at_its_cuts_and_nowhere_else(text: str, path: tu
 def test_what_is_beyond_is_said_to_be(text: str) -> None:
     (atom,) = studied(text).atoms
     assert atom.opaque is not None
-    assert atom.opaque.startswith(f"`{written(program(text))}` is beyond exact splitting")
+    assert atom.opaque.startswith(f"`{written(program(text))}` is too complex for this proof")
 
 
 def test_equal_atoms_are_one() -> None:
