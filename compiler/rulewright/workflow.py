@@ -122,7 +122,7 @@ def _default_file(folder: Path, project: ProjectFile | None, root: Path) -> Path
         if dependencies.is_file(root / name):
             return root / name
     raise UsageError(
-        f"name a workflow: the project of `{folder}` has no `workflow.file`, and there is no workflow.yaml"
+        f"`{folder}` holds no workflow.yaml; name the workflow's file, or set `workflow.file` in the project file"
     )
 
 

@@ -1,6 +1,6 @@
 """The runtime's command line: `python -m rulewright_runtime run PLAN DATA... --out RUN [--judge replay:FILE]`.
 
-`play RUN_PLAN --model NAME:REST --out RUN` plays the scenarios of a run plan, and `score PLAN CASES...` scores test
+`play RUN_PLAN --model MODEL --out RUN` plays the scenarios of a run plan, and `score PLAN CASES...` scores test
 cases by a compiled scorecard over cases.
 """
 
@@ -39,7 +39,7 @@ Judge the transcripts in DATA (files or folders) by a compiled plan and write th
 
 exit status: 0 every gate passed, 1 a gate failed (without gates: a check), 2 undecided, 3 input refused or an error
 
-usage: python -m rulewright_runtime play RUN_PLAN --model NAME:REST --out RUN [--scenario-parallel N] [--resume]
+usage: python -m rulewright_runtime play RUN_PLAN --model MODEL --out RUN [--scenario-parallel N] [--resume]
 
 Play the scenarios of a run plan against a model; exit status 1 where a turn was not answered.
 
@@ -135,7 +135,7 @@ def _parse(words: list[str]) -> dict[str, object]:
             options["files"].append(word)
     if command == "play":
         if len(options["files"]) != 1 or not {"model", "out"} <= options.keys():
-            raise WrongUsageError("`play` needs one run plan, `--model NAME:REST` and `--out RUN` (see --help)")
+            raise WrongUsageError("`play` needs one run plan, `--model MODEL` and `--out RUN` (see --help)")
     elif command == "run" and (len(options["files"]) < 2 or "out" not in options):
         raise WrongUsageError("a run needs a plan, transcripts and `--out RUN` (see --help)")
     elif len(options["files"]) < 2:

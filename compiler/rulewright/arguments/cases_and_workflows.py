@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from rulewright.arguments.shared_options import add_spending_options, at_least
+from rulewright.arguments.shared_options import add_action, add_spending_options, at_least
 
 
 def score_arguments(parser: argparse.ArgumentParser) -> None:
@@ -73,7 +73,7 @@ def workflow_arguments(parser: argparse.ArgumentParser) -> None:
         ("cancel", "cancel a run and withdraw its open decisions"),
         ("trace", "show the history of a run"),
     ):
-        action = actions.add_parser(name, help=summary, description=summary, allow_abbrev=False)
+        action = add_action(actions, name, summary)
         if name == "trace":
             action.add_argument("run_id", nargs="?", metavar="RUN", help="a run such as run-1 (default: the latest)")
             action.add_argument("--format", choices=("human", "jsonl", "json"), default="human")
@@ -114,14 +114,14 @@ def hil_arguments(parser: argparse.ArgumentParser) -> None:
         ("reject", "reject an item: the task ends"),
         ("serve", "serve the items as web pages, on this machine only"),
     ):
-        action = actions.add_parser(name, help=summary, description=summary, allow_abbrev=False)
+        action = add_action(actions, name, summary)
         action.add_argument("--file", metavar="FILE", help="the workflow (default: the project's)")
         if name == "list":
             action.add_argument("--all", action="store_true", help="include decided items")
         if name in {"list", "show"}:
             action.add_argument("--format", choices=("human", "json"), default="human")
         if name not in {"list", "serve"}:
-            action.add_argument("item", metavar="ITEM")
+            action.add_argument("item", metavar="ITEM", help="an item of `rulewright hil list`")
         if name in {"ack", "resolve", "reject"}:
             action.add_argument("--by", metavar="NAME", default=None, help="who decides (default: your user name)")
         if name in {"resolve", "reject"}:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from rulewright.arguments.shared_options import (
     LEDGER,
+    add_action,
     add_finished_run,
     add_project_options,
     add_reading_options,
@@ -123,7 +124,7 @@ def models_arguments(parser: argparse.ArgumentParser) -> None:
     follows a schema. API keys are read from the environment.
     """
     commands = parser.add_subparsers(dest="action", required=True, metavar="check")
-    check = commands.add_parser("check", help="check whether a model answers", allow_abbrev=False)
+    check = add_action(commands, "check", "check whether a model answers")
     check.add_argument("model", metavar="MODEL", help="for instance `openai:gpt-5` or `openai:qwen3@http://HOST/v1`")
     check.add_argument(
         "--timeout", type=seconds_of, default=60.0, metavar="SECONDS", help="time limit of the question (60)"
@@ -148,7 +149,7 @@ def cache_arguments(parser: argparse.ArgumentParser) -> None:
         ("export", "write every call with its answer as JSON lines"),
         ("prune", "remove old calls, or everything about one transcript"),
     ):
-        command = commands.add_parser(name, help=summary, allow_abbrev=False)
+        command = add_action(commands, name, summary)
         command.add_argument("--ledger", metavar="FILE", help=f"the ledger (default: {LEDGER} of the project)")
         if name == "stats":
             command.add_argument("--format", choices=("human", "json"), default="human")
@@ -178,10 +179,8 @@ def harness_arguments(parser: argparse.ArgumentParser) -> None:
     scenario. Every turn records the model that wrote it.
     """
     parser.add_argument("scenarios", nargs="+", metavar="SCENARIOS", help="scenario files or folders")
-    parser.add_argument("--model", required=True, metavar="NAME:REST", help="the model that plays the assistant")
-    parser.add_argument(
-        "--user", metavar="NAME:REST", help="a model that plays the user (default: the scenario's words)"
-    )
+    parser.add_argument("--model", required=True, metavar="MODEL", help="the model that plays the assistant")
+    parser.add_argument("--user", metavar="MODEL", help="a model that plays the user (default: the scenario's words)")
     parser.add_argument(
         "-o", "--out", required=True, metavar="RUN", help="the folder for plan, transcripts and summary"
     )

@@ -20,6 +20,14 @@ LEDGER = ".rulewright/ledger.sqlite3"
 MAX_TEMPERATURE = 10
 
 
+def add_action(
+    actions: argparse._SubParsersAction[argparse.ArgumentParser], name: str, summary: str
+) -> argparse.ArgumentParser:
+    """Add the parser of an action, described by its summary."""
+    description = f"{summary[0].upper()}{summary[1:]}."
+    return actions.add_parser(name, help=summary, description=description, allow_abbrev=False)
+
+
 def at_least(least: int, most: int | None = None) -> Callable[[str], int]:
     """Return the type of an option that is a whole number of at least `least`, and at most `most`."""
 
@@ -64,7 +72,7 @@ def latest_run() -> str | None:
 def _run_or_latest(path: str) -> str:
     found = path or latest_run()
     if not found:
-        raise argparse.ArgumentTypeError("name the folder of a run, because `runs` contains none")
+        raise argparse.ArgumentTypeError("`runs` contains no run; name the folder of one, or scan first")
     return found
 
 
@@ -204,7 +212,7 @@ def add_fail_on(parser: argparse.ArgumentParser) -> None:
 def add_live_options(parser: argparse.ArgumentParser) -> None:
     """Declare the options of a model as judge."""
     group = parser.add_argument_group("a model as judge")
-    group.add_argument("--concurrency", type=at_least(1), metavar="N", help="calls in flight (8)")
+    group.add_argument("--concurrency", type=at_least(1), metavar="N", help="calls at the same time (8)")
     group.add_argument("--requests-per-minute", type=at_least(1), metavar="N", help="limit of calls started per minute")
     group.add_argument(
         "--tokens-per-minute", type=at_least(1), metavar="N", help="limit of tokens sent and received per minute"
@@ -217,14 +225,15 @@ def add_live_options(parser: argparse.ArgumentParser) -> None:
         "--on-ambiguous",
         choices=("retry", "unclear", "hold"),
         default="retry",
-        help="a call that a killed run had sent: ask again (`retry`, default), count it as unanswered, or stop",
+        help="a call that a killed run had sent: ask again (`retry`, default), count it as unanswered (`unclear`), or "
+        "stop there (`hold`)",
     )
 
 
 def add_spending_options(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
     """Declare the limits of spending on tokens."""
-    parser.add_argument("--max-tokens", type=at_least(0), metavar="N", help="stop before more tokens are spent")
-    parser.add_argument("--max-usd", type=dollars, metavar="X", help="stop before more dollars are spent")
+    parser.add_argument("--max-tokens", type=at_least(0), metavar="N", help="stop before more than N tokens are spent")
+    parser.add_argument("--max-usd", type=dollars, metavar="X", help="stop before more than X dollars are spent")
 
 
 def add_policy_options(parser: argparse.ArgumentParser, help: str = "the folder that a scan wrote") -> None:

@@ -70,7 +70,6 @@ def inspect_data_arguments(parser: argparse.ArgumentParser) -> None:
                     `Assistant: ...`; `--columns` maps other names
       table         rows of CSV, Parquet or Arrow with `user` and `assistant`, or
                     `role` and `content`; `--columns` maps other names
-
       mapped        records of any other shape whose keys `--columns` names:
                     `messages=events,role=who,content=text`
     """

@@ -68,6 +68,8 @@ def _value(program: Any, context: JsonObject, style: str) -> int:
             print(json.dumps({"error": str(error), "code": error.code}, ensure_ascii=False))
         else:
             complain(f"error: {error}")
+            if error.code == "no_such_name":
+                complain("help: give its value in a file, as `--context FILE`")
         return 1
     text = _text(value)
     answer(style, {"value": _plain(value), "text": text}, [text])

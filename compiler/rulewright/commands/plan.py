@@ -109,7 +109,7 @@ def _figures(planned: Mapping[str, Any]) -> Sequence[str]:
     return (
         f"profile        {planned['profile']}",
         f"transcripts    {planned['transcript_count']}",
-        f"checks to run  {planned['eligible_checks']}",
+        f"check runs     {planned['eligible_checks']}",
         f"windows        {_windows(**planned['windows'])}",
         f"judge calls    {planned['planned_llm_calls']} (between {calls['lower']} and {calls['upper']})",
         f"judge model    {planned['judge_model'] or 'none'}",

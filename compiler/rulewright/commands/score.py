@@ -83,7 +83,7 @@ def _prove(card: CaseScorecard, prepared: CaseSettings) -> None:
 def _score(args: argparse.Namespace, card: CaseScorecard, settings: ScoreSettings, prepared: CaseSettings) -> int:
     if not args.concern:
         raise UsageError(
-            "the concern of the cases is needed: `--concern ID`; if they name none, any name for the report"
+            "name the concern of the cases with `--concern ID`; if they have none, use any name for the report"
         )
     plan = card.plan
     _prove(card, prepared)

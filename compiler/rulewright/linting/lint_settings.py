@@ -40,7 +40,9 @@ class RuleSelection(Struct, frozen=True):
         """Raise `UsageError` for a pattern that matches no code, because it would silently select nothing."""
         for pattern in (*self.select, *self.extend, *self.ignore):
             if not any(fits_any(code, [pattern]) for code in pages()):
-                raise UsageError(f"unknown rule `{pattern}`{question(pattern, (*pages(), *CATEGORIES))}")
+                known = (*pages(), *CATEGORIES)
+                cure = question(pattern, known, "; `rulewright explain` lists the rules")
+                raise UsageError(f"unknown rule `{pattern}`{cure}")
 
 
 DEFAULT = RuleSelection()

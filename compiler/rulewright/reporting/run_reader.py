@@ -36,7 +36,7 @@ def plan_of(folder: Path) -> Plan:
     """Return the plan that the run in `folder` executed. Raises UsageError without a finished run, PlanError if the
     plan has changed since."""
     if not folder.exists():
-        raise UsageError(f"there is no run `{folder}`")
+        raise UsageError(f"there is no run `{folder}`; name a folder that `rulewright scan` wrote")
     for part in PARTS:
         if not (folder / part).is_file():
             under_way = "; continue it with `--resume`" if RunFolder(folder).log else ""

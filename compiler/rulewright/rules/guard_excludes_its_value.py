@@ -24,7 +24,7 @@ from rulewright.lower.expressions_of import DocumentWithExpressions, WrittenExpr
 
 
 def guard_excludes_its_value(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
-    """A condition reads an item, key or value only where it is absent, or the arguments of every tool but the named one.
+    """A condition reads an item, key or value only where it is absent, or the arguments of all tools but the named one.
 
     Why it matters: `size(xs) == 0 and xs[0]` reads an item of an empty list, `has(x.y) or x.y` a missing key, and
     `x.hasValue() or x.value()` an absent value, so the condition can't be decided where the guard should decide it.

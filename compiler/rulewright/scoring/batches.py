@@ -156,7 +156,7 @@ def _case_folder(cases: str | None) -> Path:
     folder = next((Path(path) for path in FOLDERS if os.path.isdir(path)), None)
     if folder is None:
         names = ticked(FOLDERS)
-        raise UsageError(f"there is none of the folders {names} here; name the folder of the cases with `--cases`")
+        raise UsageError(f"none of the folders {names} exists here; name the folder of the cases with `--cases`")
     return folder
 
 

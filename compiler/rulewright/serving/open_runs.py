@@ -105,7 +105,7 @@ class OpenRuns:
         """Raise UsageError for a path without a run."""
         for path in self.paths:
             if not _run_folders(Path(path)):
-                raise UsageError(f"`{path}` holds no finished run")
+                raise UsageError(f"`{path}` holds no finished run; `rulewright scan` writes one")
         self.present()
 
     def present(self) -> list[OpenRun]:

@@ -1,7 +1,7 @@
 """Adapters play the assistant. `ADAPTERS` maps the name of each to the function that opens it.
 
-A command line names a model as `NAME:REST`. `scripted:FILE` answers with prepared replies; `product-http:URL` sends
-turns to a product and is experimental.
+A command line names a model as `PROVIDER:MODEL`. `scripted:FILE` answers with prepared replies; `product-http:URL`
+sends turns to a product and is experimental.
 """
 
 from __future__ import annotations

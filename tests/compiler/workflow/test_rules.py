@@ -122,7 +122,7 @@ def test_wl06_without_a_name_the_default_workflow_is_used(tmp_path: Path) -> Non
 
 
 def test_wl06_without_any_workflow_that_is_said(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="name a workflow"):
+    with pytest.raises(UsageError, match="name the workflow"):
         files(tmp_path, rulewright="project: p\n")
     with pytest.raises(UsageError, match="which does not exist"):
         files(tmp_path, rulewright="project: p\nworkflow: {file: nowhere.yaml}\n")
