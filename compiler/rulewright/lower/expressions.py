@@ -124,8 +124,8 @@ def usage_type() -> RecordType:
 
 @cache
 def tool_call_type() -> RecordType:
-    """The type of a tool call; `arguments` is absent where they are not JSON."""
-    fields = {"id": STRING, "name": STRING, "arguments": MapType(STRING, DYN), "raw": STRING, "result": STRING}
+    """The type of a tool call; `arguments` may be any JSON and is absent where they are none."""
+    fields = {"id": STRING, "name": STRING, "arguments": DYN, "raw": STRING, "result": STRING}
     return RecordType("tool call", fields, optional=frozenset({"arguments", "result"}))
 
 

@@ -62,14 +62,15 @@ class Domain(Struct, frozen=True):
     """The values of one variable.
 
     A score lies on `pieces`; an int, uint or double between `low` and `high`, both included (None is the bound of the
-    type; a double without bounds may be NaN and infinite). `optional` values are wrapped in an optional that may be
-    empty; `null` ones may be null; `absent` are the indices of the path parts that may be missing.
+    type; a double without bounds may be infinite and, unless `nan` is False, NaN). `optional` values are wrapped in an
+    optional that may be empty; `null` ones may be null; `absent` are the indices of the path parts that may be missing.
     """
 
     kind: Kind
     pieces: tuple[NumberRange, ...] = UNIT
     low: Fraction | None = None
     high: Fraction | None = None
+    nan: bool = True
     members: tuple[str, ...] = ()
     optional: bool = False
     null: bool = False
@@ -110,7 +111,8 @@ class Domain(Struct, frozen=True):
                 spans = divide(NumberRange(Fraction(low), Fraction(high)), _numbers(cuts))
                 whole = [each.whole for each in spans if each.whole is not None]
                 return whole if self.kind == "int" else map(UInt, whole)
-        return _doubles(self.low, self.high, _numbers(cuts))
+        found = _doubles(self.low, self.high, _numbers(cuts))
+        return found if self.nan else (each for each in found if not math.isnan(each))
 
 
 def score(*, absent: bool = False, pieces: tuple[NumberRange, ...] = UNIT) -> Domain:

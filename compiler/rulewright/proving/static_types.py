@@ -6,6 +6,7 @@ Texts come from JSON, which refuses unpaired surrogates: they always have UTF-8 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from math import isfinite
 from typing import Final, NamedTuple
 
 from rulewright.expression.calls import ORDERING
@@ -34,7 +35,7 @@ from rulewright.proving.program_parts import constant, extract, path_at, shape, 
 from rulewright.proving.schemas import is_plain
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.interpreter import prepare
-from rulewright_runtime.ir import BINDING, Node, Program
+from rulewright_runtime.ir import BINDING, Node, Program, free_locals
 from rulewright_runtime.values import Value
 
 LOOPS: Final = frozenset(("all", "exists", "exists_one", "filter", "map_list"))
@@ -46,15 +47,15 @@ LARGEST_COUNT: Final = 2**31
 # Functions that have a result for all arguments of their types, and those that have one for these types only.
 TOTAL: Final = frozenset((
     "size", "lowerAscii", "upperAscii", "trim", "reverse", "contains", "startsWith", "endsWith", "contains_ci",
-    "substring_ci", "same_text", "word_count", "sentence_count", "is_refusal", "is_json", "base64.encode", "hasValue",
-    "first", "last", "math.ceil", "math.floor", "math.round", "math.trunc", "math.isNaN", "math.greatest",
-    "math.least", "urls", "emails", "code_blocks", "citations", "phone_numbers", "ibans", "card_numbers",
-    "personal_data", "scripts", "join", "numbers", "strings.quote",
-    "bleu", "word_overlap",
+    "substring_ci", "same_text", "word_count", "sentence_count", "is_refusal", "is_json", "hasValue",
+    "first", "last", "math.ceil", "math.floor", "math.round", "math.trunc", "math.isNaN", "urls", "emails",
+    "code_blocks", "citations", "phone_numbers", "ibans", "card_numbers", "personal_data", "scripts", "numbers",
+    "strings.quote", "bleu", "word_overlap",
 ))  # fmt: skip
 SEARCHES: Final = ("matches", "contains_any", "contains_all", "contains_none", "has_any_word")
 _TOTAL_OF: Final = {
-    **dict.fromkeys(("_*_", "_+_", "_-_", "-_"), (DOUBLE,)),
+    "-_": (DOUBLE,),
+    **dict.fromkeys(("math.greatest", "math.least"), (INT, UINT, DOUBLE)),  # not of a list, which may be empty
     **dict.fromkeys(("indexOf", "lastIndexOf"), (STRING,)),
     "string": (INT, UINT, BOOL, STRING, DOUBLE),
     "bytes": (STRING, BYTES),
@@ -130,6 +131,8 @@ def loop_of(program: Program, at: int) -> Node | None:
 
 def _typed(program: Program, at: int, args: list[Typed], found: Sequence[Typed], domains: Domains) -> Typed:
     node = program.nodes[at]
+    if node.op in LOOPS and args[0].total and _is_nested(program, node):
+        args = [args[0]._replace(total=False), *args[1:]]
     match node.op:
         case "const":
             return Typed(_LITERALS.get(node.value[0], _list_of(node.value)), True)
@@ -162,6 +165,15 @@ def _typed(program: Program, at: int, args: list[Typed], found: Sequence[Typed],
         case "call":
             return _called(program, node, args)
     return _UNTYPED
+
+
+def _is_nested(program: Program, loop: Node) -> bool:
+    """Whether another loop over the whole conversation is inside, which takes more steps of a long one than allowed."""
+    if program.nodes[loop.args[0]].op == "const":
+        return False
+    bodies = [extract(program, arg) for arg in loop.args[1:]]
+    ranges = [extract(body, each.args[0]) for body in bodies for each in body.nodes if each.op in LOOPS]
+    return any(each.nodes[-1].op != "const" and not free_locals(each)[-1] for each in ranges)
 
 
 def _is_at_an_end(program: Program, node: Node, domains: Domains) -> bool:
@@ -203,7 +215,7 @@ def _type_of(domain: Domain) -> Type | None:
 def _part(op: str, of: Typed, name: str) -> Typed:
     """A field, or whether there is one."""
     if not isinstance(of.type, RecordType | MapType):
-        return Typed(BOOL, False) if op == "has" else _UNTYPED
+        return Typed(BOOL, False) if op == "has" else Typed(DYN, False) if of.type == DYN else _UNTYPED
     record = of.type if isinstance(of.type, RecordType) else None
     if op == "has":
         return Typed(BOOL, of.total)
@@ -236,6 +248,8 @@ def _called(program: Program, node: Node, args: Sequence[Typed]) -> Typed:
         return Typed(result, total and result == BOOL and can_search(node, program.nodes[node.args[1]]))
     if name in ("_%_", "_/_") and types[0] == INT:
         return Typed(result, total and _is_positive(program.nodes[node.args[1]]))
+    if name in ("_+_", "_-_", "_*_") and types == [DOUBLE, DOUBLE]:
+        return Typed(DOUBLE, total and _is_a_number(program, node))
     if name in ("_+_", "_-_", "_*_") and types == [INT, INT]:
         return Typed(INT, total and all(_is_small(program.nodes[arg]) for arg in node.args))
     if name in ("called", "call_count", "called_in_order"):
@@ -276,6 +290,22 @@ def _is_small(node: Node) -> bool:
     if node.op == "const":
         return node.value[0] == "int" and abs(int(node.value[1])) <= LARGEST_COUNT
     return node.op == "call" and node.value in COUNTS
+
+
+def _is_a_number(program: Program, node: Node) -> bool:
+    """Whether arithmetic with two doubles, which may be infinite, never gives NaN, which is an error."""
+    factors = [value_of(program, arg) for arg in node.args]
+    if node.value == "_*_" and any(isinstance(each, float) and each and isfinite(each) for each in factors):
+        return True
+    finite = [_is_finite(program, arg) for arg in node.args]
+    return all(finite) if node.value == "_*_" else any(finite)
+
+
+def _is_finite(program: Program, at: int) -> bool:
+    """Whether a double is a constant or a count."""
+    node, value = program.nodes[at], value_of(program, at)
+    is_count = node.op == "call" and node.value == "double" and _is_small(program.nodes[node.args[0]])
+    return is_count or (isinstance(value, float) and isfinite(value))
 
 
 def _is_shortening(old: Node, new: Node, *_: Node) -> bool:

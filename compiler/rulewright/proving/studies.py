@@ -6,7 +6,6 @@ test of an inner conditional is checked under the tests of the conditionals arou
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
@@ -39,10 +38,9 @@ AFTER: Final = " after those before it"
 _BY_DEFAULT: Final = " with the default parameters"
 _LOOP: Final[Path] = ("loop", "iteration")
 _COUNTERS: Final[tuple[Path, ...]] = (_LOOP, ("pair", "iteration"), ("review", "iteration"))
-# Conversations are numbered from 1 or 0; who compares a number with 0 knows of the latter.
 _NUMBER: Final[Path] = ("turn", "number")
-_COMPARED_WITH_0: Final = re.compile(r"\bnumber *[<>=!]=? *0\b")
 _FACTS: Final[dict[Path, Domain]] = {
+    _NUMBER: whole(0),
     ("elapsed_hours",): replace(number(0), optional=True),
     ("turn",): whole(0),  # a conversation may start with turn 0
     ("session",): whole(1),
@@ -117,9 +115,8 @@ class _WhatIsKnown(NamedTuple):
 def _studies_of(text: str, environment: Environment, facts: _WhatIsKnown) -> tuple[Study, ...]:
     """The studies of an expression's conditions, cached for all rules and all documents that contain it."""
     variables = environment.variables
-    numbered = {_NUMBER: whole(0 if _COMPARED_WITH_0.search(text) else 1)}
     counters = dict.fromkeys(_COUNTERS, whole(1)) | {_LOOP: whole(1, facts.iterations)}
-    known = _FACTS | numbered | counters | dict(facts.bounds)
+    known = _FACTS | counters | dict(facts.bounds)
     if isinstance(counts := variables.get("counts"), RecordType):
         known |= {("counts", name): whole(0) for name in counts.fields}
     domains = Domains(as_seen(variables), known)

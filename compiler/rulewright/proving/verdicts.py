@@ -33,7 +33,7 @@ _RESULTS: Final = {
     **{name: whole(0, LARGEST_COUNT, absent=True) for name in COUNTS},
     **{name: replace(score(absent=True), optional=True) for name in ("rate", "share")},
     "int": whole(absent=True),
-    "double": number(-1e300, 1e300, absent=True),  # of an argument; JSON has no other numbers
+    "double": replace(number(absent=True), nan=False),  # which a text may also say, is an error
     **{name: boolean(absent=True) for name in ("contains_ci", "substring_ci", "contains", "matches", "startsWith")},
 }
 _VARIABLE: Final = re.compile(r"\b__call_\d+\b")  # the names that `abstracted` creates
@@ -95,9 +95,11 @@ def verdict_conditions(
 
 
 def domains_of_check(check: CheckDocument) -> Domains:
-    """The variables of a check's conditions; a conversation without a reply has no `answer`."""
+    """The variables of a check's conditions; a conversation without a reply has no `answer`, and nobody may have
+    recorded what was `expected`."""
     known = {("answer",): text(absent=True), ("turn", "number"): whole(0)}
-    return Domains(environment_of(check).variables, known, implied={("answer",): frozenset({("turns[0]",)})})
+    implied: dict[Path, frozenset[Path]] = {("answer",): frozenset({("turns[0]",)})}
+    return Domains(environment_of(check).variables, known, missing=frozenset({"expected"}), implied=implied)
 
 
 def domains_of(calls: Mapping[str, CallVariable], others: Domains) -> Domains:

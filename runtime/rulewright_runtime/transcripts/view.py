@@ -16,7 +16,7 @@ import msgspec
 from rulewright_runtime.plan.question import ShownContext
 from rulewright_runtime.strict_json import Json, JsonMapping, JsonObject
 from rulewright_runtime.transcripts.messages import Message, Transcript, Turn, is_turn
-from rulewright_runtime.values import from_host
+from rulewright_runtime.values import INT_MAX, from_host
 
 Record = JsonObject
 # The keys under which tools record usage: the field, its keys, and the divisor of their values.
@@ -88,7 +88,8 @@ class View:
         whole = usage_of(self._transcript.conversation.usage)
         answers = [each["usage"] for each in self.messages if each["role"] == "assistant"]
         shared = set.intersection(*map(set, answers)) if answers else set()
-        return {name: sum(each[name] for each in answers) for name in sorted(shared)} | whole
+        sums = {name: sum(each[name] for each in answers) for name in sorted(shared)}
+        return {name: each for name, each in sums.items() if each <= INT_MAX or isinstance(each, float)} | whole
 
     @cached_property
     def transcript(self) -> Record:
@@ -189,15 +190,17 @@ def _json(value: object) -> str:
 
 
 def usage_of(recorded: JsonMapping) -> Record:
-    """The tokens, cost and latency in a record, under our names; other values than numbers from 0 are omitted."""
+    """The tokens, cost and latency in a record, under our names; other values than numbers from 0, and counts of tokens
+    beyond an int, are omitted."""
     usage: Record = {}
     for field, keys, divisor in USAGE:
         for key in keys:
             value = recorded.get(key)
             if field in usage or not isinstance(value, (int, float)) or isinstance(value, bool):
                 continue
-            if 0 <= value <= sys.float_info.max:  # NaN and -1 stand for no number
-                usage[field] = float(value) / divisor if field in ("cost", "latency") else int(value)
+            is_count = field not in ("cost", "latency")
+            if 0 <= value <= (INT_MAX if is_count else sys.float_info.max):  # NaN and -1 stand for no number
+                usage[field] = int(value) if is_count else float(value) / divisor
     return usage
 
 
