@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
         return 0
     page = explain(args.code)
     if page is None and (named := list(keys_named(args.code))):
-        listing = {f"{path} ({title})": each.description for title, path, each in named}
+        listing = {f"{path} ({title})": each.about() for title, path, each in named}
         answer(args.format, listing, _columns(listing))
         return 0
     if page is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Final, Literal
@@ -10,6 +11,7 @@ from msgspec import Struct
 
 from rulewright.documents.vocabulary import Vocabulary, invisiblebench, schema_in
 from rulewright_grammar import schema
+from rulewright_runtime.english import ticked
 from rulewright_runtime.strict_json import JsonObject
 
 Use = Literal["consumed", "documentation", "unknown"]
@@ -33,12 +35,22 @@ DOCUMENTS: Final = {
 
 
 class Key(Struct, frozen=True):
-    """The use of a key: `read_by` names the stage that reads it, `routes` the routes that do (empty: all)."""
+    """The use of a key: `read_by` names the stage that reads it, `routes` the routes that do (empty: all), `words` the
+    values that it takes (empty: any), unless the project's vocabulary has others under the key `vocabulary`."""
 
     use: Use
     read_by: str = ""
     routes: tuple[str, ...] = ()
     description: str = ""
+    words: tuple[str, ...] = ()
+    vocabulary: str = ""
+
+    def about(self) -> str:
+        """The description, with the allowed words that it does not mention itself."""
+        if set(re.findall(r"\w+", self.description)).issuperset(self.words):
+            return self.description
+        others = f", or those of `vocabulary.{self.vocabulary}`" if self.vocabulary else ""
+        return f"{self.description}; allowed: {ticked(self.words)}{others}"
 
 
 @cache
@@ -60,10 +72,11 @@ def key(kind: str, path: tuple[str, ...]) -> Key:
 
 def keys_named(name: str) -> Iterator[tuple[str, str, Key]]:
     """The keys of documents whose paths end in `name`, or that are of this kind: the documents, the path, its use."""
-    wanted = tuple(name.split("."))
+    wanted = [part for part in name.replace("[]", "").split(".") if part != "NAME"]
     for kind, title in DOCUMENTS.items():
         for path, found in keys_of(kind).items():
-            if kind == name or path[-len(wanted) :] == wanted:
+            named = [part for part in path if part != EACH]
+            if kind == name or (path[-1] != EACH and named[-len(wanted) :] == wanted):
                 yield title, written_path(kind, path), found
 
 
@@ -105,8 +118,10 @@ def _step(part: JsonObject, step: str | int) -> JsonObject | None:
 def _known(below: JsonObject, whole: JsonObject, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Key]]:
     below = _resolved(below, whole)
     if "x-use" in below and path:
-        routes = tuple(below.get("x-routes", ()))
-        yield path, Key(below["x-use"], below.get("x-read-by", ""), routes, below.get("description", ""))
+        routes, parts = tuple(below.get("x-routes", ())), list(_with_items(below, whole))
+        words = tuple(str(word) for part in parts for word in part.get("enum", ()) if word is not None)
+        own = next((part["x-vocabulary"] for part in parts if "x-vocabulary" in part), "") if words else ""
+        yield path, Key(below["x-use"], below.get("x-read-by", ""), routes, below.get("description", ""), words, own)
     for name, inner in below.get("properties", {}).items():
         yield from _known(inner, whole, (*path, name))
     extra = below.get("additionalProperties")
@@ -118,6 +133,14 @@ def _known(below: JsonObject, whole: JsonObject, path: tuple[str, ...]) -> Itera
         yield from _known(below["items"], whole, (*path, EACH))
     for option in below.get("anyOf", ()):
         yield from _known(option, whole, path)
+
+
+def _with_items(below: JsonObject, whole: JsonObject) -> Iterator[JsonObject]:
+    """What a key takes, and the items of its list."""
+    for part in _alternatives(below, whole):
+        yield part
+        if "items" in part:
+            yield from _with_items(part["items"], whole)
 
 
 def _resolved(below: JsonObject, whole: JsonObject) -> JsonObject:

@@ -379,6 +379,14 @@ def test_explain_shows_what_a_key_means_in_each_kind_of_document(capsys: pytest.
     listed = json.loads(out)
     assert {f"{key} (scenarios)" for key in schema("scenario")["properties"]} <= set(listed)
     assert listed["turns[].user_message (scenarios)"] == "what the user says"
+    code, out, _ = run(capsys, "explain", "each", "--format", "json")
+    assert json.loads(out)["each (checks)"].endswith("; allowed: `message`, `reply`, `tool_call`, `turn`")
+    code, out, _ = run(capsys, "explain", "primary_bucket", "--format", "json")
+    assert "or those of" not in json.loads(out)["primary_bucket (checks)"]  # its description names the shipped ones
+    code, out, _ = run(capsys, "explain", "category", "--format", "json")
+    assert json.loads(out)["category (scenarios)"].endswith("`safety`, or those of `vocabulary.categories`")
+    code, out, _ = run(capsys, "explain", "gates.NAME.empty.not_run", "--format", "json")
+    assert list(json.loads(out)) == ["gates.NAME.empty.not_run (scorecards)"]
     code, _, err = run(capsys, "explain", "lint.severities")
     assert code == 3
     assert "unknown diagnostic, function or key `lint.severities`" in err

@@ -26,9 +26,10 @@ DIRECTIVES = (
 INTRODUCTION = """\
 # Every key of every document
 
-The tables list every allowed key with what reads it; keys marked *documentation* are for people only. Any other key is
-an error (`rulewright explain unknown-key`). `[]` stands for the items of a list, `NAME` for a name of your choice. Keys
-that only some routes read name these routes in parentheses.
+The tables list every allowed key with what reads it; keys marked *documentation* are for people only, and lint compares
+those marked *agreement* with the keys under `routing`. Any other key is an error (`rulewright explain unknown-key`).
+`[]` stands for the items of a list, `NAME` for a name of your choice. Keys that only some routes read name these routes
+in parentheses. `rulewright explain KEY`, such as `rulewright explain routing.route`, prints the rows of a key.
 """
 
 
@@ -59,7 +60,7 @@ def reader(key: Key) -> str:
 def about(key: Key, path: tuple[str, ...], required: dict[str, str]) -> str:
     routes = f" ({', '.join(key.routes)})" if key.routes else ""
     needed = required.get(path[0], "") if len(path) == 1 else ""
-    return f"{needed}{key.description}{routes}".replace("|", "\\|")
+    return f"{needed}{key.about()}{routes}".replace("|", "\\|")
 
 
 @pytest.mark.parametrize("name", DIRECTIVES)
