@@ -33,6 +33,7 @@ DOCS = ROOT / "docs"
 PAGES = [
     ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", DOCS / "index.md", DOCS / "architecture.md",
     DOCS / "compatibility.md", DOCS / "reference" / "exit-codes.md", DOCS / "reference" / "runs.md",
+    DOCS / "reference" / "terms.md",
 ]  # fmt: skip
 PAGES += [*sorted(DOCS.glob("guides/*.md")), *sorted(DOCS.glob("decisions/*.md"))]
 GUIDES = [ROOT / "README.md", *(page for page in PAGES if page.parent.name == "guides")]
@@ -231,6 +232,13 @@ def test_every_key_of_a_profile_is_explained() -> None:
     text = (DOCS / "guides" / "projects.md").read_text(encoding="utf-8")
     keys = set(schema("profile")["properties"]) - {"name", "description"}
     assert sorted(key for key in keys if f"`{key}" not in text) == []
+
+
+def test_every_route_and_unit_is_explained() -> None:
+    text = (DOCS / "reference" / "terms.md").read_text(encoding="utf-8")
+    routing = schema("check")["properties"]["routing"]["properties"]
+    named = [*schema("check")["$defs"]["route"]["enum"], *routing["unit_of_analysis"]["enum"]]
+    assert [each for each in named if f"`{each}`" not in text] == []
 
 
 def test_every_decision_is_listed() -> None:

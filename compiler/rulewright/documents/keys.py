@@ -102,7 +102,7 @@ def allowed(kind: str, path: Sequence[str | int], vocabulary: Vocabulary | None 
     return parts
 
 
-def _alternatives(below: JsonObject, whole: JsonObject) -> Iterator[dict[str, object]]:
+def _alternatives(below: JsonObject, whole: JsonObject) -> Iterator[JsonObject]:
     below = _resolved(below, whole)
     yield below
     for option in below.get("anyOf", ()):
