@@ -35,7 +35,7 @@ def failed(error: Exception) -> None:
         _report(error)
     else:
         traceback.print_exception(error)
-        complain("error: this is a mistake in rulewright itself; please report it with what stands above")
+        complain("error: this is a bug in Rulewright; please report it with the lines above")
 
 
 def _report(error: Exception) -> None:

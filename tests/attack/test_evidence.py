@@ -131,7 +131,7 @@ def bandit(*results: Any, totals: Any = None, **more: Any) -> str:
 
 
 def doubled(first: str, second: str, last: str) -> str:
-    """A log in which one key stands twice, after a finding."""
+    """A log in which one key occurs twice, after a finding."""
     return '{"version": "2.1.0", "runs": [{"results": [' + first + json.dumps(FINDING) + second + last
 
 

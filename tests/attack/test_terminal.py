@@ -257,7 +257,7 @@ def test_nothing_that_comes_from_outside_is_a_command_to_the_terminal(
     for words, out, err in outputs(make, evil, tmp_path / "x", monkeypatch, terminal=terminal):
         assert not wrong(words, out), (words, out)
         assert not wrong(words, err), (words, err)
-        assert "this is a mistake in rulewright itself" not in err, err
+        assert "this is a bug in Rulewright" not in err, err
 
 
 @pytest.mark.parametrize("make", GROUPS, ids=lambda make: str(make.__name__))

@@ -84,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
 def _write(target: Path, files: Mapping[str, bytes]) -> None:
     for name in files:
         if (target / name).exists():
-            raise UsageError(f"`{target / name}` exists already; `init` overwrites nothing")
+            raise UsageError(f"`{target / name}` exists already; `init` never overwrites a file: name a new folder")
     for name, data in files.items():
         (target / name).parent.mkdir(parents=True, exist_ok=True)
         write_whole(target / name, data)

@@ -184,7 +184,7 @@ def _syntax(node: nodes.Node | None) -> Expr:
             test = Binary(COMPARISONS[operand.op], _syntax(node.expr), _syntax(operand.expr), NOWHERE)
             return Unary("!", test, NOWHERE) if operand.op == "notin" else test
         case nodes.Filter():
-            raise _Unsupported("a filter stands at the end of a value in prompts", node.name)
+            raise _Unsupported("in prompts, a filter is only allowed at the end of a value", node.name)
     word = type(node).__name__.lower()
     raise _Unsupported(f"`{word}` is not available in the values and conditions of prompts", word)
 

@@ -93,7 +93,7 @@ def policy_diff(
     """
     kinds = [_kind(path) for path in (one, two)]
     if kinds[0] != kinds[1]:
-        raise UsageError(f"`{one}` is a {kinds[0]}, `{two}` a {kinds[1]}; two of one kind were expected")
+        raise UsageError(f"`{one}` is a {kinds[0]}, `{two}` a {kinds[1]}; compare two of the same kind")
     _refuse_rows(kinds[0], run, report)
     projects = _projects(kinds[0], one, two, project)
     found: JsonObject = {"version": VERSION, "before": str(one), "after": str(two), "kind": kinds[0]}

@@ -308,4 +308,4 @@ def summary_lines(done: Forgotten, transcript_id: str) -> Iterator[str]:
         yield f"warning: these files can't be looked into, because of {why} ({number}):"
         yield from (f"  {path}" for path in done.closed)
     if not done.changed and done.is_whole:
-        raise UsageError(f"nothing is known of the transcript `{transcript_id}`")
+        raise UsageError(f"unknown transcript `{transcript_id}`")

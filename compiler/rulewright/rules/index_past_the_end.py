@@ -46,7 +46,7 @@ def _beyond_its_guard(written: WrittenExpression, part: Binary) -> Iterator[Diag
     for each in rest:
         match each:
             case Index(operand=operand, index=Literal(value=int(number))) if operand == xs and number >= demanded:
-                message = f"`{written.text(guard)}` does not demand an item at `{number}`"
+                message = f"`{written.text(guard)}` does not ensure an item at `{number}`"
                 yield warning(written.span(each), message, notes=[(written.span(guard), "the condition")])
 
 

@@ -23,7 +23,7 @@ def order_reversed(project: Project) -> Iterator[Diagnostic]:
         rank for each in text_scalars(words) for rank, names in enumerate(DEGREES) if str(each.value).lower() in names
     ]
     if words is not None and degrees != sorted(degrees):
-        yield warning(words, "a graver severity stands before a milder one", help="declare the mildest first")
+        yield warning(words, "a graver severity comes before a milder one", help="declare the mildest first")
     for entry in entries(project.roots.get("pricing")):
         prices = [each.value for each in items(entry.value) if isinstance(each, Scalar)]
         numbers = [each for each in prices if isinstance(each, int | float)]

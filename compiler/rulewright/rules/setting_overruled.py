@@ -16,7 +16,7 @@ def setting_overruled(profile: Profile) -> Iterator[Diagnostic]:
 
     Why it matters: `include_all` selects every check, whatever routes and buckets are listed beside it, and
     `llm_repetitions` is the number of votes of every check, so `use_dev_repetitions` has no effect. Without votes,
-    nobody is asked about rubrics.
+    no judge is asked about rubrics.
     Instead: remove one of the two.
     """
     for key in NARROWER if profile.include_all else ():
@@ -28,4 +28,4 @@ def setting_overruled(profile: Profile) -> Iterator[Diagnostic]:
         message = "`use_dev_repetitions` has no effect: `llm_repetitions` sets the number of votes"
         yield warning(profile.key_place("use_dev_repetitions"), message, notes=votes)
     if profile.repetitions == 0 and profile.include_rubrics:
-        yield warning(profile.key_place("include_rubrics"), "with 0 votes, nobody is asked about rubrics", notes=votes)
+        yield warning(profile.key_place("include_rubrics"), "with 0 votes, no rubric is asked about", notes=votes)

@@ -70,7 +70,7 @@ def _header(
             value = _member(stream, archive, members[name], shown)
             if isinstance(value, dict) and isinstance(value.get("eval"), dict):
                 return {**status, **value}
-            wrong = InputError(f"`{name}` is no header of a log, so samples may be missing", shown)
+            wrong = InputError(f"`{name}` is not the header of a log, so samples may be missing", shown)
             return value if isinstance(value, InputError) else wrong
     return {}
 
@@ -108,7 +108,7 @@ def _expanded_zstd(stream: BinaryIO, member: zipfile.ZipInfo) -> bytes:
     stream.seek(member.header_offset)
     header = _HEADER.unpack(stream.read(_HEADER.size))
     if header[0] != b"PK\x03\x04":
-        raise zipfile.BadZipFile("no member stands where the archive says")
+        raise zipfile.BadZipFile("no member is where the archive says")
     stream.seek(header[9] + header[10], 1)
     packed = stream.read(min(member.compress_size, MAX_DOCUMENT))
     try:

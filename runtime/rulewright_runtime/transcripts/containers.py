@@ -234,7 +234,7 @@ def csv_rows(path: str, shown: str, limit: int) -> Iterator[Row]:
             yield refused.line, refused
             return
         if _SEPARATOR.fullmatch(header.strip()):
-            yield 1, InputError(f"the first line is no header: remove `{header.strip()}`", shown, 1)
+            yield 1, InputError(f"the first line is not a header: remove `{header.strip()}`", shown, 1)
         elif repeated := [name for name, count in names.items() if count > 1]:
             yield 1, InputError(f"the header names the column `{repeated[0][:40]}` twice", shown, 1)
         else:

@@ -124,7 +124,7 @@ def test_init_overwrites_nothing(started: Path, capsys: pytest.CaptureFixture[st
     before = {path: path.read_bytes() for path in started.rglob("*") if path.is_file()}
     code, _, err = run(capsys, "init")
     assert code == 3
-    assert "overwrites nothing" in err
+    assert "never overwrites a file" in err
     assert {path: path.read_bytes() for path in started.rglob("*") if path.is_file()} == before
 
 
@@ -443,7 +443,7 @@ def test_a_mistake_of_ours_does_not_exit_as_a_finding(
     code, _, err = run(capsys, "explain", "unknown-key")
     assert code == 3
     assert "KeyError: 'what nobody expected'" in err
-    assert err.splitlines()[-1].startswith("error: this is a mistake in rulewright itself")
+    assert err.splitlines()[-1].startswith("error: this is a bug in Rulewright")
 
 
 def test_a_file_that_cannot_be_written_is_said_in_one_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -227,7 +227,7 @@ def test_text_in_utf_16_is_named_with_its_cure(tmp_path: Path, name: str, text: 
 @pytest.mark.parametrize(
     ("table", "reason"),
     [
-        ("sep=;\r\nuser;assistant\r\nhi;hello\r\n", "the first line is no header: remove `sep=;`"),
+        ("sep=;\r\nuser;assistant\r\nhi;hello\r\n", "the first line is not a header: remove `sep=;`"),
         ("user,assistant\rhi,hello\r", "the header is not CSV: the lines end with CR alone; save the file with"),
     ],
 )

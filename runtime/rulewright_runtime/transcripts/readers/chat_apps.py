@@ -137,7 +137,7 @@ def _branches(nodes: Nodes, about: Conversation, where: str) -> Iterator[Convers
     befores = {before for before, _ in nodes.values()}
     missing = befores - nodes.keys()  # a name for the beginning, if anything
     if len(missing) > 1:
-        raise ShapeError(f"`{where}` lacks messages that others follow; export the whole conversation")
+        raise ShapeError(f"`{where}` lacks messages that others reply to; export the whole conversation")
     leaves = [name for name in nodes if name not in befores]
     if len(leaves) > MAX_BRANCHES:
         raise ShapeError(f"`{where}` has {len(leaves)} branches; at most {MAX_BRANCHES} are read")

@@ -149,8 +149,8 @@ class PlainText:
         other = next((each for each in opened if (each.role == "assistant") != (said[0].role == "assistant")), None)
         if other is not None and len(opened) < len(said) - 1:
             raise InputError(
-                f"a rule or heading before `{other.name}` neither begins a conversation, as `{said[0].name}` does, nor "
-                "stands between all messages; remove it",
+                f"a rule or heading comes before `{other.name}`; keep them before `{said[0].name}` only, where a "
+                "conversation begins, or before every message",
                 self._shown,
                 other.number,
             )
@@ -169,7 +169,7 @@ class PlainText:
                     each.number,
                 )
         if missing := next((role for role in ("user", "assistant") if role not in names), None):
-            return self._refused(f"no {missing} speaks", said[0].number)
+            return self._refused(f"no message of the {missing}", said[0].number)
         return {
             "format": _MARK,
             "messages": [

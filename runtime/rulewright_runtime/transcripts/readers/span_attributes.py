@@ -56,11 +56,11 @@ def attributes_of(value: object) -> dict[str, object]:
 
 
 def _once(pairs: Iterable[tuple[str, Json]]) -> dict[str, object]:
-    """The pairs by their keys. Raises ShapeError for a key that stands twice: one value would hide the other."""
+    """The pairs by their keys. Raises ShapeError for a key that occurs twice: one value would hide the other."""
     found: dict[str, object] = {}
     for key, value in pairs:
         if key in found:
-            raise ShapeError(f"the attribute `{key[:60]}` stands twice")
+            raise ShapeError(f"the attribute `{key[:60]}` occurs twice")
         found[key] = value
     return found
 

@@ -286,7 +286,7 @@ def _listed(attributes: Record, names: Sequence[str], where: str) -> Iterator[Me
         if value is None:
             value = numbered
         elif numbered:
-            raise ShapeError(f"{where}: `{name}` stands twice")
+            raise ShapeError(f"{where}: `{name}` occurs twice")
         for index, each in enumerate(_as_list(value, role, name, where)):
             for message in _messages(each, f"{where}: {name}[{index}]"):
                 if names == _OUT and message.role not in ("assistant", "tool"):

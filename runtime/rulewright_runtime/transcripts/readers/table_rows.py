@@ -91,7 +91,7 @@ def exchange(row: Record, fields: Mapping[str, str]) -> Conversation:
         for message in _column_messages(role, row[fields[role]], f"column `{fields[role]}`")
     ]
     if not found:
-        raise ShapeError("the row says nothing")
+        raise ShapeError("the row has no message")
     return _conversation(row, fields, found, word(row.get(fields.get("id", fields.get("conversation", "")))))
 
 

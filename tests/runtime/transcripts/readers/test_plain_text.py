@@ -63,12 +63,12 @@ def test_the_time_and_the_name_of_a_mapped_speaker_are_kept(tmp_path: Path) -> N
     [
         ("\nAnna: hi\nBot: yo\na(b): c\nAnna: ok", "a known speaker; the speakers seen are `Anna`, `Bot`; expected"),
         ("Just a note.\n", "1: the text does not begin with a known speaker; expected"),
-        ("User: hi\nHelp: yo\n", "1: no assistant speaks; the speakers seen are `User`, `Help`; expected"),
-        ("Bot: Hello\nAnna: hi\nBot: yo\n", "1: no user speaks; the speakers seen are `Bot`, `Anna`; expected"),
+        ("User: hi\nHelp: yo\n", "1: no message of the assistant; the speakers seen are `User`, `Help`; expected"),
+        ("Bot: Hello\nAnna: hi\nBot: yo\n", "1: no message of the user; the speakers seen are `Bot`, `Anna`; expected"),
         ("[10:31] Anna: hi\n[10:32] Bot: yo\n", "1: `Anna` is not a known speaker; the speakers seen are `Anna`"),
         (f"{CHAT}[10:30] Anna: and I?\n", "3: `Anna` is not a known speaker; the speakers seen are"),
         (f"{CHAT}Customer: Miller\n", "3: `User` is the user, so `Customer` may be another one or a part"),
-        (f"{CHAT}---\nAssistant: and more\n", "4: a rule or heading before `Assistant` neither begins a conversation"),
+        (f"{CHAT}---\nAssistant: and more\n", "4: a rule or heading comes before `Assistant`; keep them"),
         ("User: hi\nAssistant: yo\n```\nUser: never closed\n", "3: the block of code is not closed"),
         ("User: hi\nAssistant: \0yo\n", "2: this is a binary file"),
     ],
@@ -92,7 +92,7 @@ def test_a_line_that_looks_like_a_long_time_is_text(tmp_path: Path) -> None:
 
 def test_a_conversation_that_is_refused_does_not_stop_the_others(tmp_path: Path) -> None:
     first, second = refusals(tmp_path, f"User: hi\nUser: anyone?\n---\n{CHAT}", "chat.txt")
-    assert (first.startswith("1: no assistant speaks"), second) == (True, "chat:4")
+    assert (first.startswith("1: no message of the assistant"), second) == (True, "chat:4")
 
 
 def test_the_name_of_a_mapped_role_is_text_elsewhere(tmp_path: Path) -> None:

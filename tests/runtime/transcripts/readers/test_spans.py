@@ -44,13 +44,13 @@ def export(attributes: Attributes, **more: Any) -> list[dict[str, Any]]:
         (
             [ASKED, attribute(OUT, REPLY), attribute(OUT, chat_json("x"))],
             {},
-            f"the attribute `{OUT}` stands twice",
+            f"the attribute `{OUT}` occurs twice",
         ),
         ([ASKED, attribute(OUT, REPLY[:-3])], {}, f"{OUT} is cut or damaged: it is not JSON"),
         ([ASKED, attribute(OUT, "[1]")], {}, f"{OUT}[0] is not a message"),
         ([ASKED, {"key": OUT, "value": {"intValue": 7}}], {}, f"{OUT} is `7`; expected a list"),
         ([ASKED, attribute(OUT, chat_json("d"))], {}, f"{OUT}[0].role is `user`; expected `assistant`"),
-        ([ASKED, attribute(OUT, REPLY), attribute(f"{OUT}.0.role", "assistant")], {}, f"`{OUT}` stands twice"),
+        ([ASKED, attribute(OUT, REPLY), attribute(f"{OUT}.0.role", "assistant")], {}, f"`{OUT}` occurs twice"),
         ([ASKED, {"key": OUT, "value": {"boolValue": True, "stringValue": REPLY}}], {}, "has several values"),
         ([ASKED, attribute(OUT, REPLY)], {"droppedAttributesCount": 2}, "was cut: `droppedAttributesCount` is 2"),
         (
@@ -122,7 +122,7 @@ def test_a_record_without_keys_of_a_message_is_refused(answer: dict[str, Any], t
 def test_nested_and_dotted_attributes_are_one_attribute(tmp_path: Path) -> None:
     attributes = {IN: json.loads(chat_json("a")), OUT: json.loads(REPLY), "gen_ai": {"output.messages": []}}
     found = refusals(tmp_path, [{"traceId": "t", "spanId": "s", "attributes": attributes}])
-    assert f"the attribute `{OUT}` stands twice" in found[0]
+    assert f"the attribute `{OUT}` occurs twice" in found[0]
 
 
 @pytest.mark.parametrize("text", ["d", REPLY, REPLY[1:-1]])
