@@ -46,8 +46,9 @@ def write_derived(
     scores = {name: msgspec.json.encode(row) + b"\n" for name, row in run.rows.items()}
     verdicts = dict(_lines(run))
     rows = dict(zip(ROWS, (verdicts, scores), strict=True))
-    files = {"plan.json": encode(run.plan), **{name: b"".join(found.values()) for name, found in rows.items()}}
-    files |= {name: data for name, data in ((DECISIONS, decisions), (REPLIES, replies)) if data}
+    files = {DECISIONS: decisions} if decisions else {}  # first: whatever happens, what a person said is kept
+    files |= {"plan.json": encode(run.plan), **{name: b"".join(found.values()) for name, found in rows.items()}}
+    files |= {REPLIES: replies} if replies else {}
     if run.log is not None:
         header = msgspec.structs.replace(run.log.header, plan=run.plan.hash)
         files[LOG] = log_of(header, run.log.steps, rows if replies else {**rows, REPLIES: {}})

@@ -19,7 +19,7 @@ from rulewright_runtime.plan.file import decode
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.plan.scorecard import HEADLINE
 from rulewright_runtime.report.summary import VERSION
-from rulewright_runtime.runs.folder import FILES, MANIFEST, ROWS, SUMMARY, RunFolder
+from rulewright_runtime.runs.folder import DECISIONS, FILES, MANIFEST, ROWS, SUMMARY, RunFolder
 from rulewright_runtime.runs.run_rows import refuse_damaged
 from rulewright_runtime.strict_json import UNDECODED, JsonMapping, JsonObject
 
@@ -40,6 +40,7 @@ def plan_of(folder: Path) -> Plan:
     for part in PARTS:
         if not (folder / part).is_file():
             under_way = "; continue it with `--resume`" if RunFolder(folder).log else ""
+            under_way = "; repeat the last `rulewright adjudicate`" if (folder / DECISIONS).is_file() else under_way
             inside = [each.name for each in sorted(folder.glob("*")) if (each / PARTS[-1]).is_file()]
             held = f"; it holds the runs {ticked(inside[:4])}" if inside else ""
             raise UsageError(f"`{folder}` holds no finished run: there is no `{part}` in it{under_way or held}")

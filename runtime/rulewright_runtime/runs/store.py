@@ -201,6 +201,8 @@ def _refuse_to_replace(folder: RunFolder, *, overwrite: bool) -> None:
 def _recovered_log(folder: RunFolder, header: Header, *, resume: bool, overwrite: bool) -> Log:
     """The log of the resumed run, or an empty one. Raises PlanError for a log that is damaged or of another run, and
     for a run that is not to be replaced."""
+    if os.path.exists(folder.at(DECISIONS)):
+        raise PlanError(f"`{folder.path}` holds people's decisions; choose another folder")
     folder.recover()
     if not resume:
         _refuse_to_replace(folder, overwrite=overwrite)

@@ -6,13 +6,15 @@ import json
 import shutil
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from tests.shared_data import ROOT
 from tests.shipped_plans import shipped_plan
 
 from rulewright.cli import main
-from rulewright.reporting import adjudication
+from rulewright.errors import UsageError
+from rulewright.reporting import adjudication, derived_run
 from rulewright.reporting.adjudication import Adjudication, adjudicate
 from rulewright.reporting.leaderboard import leaderboard
 from rulewright.reporting.run_reader import rows
@@ -150,6 +152,32 @@ def test_a_run_about_which_people_have_decided_is_not_replaced(judged: Path, tmp
     with pytest.raises(PlanError, match="holds people's decisions about its run in `adjudicated`"):
         run(shipped_plan(profile="publish"), [BENCHMARK / "transcripts"], folder, judge=REPLIES, overwrite=True)
     assert bytes_of(folder) == before
+
+
+@pytest.mark.parametrize("resume", [True, False])
+def test_no_scan_is_written_into_an_adjudicated_run(judged: Path, tmp_path: Path, *, resume: bool) -> None:
+    out = tmp_path / "out"
+    adjudicate(judged, out, [decided(NIGHT, "PASS")])
+    (out / "summary.json").unlink()  # as a killed command leaves it
+    before = bytes_of(out)
+    plan = shipped_plan(profile="publish")
+    with pytest.raises(PlanError, match="holds people's decisions; choose another folder"):
+        run(plan, [BENCHMARK / "transcripts"], out, judge=REPLIES, resume=resume, overwrite=not resume)
+    assert bytes_of(out) == before
+
+
+def test_a_decision_is_on_record_before_the_run_is_recomputed(
+    judged: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    adjudicate(judged, out, [decided(NIGHT, "PASS")])
+    written = Mock(side_effect=[None, KeyboardInterrupt])
+    monkeypatch.setattr(derived_run, "write_whole", written)
+    with pytest.raises(KeyboardInterrupt):
+        adjudicate(judged, out, [decided(SISTER, "PASS")])
+    assert written.call_args_list[0].args[0] == out / "decisions.jsonl"
+    with pytest.raises(UsageError, match=r"no `summary\.json` in it; repeat the last `rulewright adjudicate`"):
+        adjudication.original(out)
 
 
 def test_lines_that_wait_can_be_filled_in_and_read_back(
