@@ -41,5 +41,5 @@ def test_explain_guesses_functions_and_diagnostics(capsys: pytest.CaptureFixture
     for written, meant in (("containsany", "contains_any"), ("unknwn-key", "unknown-key")):
         with pytest.raises(SystemExit, match="3"):
             main(["explain", written])
-        expected = f"error: unknown diagnostic, function or key `{written}`; did you mean `{meant}`?\n"
+        expected = f"error: unknown rule, function or key `{written}`; did you mean `{meant}`?\n"
         assert capsys.readouterr().err == expected

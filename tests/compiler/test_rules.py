@@ -228,14 +228,14 @@ def test_the_list_of_pages_holds_every_code() -> None:
         f"| [{code}]({code}.md) | {category_of(code)} | {page.splitlines()[0]} |\n" for code, page in pages().items()
     )
     kinds = "".join(f"- `{category}`: {meaning}.\n" for category, meaning in MEANINGS.items())
-    head = """# Findings
+    head = """# Rules
 
-Every code a finding can have; `rulewright explain CODE` prints its page. Each page shows an example that gives the
-finding and one that gives none. Where an example takes several files, a line such as `-- checks/X-C1.yaml --` stands
-above each.
+The rules of `rulewright lint`. A finding shows the code of its rule in brackets, as in `error[unknown-key]`;
+`rulewright explain CODE` prints the page of a rule. Each page has an example with the finding and one without. If an
+example has several files, a line such as `-- checks/X-C1.yaml --` begins each of them.
 
-A code's category decides whether it is shown by default; `--select`, `--extend-select`, `--ignore` and `--category`
-choose otherwise, as does `lint` in the project file.
+The category of a rule decides whether its findings are shown by default. `--select`, `--extend-select`, `--ignore` and
+`--category` choose otherwise, as does [`lint` in the project file](../guides/projects.md#how-verdicts-are-made).
 
 """
     index = f"{head}{kinds}\n| code | category | what it means |\n|---|---|---|\n{rows}"

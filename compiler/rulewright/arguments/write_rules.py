@@ -68,7 +68,7 @@ def lsp_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def explain_arguments(parser: argparse.ArgumentParser) -> None:
-    """Print the manual page of a diagnostic, a function, a ready check or a key; without a name, list the diagnostics.
+    """Print the manual page of a rule of `lint`, a function, a ready check or a key; without a name, list the rules.
 
     `functions` lists the functions of expressions and `library` the ready checks; `library/NAME` prints one: when it
     passes, its parameters, and its examples. The name of a key, such as `severity` or `rate.empty`, shows what it

@@ -1,4 +1,4 @@
-"""`explain`: print the page of a diagnostic, of a ready check or of a function, or what a key of documents means."""
+"""`explain`: print the page of a rule, of a ready check or of a function, or what a key of documents means."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ def run(args: argparse.Namespace) -> int:
     if page is None:
         hint = (
             did_you_mean(args.code, {*pages(), *function_names()})
-            or "`rulewright explain` lists the diagnostics, `rulewright explain functions` the functions"
+            or "`rulewright explain` lists the rules, `rulewright explain functions` the functions"
         )
-        raise UsageError(f"unknown diagnostic, function or key `{args.code}`; {hint}")
+        raise UsageError(f"unknown rule, function or key `{args.code}`; {hint}")
     found = {"code": args.code, "page": page, "category": category_of(args.code), "since": since(args.code)}
     answer(args.format, found, [*page.rstrip().split("\n"), "", category_line(args.code)])
     return 0
@@ -86,7 +86,7 @@ def _ready_checks(name: str, format: str) -> int:
 
 
 def _page(name: str, root: Mapping) -> list[str]:
-    """The page of a ready check, in Markdown like those of diagnostics."""
+    """The page of a ready check, in Markdown like those of rules."""
     lines = [f"It passes when: {text(root, 'pass_rule')}", "", f"    id: {text(root, 'id')}", f"    use: {name}"]
     declared: dict[str, Any] = plain(parameters_of(root)) or {}
     required = {each: plain(root)["params"][each] for each, about in declared.items() if "default" not in about}

@@ -301,7 +301,7 @@ def _neighbours(run: str, number: int, loaded: LoadedRun) -> list[tuple[str, str
     links = [(run, "The run")]
     links += [(f"{run}/t/{number - 1}", "Before")] if number > 1 else []
     links += [(f"{run}/t/{number + 1}", "Next")] if number < len(loaded.index) else []
-    return links + [(f"{run}/t/{target}", "Next that waits") for target in _next_waiting(number, loaded)]
+    return links + [(f"{run}/t/{target}", "Next waiting") for target in _next_waiting(number, loaded)]
 
 
 def _next_waiting(number: int, loaded: LoadedRun) -> Iterator[str]:

@@ -157,15 +157,15 @@ def test_a_comparison_counts_decisions_and_leads_to_the_conversations(runs: Path
 
 def test_each_transcript_leads_to_the_next_that_waits(runs: Path) -> None:
     with served(runs) as server:
-        first = re.search(r'href="(/run/1/t/\d+)#(t\d+-c\d+)">Next that waits', ask(server, "/run/1/t/1")[1])
+        first = re.search(r'href="(/run/1/t/\d+)#(t\d+-c\d+)">Next waiting', ask(server, "/run/1/t/1")[1])
         assert first is not None
         assert first[1] == WAITING, "the gravest"
-        second = re.search(r'href="(/run/1/t/\d+)#t\d+-c\d+">Next that waits', ask(server, WAITING)[1])
+        second = re.search(r'href="(/run/1/t/\d+)#t\d+-c\d+">Next waiting', ask(server, WAITING)[1])
         assert second is not None
         assert second[1] not in (WAITING, "/run/1/t/1")
-        assert f'href="{WAITING}#{first[2]}">Next that waits' in ask(server, second[1])[1]
+        assert f'href="{WAITING}#{first[2]}">Next waiting' in ask(server, second[1])[1]
         ask(server, WAITING, decision(server))
-        assert "Next that waits" not in ask(server, second[1])[1]
+        assert "Next waiting" not in ask(server, second[1])[1]
 
 
 @pytest.mark.parametrize(
