@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from itertools import chain, islice
-from typing import Final, TypeAlias, cast
+from typing import Final, NamedTuple, TypeAlias, cast
 
 from msgspec.structs import replace
 
@@ -46,6 +46,7 @@ MOST_PARTS: Final = 12  # of conditions, whose effects are told apart
 MOST_FINE: Final = 40  # parts of conditions and of macros
 MOST_START: Final = 300  # conversations that are changed at random, the first ones and as many among all
 MOST_RECORDS: Final = 5_000  # conversations among them
+_PART: Final = "part "  # before the number of a part in the id of its check
 MACROS: Final = ("exists", "all", "exists_one")
 Verdicts: TypeAlias = tuple[str, ...]  # of each check
 
@@ -71,14 +72,11 @@ def conversations_with(
     left = set(wanted)
     found: dict[Verdicts, JsonObject] = {}
     try:
-        around = contexts(written, needs, vocabulary)
+        search = _ConversationSearch(checks, written, vocabulary, undecided, contexts(written, needs, vocabulary))
         given: Iterator[Callable[[], JsonObject]] = (partial(dict, each) for each in examples)
-        effect = _effect_of_parts(checks, False, written, around[0], vocabulary)
-        tried = _Conversations(list(islice(chain(given, records(written, effect)), MOST_RECORDS)))
-        for verdicts, witness in chain(
-            _tried(checks, written, around, tried, vocabulary, undecided),
-            _evolved(checks, written, around[0], tried, vocabulary, undecided),
-        ):
+        made = map(cache, islice(chain(given, records(written, search.effect())), MOST_RECORDS))
+        tried: list[Callable[[], JsonObject]] = list(made)
+        for verdicts, witness in chain(search.tried(tried), search.evolved(tried)):
             if verdicts in left:
                 found[verdicts] = witness
                 left.remove(verdicts)
@@ -94,33 +92,141 @@ def _ready(route: Verifier, program: Program) -> Program:
     return with_values(program, {("params", name): each for name, each in getattr(route, "parameters", {}).items()})
 
 
-def _effect_of_parts(
-    checks: Sequence[Check], is_fine: bool, written: Written, context: ConversationContext, vocabulary: Vocabulary
-) -> Callable[[JsonObject], Hashable]:
-    """What each part of the conditions says of a conversation, a text for each; a fine effect is also that of macros
-    with a part of their condition."""
+class _ConversationSearch:
+    """Executes checks on conversations in some contexts, the first of which is the usual one."""
+
+    def __init__(
+        self,
+        checks: Sequence[Check],
+        written: Written,
+        vocabulary: Vocabulary,
+        undecided: str,
+        around: Sequence[ConversationContext],
+    ) -> None:
+        """`written` is what the conditions hold."""
+        self.checks, self.written, self.vocabulary, self.undecided = checks, written, vocabulary, undecided
+        self.around = around
+        self.read = cache(_read)
+
+    def executed(
+        self, context: ConversationContext, checks: Sequence[Check], parts: Sequence[Check] = ()
+    ) -> _Executed | None:
+        """The checks and parts of their conditions in a context; None where its scenario is none that a project may
+        hold."""
+        scenarios = _scenarios_of(self.written, context, self.vocabulary)
+        if scenarios is None:
+            return None
+        renamed = [replace(each, id=f"check {at}") for at, each in enumerate(checks)]
+        engine = _engine([*renamed, *parts], scenarios, context, self.vocabulary)
+        return _Executed(engine, len(checks), self.undecided, partial(self._read, context))
+
+    def _read(self, context: ConversationContext, text: str) -> Transcript | None:
+        return self.read(text, None if context.scenario is None else str(context.scenario["scenario_id"]))
+
+    def effect(self) -> Callable[[JsonObject], Hashable]:
+        """What each part of the conditions says of a conversation."""
+        parts = _as_checks(self.checks, _parts, MOST_PARTS)
+        executed = self.executed(self.around[0], (), parts) if parts else None
+        return _no_effect if executed is None else lambda record: executed.of(record).effect
+
+    def tried(self, conversations: Sequence[Callable[[], JsonObject]]) -> Iterator[tuple[Verdicts, JsonObject]]:
+        """The verdicts for inputs: for the first conversations in the first contexts, then for further ones."""
+        begun: list[_Executed | None] = []
+        for at, number in islice(_diagonally(len(self.around), len(conversations)), MOST):
+            if at == len(begun):
+                begun.append(self.executed(self.around[at], self.checks))
+            if (executed := begun[at]) is None:
+                continue
+            record = conversations[number]()
+            if (verdicts := executed.of(record).verdicts) is not None:
+                yield verdicts, _witness(record, self.around[at], self.written)
+
+    def evolved(self, conversations: Sequence[Callable[[], JsonObject]]) -> Iterator[tuple[Verdicts, JsonObject]]:
+        """The verdicts for conversations that are made of the earlier ones by changes at random, as long as these have
+        other effects."""
+        executed = self.executed(self.around[0], self.checks, _as_checks(self.checks, _finest, MOST_FINE))
+        if executed is None:
+            return
+        some = range(0, len(conversations), max(1, len(conversations) // MOST_START))
+        start = (conversations[at]() for at in dict.fromkeys((*range(min(MOST_START, len(conversations))), *some)))
+
+        def whole(record: JsonObject) -> Hashable:
+            said = executed.of(record)
+            return said.verdicts and said
+
+        for record in evolved(start, whole, [*self.written.texts, *self.written.whole], self.written.numbers):
+            if (verdicts := executed.of(record).verdicts) is not None:
+                yield verdicts, _witness(record, self.around[0], self.written)
+
+
+class _Said(NamedTuple):
+    """What checks say of a conversation, None where one says nothing of it, and parts of their conditions."""
+
+    verdicts: Verdicts | None
+    effect: Hashable
+
+
+_REFUSED: Final = _Said(None, None)
+
+
+class _Executed:
+    """Checks and parts of their conditions, executed together once on each of some conversations."""
+
+    def __init__(self, engine: Engine, checks: int, undecided: str, read: Callable[[str], Transcript | None]) -> None:
+        """The number of `checks` comes before the parts in the plan."""
+        self.engine, self.checks, self.undecided, self.read = engine, checks, undecided, read
+        self.known: dict[str, _Said] = {}
+
+    def of(self, record: JsonObject) -> _Said:
+        """What is said of a record as a scan reads it."""
+        text = json.dumps(record)
+        if text not in self.known:
+            transcript = self.read(text)
+            self.known[text] = _REFUSED if transcript is None else self._executed(transcript)
+        return self.known[text]
+
+    def _executed(self, transcript: Transcript) -> _Said:
+        try:
+            (result,) = results(self.engine, [transcript], None)
+        except InputError:
+            return _REFUSED
+        found = {each.check_id: each for each in result.verdicts}
+        words = [self._word(found.get(f"check {at}")) for at in range(self.checks)]
+        told = tuple([word for word in words if word is not None])
+        parts = tuple([(e.verdict, e.rationale_code) for e in result.verdicts if e.check_id.startswith(_PART)])
+        return _Said(None if result.errors or len(told) < len(words) else told, parts)
+
+    def _word(self, verdict: VerdictResult | None) -> str | None:
+        """A verdict in a word; None where a check does not apply or content is missing."""
+        if verdict is None or verdict.eligible is False or verdict.cause == "missing":
+            return None
+        return self.undecided if verdict.rationale_code == "condition_undecided" else verdict.verdict
+
+
+def _no_effect(record: JsonObject) -> Hashable:
+    """Nothing is told apart where no part can be executed."""
+    return None
+
+
+def _read(text: str, scenario_id: str | None) -> Transcript | None:
+    """The conversation in a record as a scan reads it; None where it is refused."""
+    played = {} if scenario_id is None else {"scenario_id": scenario_id}
+    try:
+        return from_record({"id": "chat", **json.loads(text), **played})
+    except InputError:
+        return None
+
+
+def _as_checks(checks: Sequence[Check], divide: Callable[[Program], Iterable[Program]], most: int) -> list[Check]:
+    """The distinct parts of the conditions as checks of their own."""
     found = {
         (check.verifier.each, shape(part)): replace(check, verifier=_alone(check.verifier, part))
         for check in checks
         if isinstance(check.verifier, ExpressionVerifier)
         for program in programs_of(check.verifier)
-        for part in (_finest(program) if is_fine else _parts(program))
+        for part in divide(program)
     }
-    some = islice(found.values(), MOST_FINE if is_fine else MOST_PARTS)
-    alone = [replace(check, id=f"part {at}") for at, check in enumerate(some)]
-    scenarios = _scenarios_of(written, context, vocabulary)
-    engine = None if scenarios is None or not alone else _engine(alone, scenarios, context, vocabulary)
-
-    def effect(record: JsonObject) -> Hashable:
-        if engine is None:
-            return None
-        try:
-            (result,) = results(engine, [_read(record, context)], None)
-        except InputError:
-            return None
-        return tuple([(each.verdict, each.rationale_code) for each in result.verdicts])
-
-    return effect
+    return [replace(check, id=f"{_PART}{at}") for at, check in enumerate(islice(found.values(), most))]
 
 
 def _alone(verifier: ExpressionVerifier, part: Program) -> ExpressionVerifier:
@@ -154,86 +260,6 @@ def _finest(program: Program) -> Iterator[Program]:
                 yield extract(part.having((*part.nodes[:-1], narrowed)), len(part.nodes) - 1)
 
 
-def _tried(
-    checks: Sequence[Check],
-    written: Written,
-    around: Sequence[ConversationContext],
-    conversations: _Conversations,
-    vocabulary: Vocabulary,
-    undecided: str,
-) -> Iterator[tuple[Verdicts, JsonObject]]:
-    """The verdicts for inputs: for the first conversations in the first contexts, then for further ones."""
-    engines: list[list[Engine] | None] = []
-    for at, number in islice(_diagonally(len(around), conversations.number), MOST):
-        if at == len(engines):
-            engines.append(_engines(checks, written, around[at], vocabulary))
-        if (prepared := engines[at]) is None:
-            continue
-        scenario = around[at].scenario
-        try:
-            conversation = conversations.read(number, None if scenario is None else str(scenario["scenario_id"]))
-            verdicts = [
-                _verdict(engine, check, conversation, undecided) for engine, check in zip(prepared, checks, strict=True)
-            ]
-        except InputError:
-            continue
-        if None not in verdicts:
-            yield tuple(map(str, verdicts)), _witness(conversations.record(number), around[at], written)
-
-
-def _evolved(
-    checks: Sequence[Check],
-    written: Written,
-    context: ConversationContext,
-    conversations: _Conversations,
-    vocabulary: Vocabulary,
-    undecided: str,
-) -> Iterator[tuple[Verdicts, JsonObject]]:
-    """The verdicts for conversations that are made of the earlier ones by changes at random, as long as these have
-    other effects."""
-    engines = _engines(checks, written, context, vocabulary)
-    effect = _effect_of_parts(checks, True, written, context, vocabulary)
-
-    def verdicts(record: JsonObject) -> Verdicts | None:
-        try:
-            conversation = _read(record, context)
-            found = [_verdict(*pair, conversation, undecided) for pair in zip(engines or (), checks, strict=True)]
-        except InputError:
-            return None
-        return None if None in found else tuple(map(str, found))
-
-    def whole(record: JsonObject) -> Hashable:
-        said = verdicts(record)
-        return said and (said, effect(record))
-
-    some = range(0, conversations.number, max(1, conversations.number // MOST_START))
-    start = map(conversations.record, dict.fromkeys((*range(min(MOST_START, conversations.number)), *some)))
-    for record in evolved(start, whole, [*written.texts, *written.whole], written.numbers) if engines else ():
-        if (said := verdicts(record)) is not None:
-            yield said, _witness(record, context, written)
-
-
-def _read(record: JsonObject, context: ConversationContext) -> Transcript:
-    """The conversation as a scan reads it. Raises InputError."""
-    played = {} if context.scenario is None else {"scenario_id": context.scenario["scenario_id"]}
-    return from_record({"id": "chat", **record, **played})
-
-
-class _Conversations:
-    """Conversations that are made and read when they are tried, each once."""
-
-    def __init__(self, variants: Sequence[Callable[[], JsonObject]]) -> None:
-        """`variants` make the records."""
-        self.number = len(variants)
-        self.record = cache(lambda at: variants[at]())
-        self.read = cache(self._read)
-
-    def _read(self, at: int, scenario_id: str | None) -> Transcript:
-        """The conversation as a scan reads it. Raises InputError."""
-        played = {} if scenario_id is None else {"scenario_id": scenario_id}
-        return from_record({"id": "chat", **self.record(at), **played})
-
-
 def _diagonally(rows: int, columns: int) -> Iterator[tuple[int, int]]:
     """Every place of a table, those next to its first row or column before others; rows are begun in their order."""
     for number in range(1, rows * (columns // AT_ONCE + 1) + 1):
@@ -255,15 +281,6 @@ def _as_json(record: OtherVerdict) -> object:
     if record.verdict is None:
         return None
     return {"verdict": record.verdict, "confidence": record.confidence, "rationale_code": record.code}
-
-
-def _engines(
-    checks: Sequence[Check], written: Written, context: ConversationContext, vocabulary: Vocabulary
-) -> list[Engine] | None:
-    """For each check a plan of it alone, which applies to every conversation of the context; None where the scenario
-    is none that a project may hold."""
-    scenarios = _scenarios_of(written, context, vocabulary)
-    return None if scenarios is None else [_engine([check], scenarios, context, vocabulary) for check in checks]
 
 
 def _scenarios_of(written: Written, context: ConversationContext, vocabulary: Vocabulary) -> dict[str, Scenario] | None:
@@ -315,13 +332,3 @@ def _finding(record: OtherVerdict) -> Finding:
     if record.verdict == "NOT_APPLICABLE":
         return replace(not_eligible(record.code), confidence=record.confidence)
     return Finding(cast("Verdict", record.verdict), record.confidence, record.code)
-
-
-def _verdict(engine: Engine, check: Check, conversation: Transcript, undecided: str) -> str | None:
-    """What the conditions of a check say of a conversation; None where it does not apply or content is missing. Raises
-    InputError where it refuses it."""
-    (result,) = results(engine, [conversation], None)
-    found = next((each for each in result.verdicts if each.check_id == check.id), None)
-    if result.errors or found is None or found.eligible is False or found.cause == "missing":
-        return None
-    return undecided if found.rationale_code == "condition_undecided" else found.verdict
