@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache, reduce
 from itertools import chain, islice, product
 from typing import Any, Final, NamedTuple, TypeAlias
+from weakref import WeakValueDictionary
 
 Ranges: TypeAlias = "tuple[tuple[int, int], ...]"  # of code points in order, each without its end
 
@@ -19,24 +20,25 @@ Ranges: TypeAlias = "tuple[tuple[int, int], ...]"  # of code points in order, ea
 class Language:
     """A language: `none` without texts, `empty` with the empty text alone, a `set` of characters (`Ranges`), an
     assertion `at` some place, or `then` of two languages, `star` and `not` of one, `or` and `and` of a frozenset.
-    It is hashed once, as a search looks up the same languages many times."""
+    Equal languages are one object, as a search looks up the same ones many times."""
 
-    __slots__ = ("_hash", "kind", "parts")
+    __slots__ = ("__weakref__", "_hash", "kind", "parts")
+    _hash: int
+    kind: str
+    parts: tuple[Any, ...]
 
-    def __init__(self, kind: str, *parts: Any) -> None:
-        self.kind = kind
-        self.parts = parts
-        self._hash = hash((kind, parts))
+    def __new__(cls, kind: str, *parts: Any) -> Language:
+        found = _KNOWN.get((kind, parts))
+        if found is None:
+            found = _KNOWN[kind, parts] = object.__new__(cls)
+            found.kind, found.parts, found._hash = kind, parts, hash((kind, parts))
+        return found
 
     def __hash__(self) -> int:
         return self._hash
 
-    def __eq__(self, other: object) -> bool:
-        if self is other or not isinstance(other, Language):
-            return self is other
-        return self._hash == other._hash and self.kind == other.kind and self.parts == other.parts
 
-
+_KNOWN: Final[WeakValueDictionary[tuple[Any, ...], Language]] = WeakValueDictionary()
 MOST_LANGUAGES: Final = 8  # the outcomes of independent ones double with each
 MOST_EXAMPLES: Final = 24
 MOST_STATES: Final = 4_000
@@ -207,14 +209,15 @@ def outcomes(languages: Sequence[Language], lengths: Sequence[int] = ()) -> dict
 
 @lru_cache(maxsize=1024)
 def sample_outcomes(languages: tuple[Language, ...], lengths: tuple[int, ...]) -> frozenset[Outcome]:
-    """The outcomes of a few texts: the empty one, and one guessed for each language, also extended to the lengths; none
-    for more than `MOST_LANGUAGES`, where `outcomes` tells nothing either."""
+    """The outcomes of a few texts, the empty one and one guessed for each language, also extended to the lengths: fewer
+    where that takes more than `MOST_WORK`, none for more than `MOST_LANGUAGES`, where `outcomes` tells nothing
+    either."""
     if len(languages) > MOST_LANGUAGES:
         return frozenset()
     search = _Exploration(languages, lengths)
     guesses = ["", *(examples(each, 1)[0] for each in languages)]
     texts = dict.fromkeys([*guesses, *(each.ljust(length, _USUAL[0]) for each in guesses for length in lengths)])
-    return frozenset([search.outcome(reduce(search.step, map(ord, text), search.first)) for text in texts])
+    return frozenset(outcome for text in texts if (outcome := search.outcome_of(text)) is not None)
 
 
 def examples(language: Language, most: int = MOST_EXAMPLES) -> list[str]:
@@ -256,8 +259,8 @@ def has_text(language: Language) -> str | bool:
 @lru_cache(maxsize=16_384)
 def holds(language: Language, text: str) -> bool:
     """Whether a text is in a language."""
-    search = _Exploration((language,), ())
-    return search.outcome(reduce(search.step, map(ord, text), search.first)).holds[0]
+    found = _Exploration((language,), ()).outcome_of(text)
+    return found is not None and found.holds[0]
 
 
 class _Position(NamedTuple):
@@ -323,6 +326,15 @@ class _Exploration:
     def outcome(self, state: _Position) -> Outcome:
         holds = tuple([_ends(each, state.before, None) for each in state.left])
         return Outcome(holds, tuple([state.length >= each for each in self.lengths]))
+
+    def outcome_of(self, text: str) -> Outcome | None:
+        """The outcome of one text; None where that takes more than `MOST_WORK`."""
+        state = self.first
+        for code in map(ord, text):
+            if self.work > MOST_WORK:
+                return None
+            state = self.step(state, code)
+        return self.outcome(state)
 
     def step(self, state: _Position, code: int) -> _Position:
         left = tuple([self.derivative(each, state.before, code) for each in state.left])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from rulewright_runtime.errors import EvaluationError
@@ -22,6 +23,7 @@ from rulewright_runtime.verify.evaluation_context import EvaluationContext
 
 SPANS: Final = {**texts.SPANS, **personal.SPANS}
 MAX_SPANS: Final = 5  # quotes of one condition
+MAX_MATCHES: Final = 50  # spans of one function, of which equal texts are quoted once
 MAX_ITEMS: Final = 20  # deciding items with evidence
 MAX_QUOTE: Final = 200  # code points
 
@@ -215,7 +217,8 @@ def _recording(plain: Function, spans: Callable[..., Any], matches: list[tuple[s
     def recording(*arguments: Any) -> Any:
         value = plain(*arguments)
         if len(matches) < MAX_SPANS:
-            matches.extend((str(arguments[0]), start, end) for start, end in spans(*arguments))
+            some = islice(spans(*arguments), MAX_MATCHES)
+            matches.extend((str(arguments[0]), start, end) for start, end in some)
         return value
 
     return recording
