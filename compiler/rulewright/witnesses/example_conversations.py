@@ -159,14 +159,14 @@ class _ConversationSearch:
                 yield verdicts, _witness(record, self.around[0], self.written)
 
 
-class _Said(NamedTuple):
+class _Response(NamedTuple):
     """What checks say of a conversation, None where one says nothing of it, and parts of their conditions."""
 
     verdicts: Verdicts | None
     effect: Hashable
 
 
-_REFUSED: Final = _Said(None, None)
+_REFUSED: Final = _Response(None, None)
 
 
 class _Executed:
@@ -175,9 +175,9 @@ class _Executed:
     def __init__(self, engine: Engine, checks: int, undecided: str, read: Callable[[str], Transcript | None]) -> None:
         """The number of `checks` comes before the parts in the plan."""
         self.engine, self.checks, self.undecided, self.read = engine, checks, undecided, read
-        self.known: dict[str, _Said] = {}
+        self.known: dict[str, _Response] = {}
 
-    def of(self, record: JsonObject) -> _Said:
+    def of(self, record: JsonObject) -> _Response:
         """What is said of a record as a scan reads it."""
         text = json.dumps(record)
         if text not in self.known:
@@ -185,7 +185,7 @@ class _Executed:
             self.known[text] = _REFUSED if transcript is None else self._executed(transcript)
         return self.known[text]
 
-    def _executed(self, transcript: Transcript) -> _Said:
+    def _executed(self, transcript: Transcript) -> _Response:
         try:
             (result,) = results(self.engine, [transcript], None)
         except InputError:
@@ -194,7 +194,7 @@ class _Executed:
         words = [self._word(found.get(f"check {at}")) for at in range(self.checks)]
         told = tuple([word for word in words if word is not None])
         parts = tuple([(e.verdict, e.rationale_code) for e in result.verdicts if e.check_id.startswith(_PART)])
-        return _Said(None if result.errors or len(told) < len(words) else told, parts)
+        return _Response(None if result.errors or len(told) < len(words) else told, parts)
 
     def _word(self, verdict: VerdictResult | None) -> str | None:
         """A verdict in a word; None where a check does not apply or content is missing."""
