@@ -126,8 +126,8 @@ def _bound(calls: int, attempts: int, tokens: int, cost_usd: float | None) -> Se
         return ()
     usd = "" if cost_usd is None else f", {cost_usd:.4f} USD"
     return (
-        f"bound          cannot exceed {calls} calls{usd}",
-        f"               ({tokens} tokens, when each call takes {attempts} attempts and all are charged in full)",
+        f"bound          cannot exceed {calls:,} calls{usd}",
+        f"               ({tokens:,} tokens, if each call takes {attempts} attempts and all are charged in full)",
     )
 
 

@@ -336,7 +336,7 @@ def decide(comparison: JsonMapping, *, across_judges: bool) -> tuple[str, list[s
 def _worse(comparison: JsonMapping) -> Iterator[str]:
     broken = [row["transcript_id"] for row in _falls(comparison, "failed") if not row["unproven"]]
     if broken:
-        yield f"{_count(broken)} now fail{'s' if len(broken) == 1 else ''} that did not fail before"
+        yield f"{_count(broken)} newly fail{'s' if len(broken) == 1 else ''}"
     for check in comparison["checks"]:
         if check["p_holm"] < LEVEL and check["broken"] > check["mended"]:
             yield f"{check['check_id']} fails more often ({p_value(check['p_holm'])} after Holm's correction)"
@@ -396,9 +396,9 @@ def _open_score(score: JsonMapping, margin: float) -> Iterator[str]:
 
 def _not_worse(comparison: JsonMapping) -> Iterator[str]:
     score = comparison["score"]
-    yield "no transcript fails or is undecided that was not before"
+    yield "no transcript newly fails or is newly undecided"
     if score["count"]:
-        yield f"the mean score differs by {score['mean']:+.3f} and is lower by {comparison['margin']:g} at most"
+        yield f"the mean score changes by {score['mean']:+.3f}; it may be lower by up to {comparison['margin']:g}"
 
 
 def _falls(comparison: JsonMapping, to: str) -> list[JsonMapping]:

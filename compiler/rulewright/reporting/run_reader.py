@@ -39,7 +39,7 @@ def plan_of(folder: Path) -> Plan:
         raise UsageError(f"there is no run `{folder}`; name a folder that `rulewright scan` wrote")
     for part in PARTS:
         if not (folder / part).is_file():
-            under_way = "; continue it with `--resume`" if RunFolder(folder).log else ""
+            under_way = "; continue it with `rulewright scan --resume`" if RunFolder(folder).log else ""
             under_way = "; repeat the last `rulewright adjudicate`" if (folder / DECISIONS).is_file() else under_way
             inside = [each.name for each in sorted(folder.glob("*")) if (each / PARTS[-1]).is_file()]
             held = f"; it holds the runs {ticked(inside[:4])}" if inside else ""

@@ -32,7 +32,7 @@ def bad_schema(check: CheckDocument) -> Iterator[Diagnostic]:
 
     Why it matters: with an invalid schema nothing can be decided. JSON Schema ignores an unknown keyword, so values
     that the schema was meant to refuse pass.
-    Instead: correct the word.
+    Instead: correct the keyword, its value or the range.
     """
     for name in _schemas(check):
         written = check.get("params", name)
@@ -69,11 +69,11 @@ def _empty_ranges(schema: Node) -> Iterator[Diagnostic]:
     """The lower bounds above the upper bound beside them, and lists of no allowed value."""
     listed = schema.get("enum") if isinstance(schema, Mapping) else None
     if isinstance(listed, Sequence) and not listed.items:
-        yield error(listed, "no value is in an empty `enum`", help="list the allowed values, or remove the key")
+        yield error(listed, "an empty `enum` allows no value", help="list the allowed values, or remove the key")
     for low, high in BOUNDS:
         least, most = numeric(schema, low), numeric(schema, high)
         if least is not None and most is not None and float(str(least.value)) > float(str(most.value)):
-            yield error(least, f"no value has a `{low}` of {least.raw} and a `{high}` of {most.raw}")
+            yield error(least, f"no value meets `{low}: {least.raw}` and `{high}: {most.raw}`")
 
 
 def _below(word: str, value: Node) -> tuple[Node, ...]:

@@ -40,13 +40,13 @@ def guard_excludes_its_value(document: DocumentWithExpressions) -> Iterator[Diag
             value = _guarded(guard, absent=part.operator == "&&")
             read = None if value is None else _reading(other, value)
             if read is not None:
-                message = f"`{written.text(guard)}` leaves `{written.text(read)}` only where it is absent"
+                message = f"`{written.text(read)}` is only read where it is absent, because of `{written.text(guard)}`"
                 yield warning(written.span(part), message, help=f"did you mean `{words[1]}` instead of `{words[0]}`?")
                 break
             call = None if _names_tools(other) else _other_tools(guard, part.operator)
             read = None if call is None else next((each for each in below(other) if _is_argument(each, call)), None)
             if read is not None:
-                message = f"`{written.text(guard)}` leaves `{written.text(read)}` of all other tools"
+                message = f"`{written.text(read)}` is only read for other tools, because of `{written.text(guard)}`"
                 meant = {"==": "!=", "!=": "=="}[guard.operator] if isinstance(guard, Binary) else ""
                 yield warning(written.span(guard), message, help=f"did you mean `{meant}`?")
                 break
@@ -75,7 +75,8 @@ def _branches(written: WrittenExpression, part: Conditional) -> Iterator[Diagnos
         value = _guarded(part.condition, absent=absent)
         read = None if value is None else _reading(branch, value)
         if read is not None:
-            message = f"`{written.text(part.condition)}` leaves `{written.text(read)}` only where it is absent"
+            guard = written.text(part.condition)
+            message = f"`{written.text(read)}` is only read where it is absent, because of `{guard}`"
             yield warning(written.span(part.condition), message, help="did you mean to swap the branches?")
 
 

@@ -10,7 +10,7 @@ from rulewright.lower.expressions_of import DocumentWithExpressions, WrittenExpr
 
 
 def index_past_the_end(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
-    """An index is the size of its own list, below 0, or not below the size that a condition before it demands.
+    """An index is the size of its own list, below 0, or beyond what the condition before it ensures.
 
     Why it matters: the last item has the index `size(xs) - 1`, so there is never an item at this one, and the condition
     can't be decided. Nor is there an item below 0: a negative index does not count from the end.

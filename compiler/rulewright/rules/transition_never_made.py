@@ -12,7 +12,7 @@ from rulewright.spelling import suggest
 
 
 def transition_never_made(machine: StateMachineDocument) -> Iterator[Diagnostic]:
-    """A transition is never made, because an earlier one always is, or no transition is made on a cue.
+    """A transition is never made, because an earlier one always is, or a cue causes no transition.
 
     Why it matters: of the possible transitions, the first one in the file is made, so the hidden one's target, ending
     or forbidden path never takes effect. A cue without a transition is searched for nothing.
