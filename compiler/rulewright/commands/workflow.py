@@ -40,6 +40,7 @@ from rulewright_runtime.runs.live import JudgeSettings
 from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.terminal import complain, fit, safe_stream, say, width_for
 from rulewright_runtime.workflow import engine
+from rulewright_runtime.workflow.adapters.agent_adapter import NO_ADAPTER
 from rulewright_runtime.workflow.carry import contradictions
 from rulewright_runtime.workflow.engine import LOG, Result, carried_over, resumable
 from rulewright_runtime.workflow.events import Event, narrate, sentence
@@ -341,7 +342,7 @@ def _asked(task: TaskPlan, settings: RunSettings) -> list[str]:
     lines = []
     for role, agent in task.roles:
         adapter = settings.adapter(agent)
-        lines.append(f"{role} {agent}, adapter {adapter.type if adapter else 'none: the project file maps none to it'}")
+        lines.append(f"{role} {agent}, {f'adapter {adapter.type}' if adapter else NO_ADAPTER}")
     return lines
 
 

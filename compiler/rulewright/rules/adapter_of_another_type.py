@@ -9,7 +9,7 @@ from rulewright.diagnostics import Diagnostic, error, warning
 from rulewright.documents.base import entries, items, scalar, value
 from rulewright.workflow import Workflow
 
-NEEDED: Final = {"command": "command", "python": "callable"}  # the key that says what an adapter of a type runs
+NEEDED: Final = {"command": "command", "python": "callable", "mock": "script"}  # what an adapter of a type runs
 TYPES: Final = {"command": "command", "environment": "command", "folder": "command", "callable": "python",
                 "script": "mock"}  # fmt: skip
 

@@ -381,7 +381,7 @@ def test_nothing_begins_while_an_agent_can_not_be_reached(tmp_path: Path) -> Non
     review = "agentic_review: {enabled: true, reviewer_agent: pe, max_iterations: 2}"
     text = f"tasks: {{build: {{agent: dev, overlays: {{{review}}}}}}}"
     run = bench(tmp_path, text, settings={"adapters": {"dev": AdapterSettings("mock", script={"dev": [{}]})}})
-    with pytest.raises(EngineError, match="agent `pe` can't be reached: no adapter answers"):
+    with pytest.raises(EngineError, match="agent `pe` can't be reached: no adapter; name one"):
         engine.run(run.plan, run.store, run.settings)
     assert run.store.runs() == []
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from rulewright_runtime import strict_json
 from rulewright_runtime.judging.judge import Judge
 from rulewright_runtime.workflow.adapters.agent_adapter import (
+    NO_ADAPTER,
     AgentAdapter,
     AgentError,
     AgentReply,
@@ -33,7 +34,7 @@ def open_adapters(
         if agent not in opened:
             agent_settings = settings.adapter(agent)
             if agent_settings is None and judge is None:
-                raise AgentError(f"no adapter answers for agent `{agent}`: name one in the project file")
+                raise AgentError(NO_ADAPTER)
             own = None if agent_settings is None else _open(agent_settings, root, on_start)
             opened[agent] = own if own is not None and judge is None else JudgedAdapter(own, judge)  # type: ignore[arg-type]
         return opened[agent]
@@ -49,6 +50,8 @@ def _open(settings: AdapterSettings, root: Path, on_start: OnStart) -> AgentAdap
     if settings.type == "python":
         return PythonAdapter(find_callable(settings.callable))
     script = settings.script
+    if script == "":
+        raise AgentError("an adapter of type `mock` needs a `script`")
     if isinstance(script, str):
         try:
             script = strict_json.decode((root / script).read_bytes())

@@ -18,6 +18,7 @@ from rulewright_runtime.workflow.task_context import NO_USAGE, AgentUsage
 
 Purpose = Literal["work", "challenge", "review", "judge"]
 OnStart = Callable[[int], None]  # called with the id of a command's process before the command starts
+NO_ADAPTER: Final = "no adapter; name one under `workflow.adapters` in the project file"
 MAX_USAGE: Final = 10**12  # tokens or dollars of one call; more is a mistake, and sums must stay finite
 MAX_USAGES: Final = 1000  # usages that are read in a reply that is not JSON
 _USAGE: Final = re.compile(r'"usage"\s*:\s*(?=\{)')

@@ -17,7 +17,14 @@ from rulewright_runtime.errors import OutageError
 from rulewright_runtime.judging.judge import Judge, JudgeRequest
 from rulewright_runtime.models.call import CallFailure
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
-from rulewright_runtime.workflow.adapters.agent_adapter import AgentAdapter, AgentError, AgentReply, Brief, read_reply
+from rulewright_runtime.workflow.adapters.agent_adapter import (
+    NO_ADAPTER,
+    AgentAdapter,
+    AgentError,
+    AgentReply,
+    Brief,
+    read_reply,
+)
 from rulewright_runtime.workflow.task_context import NO_USAGE, AgentUsage
 
 Agent = Callable[[JsonObject], "str | Mapping[str, Any] | None"]
@@ -137,7 +144,7 @@ class JudgedAdapter:
         """Return the reply. Raises AgentError, and OutageError when the judge can't be reached: that is not a score."""
         if brief.purpose != "judge":
             if self._own is None:
-                raise AgentError(f"no adapter answers for agent `{brief.agent}`: name one in the project file")
+                raise AgentError(NO_ADAPTER)
             return self._own.call(brief, timeout)
         fields = (brief.task_run_id, brief.operation_id, brief.prompt, MAX_REPLY_TOKENS, 0.0, brief.call, brief.retry)
         usage = NO_USAGE
