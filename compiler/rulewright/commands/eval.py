@@ -18,6 +18,7 @@ from rulewright.expression.syntax_tree import Dialect
 from rulewright.expression.types import BOOL
 from rulewright.expression.unparse import decompile, unparse
 from rulewright.load import Scalar, load_file, load_text, plain, walk
+from rulewright_runtime.english import some
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.ir import Node, Program, literal
@@ -69,7 +70,12 @@ def _value(program: Any, context: JsonObject, style: str) -> int:
         else:
             complain(f"error: {error}")
             if error.code == "no_such_name":
-                complain("help: give its value in a file, as `--context FILE`")
+                given = (
+                    f"the context has {some([f'`{name}`' for name in context])}"
+                    if context
+                    else "give its value in a file: `--context FILE`"
+                )
+                complain(f"help: {given}")
         return 1
     text = _text(value)
     answer(style, {"value": _plain(value), "text": text}, [text])

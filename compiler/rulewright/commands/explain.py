@@ -14,7 +14,7 @@ from msgspec.structs import asdict
 from rulewright.categories import category_line, category_of, since
 from rulewright.commands.output import answer
 from rulewright.documents.base import items, text
-from rulewright.documents.keys import keys_named
+from rulewright.documents.keys import key_names, keys_named
 from rulewright.documents.library import like_ready_check, parameters_of, ready_check, ready_checks
 from rulewright.errors import UsageError
 from rulewright.function_pages import function_names, function_page
@@ -24,6 +24,9 @@ from rulewright.spelling import did_you_mean
 from rulewright_runtime.terminal import width_for
 
 WIDEST: Final = 36  # characters of the first column of a list
+LISTS: Final = (
+    "`rulewright explain` lists the rules, `explain functions` the functions, `explain check` the keys of checks"
+)
 NARROWEST: Final = 30  # characters of a line of the second
 
 
@@ -49,10 +52,7 @@ def run(args: argparse.Namespace) -> int:
         answer(args.format, listing, _columns(listing))
         return 0
     if page is None:
-        hint = (
-            did_you_mean(args.code, {*pages(), *function_names()})
-            or "`rulewright explain` lists the rules, `rulewright explain functions` the functions"
-        )
+        hint = did_you_mean(args.code, {*pages(), *function_names(), *key_names()}) or LISTS
         raise UsageError(f"unknown rule, function or key `{args.code}`; {hint}")
     found = {"code": args.code, "page": page, "category": category_of(args.code), "since": since(args.code)}
     answer(args.format, found, [*page.rstrip().split("\n"), "", category_line(args.code)])

@@ -199,8 +199,8 @@ def _figures(cost: JsonMapping) -> Sequence[str]:
         f"model       {cost['model']}",
         *(() if user is None else (f"user        {user['model']}, {user['calls']['lower']} calls more",)),
         f"scenarios   {cost['scenarios']} with {plural(cost['branches'], 'branch', 'branches')}",
-        f"turns       {calls['lower']} (at most {calls['upper']} calls)",
-        f"tokens in   about {tokens['lower']} to {tokens['upper']}",
+        f"turns       {calls['lower']:,} (at most {plural(calls['upper'], 'call')})",
+        f"tokens in   about {tokens['lower']:,} to {tokens['upper']:,}",
         f"cost        {price}",
     )
 

@@ -80,6 +80,11 @@ def keys_named(name: str) -> Iterator[tuple[str, str, Key]]:
                 yield title, written_path(kind, path), found
 
 
+def key_names() -> frozenset[str]:
+    """The names of all keys of documents."""
+    return frozenset(path[-1] for kind in DOCUMENTS for path in keys_of(kind) if path[-1] != EACH)
+
+
 def written_path(kind: str, path: tuple[str, ...]) -> str:
     """A path as documentation shows it: `[]` for the items of a list, `NAME` for a key that the author names."""
     written = ""

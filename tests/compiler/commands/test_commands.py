@@ -482,3 +482,16 @@ def test_a_plan_writes_nothing_unless_it_is_asked_to(started: Path, capsys: pyte
         "written        planned/scan_plan.json, planned/cost_report.json\n"
         in run(capsys, "plan", "transcripts", "--out", "planned")[1]
     )
+
+
+def test_eval_says_where_the_value_of_an_unknown_name_comes_from(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "help: give its value in a file: `--context FILE`" in run(capsys, "eval", "reveiw == 1")[2]
+    file = tmp_path / "context.json"
+    file.write_text('{"review": 1}', encoding="utf-8")
+    assert "help: the context has `review`" in run(capsys, "eval", "reveiw == 1", "--context", str(file))[2]
+
+
+def test_explain_guesses_a_key(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "did you mean `severity`?" in run(capsys, "explain", "severty")[2]
