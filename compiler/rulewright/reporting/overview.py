@@ -98,7 +98,7 @@ def _figures(report: Data, measured: tuple[Range, ...]) -> Iterator[Figure]:
         yield Figure(label_name(summary), words[0], tuple(words[1:]))
     waiting, answers = report["waiting"]["count"], summary["unresolved"]["answers"]
     complete = not (answers or summary["refused"]["count"] or summary["incomplete"]["count"])
-    missing = (f"{plural(answers, 'answer')} missing",) if answers else ("every answer is there",) * complete
+    missing = (f"{plural(answers, 'answer')} missing",) if answers else ("no answer is missing",) * complete
     yield Figure("Waiting for a person", str(waiting), missing, "open" if waiting else "")
     if outcomes["undecided"]:
         yield Figure("Undecided", str(outcomes["undecided"]), ("neither passed nor failed",), "open")

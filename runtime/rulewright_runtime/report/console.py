@@ -91,7 +91,7 @@ def _gates(summary: JsonMapping, paint: _Paint, columns: int) -> Iterator[str]:
 def _failed(summary: JsonMapping, paint: _Paint, columns: int) -> Iterator[str]:
     failed, outcomes = summary["failed"], summary["outcomes"]
     share = f"{failed['count']} of {summary['transcripts']} ({percent(failed['rate'])})"
-    by = "a gate" if summary["decided_by"] == "gates" else "checks (no gate covers a check)"
+    by = "a gate" if summary["decided_by"] == "gates" else "checks (no gate contains a check)"
     yield left("Failed", 20) + paint("bad" if failed["count"] else "good", share) + f" by {by}" * bool(failed["count"])
     yield from wrapped(outside_gates(summary), columns, left("", 20)) if outside_gates(summary) else ()
     if failed["unproven"]:
@@ -157,7 +157,7 @@ def _blindspots(summary: JsonMapping, columns: int) -> Iterator[str]:
     if not rates:
         return
     worst = sorted(rates.items(), key=lambda pair: (-pair[1], pair[0]))
-    yield left("Blindspots", 32) + "share of transcripts with an answer that fail"
+    yield left("Blindspots", 32) + "failures among the decided transcripts"
     for label, rate in worst[:_MOST]:
         yield fit("  " + left(label, 30) + right(percent(rate), 6) + "  " + "█" * max(1, round(rate * _BAR)), columns)
     yield from _more(len(worst), "label")

@@ -21,7 +21,7 @@ from rulewright_runtime.report.summary import (
 from rulewright_runtime.report.text import escape, headline_name, number, percent, place_of, section, table
 from rulewright_runtime.strict_json import JsonMapping
 
-NO_GATE: Final = "No gate holds a check, so a transcript fails when a check does."
+NO_GATE: Final = "No gate contains a check, so a transcript fails if a check fails."
 GATE_HEADS: Final = ("gate", "result", *(state.replace("_", " ") for state in GATE_STATES))
 _MAX_ROWS: Final = 50  # of a table of transcripts
 

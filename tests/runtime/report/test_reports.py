@@ -155,8 +155,8 @@ def test_without_a_gate_the_report_says_that_checks_decide() -> None:
         "coverage": 1.0,
     }
     result = summary(row(engine=bare))
-    assert "1 of 1 (100%) by checks (no gate covers a check)" in scorecard(result)
-    assert "No gate holds a check" in markdown(result)
+    assert "1 of 1 (100%) by checks (no gate contains a check)" in scorecard(result)
+    assert "No gate contains a check" in markdown(result)
 
 
 @pytest.mark.parametrize("failed", [False, True])
