@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+import random
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.compiler.policies.test_conversations import project
+from tests.rounds import SEED, rounds
 
 from rulewright.api import check_transcript
+from rulewright.check.project_check import compile_project
 from rulewright.policies import compare
+from rulewright.policies.checks import UNDECIDED_VERDICT
 from rulewright_runtime.interpreter import evaluator
+from rulewright_runtime.plan.scan import Plan
 
 SAID: dict[str, Any] = {"role": "assistant", "content": "yes"}
 
@@ -65,3 +70,63 @@ def test_what_data_may_hold_is_no_proof_of_equality(
 def test_more_tokens_than_an_int_can_count_are_none(tmp_path: Path, chat: dict[str, Any]) -> None:
     path = project(tmp_path, "has(usage.total_tokens)", "")
     assert check_transcript(path.parent.parent, chat).verdicts[0].verdict == "PASS"
+
+
+ATOMS = (
+    "size(turns) > 0", "size(replies) >= 1", "size(tool_calls) == 0", "answer == 'yes'", "answer.matches('^$')",
+    "replies[0].content == 'yes'", "turns[size(turns) - 1].role == 'user'", "turns[0].number > 0", "expected == 1",
+    "messages[0].role == 'user'", "tool_calls.exists(c, has(c.arguments.x))", f"double({X}) < 5.0", f"{X} == 'inf'",
+    "tool_calls.all(c, has(c.result) || c.name == 'pay')", "has(tool_calls[0].arguments)", "usage.total_tokens > 5",
+    "has(usage.cost)", "math.greatest(citations(transcript.text)) >= 1", "transcript.metadata.k == 1",
+    "turns.exists(t, contains_any(t.content, ['YES']))", "turns.all(t, t.content.trim() != '')", "is_json(answer)",
+    "timestamp(messages[0].timestamp).getHours() > 1", "1 / size(tool_calls) > 0", "json(answer).a == 1",
+)  # fmt: skip
+ODD: tuple[dict[str, Any], ...] = (
+    {"messages": [SAID]},
+    {"messages": [{"role": "user", "content": ""}]},
+    {"messages": [{"role": "user", "content": "hi", "timestamp": "soon"}, SAID], "expected": 1, "usage": {"cost": 0}},
+    *map(called_with, ("[1]", "no JSON", "null", '{"x": "inf"}', '{"x": 1e301}', '{"x": null}')),
+    {"messages": [{"role": "system", "content": ""}, SAID | {"content": '{"a": 1}'}], "metadata": {"k": 1.0}},
+    {
+        "messages": [
+            {"role": "assistant", "content": None, "tool_calls": called_with("{}")["messages"][0]["tool_calls"]}
+        ]
+    },
+    {"messages": [SAID | {"usage": {"total_tokens": 2**62}}] * 3 + [{"role": "user", "content": "\u2028[9]"}]},
+)
+
+
+def joined(chance: random.Random) -> str:
+    """A few conditions, joined at random."""
+    found = chance.choice(ATOMS)
+    for _ in range(chance.randrange(3)):
+        found = f"({found}) {chance.choice(('&&', '||'))} {chance.choice(('', '!'))}({chance.choice(ATOMS)})"
+    return found
+
+
+def test_every_odd_conversation_on_which_two_random_checks_differ_lies_in_a_region(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compare, "conversations_with", lambda *_: {})
+    chance, differences = random.Random(SEED), 0
+    for number in range(rounds(8, 400)):
+        one = joined(chance)
+        two = f"({one}) {chance.choice(('&&', '||'))} ({joined(chance)})"
+        paths = [project(tmp_path / f"{name}{number}", fail, "") for name, fail in (("one", one), ("two", two))]
+        found = compare.policy_diff(*paths)
+        told = {(region["before"], region["after"]) for region in found["regions"]}
+        plans = [compile_project(path.parent.parent) for path in paths]
+        for chat in ODD:
+            before, after = (verdict_in(plan, chat) for plan in plans)
+            if before != after and "" not in (before, after):
+                assert (before, after) in told, (one, two, chat)
+                differences += 1
+    assert differences
+
+
+def verdict_in(plan: Plan, chat: dict[str, Any]) -> str:
+    """The verdict in the words of regions; nothing where content is missing."""
+    (found,) = check_transcript(plan, chat).verdicts
+    if found.cause == "missing":
+        return ""
+    return UNDECIDED_VERDICT if found.rationale_code == "condition_undecided" else found.verdict
