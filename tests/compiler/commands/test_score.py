@@ -317,7 +317,7 @@ def test_without_a_batch_all_are_scored(capsys: pytest.CaptureFixture[str]) -> N
 
 
 WRONG_WORDS = {
-    "no concern": (["--batch", "b"], "`--concern ID`; if they name none, any name for the report"),
+    "no concern": (["--batch", "b"], "`--concern ID`; if they have none, use any name for the report"),
     "a batch that is not there": (["--concern", "I25", "--batch", "batch1"], "did you mean `batch_1`?"),
     "a folder that is not there": (["--concern", "I25", "--batch", "b", "--cases", "no"], "folder not found: `no`"),
     "an unknown setting": (["--concern", "I25", "--batch", "b", "--set", "CR_pas=1"], "did you mean `CR_pass`?"),
