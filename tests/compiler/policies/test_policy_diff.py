@@ -361,7 +361,7 @@ def test_two_policies_are_compared_input_by_input(
     assert json.loads(capsys.readouterr().out)["regions"] == [
         {"place": "rule", "before": "'many'", "after": "'some'", "where": ["n == 10"], "witness": {"n": "10"}}
     ]
-    with pytest.raises(UsageError, match="two of one kind"):
+    with pytest.raises(UsageError, match="compare two of the same kind"):
         policy_diff(Path("one.yaml"), SAFE)
 
 
