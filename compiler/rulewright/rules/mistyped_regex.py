@@ -69,16 +69,19 @@ SAMPLE: Final = "\u2603"  # a character that no author searches for
 WORD: Final = "qzq"  # likewise
 MOST: Final = 2  # expressions of a lexicon that say little about the habit of its author
 KEYS: Final = frozenset({"regex", "named", "figure"})  # of corpora and state machines
+# An assertion that is not at an end of an expression: without one, every expression finds something.
+ASSERTED: Final = re.compile(r"(?<!^)(?<!^\(\?[ims]\))(?:\\[bA]|(?<![\[\\])\^)|(?:\\[bz]|(?<!\\)\$)(?!$)", re.DOTALL)
 
 
 def mistyped_regex(subject: LexiconDocument | ScenarioDocument | Project) -> Iterator[Diagnostic]:
-    """A regular expression contains a typical slip, or finds something in every text.
+    """A regular expression contains a typical slip, finds something in every text, or finds nothing in any.
 
     Why it matters: it is valid, so nothing refuses it, but it finds less or more than was meant: `(:?a|b)` is a group
     with an optional colon, `[yes|no]` one character, `{1-3}` the five characters themselves, and `$5` finds nothing.
     An expression that finds something in every text, such as `yes|`, makes every answer a hit. An empty alternative in
-    the place of a word, as in `you (must|should|) pay`, finds no word there.
-    Instead: write `(?:a|b)`, `(?:yes|no)`, `{1,3}`, `\\$5`, and no empty alternative.
+    the place of a word, as in `you (must|should|) pay`, finds no word there. `pin\\bcode` finds nothing: no word ends
+    between two letters.
+    Instead: write `(?:a|b)`, `(?:yes|no)`, `{1,3}`, `\\$5`, no empty alternative, and `\\b` at the edge of a word.
     """
     for written in _expressions(subject):
         text = str(written.value)
@@ -93,6 +96,8 @@ def mistyped_regex(subject: LexiconDocument | ScenarioDocument | Project) -> Ite
             yield warning(part, message, help=f"write `{meant}`" if is_escaped else None, fix=fix)
         elif not isinstance(subject, ScenarioDocument) and _finds_always(text):  # else `branch-always-taken`
             yield warning(written, f"`{text}` finds something in every text", help="remove the part that may be empty")
+        elif ASSERTED.search(text) and _finds_never(text):
+            yield warning(written, f"`{text}` finds nothing in any text", help=_conflict(text))
     if isinstance(subject, LexiconDocument):
         yield from _case_of_letters(subject)
     for corpus in subject.corpora.values() if not isinstance(subject, LexiconDocument | ScenarioDocument) else ():
@@ -154,6 +159,23 @@ def _finds_always(text: str) -> bool:
     return all(map(searched.search, ("", SAMPLE))) or (in_word is not None and not in_word[0])
 
 
+def _finds_never(text: str) -> bool:
+    """Whether no text has a match, as far as that can be proved; `(?i)\\w` finds two letters that nobody writes."""
+    from rulewright.proving.languages import has_text, holding, intersection, one_of, repeated  # rarely needed
+    from rulewright.proving.re2_syntax import language_of
+
+    language = language_of(text)
+    written = repeated(one_of([(0, 0x17F), (0x180, 0x212A), (0x212B, 0x110000)]))
+    return language is not None and has_text(intersection([holding(language), written])) is False
+
+
+def _conflict(text: str) -> str:
+    """What to correct in an expression that finds nothing."""
+    if r"\b" in text:
+        return r"`\b` is only between a letter, digit or `_` and something else: remove the one in the wrong place"
+    return "`^` belongs at the start and `$` at the end"
+
+
 def _compiled(text: str) -> re.Pattern[str] | None:
     try:
         return compile_regex(text)
@@ -178,6 +200,8 @@ def _expressions(subject: LexiconDocument | ScenarioDocument | Project) -> Itera
             yield from _searched_by(check)
         redacted = items(subject.file.node, "redact") if subject.file is not None else ()
         yield from (each for item in redacted for each in _below(item, ["pattern"]))
+        if subject.file is not None:
+            yield from text_scalars(subject.file.node, "workflow", "security", "secret_patterns")
 
 
 def _below(node: Node, keys: Iterable[str]) -> Iterator[Scalar]:
