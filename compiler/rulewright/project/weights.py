@@ -1,21 +1,27 @@
-"""The weights of a document that are summed together: of dimensions, or of a confidence loop's metrics."""
+"""The weights of a document that are summed together: of dimensions, criteria, or a confidence loop's metrics."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
 from contextlib import suppress
+from typing import TYPE_CHECKING, TypeAlias
 
 from rulewright.documents.base import entries, numeric
+from rulewright.documents.scenario import ScenarioDocument
 from rulewright.documents.scorecard import ScorecardDocument
 from rulewright.documents.workflow import TaskDocument
 from rulewright.load import Scalar
-from rulewright.project import Project
+
+if TYPE_CHECKING:
+    from rulewright.project import Project
+
+Weighing: TypeAlias = "ScorecardDocument | ScenarioDocument | TaskDocument | Project"
 
 
-def weights_of(document: ScorecardDocument | TaskDocument | Project) -> list[tuple[str, float, Scalar]]:
-    """Return the weights that are finite numbers, each with the name of its dimension or metric and its scalar; of a
-    project those of its scoring file."""
+def weights_of(document: Weighing) -> list[tuple[str, float, Scalar]]:
+    """Return the weights that are finite numbers, each with the name of its dimension, criterion or metric and its
+    scalar; of a project those of its scoring file."""
     found = [(name, _number(scalar), scalar) for name, scalar in _weight_scalars(document)]
     return [(name, number, scalar) for name, number, scalar in found if number is not None]
 
@@ -28,9 +34,12 @@ def _number(scalar: Scalar) -> float | None:
     return None
 
 
-def _weight_scalars(document: ScorecardDocument | TaskDocument | Project) -> Iterator[tuple[str, Scalar]]:
+def _weight_scalars(document: Weighing) -> Iterator[tuple[str, Scalar]]:
     if isinstance(document, ScorecardDocument):
         weights = [(rate.name, rate.weight) for rate in document.dimensions]
+    elif isinstance(document, ScenarioDocument):
+        criteria = [each for turn in document.turns for each in turn.rubric if each.kind != "autofail"]
+        weights = [(each.id, numeric(each.node, "weight")) for each in criteria]
     elif isinstance(document, TaskDocument):
         metrics = document.metrics if document.on("confidence_loop") is not None else ()
         weights = [(metric.type, numeric(metric.node, "weight")) for metric in metrics]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from rulewright.diagnostics import Diagnostic, advice
-from rulewright.documents.base import Document, repeated, text_scalars
-from rulewright.load import Mapping, Node, Sequence
+from rulewright.documents.base import Document, repeated
+from rulewright.load import Mapping, Node, Scalar, Sequence
 
 if TYPE_CHECKING:
     from rulewright.documents.check import CheckDocument
@@ -24,7 +24,7 @@ EXCEPTIONS: Final = frozenset({"args", "chat", "command", "dependencies", "judge
 def listed_twice(
     subject: CheckDocument | MarkerSet | Profile | ScenarioDocument | Project | Workflow,
 ) -> Iterator[Diagnostic]:
-    """A list of names or phrases contains an entry twice.
+    """A list of names or phrases contains an entry twice, or two levels of a criterion are described alike.
 
     Why it matters: the second one has no effect; usually another one was meant.
     Instead: correct or remove the second.
@@ -53,14 +53,17 @@ def repeated_in(node: Node, *, is_reported: bool = True, fold: bool = False) -> 
     """The texts that occur twice, with `fold` in either case, in a list below a node, or in the node itself where
     `is_reported`."""
     if type(node) is Sequence:
-        yield from _repeated(node, fold=fold) if is_reported else ()
+        yield from _repeated(node.items, fold=fold) if is_reported else ()
         for item in node.items:
             yield from repeated_in(item, fold=fold)
     elif type(node) is Mapping:
         for entry in node.entries:
             yield from repeated_in(entry.value, is_reported=entry.key.value not in EXCEPTIONS, fold=fold)
+            if entry.key.value == "levels" and isinstance(entry.value, Mapping):
+                yield from _repeated([each.value for each in entry.value.entries], fold=fold)
 
 
-def _repeated(node: Sequence, *, fold: bool) -> Iterator[Diagnostic]:
-    for item, first in repeated(text_scalars(node), lambda each: str(each.value).lower() if fold else each.value):
+def _repeated(nodes: Iterable[Node], *, fold: bool) -> Iterator[Diagnostic]:
+    texts = [each for each in nodes if type(each) is Scalar and isinstance(each.value, str)]
+    for item, first in repeated(texts, lambda each: str(each.value).lower() if fold else each.value):
         yield advice(item, f"`{item.value}` is listed twice", notes=[(first, "the first")])

@@ -7,23 +7,23 @@ from collections.abc import Iterator
 from typing import Final
 
 from rulewright.diagnostics import Diagnostic, warning
+from rulewright.documents.scenario import ScenarioDocument
 from rulewright.documents.scorecard import ScorecardDocument
-from rulewright.documents.workflow import TaskDocument
 from rulewright.load import Scalar, walk
-from rulewright.project import Project
-from rulewright.project.weights import weights_of
+from rulewright.project.weights import Weighing, weights_of
 
 READ: Final = re.compile(r"\bdimensions\.(\w+)")
 
 
-def weight_of_zero(document: ScorecardDocument | TaskDocument | Project) -> Iterator[Diagnostic]:
-    """A metric of a confidence loop or a dimension of a scorecard never counts, because its weight is 0.
+def weight_of_zero(document: Weighing) -> Iterator[Diagnostic]:
+    """A metric of a confidence loop, a dimension of a scorecard or a criterion never counts, because its weight is 0.
 
     Why it matters: it is measured, but never changes the confidence or the score.
     Instead: give it a weight above 0, or remove it.
     """
     weights, read = weights_of(document), _read_by_name(document)
-    if any(number > 0 for _, number, _ in weights):  # where all are 0, other findings say so
+    # Where all are 0, other findings say so.
+    if isinstance(document, ScenarioDocument) or any(number > 0 for _, number, _ in weights):
         for name, number, scalar in weights:
             if number == 0 and name not in read:
                 yield warning(scalar, f"`{name}` has the weight 0, so it never counts")
@@ -34,7 +34,7 @@ def _weighs(card: ScorecardDocument) -> bool:
     return any(each.weight is not None and "scoring." in str(each.weight.value) for each in card.dimensions)
 
 
-def _read_by_name(document: ScorecardDocument | TaskDocument | Project) -> set[str]:
+def _read_by_name(document: Weighing) -> set[str]:
     """The dimensions that a scorecard reads by name; of a project, those that every scorecard with weights does."""
     if not isinstance(document, ScorecardDocument):
         cards = getattr(document, "scorecards", {}).values()
