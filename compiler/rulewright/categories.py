@@ -43,11 +43,12 @@ ROWS: Final[dict[str, str]] = {
         condition-never-holds cue-in-another-turn cue-lexicon-ignores-the-user cue-misquotes-turn
         directive-ignored-by-route duplicate-criterion-id each-not-read edge-without-votes equality-after-rounding
         even-repetitions event-window-unbounded exit-below-threshold failure-is-rewarded file-named-unlike-its-scenario
-        gate-ignores-a-severity gate-ignores-unrun-checks gate-judged-once gate-severity-outside-gate-bucket
-        guard-excludes-its-value hard-fail-contradicts-severity human-gate-bypassed impossible-date index-past-the-end
-        input-not-awaited integer-division item-finds-itself judge-answers-as-the-author judge-reads-missing-file
-        label-row-is-dead label-table-not-proved level-skipped levels-not-read lexicon-hits-good-example
-        lexicon-misses-own-example limit-of-zero listed-check-is-silenced loop-nothing-ends misspelt-input-path
+        full-score-is-flagged gate-ignores-a-severity gate-ignores-unrun-checks gate-judged-once
+        gate-severity-outside-gate-bucket guard-excludes-its-value hard-fail-contradicts-severity
+        harmless-reply-violates human-gate-bypassed impossible-date index-past-the-end input-not-awaited
+        integer-division item-finds-itself judge-answers-as-the-author judge-reads-missing-file label-row-is-dead
+        label-table-not-proved level-skipped levels-not-read lexicon-hits-good-example lexicon-misses-own-example
+        limit-of-zero listed-check-is-silenced loop-nothing-ends metric-points-both-ways misspelt-input-path
         misspelt-path misspelt-rule-key misspelt-tool misspelt-word mistyped-regex more-votes-in-development
         negated-twice opposites-agree output-written-twice parameter-of-another-metric part-exceeds-whole
         pattern-lost-in-folding pattern-shared-by-gates probe-expects-an-untold-name probe-names-another-turn
@@ -59,7 +60,7 @@ ROWS: Final[dict[str, str]] = {
         threshold-of-zero transcript-outside-fence transition-never-made trigger-without-condition
         turn-numbers-out-of-order unchanged-copy unclear-policy-without-its-path unit-of-analysis-unfit units-differ
         unreadable-elapsed-time unusable-reply update-of-unstated-fact weight-of-zero weights-do-not-add-up
-        weights-far-apart words-differ-in-case yaml-trap
+        weights-far-apart window-starts-after-its-cue words-differ-in-case yaml-trap
     """,
     COMPLETENESS: """
         agent-without-adapter agent-without-description branch-without-triggers bucket-without-checks

@@ -25,6 +25,7 @@ from rulewright.rules.each_not_read import each_not_read
 from rulewright.rules.empty_list_searched import empty_list_searched
 from rulewright.rules.equality_after_rounding import equality_after_rounding
 from rulewright.rules.guard_excludes_its_value import guard_excludes_its_value
+from rulewright.rules.harmless_reply_violates import harmless_reply_violates
 from rulewright.rules.index_past_the_end import index_past_the_end
 from rulewright.rules.integer_division import integer_division
 from rulewright.rules.item_finds_itself import item_finds_itself
@@ -72,6 +73,7 @@ CHECK: Final[tuple[Rule[CheckDocument], ...]] = (
     bad_schema,
     words_contradict_condition,
     *EXPRESSIONS,
+    harmless_reply_violates,
 )
 PROFILE: Final[tuple[Rule[Profile], ...]] = (*CONDITIONS, *EXPRESSIONS)
 SCENARIO: Final[tuple[Rule[ScenarioDocument], ...]] = (*CONDITIONS, *EXPRESSIONS)

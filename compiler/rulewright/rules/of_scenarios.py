@@ -41,7 +41,9 @@ from rulewright.rules.turn_that_does_not_exist import turn_that_does_not_exist
 from rulewright.rules.unchanged_copy import unchanged_copy
 from rulewright.rules.unreadable_elapsed_time import unreadable_elapsed_time
 from rulewright.rules.update_of_unstated_fact import update_of_unstated_fact
+from rulewright.rules.weight_of_zero import weight_of_zero
 from rulewright.rules.window_ends_before_it_starts import window_ends_before_it_starts
+from rulewright.rules.window_starts_after_its_cue import window_starts_after_its_cue
 from rulewright.rules.yaml_trap import yaml_trap
 
 SCENARIO: Final[tuple[Rule[ScenarioDocument], ...]] = (
@@ -82,6 +84,8 @@ SCENARIO: Final[tuple[Rule[ScenarioDocument], ...]] = (
     probes_contradict_each_other,
     opposites_agree,
     cue_misquotes_turn,
+    window_starts_after_its_cue,
+    weight_of_zero,
 )
 
 KINDS: Final = {"scenario": DocumentKind(lambda root, *_: (read_scenario(root),), SCENARIO)}

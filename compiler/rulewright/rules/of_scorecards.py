@@ -12,7 +12,9 @@ from rulewright.rules.all_weights_zero import all_weights_zero
 from rulewright.rules.defaults_break_a_requirement import defaults_break_a_requirement
 from rulewright.rules.failure_counts_as_success import failure_counts_as_success
 from rulewright.rules.failure_is_rewarded import failure_is_rewarded
+from rulewright.rules.full_score_is_flagged import full_score_is_flagged
 from rulewright.rules.gate_ignores_unrun_checks import gate_ignores_unrun_checks
+from rulewright.rules.metric_points_both_ways import metric_points_both_ways
 from rulewright.rules.misspelt_input_path import misspelt_input_path
 from rulewright.rules.of_conditions import CONDITIONS, EXPRESSIONS
 from rulewright.rules.parameter_of_another_metric import parameter_of_another_metric
@@ -60,6 +62,8 @@ CASE_SCORECARD: Final[tuple[Rule[CaseScorecardDocument], ...]] = (
     accepted_label_fails,
     unlike_its_siblings,
     prompt_asks_for_unreadable_reply,
+    metric_points_both_ways,
+    full_score_is_flagged,
 )
 
 KINDS: Final = {

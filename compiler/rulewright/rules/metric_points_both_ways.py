@@ -1,0 +1,49 @@
+"""Rule: a metric over cases whose parts disagree about what is good."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rulewright.diagnostics import Diagnostic, warning
+from rulewright.documents.base import scalar
+from rulewright.documents.scorecard import CaseScorecardDocument, MetricDocument
+from rulewright.lower.case_scorecard import lower_case_scorecard, values_of_defaults
+from rulewright.proving.case_values import value_where
+from rulewright_runtime.cases.case_plan import CaseMetric
+
+
+def metric_points_both_ways(scorecard: CaseScorecardDocument) -> Iterator[Diagnostic]:
+    """The score, the share of an empty list, or the listed part of a metric tells something good for bad.
+
+    Why it matters: what is found either raises the score, so that an empty list has the share 1 and the report lists
+    what is `missing`, or it lowers the score, with the share 0 and what was `found`. If one of the three disagrees, a
+    case that demands nothing fails, the report lists what was right, or the metric rewards violations.
+    Instead: correct the one that differs.
+    """
+    plan, _ = lower_case_scorecard(scorecard)
+    values = values_of_defaults(scorecard)
+    for metric, lowered in zip(scorecard.metrics, () if plan is None else plan.metrics, strict=False):
+        is_rising = _is_rising(lowered, values)
+        if is_rising is not None:
+            yield from _odd(metric, lowered, is_rising)
+
+
+def _is_rising(metric: CaseMetric, values: dict[str, object]) -> bool | None:
+    """Whether the score is higher where all is found than where nothing is; None where it is the same."""
+    none, full = (value_where(metric.score, values, {"share": share}) for share in (0, 1))
+    return None if none is None or full is None or none == full else full > none
+
+
+def _odd(metric: MetricDocument, lowered: CaseMetric, is_rising: bool) -> Iterator[Diagnostic]:
+    effect = f"what is found {'raises' if is_rising else 'lowers'} `{metric.name}`"
+    is_full = {"0": False, "1": True}.get(lowered.share.empty, is_rising)
+    listed = scalar(metric.node, "common", "of")
+    lists_missing = lowered.common.of == "missing"
+    if is_rising not in (is_full, lists_missing):
+        yield warning(metric.score, f"{effect}, but `empty` and `common` take it for {'bad' if is_rising else 'good'}")
+    elif is_full != is_rising:
+        help = f"write `empty: {int(is_rising)}`"
+        yield warning(metric.empty, f"an empty list gives its worst score: {effect}", help=help)
+    elif lists_missing != is_rising and listed is not None:
+        help = f"write `of: {'missing' if is_rising else 'found'}`"
+        yield warning(listed, f"{effect}, but `common` lists what is {listed.value}", help=help)
