@@ -46,6 +46,7 @@ COMMANDS: Final[dict[str, tuple[str, ...]]] = {
 }
 # Errors of other codes that the same mistake always causes.
 ALONGSIDE: Final = {
+    "defaults-switched-off": "unknown-agent",
     "detector-without-definition": "unknown-lexicon",
     "malformed-suppression": "unknown-key",
     "misspelt-name": "unknown-value",
@@ -59,7 +60,8 @@ ALONGSIDE: Final = {
 TOGETHER: Final = {"unused-suppression": ("duplicate-pattern",)}
 # The codes whose bad files hold something that `--fix` can fix.
 FIXABLE: Final = {
-    "bad-schema", "bare-output-path", "comma-missing", "confidence-without-gate", "deprecated-spelling",
+    "bad-schema", "bare-output-path", "comma-missing", "confidence-without-gate", "defaults-switched-off",
+    "deprecated-spelling",
     "gate-without-evidence", "loop-without-bound", "misspelt-name", "mistyped-regex", "parameter-does-not-fit",
     "prompt-with-single-braces", "regex-taken-for-text", "surrogate-pair", "unclear-policy-without-its-path",
     "unknown-judge", "unknown-key", "unknown-value", "unused-suppression", "words-without-vocabulary", "yaml-trap",

@@ -29,8 +29,8 @@ from rulewright.spelling import Guess
 
 Again: TypeAlias = Callable[[Mapping[str, str]], Iterable[Diagnostic]]  # lints with these texts in place of the files
 NAMING: Final = codes_in("""
-    agent-without-adapter duplicate-id id-differs-from-file-name misspelt-name tag-no-scenario-carries unknown-lexicon
-    unread-parameter words-without-vocabulary
+    agent-without-adapter defaults-switched-off duplicate-id id-differs-from-file-name misspelt-name
+    tag-no-scenario-carries unknown-lexicon unread-parameter words-without-vocabulary
 """)
 OF_ROUTING: Final = STRUCTURE_CODES | {"missing-phase"}
 OF_ROUTES: Final = frozenset({"anchor-without-event-window", "detector-is-not-routed", "unused-lexicon"})

@@ -179,7 +179,8 @@ FOLLOWED_BY: Final = _code_sets(
         "check-never-fails": "check-misses-own-example",
         "check-never-passes": "check-misses-own-example unread-parameter",
         "comparison-out-of-range": """check-misses-own-example check-never-fails check-never-passes
-        condition-always-holds gate-cannot-stop gate-ignores-unclear""",
+        condition-always-holds gate-cannot-stop gate-ignores-unclear label-row-is-dead
+        label-table-has-a-gap""",
         "condition-adds-nothing": "check-misses-own-example",
         "condition-always-holds": "check-misses-own-example unread-parameter",
         "condition-never-holds": "check-misses-own-example check-no-scenario-reaches empty-profile unused-definition",
@@ -192,6 +193,7 @@ FOLLOWED_BY: Final = _code_sets(
         "duplicate-key": "unknown-dependency",
         "duplicate-metric": "report-of-another-kind weights-do-not-add-up",
         "duplicate-session-number": "probe-reads-a-later-session",
+        "empty-profile": "edge-without-votes",
         "empty-list-searched": "check-never-fails check-never-passes unread-parameter",
         "exit-on-failure": "exit-below-threshold",
         "gate-check-never-applies": "check-no-scenario-reaches",

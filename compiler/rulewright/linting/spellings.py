@@ -41,7 +41,11 @@ def without_misspelt_declarations(found: Sequence[Diagnostic], sources: Mapping[
         if (meant, written) in groups:
             if meant not in file_names and (written in file_names or len(places[written]) > len(places[meant])):
                 dropped |= set(map(id, group))
-        elif len(places[meant]) == 1 < len(group) and meant not in file_names and meant not in _schema_keys():
+        elif (
+            len(places[meant]) == 1 < len({each.span for each in group})
+            and meant not in file_names
+            and meant not in _schema_keys()
+        ):
             source, start = places[meant][0]
             notes = [Note(each.span, f"`{written}` is used here") for each in group]
             message = f"only this place has `{meant}`, but {len(places[written])} have `{written}`"

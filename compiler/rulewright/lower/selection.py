@@ -47,6 +47,9 @@ def selected(profile: Profile) -> Program:
     return any_of(alternatives)
 
 
+_INCLUDING: Final = ("select", "include_routes", "include_buckets", "include_modes", "include_all")
+
+
 def _over_check(text: str, vocabulary: Vocabulary) -> Program:
     return build(text, check_environment(vocabulary), expect=BOOL).program
 
@@ -66,7 +69,8 @@ def select(profile: Profile, checks: Iterable[CheckDocument], findings: list[Dia
     chosen = tuple(check for check in checks if holds({"check": {"hard_fail": False, **check.fields}}))
     if not chosen and not profile.include_rubrics:
         message = f"the profile `{profile.name}` selects none of the project's checks"
-        at = profile.node.get("include_all") or first_place(profile.node)
+        narrowing = [each for key in _INCLUDING if (each := profile.node.get(key)) is not None]
+        at = narrowing[0] if narrowing else first_place(profile.node)
         findings.append(error(at, message, code="empty-profile"))
     return chosen
 

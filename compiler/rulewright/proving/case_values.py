@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
+from typing import Final
 
+from rulewright.documents.scorecard import CaseScorecardDocument, SettingDocument
+from rulewright.expression.syntax_tree import Binary, Expr, Name, below, number_in
+from rulewright.load import Scalar
+from rulewright.lower.case_scorecard import lower_case_scorecard
+from rulewright.lower.expressions_of import expressions_of
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.ir import Program
@@ -23,3 +30,37 @@ def value_where(
     if isinstance(found, Optional):
         found = found.value if found.present else None
     return Fraction(*exact_pair(found)) if isinstance(found, Score) else found if isinstance(found, bool) else None
+
+
+FAR: Final = 1e9  # stands for the end of a parameter without a bound
+MOST_TERMS: Final = 10
+
+
+def unbreakable(scorecard: CaseScorecardDocument) -> Iterator[Scalar]:
+    """The requirements that compare a sum of numbers with a number and hold for all values of the parameters. A sum is
+    largest and smallest where every parameter is at one of its bounds."""
+    plan, _ = lower_case_scorecard(scorecard)
+    settings = {each.name: each for each in scorecard.settings if each.type == "number"}
+    written = {id(each.scalar): each.checked.expr for each in expressions_of(scorecard)}
+    for (that, _), required in zip(scorecard.requires, () if plan is None else plan.requires, strict=False):
+        names = _terms(written.get(id(that)), settings)
+        corners = itertools.product(*(_ends(settings[name]) for name in names))
+        if names and all(
+            value_where(required.that, dict(zip(names, each, strict=True)), {}) is True for each in corners
+        ):
+            yield that
+
+
+def _terms(part: Expr | None, settings: Mapping[str, SettingDocument]) -> list[str]:
+    """The names in a comparison of a sum of parameters with a number; nothing for any other expression."""
+    if not isinstance(part, Binary) or part.operator not in ("<", "<=", ">", ">=") or number_in(part.right) is None:
+        return []
+    parts = list(below(part.left))
+    names = sorted({each.name for each in parts if isinstance(each, Name)})
+    is_sum = all(isinstance(each, Name) or (isinstance(each, Binary) and each.operator in "+-") for each in parts)
+    return names if is_sum and set(names) <= set(settings) and len(names) <= MOST_TERMS else []
+
+
+def _ends(setting: SettingDocument) -> tuple[float, float]:
+    low, high = (None if bound is None else float(str(bound.value)) for bound in (setting.minimum, setting.maximum))
+    return -FAR if low is None else low, FAR if high is None else high

@@ -212,6 +212,21 @@ def undercutting(task: TaskDocument, loop: Overlay) -> Iterator[tuple[int, Scala
             yield number, scalar
 
 
+def implied(task: TaskDocument, loop: Overlay) -> Iterator[tuple[int, Scalar]]:
+    """Yield the conditions of a loop that requires all that hold wherever the threshold is met and not everywhere,
+    with their indices."""
+    features, guards, truths = features_of(task), Guards([]), Truths()
+    threshold = guards.threshold(task, features)
+    for number, scalar in enumerate(loop.conditions) if threshold is not None and loop.mode == "all" else ():
+        built = guards.author_condition(task, "", scalar, features)
+        if built is None or threshold is None or truths.is_opaque(built.program):
+            continue
+        contexts = worlds((threshold.program, built.program), truths)
+        met = [truths.holds(built.program, each) for each in contexts if truths.holds(threshold.program, each)]
+        if all(met) and not all(truths.holds(built.program, each) for each in contexts):
+            yield number, scalar
+
+
 def _undercuts(threshold: Program, condition: Program) -> bool:
     """Whether the condition holds in a context in which the threshold is not met."""
     truths = Truths()

@@ -16,11 +16,14 @@ if TYPE_CHECKING:
 
 
 def absent_counts_as_full(scorecard: ScorecardDocument) -> Iterator[Diagnostic]:
-    """A score that may be absent counts as 1 in a comparison that high scores meet.
+    """A score of nothing is 1: `empty: 1`, or `orValue(score(1))` in a comparison that high scores meet.
 
-    Why it matters: a score is absent if nothing was measured, and then the best label is given.
-    Instead: write `orValue(score(0))`, or test `hasValue()` first.
+    Why it matters: if nothing was measured, the best score or label is given.
+    Instead: write `empty: absent`, `orValue(score(0))`, or test `hasValue()` first.
     """
+    for rate in (*scorecard.dimensions, *scorecard.rates):
+        if "PASS" in rate.hit and str(rate.empty.value) == "1":
+            yield warning(rate.empty, f"`{rate.name}` is 1 if nothing was measured", help="write `empty: absent`")
     for written, part in operations_in(scorecard, {">=", ">"}):
         text = written.text(part.left)
         if _is_full(part.left) and not reads_failures(text, scorecard):

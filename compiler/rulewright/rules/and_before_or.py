@@ -54,6 +54,8 @@ def _shape(part: Expr) -> object:
         return part.name
     if isinstance(part, Binary) and part.operator in ORDERED:
         return ("order", _shape(part.left), "limit")
+    if isinstance(part, Binary) and part.operator == "==" and isinstance(part.left, Select):
+        return ("equal", _shape(part.left), "value")
     own = getattr(part, "operator", None) or getattr(part, "function", None) or type(part).__name__
     return (own, *map(_shape, children(part)))
 

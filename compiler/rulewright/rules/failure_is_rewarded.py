@@ -43,6 +43,9 @@ def failure_is_rewarded(scorecard: ScorecardDocument) -> Iterator[Diagnostic]:
     named |= {
         f"counts.{name}": defined[id(scalar)].checked.expr for name, scalar in scorecard.counts if id(scalar) in defined
     }
+    named |= {
+        f"lists.{each.name}": defined[id(each.of)].checked.expr for each in scorecard.lists if id(each.of) in defined
+    }
     gates = sum(_reads_a_gate(part) for written in defined.values() for part in written.parts())
     for _, scalar in (*scorecard.variables, *scorecard.output):
         if id(scalar) in defined:
@@ -61,7 +64,7 @@ def _rewarded(written: WrittenExpression, named: Mapping[str, Expr], gates: int)
         test = written.text(part.condition)
         if number_in(unwrapped(better)) == 0 and _is_graded(worse, named):
             yield warning(written.span(part.condition), f"`{test}` gives the score 0 to what did not fail")
-        elif not failed and isinstance(better, Literal) and isinstance(worse, Conditional) and _is_graded(worse, {}):
+        elif not failed and isinstance(better, Literal) and isinstance(worse, Conditional) and _is_graded(worse, named):
             message = f"`{test}` gives `{written.text(better)}` to all that did not fail, and grades the failures"
             yield warning(written.span(part.condition), message)
         elif (raised := _raised(worse, better)) is not None:
@@ -98,13 +101,17 @@ def _is_failure(test: Expr, named: Mapping[str, Expr]) -> bool | None:
             return True
         case Binary(operator="||"):
             return True if all(_is_failure(each, named) for each in chain(test, "||")) else None
-        case Binary(operator=">", left=Select() as count, right=Literal(value=0)):
-            return True if _counts_failures(count, named) else None
+        case Binary(operator=">" | "==" as compared, left=count, right=Literal(value=0)):
+            return compared == ">" if _counts_failures(count, named) else None
     return None
 
 
 def _counts_failures(count: Expr, named: Mapping[str, Expr]) -> bool:
-    of = named.get(f"counts.{field_of(count, 'counts')}")
+    match count:
+        case Call(function="size", args=(Select() as listed,)):
+            of = named.get(f"lists.{field_of(listed, 'lists')}")
+        case _:
+            of = named.get(f"counts.{field_of(count, 'counts')}")
     parts = () if of is None else chain(of, "&&")
     return any(
         isinstance(each, Binary) and each.operator == "==" and selections(each.left)[1][-1:] == ["verdict"]

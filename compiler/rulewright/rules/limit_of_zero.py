@@ -11,6 +11,7 @@ from rulewright.load import Mapping, Node, Sequence, walk
 
 if TYPE_CHECKING:
     from rulewright.documents.check import CheckDocument
+    from rulewright.documents.profile import Profile
     from rulewright.project import Project
     from rulewright.workflow import Workflow
 
@@ -18,12 +19,14 @@ ZEROS: Final = {
     ("workflow", "engine", "cost_budget_per_run_usd"): "the first call with costs exceeds the budget",
     ("workflow", "overlays", "hil", "poll_interval_seconds"): "a waiting run checks the queue without a pause",
     ("routing", "recalled_share"): "nothing has to be recalled",
+    ("input_tokens_per_llm_call",): "every question is estimated as free",
+    ("output_tokens_per_llm_call",): "every reply is estimated as free",
 }
 REQUIRED: Final = ("required_sections", "required_fields")  # by contracts
 
 
-def limit_of_zero(subject: CheckDocument | Project | Workflow) -> Iterator[Diagnostic]:
-    """A budget, an interval or a share is 0, or a contract requires only an empty list.
+def limit_of_zero(subject: CheckDocument | Profile | Project | Workflow) -> Iterator[Diagnostic]:
+    """A budget, an interval, a share or a number of tokens is 0, or a contract requires only an empty list.
 
     Why it matters: the setting looks like a limit, but nothing can meet it, or everything does.
     Instead: write the limit that is meant, or remove the key.

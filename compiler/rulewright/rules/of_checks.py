@@ -26,6 +26,7 @@ from rulewright.rules.prompt_holds_a_verdict import prompt_holds_a_verdict
 from rulewright.rules.prompt_with_single_braces import prompt_with_single_braces
 from rulewright.rules.prompt_without_judge import prompt_without_judge
 from rulewright.rules.prompt_without_pass_or_fail import prompt_without_pass_or_fail
+from rulewright.rules.quote_nobody_checks import quote_nobody_checks
 from rulewright.rules.setting_overruled import setting_overruled
 from rulewright.rules.tags_on_universal_check import tags_on_universal_check
 from rulewright.rules.transcript_outside_fence import transcript_outside_fence
@@ -59,6 +60,7 @@ CHECK: Final[tuple[Rule[CheckDocument], ...]] = (
     opposites_agree,
     limit_of_zero,
     more_votes_in_development,
+    quote_nobody_checks,
 )
 
 PROFILE: Final[tuple[Rule[Profile], ...]] = (
@@ -70,6 +72,7 @@ PROFILE: Final[tuple[Rule[Profile], ...]] = (
     impossible_date,
     opposites_agree,
     setting_overruled,
+    limit_of_zero,
 )
 
 KINDS: Final = {

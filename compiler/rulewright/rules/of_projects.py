@@ -19,7 +19,9 @@ from rulewright.rules.comment_contradicts_files import comment_contradicts_files
 from rulewright.rules.contrast_without_counterpart import contrast_without_counterpart
 from rulewright.rules.count_contradicts_files import count_contradicts_files
 from rulewright.rules.cue_lexicon_ignores_the_user import cue_lexicon_ignores_the_user
+from rulewright.rules.cue_nobody_says import cue_nobody_says
 from rulewright.rules.dead_key import dead_key
+from rulewright.rules.declared_for_nothing import declared_for_nothing
 from rulewright.rules.detector_without_definition import detector_without_definition
 from rulewright.rules.dev_repetitions_nobody_uses import dev_repetitions_nobody_uses
 from rulewright.rules.event_window_unbounded import event_window_unbounded
@@ -47,6 +49,7 @@ from rulewright.rules.mistyped_regex import mistyped_regex
 from rulewright.rules.opposites_agree import opposites_agree
 from rulewright.rules.order_reversed import order_reversed
 from rulewright.rules.pattern_shared_by_gates import pattern_shared_by_gates
+from rulewright.rules.price_of_another_model import price_of_another_model
 from rulewright.rules.probe_without_verifier import probe_without_verifier
 from rulewright.rules.project_without_checks import project_without_checks
 from rulewright.rules.prompt_cannot_be_rendered import prompt_cannot_be_rendered
@@ -138,6 +141,9 @@ PROJECT: Final[tuple[Rule[Project], ...]] = (
     shared_name,
     fact_nothing_decides,
     limit_of_zero,
+    declared_for_nothing,
+    price_of_another_model,
+    cue_nobody_says,
 )
 
 UNREAD_FILES: Final[tuple[Rule[UnreadFiles], ...]] = (

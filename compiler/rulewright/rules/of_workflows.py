@@ -17,6 +17,8 @@ from rulewright.rules.confidence_without_metrics import confidence_without_metri
 from rulewright.rules.contract_mismatch import contract_mismatch
 from rulewright.rules.coverage_not_required import coverage_not_required
 from rulewright.rules.cyclic_dependency import cyclic_dependency
+from rulewright.rules.declared_for_nothing import declared_for_nothing
+from rulewright.rules.defaults_switched_off import defaults_switched_off
 from rulewright.rules.duplicate_metric import duplicate_metric
 from rulewright.rules.evaluator_without_judge import evaluator_without_judge
 from rulewright.rules.exit_below_threshold import exit_below_threshold
@@ -24,6 +26,7 @@ from rulewright.rules.exit_on_failure import exit_on_failure
 from rulewright.rules.file_of_another_format import file_of_another_format
 from rulewright.rules.gate_without_evidence import gate_without_evidence
 from rulewright.rules.human_gate_bypassed import human_gate_bypassed
+from rulewright.rules.input_nobody_writes import input_nobody_writes
 from rulewright.rules.input_not_awaited import input_not_awaited
 from rulewright.rules.judge_answers_as_the_author import judge_answers_as_the_author
 from rulewright.rules.judge_is_the_author import judge_is_the_author
@@ -78,6 +81,9 @@ WORKFLOW: Final[tuple[Rule[Workflow], ...]] = (
     weights_do_not_add_up,
     listed_twice,
     limit_of_zero,
+    declared_for_nothing,
+    input_nobody_writes,
+    defaults_switched_off,
 )
 
 TASK: Final[tuple[Rule[TaskDocument], ...]] = (

@@ -6,18 +6,20 @@ from collections.abc import Iterator
 from typing import Final
 
 from rulewright.diagnostics import Diagnostic, error
-from rulewright.documents.base import descend, entries, repeated
+from rulewright.documents.base import descend, entries, repeated, scalar
 from rulewright.documents.scorecard import CaseScorecardDocument
 from rulewright.load import Scalar
 
 KEYS: Final = ("environment", "file", "flag")
+OTHERS: Final = (("inputs", ("from",), "both read"), ("metrics", ("common", "name"), "both name their list"))
 
 
 def setting_of_two_parameters(scorecard: CaseScorecardDocument) -> Iterator[Diagnostic]:
-    """Two parameters have the same `environment`, `file` or `flag`.
+    """Two parameters have the same `environment`, `file` or `flag`, two inputs the same `from`, or two lists one name.
 
-    Why it matters: a user who sets one of them also sets the other, and can't set them apart.
-    Instead: give each parameter its own name.
+    Why it matters: a user who sets one of them also sets the other, and can't set them apart; two inputs hold the same
+    values; of two lists with one `common.name`, the report keeps the last.
+    Instead: give each its own name.
     """
     named = [
         (key, entry.name, written)
@@ -28,3 +30,8 @@ def setting_of_two_parameters(scorecard: CaseScorecardDocument) -> Iterator[Diag
     for (key, name, written), (_, other, first) in repeated(named, lambda each: (each[0], each[2].value)):
         message = f"`{key}` sets `{other}` and `{name}`: both name `{written.value}`"
         yield error(written, message, notes=[(first, "first used here")])
+    for section, keys, what in OTHERS:
+        held = [(entry.name, at) for entry in entries(scorecard.node, section) if (at := scalar(entry.value, *keys))]
+        for (name, at), (other, first) in repeated(held, lambda each: str(each[1].value)):
+            notes = [(first, "first used here")]
+            yield error(at, f"`{other}` and `{name}` {what} `{at.value}`", notes=notes)

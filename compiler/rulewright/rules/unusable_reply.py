@@ -19,7 +19,7 @@ DECISIONS: Final = ("GO", "NO_GO")
 
 
 def unusable_reply(workflow: Workflow) -> Iterator[Diagnostic]:
-    """A reply in the script of a mock adapter has a misspelt key, an unknown `decision`, or a misspelt file.
+    """A scripted agent has no reply, or one with a misspelt key, an unknown `decision` or a misspelt file.
 
     Why it matters: an unknown key is ignored, an unknown decision fails the call, and a misspelt file is not found.
     Instead: correct the spelling. `decision` is `GO` or `NO_GO`; the replies of an agent are a list.
@@ -35,6 +35,8 @@ def unusable_reply(workflow: Workflow) -> Iterator[Diagnostic]:
                 yield warning(
                     entry.key, f"the replies of `{entry.name}` must be a list", help="write the reply in `[...]`"
                 )
+            elif not entry.value.items:
+                yield warning(entry.key, f"`{entry.name}` has no reply: its first call fails", help="write a reply")
     for reply in replies:
         yield from _of_keys(reply)
     for entry in files:

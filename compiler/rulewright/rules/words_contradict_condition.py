@@ -12,7 +12,7 @@ from rulewright.diagnostics import Diagnostic, Located, Span, warning
 from rulewright.documents.base import entries, numeric, optional_text, scalar
 from rulewright.documents.check import CheckDocument
 from rulewright.documents.prose_limits import Limit, limits_in, may_measure, numbers_in, unit_of, units_agree
-from rulewright.expression.direction import OPPOSITE, ORDERED, comparisons, denies
+from rulewright.expression.direction import OPPOSITE, ORDERED, comparisons, denies, unwrapped
 from rulewright.expression.syntax_tree import (
     Binary,
     Call,
@@ -185,7 +185,8 @@ def _parameters(check: CheckDocument) -> Iterator[tuple[str, Scalar]]:
 
 
 def _value(check: CheckDocument, part: Expr) -> Literal | Scalar | None:
-    """The number that one side of a comparison is."""
+    """The number that one side of a comparison is, also converted."""
+    part = unwrapped(part)
     if isinstance(part, Literal):
         return None if number_in(part) is None else part
     return dict(_parameters(check)).get(field_of(part, "params") or "")

@@ -1,0 +1,46 @@
+"""Rule: a tag, source or contract that is declared and never named."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from rulewright.diagnostics import Diagnostic, advice
+from rulewright.documents.base import entries, items
+from rulewright.load import Node, Scalar, walk
+from rulewright.project import Project
+from rulewright.workflow import Workflow
+
+
+def declared_for_nothing(subject: Project | Workflow) -> Iterator[Diagnostic]:
+    """No check or scenario names a declared tag, no fact or programme a source, or no task a contract.
+
+    Why it matters: it is left over, or what should name it names something else.
+    Instead: name it where it was meant, or remove it.
+    """
+    if isinstance(subject, Workflow):
+        yield from _contracts(subject)
+        return
+    for corpus in subject.corpora.values():
+        facts = [fact for programme in corpus.programmes for fact in programme.facts]
+        named = {each.source for each in facts} | {each.source for each in corpus.programmes}
+        for entry in entries(corpus.node, "sources"):
+            if entry.name not in named:
+                yield advice(entry.key, f"no fact or programme has the source `{entry.name}`")
+    words = items(subject.file.node, "vocabulary", "tags") if subject.file is not None and subject.scenarios else ()
+    used = _texts(each.node for each in (*subject.checks, *subject.scenarios.values())) if words else set()
+    for word in words:
+        if isinstance(word, Scalar) and not any(str(word.value) in text for text in used):
+            yield advice(word, f"no check or scenario has the tag `{word.value}`")
+
+
+def _contracts(workflow: Workflow) -> Iterator[Diagnostic]:
+    used = _texts(task.node for task in workflow.document.tasks)
+    own = [entry for root in workflow.loaded for entry in entries(root.root, "contracts")]
+    for entry in {entry.name: entry for entry in own}.values():
+        if entry.name not in used and entry.name.partition("@")[0] not in used:
+            yield advice(entry.key, f"no task has the contract `{entry.name}`")
+
+
+def _texts(nodes: Iterable[Node]) -> set[str]:
+    """The texts below the nodes, in which an expression may name a word."""
+    return {str(each.value) for node in nodes for each in walk(node) if isinstance(each, Scalar)}

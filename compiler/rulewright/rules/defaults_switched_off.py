@@ -1,0 +1,33 @@
+"""Rule: built-in agents that are named, but switched off."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rulewright.diagnostics import Diagnostic, error, respell
+from rulewright.documents.agents import USUAL
+from rulewright.documents.base import entries, scalar
+from rulewright.load import Scalar
+from rulewright.workflow import Workflow
+from rulewright_runtime.english import ticked
+
+
+def defaults_switched_off(workflow: Workflow) -> Iterator[Diagnostic]:
+    """`use_defaults: false` removes built-in agents that tasks name or that other agents extend.
+
+    Why it matters: none of them can be found, so the workflow is refused.
+    Instead: write `use_defaults: true`, or describe the agents.
+    """
+    switch = None if workflow.settings is None else workflow.settings.get("agents")
+    written = next((each.value for each in entries(switch) if each.name == "use_defaults"), None)
+    if not isinstance(written, Scalar) or written.value is not False:
+        return
+    used = {str(named.agent.value) for task in workflow.document.tasks for named in task.agents}
+    parents = [scalar(each.root, "extends") for each in workflow.loaded]
+    used |= {str(each.value) for each in parents if each is not None}
+    own = {str(name.value) for each in workflow.loaded if (name := scalar(each.root, "name")) is not None}
+    own |= {entry.name for entry in entries(workflow.document.node, "agents")}
+    removed = sorted(used & {*USUAL} - own)
+    if removed:
+        fix = respell(written, "true", safe=False)
+        yield error(written, f"built-in agents are used: {ticked(removed)}", fix=fix)

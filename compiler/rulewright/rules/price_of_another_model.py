@@ -1,0 +1,26 @@
+"""Rule: a judge whose price is that of another model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rulewright.diagnostics import Diagnostic, warning
+from rulewright.documents.base import scalar
+from rulewright.project import Project
+from rulewright_runtime.judging.judge import is_live
+
+
+def price_of_another_model(project: Project) -> Iterator[Diagnostic]:
+    """`judge.source` asks another model than `judge.model` names.
+
+    Why it matters: `plan` estimates the costs of a run with the price of `judge.model`.
+    Instead: name the model of `source`, whose price the project lists.
+    """
+    file = None if project.file is None else project.file.node
+    source, model = scalar(file, "judge", "source"), scalar(file, "judge", "model")
+    if source is None or model is None or not is_live(str(source.value)) or str(source.value).startswith("plugin:"):
+        return
+    asked = str(source.value).partition(":")[2]
+    if asked != model.value and {asked, model.value} <= set(project.pricing):
+        notes = [(source, "asked here")]
+        yield warning(model, f"the price is that of `{model.value}`, but `{asked}` is asked", notes=notes)
