@@ -319,14 +319,21 @@ def _expectations(record: _Record, plan: CaseScorecardPlan) -> Iterator[Diagnost
             yield advice(unread, message, code="unread-expectation")
 
 
+COUNTED: Final = (
+    ("followup_questions", "forbidden_terms", "a question"),
+    ("signal_generation", "must_find_signals", "an output"),
+)
+
+
 def _terms_inside_others(record: _Record) -> Iterator[Diagnostic]:
-    """The findings for forbidden terms with which another one is found, so that one violation counts as two."""
-    terms = items(record.case, "expectations", "followup_questions", "forbidden_terms")
-    for long in terms:
-        short = next((each for each in terms if _plain(_text(each)) and _is_inside(_text(each), _text(long))), None)
-        if short is not None:
-            message = f"a question with `{_text(long)}` is counted twice: it contains `{_text(short)}`"
-            yield advice(long, message, code="subsumed-pattern", notes=[(short, "the shorter term")])
+    """The findings for terms with which another one is found, so that one violation or one signal counts as two."""
+    for *steps, what in COUNTED:
+        terms = items(record.case, "expectations", *steps)
+        for long in terms:
+            short = next((each for each in terms if _plain(_text(each)) and _is_inside(_text(each), _text(long))), None)
+            if short is not None:
+                message = f"{what} with `{_text(long)}` is counted twice: it contains `{_text(short)}`"
+                yield advice(long, message, code="subsumed-pattern", notes=[(short, "the shorter term")])
 
 
 def _is_inside(short: str, long: str) -> bool:

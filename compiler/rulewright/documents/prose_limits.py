@@ -17,8 +17,10 @@ NUMBERS: Final = {
     "once": 1,
     "twice": 2,
 }
+FRACTIONS: Final = {"half": 0.5, "a third": 1 / 3, "two thirds": 2 / 3, "a quarter": 0.25, "three quarters": 0.75}
+_FRACTION: Final = "|".join(sorted(FRACTIONS, key=len, reverse=True))
 _WORD: Final = "|".join(sorted(NUMBERS, key=len, reverse=True))
-NUMBER: Final = rf"(?:\d[\d,]*(?:\.\d+)?|(?:{_WORD})(?:-(?:{_WORD}))?)\b"
+NUMBER: Final = rf"(?:\d[\d,]*(?:\.\d+)?|(?:{_FRACTION})(?= of)|(?:{_WORD})(?:-(?:{_WORD}))?)\b"
 ONE: Final = re.compile(rf"\b(?P<number>{NUMBER})[ ]?(?P<unit>%|[a-z]+)?", re.IGNORECASE)
 LIMITS: Final = (
     (r"\b(?:at most|no more than|not more than|up to|within(?: the next)?|in the next|a maximum of) N", "<="),
@@ -111,5 +113,7 @@ def units_agree(number: float, unit: str, value: float, measured: str) -> bool:
 
 
 def _number(text: str) -> float:
+    if text.lower() in FRACTIONS:
+        return FRACTIONS[text.lower()]
     digits = text.replace(",", "")
     return float(digits) if digits[:1].isdigit() else float(sum(NUMBERS[each] for each in text.lower().split("-")))

@@ -23,7 +23,7 @@ _BAD: Final = """
 GOOD: Final = frozenset(_GOOD.split())
 BAD: Final = frozenset(_BAD.split())
 _CONVERSIONS: Final = frozenset({"score", "of", "double"})
-LEAST: Final = re.compile(r"(?:^|_)(?:min|minimum|least|from|pass|required|enough)(?:$|_)")
+LEAST: Final = re.compile(r"(?:^|_)(?:floor|min|minimum|least|from|pass|required|enough)(?:$|_)")
 
 
 def unwrapped(part: ast.Expr) -> ast.Expr:

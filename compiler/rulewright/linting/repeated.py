@@ -176,7 +176,7 @@ FOLLOWED_BY: Final = _code_sets(
         "both-sides-equal": "comparison-out-of-range",
         "branch-condition-incomplete": "branch-never-taken",
         "bucket-without-checks": "empty-profile",
-        "check-never-fails": "check-misses-own-example",
+        "check-never-fails": "check-misses-own-example unread-parameter",
         "check-never-passes": "check-misses-own-example unread-parameter",
         "comparison-out-of-range": """check-misses-own-example check-never-fails check-never-passes
         condition-always-holds gate-cannot-stop gate-ignores-unclear label-row-is-dead
@@ -185,18 +185,21 @@ FOLLOWED_BY: Final = _code_sets(
         "condition-always-holds": "check-misses-own-example unread-parameter",
         "condition-never-holds": "check-misses-own-example check-no-scenario-reaches empty-profile unused-definition",
         "contract-mismatch": "file-of-another-format",
+        "cue-in-another-turn": "window-starts-after-its-cue",
         "cue-lexicon-ignores-the-user": "reply-lexicon-reads-the-user",
         "cue-text-not-in-turn": "misspelt-word",
         "cyclic-dependency": "input-not-awaited",
         "detector-is-not-routed": """gate-judged-once llm-required-contradicts-routing missing-prompt
         reply-lexicon-reads-the-user""",
         "duplicate-key": "unknown-dependency",
-        "duplicate-metric": "report-of-another-kind weights-do-not-add-up",
+        "duplicate-metric": "bad-condition report-of-another-kind weights-do-not-add-up",
         "duplicate-session-number": "probe-reads-a-later-session",
         "empty-profile": "edge-without-votes",
-        "empty-list-searched": "check-never-fails check-never-passes unread-parameter",
+        "empty-list-searched": "check-never-fails check-never-passes condition-never-holds unread-parameter",
         "exit-on-failure": "exit-below-threshold",
+        "file-of-another-format": "input-nobody-writes",
         "gate-check-never-applies": "check-no-scenario-reaches",
+        "gate-severity-outside-gate-bucket": "unlike-its-siblings",
         "guard-excludes-its-value": "check-never-fails check-never-passes condition-never-holds",
         "human-gate-bypassed": "sign-off-without-hil",
         "key-is-not-text": "weight-of-zero",
@@ -214,8 +217,9 @@ FOLLOWED_BY: Final = _code_sets(
         "parameter-of-another-metric": "condition-adds-nothing unlike-its-siblings",
         "part-exceeds-whole": "label-row-is-dead",
         "part-without-checks": "check-without-part",
+        "partner-is-the-author": "challenger-is-the-reviewer",
         "prompt-contradicts-rules": "prompt-without-pass-or-fail",
-        "scorer-repetitions-contradict-routing": "even-repetitions",
+        "scorer-repetitions-contradict-routing": "even-repetitions gate-judged-once",
         "scorer-type-contradicts-routing": """corpus-required-contradicts-routing directive-ignored-by-route
         llm-required-contradicts-routing missing-prompt prompt-without-judge reply-lexicon-reads-the-user""",
         "shared-name": "unchanged-copy",
@@ -228,6 +232,7 @@ FOLLOWED_BY: Final = _code_sets(
         "unknown-artifact-type": "contract-mismatch",
         "unknown-check": "check-without-part event-window-without-anchor",
         "unknown-dependency": "input-not-awaited",
+        "unreachable-state": "transition-never-made",
         "unknown-input": "unused-definition",
         "unknown-jurisdiction": "check-no-scenario-reaches",
         "unknown-key": """exit-below-threshold trigger-without-condition unknown-state unreachable-state
@@ -323,7 +328,8 @@ def _causes(cause: Diagnostic, found: Diagnostic) -> bool:
     if found.code in FOLLOWED_BY_QUOTING.get(cause.code, ()) and _subject(cause) in found.message.split("`")[1::2]:
         return cause.code != found.code or (cause is not found and cause.sort_key < found.sort_key)
     if cause.code == "probe-without-verifier" and found.code == "check-no-scenario-reaches":
-        return (isinstance(cause.help, Guess) or "expects nothing" in cause.message) and "probe" in found.message
+        is_of_probes = isinstance(cause.help, Guess) or "expects nothing" in cause.message
+        return (is_of_probes or cause.span.path == found.span.path) and "probe" in found.message
     if found.code in FOLLOWED_ANYWHERE.get(cause.code, ()) and cause.severity is Severity.ERROR:
         return found.code != "unknown-value" or _subject(cause) == _subject(found)
     if cause.span.path != found.span.path and found.code == "bad-expression" and _is_named(cause, found):

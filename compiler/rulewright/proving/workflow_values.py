@@ -213,18 +213,23 @@ def undercutting(task: TaskDocument, loop: Overlay) -> Iterator[tuple[int, Scala
 
 
 def implied(task: TaskDocument, loop: Overlay) -> Iterator[tuple[int, Scalar]]:
-    """Yield the conditions of a loop that requires all that hold wherever the threshold is met and not everywhere,
-    with their indices."""
+    """Yield the conditions of a loop that requires all that hold wherever the threshold is met and the others hold,
+    and not everywhere, with their indices."""
     features, guards, truths = features_of(task), Guards([]), Truths()
     threshold = guards.threshold(task, features)
-    for number, scalar in enumerate(loop.conditions) if threshold is not None and loop.mode == "all" else ():
-        built = guards.author_condition(task, "", scalar, features)
-        if built is None or threshold is None or truths.is_opaque(built.program):
-            continue
-        contexts = worlds((threshold.program, built.program), truths)
-        met = [truths.holds(built.program, each) for each in contexts if truths.holds(threshold.program, each)]
-        if all(met) and not all(truths.holds(built.program, each) for each in contexts):
-            yield number, scalar
+    if threshold is None or loop.mode != "all":
+        return
+    built = [guards.author_condition(task, "", each, features) for each in loop.conditions]
+    required = {
+        at: each.program for at, each in enumerate(built) if each is not None and not truths.is_opaque(each.program)
+    }
+    for at, program in [*required.items()][::-1]:
+        others = [threshold.program, *(each for other, each in required.items() if other != at)]
+        contexts = [each for each in worlds([*others, program], truths) if _reaches(loop, each)]
+        met = [truths.holds(program, each) for each in contexts if all(truths.holds(other, each) for other in others)]
+        if met and all(met) and not all(truths.holds(program, each) for each in contexts):
+            del required[at]
+            yield at, loop.conditions[at]
 
 
 def _undercuts(threshold: Program, condition: Program) -> bool:

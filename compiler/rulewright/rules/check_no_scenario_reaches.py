@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Diagnostic, Located, Span, warning
 from rulewright.documents.check import CheckDocument
 from rulewright.documents.scenario import ScenarioDocument
 from rulewright.lower.applicability import applies, by_condition, is_silenced
@@ -32,8 +32,16 @@ def check_no_scenario_reaches(project: Project) -> Iterator[Diagnostic]:
             message = f"`{check.id}` applies in none of the {len(scenarios)} scenarios"
         else:
             message = f"`{check.id}` does not apply in the only scenario"
-        has_key = check.get("eligibility") is not None
-        yield warning(check.when or (check.key_place("eligibility") if has_key else check.place("id")), message)
+        yield warning(_deciding(check), message)
+
+
+def _deciding(check: CheckDocument) -> Span | Located:
+    """The key of a check that selects scenarios or probes."""
+    if check.when is not None:
+        return check.when
+    if check.get("eligibility") is not None:
+        return check.key_place("eligibility")
+    return check.place("routing", "probes") if check.get("routing", "probes") is not None else check.place("id")
 
 
 def _served(check: CheckDocument) -> str:

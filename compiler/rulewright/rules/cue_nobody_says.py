@@ -34,8 +34,8 @@ def cue_nobody_says(project: Project) -> Iterator[Diagnostic]:
         chosen = [each for each in closed if applies(check, each) and not is_silenced(check, each)]
         silent = [each for each in chosen if not _says(each, cues)]
         other = next((each for each in closed if each not in chosen and _says(each, cues)), None)
-        if other is not None and silent == chosen:
-            notes = [(other.place("scenario_id"), "it is said here")] if chosen else []
+        if other is not None and chosen and silent == chosen:
+            notes = [(other.place("scenario_id"), "it is said here")]
             message = f"no scenario with these tags contains a cue of `{check.id}`, but `{other.id}` does"
             yield warning(check.place("eligibility", "scenario_tags_any"), message, notes=notes)
             continue
@@ -64,7 +64,7 @@ def _cues(check: CheckDocument, project: Project) -> list[Lexicon]:
     """The words of the user that a check waits for; nothing where it also waits for others."""
     routing, fold = check.routing, policies(project.semantics).fold
     if routing.route == "cue_response" and (lexicon := project.lexicons.get(routing.cue or "")) is not None:
-        return [lower_lexicon(lexicon, fold)]
+        return [lower_lexicon(lexicon, fold)] if lexicon.role != "assistant" else []  # else reported as such
     if routing.route == "scenario_rule":
         named = [each for each in project.markers if each.name in (None, routing.scenario_marker)]
         return [phrases(each.identity_question, "user", fold) for each in named if each.identity_question]

@@ -1,18 +1,19 @@
-"""Rule: a tag, source or contract that is declared and never named."""
+"""Rule: a source, contract or family that is declared and never named."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from fnmatch import fnmatchcase
 
 from rulewright.diagnostics import Diagnostic, advice
-from rulewright.documents.base import entries, items
+from rulewright.documents.base import entries, text
 from rulewright.load import Node, Scalar, walk
 from rulewright.project import Project
 from rulewright.workflow import Workflow
 
 
 def declared_for_nothing(subject: Project | Workflow) -> Iterator[Diagnostic]:
-    """No check or scenario names a declared tag, no fact or programme a source, or no task a contract.
+    """No fact has a declared source, no task a declared contract, or no model matches a pattern of `judge.families`.
 
     Why it matters: it is left over, or what should name it names something else.
     Instead: name it where it was meant, or remove it.
@@ -26,11 +27,16 @@ def declared_for_nothing(subject: Project | Workflow) -> Iterator[Diagnostic]:
         for entry in entries(corpus.node, "sources"):
             if entry.name not in named:
                 yield advice(entry.key, f"no fact or programme has the source `{entry.name}`")
-    words = items(subject.file.node, "vocabulary", "tags") if subject.file is not None and subject.scenarios else ()
-    used = _texts(each.node for each in (*subject.checks, *subject.scenarios.values())) if words else set()
-    for word in words:
-        if isinstance(word, Scalar) and not any(str(word.value) in text for text in used):
-            yield advice(word, f"no check or scenario has the tag `{word.value}`")
+    yield from _families(subject)
+
+
+def _families(project: Project) -> Iterator[Diagnostic]:
+    """The patterns of `judge.families` that no declared model matches."""
+    file = None if project.file is None else project.file.node
+    models = [*(entry.name for entry in entries(file, "models")), *project.pricing, text(file, "judge", "model")]
+    for entry in entries(file, "judge", "families") if entries(file, "models") else ():
+        if not any(fnmatchcase(model, entry.name) for model in models):
+            yield advice(entry.key, f"no model of the project matches `{entry.name}`")
 
 
 def _contracts(workflow: Workflow) -> Iterator[Diagnostic]:

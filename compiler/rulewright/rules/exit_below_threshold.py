@@ -23,5 +23,5 @@ def exit_below_threshold(task: TaskDocument) -> Iterator[Diagnostic]:
                 hint = "`exit_when: all` also requires the threshold"
                 yield task.warning(condition, f"{loop.field}.exit_conditions[{number}]", message, help=hint)
         for number, condition in implied(task, loop) if loop.name == "confidence_loop" else ():
-            message = "this condition has no effect: it holds wherever the threshold is met"
+            message = "this condition has no effect: it holds wherever the threshold is met and the others hold"
             yield task.warning(condition, f"{loop.field}.exit_conditions[{number}]", message)

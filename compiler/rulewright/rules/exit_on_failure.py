@@ -8,7 +8,7 @@ from typing import Final
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.workflow import TaskDocument
 from rulewright.expression.direction import ORDERED
-from rulewright.expression.syntax_tree import Binary, Expr, Literal, Unary, chain, last_name
+from rulewright.expression.syntax_tree import Binary, Expr, Literal, Name, Unary, chain, last_name, selections
 from rulewright.lower.expressions_of import expressions_of
 
 GOOD: Final = frozenset({"GO", "PASS", "APPROVED", "COMPLETED"})
@@ -46,4 +46,5 @@ def _is_refusal(part: Expr, *, wanted: bool) -> bool:
 
 
 def _is_wanted(part: Expr) -> bool:
-    return last_name(part) in WANTED
+    root, _ = selections(part)
+    return last_name(part) in WANTED or (isinstance(root, Name) and root.name == "metrics")

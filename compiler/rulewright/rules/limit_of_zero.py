@@ -22,6 +22,7 @@ ZEROS: Final = {
     ("input_tokens_per_llm_call",): "every question is estimated as free",
     ("output_tokens_per_llm_call",): "every reply is estimated as free",
 }
+RETRIES: Final = ("max_retries", "retry_backoff_seconds")
 REQUIRED: Final = ("required_sections", "required_fields")  # by contracts
 
 
@@ -37,6 +38,9 @@ def limit_of_zero(subject: CheckDocument | Profile | Project | Workflow) -> Iter
         yield from (each for loaded in subject.loaded for each in _contracts(loaded.root))
     elif subject.file is not None:
         yield from _zeros(subject.file.node)
+        retries, wait = (numeric(subject.file.node, "workflow", "engine", key) for key in RETRIES)
+        if retries is not None and retries.value == 0 and wait is not None and wait.value != 0:
+            yield warning(wait, f"`{RETRIES[1]}` has no effect: `{RETRIES[0]}` is 0", help="remove one of the two")
 
 
 def _zeros(node: Node) -> Iterator[Diagnostic]:

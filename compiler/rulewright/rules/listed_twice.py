@@ -18,13 +18,14 @@ if TYPE_CHECKING:
     from rulewright.workflow import Workflow
 
 # Lists in which a repeated entry has a meaning, or is reported by another rule.
+VALUES: Final = frozenset({"levels", "params"})  # mappings whose texts differ
 EXCEPTIONS: Final = frozenset({"args", "chat", "command", "dependencies", "judge", "outputs", "path", "replies"})
 
 
 def listed_twice(
     subject: CheckDocument | MarkerSet | Profile | ScenarioDocument | Project | Workflow,
 ) -> Iterator[Diagnostic]:
-    """A list of names or phrases contains an entry twice, or two levels of a criterion are described alike.
+    """A list of names or phrases contains an entry twice, or two levels or parameters are the same text.
 
     Why it matters: the second one has no effect; usually another one was meant.
     Instead: correct or remove the second.
@@ -59,7 +60,7 @@ def repeated_in(node: Node, *, is_reported: bool = True, fold: bool = False) -> 
     elif type(node) is Mapping:
         for entry in node.entries:
             yield from repeated_in(entry.value, is_reported=entry.key.value not in EXCEPTIONS, fold=fold)
-            if entry.key.value == "levels" and isinstance(entry.value, Mapping):
+            if entry.key.value in VALUES and isinstance(entry.value, Mapping):
                 yield from _repeated([each.value for each in entry.value.entries], fold=fold)
 
 

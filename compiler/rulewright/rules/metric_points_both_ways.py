@@ -9,7 +9,7 @@ from rulewright.documents.base import scalar
 from rulewright.documents.scorecard import CaseScorecardDocument, MetricDocument
 from rulewright.lower.case_scorecard import lower_case_scorecard, values_of_defaults
 from rulewright.proving.case_values import value_where
-from rulewright_runtime.cases.case_plan import CaseMetric
+from rulewright_runtime.cases.case_plan import CaseMetric, CaseScorecardPlan
 
 
 def metric_points_both_ways(scorecard: CaseScorecardDocument) -> Iterator[Diagnostic]:
@@ -23,9 +23,21 @@ def metric_points_both_ways(scorecard: CaseScorecardDocument) -> Iterator[Diagno
     plan, _ = lower_case_scorecard(scorecard)
     values = values_of_defaults(scorecard)
     for metric, lowered in zip(scorecard.metrics, () if plan is None else plan.metrics, strict=False):
+        if _found_in_nothing(lowered, plan, values):
+            yield warning(metric.found, "this also holds where the output is empty")
+            continue
         is_rising = _is_rising(lowered, values)
         if is_rising is not None:
             yield from _odd(metric, lowered, is_rising)
+
+
+def _found_in_nothing(metric: CaseMetric, plan: CaseScorecardPlan | None, values: dict[str, object]) -> bool:
+    """Whether a text is found where every input and text is empty."""
+    if plan is None:
+        return False
+    empty: dict[str, object] = {each.name: "" if each.type == "string" else [] for each in plan.inputs}
+    empty |= {each.name: "" for each in plan.texts}
+    return value_where(metric.share.found, {**values, **empty, "it": "word"}, {}) is True
 
 
 def _is_rising(metric: CaseMetric, values: dict[str, object]) -> bool | None:

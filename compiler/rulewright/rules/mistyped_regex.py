@@ -36,6 +36,7 @@ OUTSIDE: Final = (
         "is not a repetition",
         "",
     ),
+    (re.compile(r"(?<=[\w\])])(?<!\\p)\{(\d+(?:,\d*)?)(?![\d,}]| -|-)"), "is not a repetition", r"{\1}"),
     (re.compile(r"(?<=[|(])([dws])(?=[+*]|\{\d)"), "is a letter", r"\\\1"),
     (re.compile(r"(\((?:\?:)?[a-z']+(?: [a-z']+)*),([a-z']+(?: [a-z']+)*\))"), "is one phrase with a comma", r"\1|\2"),
     (re.compile(r"(?<=\w) \| (?=\w)"), "has blanks that belong to the alternatives", "|"),

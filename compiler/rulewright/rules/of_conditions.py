@@ -33,6 +33,7 @@ from rulewright.rules.negated_twice import negated_twice
 from rulewright.rules.outcome_contradicts_condition import outcome_contradicts_condition
 from rulewright.rules.parameter_does_not_fit import parameter_does_not_fit
 from rulewright.rules.part_exceeds_whole import part_exceeds_whole
+from rulewright.rules.subsumed_pattern import subsumed_pattern
 from rulewright.rules.units_differ import units_differ
 from rulewright.rules.unread_parameter import unread_parameter
 from rulewright.rules.weights_for_other_values import weights_for_other_values
@@ -74,6 +75,7 @@ CHECK: Final[tuple[Rule[CheckDocument], ...]] = (
     words_contradict_condition,
     *EXPRESSIONS,
     harmless_reply_violates,
+    subsumed_pattern,
 )
 PROFILE: Final[tuple[Rule[Profile], ...]] = (*CONDITIONS, *EXPRESSIONS)
 SCENARIO: Final[tuple[Rule[ScenarioDocument], ...]] = (*CONDITIONS, *EXPRESSIONS)

@@ -11,7 +11,11 @@ from rulewright.documents.base import scalar
 if TYPE_CHECKING:
     from rulewright.project import Project
 
-KEYS: Final = {"cue_response": ("expected_reply", "forbidden_reply"), "three_phase": ("deterministic_precheck",)}
+KEYS: Final = {
+    "cue_response": ("expected_reply", "forbidden_reply"),
+    "lexicon_only": ("deterministic_precheck",),
+    "three_phase": ("deterministic_precheck",),
+}
 
 
 def reply_lexicon_reads_the_user(project: Project) -> Iterator[Diagnostic]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from rulewright.diagnostics import Diagnostic, error
-from rulewright.documents.base import descend, entries, repeated, scalar
+from rulewright.documents.base import descend, entries, repeated, scalar, text_scalars
 from rulewright.documents.scorecard import CaseScorecardDocument
 from rulewright.load import Scalar
 
@@ -30,6 +30,11 @@ def setting_of_two_parameters(scorecard: CaseScorecardDocument) -> Iterator[Diag
     for (key, name, written), (_, other, first) in repeated(named, lambda each: (each[0], each[2].value)):
         message = f"`{key}` sets `{other}` and `{name}`: both name `{written.value}`"
         yield error(written, message, notes=[(first, "first used here")])
+    read = {path: name for name, path, _ in scorecard.inputs}
+    for item in text_scalars(scorecard.node, "metadata"):
+        if item.value in read:
+            message = f"the input `{read[str(item.value)]}` reads `{item.value}`, so it is not metadata"
+            yield error(item, message, help="remove it here")
     for section, keys, what in OTHERS:
         held = [(entry.name, at) for entry in entries(scorecard.node, section) if (at := scalar(entry.value, *keys))]
         for (name, at), (other, first) in repeated(held, lambda each: str(each[1].value)):

@@ -12,11 +12,14 @@ from rulewright.project import Project
 
 
 def shared_name(project: Project) -> Iterator[Diagnostic]:
-    """Two models, two programmes of a corpus or two jurisdictions under `places` have the same name.
+    """Two models, two programmes of a corpus, two places or two cues of a state machine have the same name or phrase.
 
     Why it matters: reports can't tell the models apart, and a sentence with the name is taken for the wrong one.
     Instead: give each its own name.
     """
+    for machine in project.state_machines.values():
+        phrases = [(cue.name, each.scalar) for cue in machine.cues.values() for each in cue.patterns]
+        yield from _shared("cues", phrases)
     names = _models(project)
     for corpus in project.corpora.values():
         yield from _shared("programmes", _programmes(corpus))

@@ -10,12 +10,14 @@ from msgspec import Struct
 
 from rulewright.diagnostics import Diagnostic, Span, advice
 from rulewright.documents.base import scalar, text_scalars
+from rulewright.documents.check import CheckDocument
 from rulewright.documents.lexicon import LexiconDocument, MarkerSet
 from rulewright.documents.scenario import BranchDocument, ScenarioDocument
 from rulewright.load import Scalar, place
 
 # The parts of a regular expression without fixed text: optional or repeated characters, and zero-width assertions.
 LOOSE: Final = re.compile(r".[?*]|.\{[^}]*\}|[.+^$]")
+SOUGHT: Final = re.compile(r"\bcontains_(?:any|none)\([^()]*,\s*params\.(\w+)\)")  # of which one is enough
 NESTED: Final = re.compile(r"[\\(\[]")
 
 
@@ -32,8 +34,8 @@ class Phrase(Struct, frozen=True):
         return self.certain == self.text.lower()
 
 
-def subsumed_pattern(subject: LexiconDocument | MarkerSet | ScenarioDocument) -> Iterator[Diagnostic]:
-    """A pattern, marker or phrase of a branch contains another one of its list.
+def subsumed_pattern(subject: CheckDocument | LexiconDocument | MarkerSet | ScenarioDocument) -> Iterator[Diagnostic]:
+    """A pattern, marker, or phrase of a branch or a parameter contains another one of its list.
 
     Why it matters: wherever the longer one hits, the shorter one hits, too, so one of them has no effect: the longer
     one, or the shorter one in `contains_all`.
@@ -44,6 +46,10 @@ def subsumed_pattern(subject: LexiconDocument | MarkerSet | ScenarioDocument) ->
     elif isinstance(subject, MarkerSet):
         for each in subject.phrases:
             yield from _subsumed(_phrases(each))
+    elif isinstance(subject, CheckDocument):
+        sought = {name for each in subject.verdict_conditions for name in SOUGHT.findall(str(each.value))}
+        for name in sorted(sought):
+            yield from _subsumed(_phrases(text_scalars(subject.node, "params", name)))
     else:
         for branch in (branch for turn in subject.turns for branch in turn.branches):
             phrases = _alternatives(branch) or _phrases(text_scalars(branch.node, "condition", "values"))

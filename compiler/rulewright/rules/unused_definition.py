@@ -45,7 +45,7 @@ def _unused(root: Node, section: str, kind: str, texts: dict[int, str]) -> Itera
 
 
 def _texts(node: Node) -> Iterator[tuple[int, str]]:
-    """Every text below a node with its offset, except titles and descriptions."""
+    """Every text below a node with its offset, except titles, descriptions and requirements."""
     if isinstance(node, Scalar):
         yield node.start, str(node.value)
     elif isinstance(node, Sequence):
@@ -53,5 +53,5 @@ def _texts(node: Node) -> Iterator[tuple[int, str]]:
             yield from _texts(item)
     else:
         for entry in node.entries:
-            if entry.name not in {"description", "title", "scorecard"}:
+            if entry.name not in {"description", "title", "scorecard", "requires"}:
                 yield from _texts(entry.value)

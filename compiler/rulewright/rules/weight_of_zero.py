@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.scenario import ScenarioDocument
@@ -12,10 +12,14 @@ from rulewright.documents.scorecard import ScorecardDocument
 from rulewright.load import Scalar, walk
 from rulewright.project.weights import Weighing, weights_of
 
+if TYPE_CHECKING:
+    from rulewright.documents.workflow import TaskDocument
+    from rulewright.project import Project
+
 READ: Final = re.compile(r"\bdimensions\.(\w+)")
 
 
-def weight_of_zero(document: Weighing) -> Iterator[Diagnostic]:
+def weight_of_zero(document: Project | ScenarioDocument | ScorecardDocument | TaskDocument) -> Iterator[Diagnostic]:
     """A metric of a confidence loop, a dimension of a scorecard or a criterion never counts, because its weight is 0.
 
     Why it matters: it is measured, but never changes the confidence or the score.

@@ -83,8 +83,9 @@ def words_contradict_condition(check: CheckDocument) -> Iterator[Diagnostic]:
     said = next((found for key in WORDS if (found := scalar(check.node, key)) is not None), None)
     roots = list(_roots(check))
     numbers = [*_numbers(check, roots), *_settings(check)]
-    yield from _of_limits(words, said, numbers)
-    for written, sign in roots:
+    limits = list(_of_limits(words, said, numbers))
+    yield from limits
+    for written, sign in roots if not limits else ():
         message = _against(check, words, written.checked.expr, sign)
         if message is not None:
             place = said if said is not None and "note" in message else check.place("id")
