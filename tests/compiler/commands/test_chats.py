@@ -75,7 +75,7 @@ def test_a_mapping_of_unknown_fields_is_bad_usage(chats: Path, capsys: pytest.Ca
     with pytest.raises(SystemExit) as ended:
         main(["inspect-data", str(chats), "--columns", "usr=q"])
     assert ended.value.code == 3
-    assert "`usr=q` is not a mapping; the fields are conversation" in capsys.readouterr().err
+    assert "`usr=q` is not a mapping; the fields are messages, conversation," in capsys.readouterr().err
 
 
 def test_a_scan_reads_a_table_by_its_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

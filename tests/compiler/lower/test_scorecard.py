@@ -479,7 +479,7 @@ FORM = "{not_eligible: passed|undecided, not_run: passed|undecided}"
     [
         ("", f"`empty`: what the gate answers without an eligible verdict (`{FORM}`)"),
         (", empty: passed", f"write `{FORM}`"),
-        (", empty: {not_eligible: passed}", "`not_run`: it has no verdict at all (`passed|undecided`)"),
+        (", empty: {not_eligible: passed}", "`not_run`: its result if none of its checks was run (`passed|undecided`)"),
     ],
 )
 def test_what_an_empty_gate_answers_is_asked_for_in_its_words(empty: str, help: str) -> None:

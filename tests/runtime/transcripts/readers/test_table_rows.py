@@ -42,7 +42,9 @@ def test_retrieved_passages_are_what_a_tool_gave_before_the_answer(tmp_path: Pat
 
 
 def test_a_column_mapping_names_fields_that_there_are() -> None:
-    with pytest.raises(RuntimeFailure, match="unknown field `usr` in a column mapping; expected `conversation`"):
+    with pytest.raises(
+        RuntimeFailure, match="unknown field `usr` in a column mapping; expected `messages`, `conversation`"
+    ):
         Reader(columns={"usr": "q"})
 
 
