@@ -14,7 +14,7 @@ def full_score_is_flagged(scorecard: CaseScorecardDocument) -> Iterator[Diagnost
     """A metric is flagged where it is 1 and not where it is 0, or the composite is more than 1 where every metric is 1.
 
     Why it matters: the report points at the cases that are right, or shows scores off the scale.
-    Instead: turn the comparison around, or divide the sum by the number of metrics: `mean` and `wmean` do so.
+    Instead: reverse the comparison, or divide the sum by the number of metrics: `mean` and `wmean` do so.
     """
     plan, _ = lower_case_scorecard(scorecard)
     if plan is None:

@@ -1,4 +1,4 @@
-"""Rule: a condition `violates` that turns the fields of a reply around."""
+"""Rule: a condition `violates` that inverts the fields of a reply."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from rulewright_runtime.cases.case_plan import CaseMetric, CaseScorecardPlan
 
 
 def metric_points_both_ways(scorecard: CaseScorecardDocument) -> Iterator[Diagnostic]:
-    """The score, the share of an empty list, or the listed part of a metric tells something good for bad.
+    """The score, the share of an empty list, or the listed part of a metric contradicts the other two.
 
     Why it matters: what is found either raises the score, so that an empty list has the share 1 and the report lists
     what is `missing`, or it lowers the score, with the share 0 and what was `found`. If one of the three disagrees, a
@@ -52,7 +52,7 @@ def _odd(metric: MetricDocument, lowered: CaseMetric, is_rising: bool) -> Iterat
     listed = scalar(metric.node, "common", "of")
     lists_missing = lowered.common.of == "missing"
     if is_rising not in (is_full, lists_missing):
-        yield warning(metric.score, f"{effect}, but `empty` and `common` take it for {'bad' if is_rising else 'good'}")
+        yield warning(metric.score, f"{effect}, but `empty` and `common` treat it as {'bad' if is_rising else 'good'}")
     elif is_full != is_rising:
         help = f"write `empty: {int(is_rising)}`"
         yield warning(metric.empty, f"an empty list gives its worst score: {effect}", help=help)
