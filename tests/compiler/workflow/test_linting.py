@@ -94,7 +94,7 @@ def test_agents_and_contracts_are_linted_where_the_workflow_uses_them(tmp_path: 
     write(
         tmp_path,
         rulewright="project: p\n",
-        workflow="tasks: {a: {agent: dev}}\n",
+        workflow="tasks: {a: {agent: dev, outputs: [{path: x.md, contract: a@1}]}}\n",
         agents__odd="name: odd\nrole: {descripton: x}\n",
         agents__mute="name: mute\n",
         contracts="contracts: {a@1: {required_section: [x]}}\n",
