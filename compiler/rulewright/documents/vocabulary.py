@@ -12,6 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from rulewright.diagnostics import Diagnostic, error
 from rulewright.load import Mapping, Node, Scalar, Sequence
@@ -67,6 +68,15 @@ class Vocabulary(Struct, frozen=True):
     def is_universal(self, scope: str) -> bool:
         """Whether a check of that scope applies everywhere."""
         return dict(self.scopes).get(scope) == "universal"
+
+    def with_words_of(self, other: Vocabulary) -> Vocabulary:
+        """The vocabulary with the buckets, severities, categories, tags and statuses of another one as well."""
+        words = {
+            part: tuple(dict.fromkeys((*own, *more))) if own and more else ()  # an empty part allows any word
+            for part in ("buckets", "severities", "categories", "tags", "statuses")
+            for own, more in [(self.words(part), other.words(part))]
+        }
+        return replace(self, **words)
 
     def words(self, part: str) -> tuple[str, ...]:
         """The words of a part of the vocabulary, by the name used in schemas."""

@@ -240,7 +240,7 @@ def _scorecards(
 ) -> dict[str, object]:
     lowered = [lowered_alone_or_in(project, root_of(path)) for path, project in zip((one, two), projects, strict=True)]
     plans = [plan for _, plan in lowered]
-    vocabulary = lowered[0][0].vocabulary
+    vocabulary = lowered[0][0].vocabulary.with_words_of(lowered[1][0].vocabulary)
     _refuse_unknown(given, plans)
     left = policy_of_scorecard(plans[0], plans[1], vocabulary, given)
     right = policy_of_scorecard(plans[1], plans[0], vocabulary, given)
@@ -378,7 +378,12 @@ def stored_flips(run: StoredRun, plans: Sequence[ScorecardPlan], given: JsonMapp
 def _checks(one: Path, two: Path, projects: Projects, run: StoredRun | None) -> dict[str, object]:
     calls: dict[str, CallVariable] = {}
     lowered = [_lowered_check(path, project) for path, project in zip((one, two), projects, strict=True)]
-    pair = [policy_of_check(check, node, around, calls) for check, node, around in lowered]
+    words, more = (each.document.vocabulary for each in lowered)
+    vocabularies = (words.with_words_of(more), more.with_words_of(words))  # scenarios of both projects count
+    pair = [
+        policy_of_check(replace(check, vocabulary=known), node, around, calls)
+        for (check, node, around), known in zip(lowered, vocabularies, strict=True)
+    ]
     left, right = (replace(policy, domains=domains_of(calls, policy.domains)) for policy in pair)
     found = {
         place: _in_words(comparison, calls) if place == "verdict" else comparison
@@ -388,7 +393,7 @@ def _checks(one: Path, two: Path, projects: Projects, run: StoredRun | None) -> 
     nodes = [node for _, node, _ in lowered]
     chats = [chat for document, _, _ in lowered for chat in example_chats(document)]
     models = [model for region in (found["verdict"].regions if "verdict" in found else ()) for model in region.models]
-    _carry_out_checks(data["regions"], nodes, lowered[0][0].vocabulary, chats, models)
+    _carry_out_checks(data["regions"], nodes, vocabularies[0], chats, models)
     data["regions"] += [*without_scenario(nodes), *executed_apart(lowered)]
     data["settings"] = list(_decided_elsewhere(data, found.get("verdict")))
     for key, told_of_lexicons in compare_lexicons(*(around.lexicons for _, _, around in lowered)).items():

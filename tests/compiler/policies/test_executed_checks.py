@@ -260,3 +260,16 @@ class Reading:
         turn = [each["content"] for each in self.messages].index(self.said[0])
         quote = {"turn": turn // 2 + 1, "role": self.messages[turn]["role"], "quote": self.said[0]}
         return json.dumps({"verdict": "FAIL", "evidence": [quote]})
+
+
+def test_checks_of_projects_with_other_words_are_compared_for_the_words_of_both(tmp_path: Path) -> None:
+    paths = []
+    for name, words, condition in (("one", "a, b", "== 'b'"), ("two", "a, b, c", "!= 'a'")):
+        path = check(tmp_path / name, {})
+        project = f"project: p\nvocabulary: {{categories: [{words}]}}\n"
+        (tmp_path / name / "rulewright.yaml").write_text(project, encoding="utf-8")
+        path.write_text(f"id: E-1\neligibility: {{when: scenario.category {condition}}}\nfail: answer == ''\n")
+        paths.append(path)
+    for pair in (paths, paths[::-1]):
+        found = policy_diff(*pair)
+        assert (found["verdict"], [each["place"] for each in found["regions"]]) == ("different", ["eligibility"])

@@ -261,6 +261,21 @@ def test_scorecards_of_projects_with_other_semantics_treat_unproven_failures_dif
     assert (found["verdict"], [each["place"] for each in found["settings"]]) == ("undecided", ["unproven failures"])
 
 
+def test_scorecards_of_projects_with_other_words_are_compared_for_the_words_of_both(tmp_path: Path) -> None:
+    pair = []
+    for name, severities, hit in (("one", "low, high", "== 'high'"), ("two", "low, high, worst", "!= 'low'")):
+        folder = tmp_path / name
+        folder.mkdir()
+        project = f"project: p\nvocabulary: {{severities: [{severities}]}}\n"
+        (folder / "rulewright.yaml").write_text(project, encoding="utf-8")
+        rate = f'{{of: "v.severity {hit}", hit: [PASS], miss: [FAIL], exclude: [UNCLEAR, NOT_APPLICABLE], error: '
+        text = f"scorecard: s\nrates: {{r: {{rate: {rate}adjudicate, empty: absent}}}}}}\n"
+        text += "output: {r: rates.r}\nheadline: r\n"
+        (folder / "s.yaml").write_text(text, encoding="utf-8")
+        pair.append(folder / "s.yaml")
+    assert [policy_diff(*each)["verdict"] for each in (pair, pair[::-1])] == ["different", "different"]
+
+
 def test_a_region_of_outputs_is_shown_by_a_row_that_makes_its_step(tmp_path: Path) -> None:
     two_tier = SAFE.with_name("two-tier.yaml")
     other = tmp_path / "earlier.yaml"  # stands in no project, so it belongs to that of the first
