@@ -35,7 +35,7 @@ EXPLAINED_BETTER_BY: Final = _code_sets(
             gate-ignores-unclear part-without-checks""",
         "branch-never-taken": "branch-condition-incomplete",
         "check-without-part": "part-without-checks",
-        "detector-is-not-routed": "detector-without-definition",
+        "detector-without-definition": "detector-is-not-routed",  # on which compile stops
         "id-differs-from-file-name": "duplicate-id",
         "missing-path": "unset-variable",
         "more-votes-in-development": "dev-repetitions-nobody-uses directive-ignored-by-route",

@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 from rulewright.diagnostics import Diagnostic, Span, advice, error, replace, warning
-from rulewright.linting.repeated import together
+from rulewright.linting.repeated import together, without_echoes
 from rulewright.spelling import Guess
 
 
@@ -21,6 +21,13 @@ def unread(key: str, path: str, line: int) -> Diagnostic:
 
 def places(found: Diagnostic) -> list[Span]:
     return [found.span, *(note.span for note in found.notes)]
+
+
+def test_an_error_on_which_compile_stops_is_never_hidden_by_advice() -> None:
+    refused = error(at("a.yaml", 3), "the detector is not routed", code="detector-is-not-routed")
+    advised = advice(at("a.yaml", 3), "nothing is called `x`", code="detector-without-definition")
+    assert without_echoes([advised, refused]) == [refused]
+    assert without_echoes([advised]) == [advised]
 
 
 def test_one_missing_line_of_the_profiles_is_reported_once_for_all_checks() -> None:
