@@ -43,7 +43,10 @@ def policy_of_table(text: str, config: str | None) -> Policy:
     """The policy of a CEL policy over the variables that its configuration declares. Raises DocumentError."""
     compiled = compile_policy(text, config)
     decision = table("rule", compiled.rows) if compiled.rows else computed("rule", compiled.program)
-    return Policy({"rule": decision}, {}, Domains(read_environment(config).variables))
+    given = "a value" if compiled.total else "an optional"  # none where no row holds
+    returned = PolicyDecision("rule.returns", (), PolicyOutcome(given, given))
+    decisions = {each.place: each for each in (decision, returned)}
+    return Policy(decisions, {}, Domains(read_environment(config).variables))
 
 
 def policy_of_cases(card: CaseScorecard, settings: CaseSettings, other: CaseScorecardPlan) -> Policy:

@@ -264,7 +264,7 @@ def wholes_at(value: float) -> tuple[int, int]:
     """The least int that compares as `value` or more, and the greatest that compares as `value` or less: an int is
     compared as its nearest double. If no int compares as equal, the first is greater than the second."""
     low, high = math.ceil(value), math.floor(value)
-    if not _DOUBLES_SPARSE_FROM <= abs(value) <= UINT_MAX:
+    if not _DOUBLES_SPARSE_FROM <= abs(value) <= float(UINT_MAX):
         return low, high
     before, after = (Fraction(math.nextafter(value, to)) for to in (-math.inf, math.inf))
     low, high = math.ceil((low + before) / 2), math.floor((high + after) / 2)

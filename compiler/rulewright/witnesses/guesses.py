@@ -22,7 +22,16 @@ from rulewright.witnesses.inverses import INVERSES, UNKNOWN
 from rulewright.witnesses.typed_values import MisfitError, completed, usual_value
 from rulewright_runtime.ir import Node, Program
 from rulewright_runtime.score import Score
-from rulewright_runtime.values import NANOS, Optional, Timestamp, Value
+from rulewright_runtime.values import (
+    INT_MAX,
+    INT_MIN,
+    NANOS,
+    TIMESTAMP_MAX,
+    TIMESTAMP_MIN,
+    Optional,
+    Timestamp,
+    Value,
+)
 
 MOST_ITEMS: Final = 50  # of a list
 MOST_MIXED: Final = 4  # texts of a list
@@ -151,8 +160,9 @@ def _held(domain: Domain, value: Value) -> Value:
         case "score" if exact is not None:
             return Score(exact.numerator, exact.denominator) if 0 <= exact <= 1 else None
         case "int" if exact is not None:
-            whole, low, high = int(exact), domain.low, domain.high
-            return whole if (low is None or low <= whole) and (high is None or whole <= high) else None
+            low = INT_MIN if domain.low is None else domain.low
+            high = INT_MAX if domain.high is None else domain.high
+            return int(exact) if low <= int(exact) <= high else None
         case "double" if exact is not None:
             return float(exact)
         case "string" if isinstance(value, str):
@@ -214,6 +224,8 @@ class _Guessing:
 
     def carry(self, at: int, value: Value) -> None:
         """Make a node give a value, as far as that can be done."""
+        if type(value) is int and not INT_MIN <= value <= INT_MAX:
+            return
         node = self.program.nodes[at]
         path = path_at(self.program, at)
         if path is not None:
@@ -259,7 +271,8 @@ class _Guessing:
 def _around(value: Value) -> list[Value]:
     """A value with its neighbours."""
     if isinstance(value, Timestamp):
-        return [value, *(Timestamp(value.nanos + step) for step in (-NANOS, NANOS))]
+        near = (value.nanos - NANOS, value.nanos + NANOS)
+        return [value, *(Timestamp(each) for each in near if TIMESTAMP_MIN <= each <= TIMESTAMP_MAX)]
     if type(value) is int:
         return [value, value - 1, value + 1]
     if type(value) in (float, Score):

@@ -21,7 +21,7 @@ from rulewright.policies.checks import UNDECIDED_VERDICT
 from rulewright.policies.compare import policy_diff
 from rulewright.policies.regions import compare
 from rulewright.proving.atoms import FALSE, TRUE, bits_of
-from rulewright.proving.domains import Domains, text
+from rulewright.proving.domains import Domains, text, whole
 from rulewright.proving.static_types import typed
 from rulewright.witnesses.guesses import choices, guesses
 from rulewright.witnesses.inverses import INVERSES, UNKNOWN
@@ -29,6 +29,7 @@ from rulewright_runtime.interpreter import Evaluator, prepare
 from rulewright_runtime.ir import Program
 from rulewright_runtime.plan.part import VERDICTS
 from rulewright_runtime.score import Score
+from rulewright_runtime.values import INT_MAX, INT_MIN
 
 PAIRS = rounds(4, 500)
 TYPES: dict[str, Type] = {"s": STRING, "n": INT, "c": WrapperType(STRING), "b": BOOL}
@@ -285,3 +286,8 @@ def test_a_table_over_computed_values_is_shown_by_inputs(
         path.write_text(TABLE.format(when=f'"{when}"', output=f'"{output}"'))
     assert main(["policy-diff", *map(str, paths), "--config", str(tmp_path / "config.yaml")]) == 1
     assert said in capsys.readouterr().out
+
+
+def test_a_number_between_two_guesses_is_an_int() -> None:
+    found = choices(whole(), [INT_MAX, INT_MAX - 1, INT_MIN])
+    assert all(INT_MIN <= each <= INT_MAX for each in found)

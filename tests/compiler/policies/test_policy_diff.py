@@ -363,6 +363,43 @@ rule:
 """
 
 
+@pytest.mark.parametrize(
+    ("rows", "changed", "regions"),
+    [
+        # A uint compares with a double as its nearest double: the greatest one as 2.0 to the power of 64.
+        ("{condition: 'u < 18446744073709551616.0', output: 1}, {output: 2}", "{output: 1}", {("rule", "2", "1")}),
+        # A condition that always holds gives a value where `true` or none is written, else an optional.
+        ("{condition: 'true', output: u}", "{condition: 'true || u == 1u', output: u}",
+         {("rule.returns", "a value", "an optional")}),
+        # The neighbours of the least int and the last second are no values.
+        ("{condition: 'x == {}', output: 1}, {output: 2}",
+         "{condition: 'x == {} || x < -9223372036854775808', output: 1}, {output: 2}",
+         {("rule", "2", "1"), ("rule", "2", "an error")}),
+        ("{condition: 'l.map(n, n + 1).all(n, n >= -9223372036854775808)', output: 1}, {output: 2}",
+         "{condition: 'u == 0u && l.map(n, n + 1).all(n, n >= -9223372036854775808)', output: 1}, {output: 2}",
+         {("rule", "1", "2"), ("rule", "an error", "2")}),
+        ("{condition: x == t, output: 1}, {output: 2}",
+         "{condition: \"x == t && x < timestamp('9999-12-31T23:59:59Z')\", output: 1}, {output: 2}",
+         {("rule", "1", "2"), ("rule", "1", "an error")}),
+    ],
+)  # fmt: skip
+def test_the_ends_of_the_types_are_compared_as_they_are_executed(
+    tmp_path: Path, rows: str, changed: str, regions: set[tuple[str, str, str]]
+) -> None:
+    config = tmp_path / "config.yaml"
+    variables = (
+        "{name: u, type_name: uint}",
+        "{name: x, type_name: dyn}",
+        "{name: t, type_name: timestamp}",
+        "{name: l, type_name: list, params: [{type_name: int}]}",
+    )
+    config.write_text(f"name: p\nvariables: [{', '.join(variables)}]\n")
+    for name, text in (("one", rows), ("two", changed)):
+        (tmp_path / f"{name}.yaml").write_text(f"name: p\nrule: {{match: [{text}]}}\n")
+    found = policy_diff(tmp_path / "one.yaml", tmp_path / "two.yaml", config=str(config))
+    assert {(each["place"], each["before"], each["after"]) for each in found["regions"]} == regions
+
+
 def test_two_policies_are_compared_input_by_input(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

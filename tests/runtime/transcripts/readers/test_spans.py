@@ -203,7 +203,7 @@ def test_a_span_of_the_ai_sdk_is_read(tmp_path: Path) -> None:
 
 
 def test_a_row_of_phoenix_that_is_nested_too_deeply_is_refused(tmp_path: Path) -> None:
-    deep = '[{"a":' * 400 + "1" + "}]" * 400
+    deep = '[{"a":' * 2_000 + "1" + "}]" * 2_000
     row = f'{{"context.trace_id":"t","context.span_id":"s","attributes.llm.input_messages":{deep}}}\n'
     found = refusals(tmp_path, row, "chat.jsonl")
     assert len(found) == 1
