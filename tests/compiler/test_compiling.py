@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import subprocess
@@ -47,6 +48,8 @@ def test_a_plan_is_valid_against_its_schema(place: str) -> None:
 def plan_schema() -> dict[str, object]:
     """The schema of a plan of this version."""
     (reference,), definitions = msgspec.json.schema_components([Plan], ref_template="#/$defs/{name}")
+    for each in definitions.values():  # Python indents docstrings until 3.12
+        each["description"] = inspect.cleandoc(each["description"])
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": f"urn:rulewright:schema:plan:{VERSION}",

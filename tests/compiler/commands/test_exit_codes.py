@@ -24,7 +24,10 @@ def test_the_reference_page_holds_the_table() -> None:
 
 
 @pytest.mark.parametrize("command", NAMES)
-def test_bad_usage_is_3_in_every_command(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_bad_usage_is_3_in_every_command(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # without runs, the latest of which would be named first
     with pytest.raises(SystemExit) as ended:
         main([command, "--no-such-option"])
     assert ended.value.code == REFUSED
