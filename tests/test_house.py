@@ -202,8 +202,15 @@ def test_what_is_put_together_for_a_line_of_output_is_printed_on_one_line() -> N
     assert found == []
 
 
+def documented(path: Path) -> ast.Module | ast.FunctionDef:
+    """What says what a module is for: the function of a rule's file, else the module."""
+    tree = parsed(path)
+    functions = [each for each in tree.body if isinstance(each, ast.FunctionDef) and each.name == path.stem]
+    return functions[0] if path.parent.name == "rules" and functions else tree
+
+
 def test_every_module_says_what_it_is_for() -> None:
-    silent = [str(path.relative_to(ROOT)) for _, path in sources() if not ast.get_docstring(parsed(path))]
+    silent = [str(path.relative_to(ROOT)) for _, path in sources() if not ast.get_docstring(documented(path))]
     assert silent == []
 
 

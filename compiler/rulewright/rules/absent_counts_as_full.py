@@ -1,5 +1,3 @@
-"""Rule: an absent score that meets every threshold."""
-
 from __future__ import annotations
 
 import re

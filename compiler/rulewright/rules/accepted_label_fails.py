@@ -1,5 +1,3 @@
-"""Rule: a label whose exit code contradicts `accepted`."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: an adapter whose script or program does not exist."""
-
 from __future__ import annotations
 
 import os

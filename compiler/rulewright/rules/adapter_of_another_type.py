@@ -1,5 +1,3 @@
-"""Rule: an adapter whose keys do not fit its type."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

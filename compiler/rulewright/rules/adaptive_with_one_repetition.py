@@ -1,5 +1,3 @@
-"""Rule: an early stop with only one repetition."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

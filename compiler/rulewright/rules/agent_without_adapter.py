@@ -1,5 +1,3 @@
-"""Rule: agents of tasks without an adapter, and adapters of unknown agents."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: a weighted mean whose default weights are all 0."""
-
 from __future__ import annotations
 
 import re

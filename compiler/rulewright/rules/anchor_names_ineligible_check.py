@@ -1,5 +1,3 @@
-"""Rule: an anchor for a check that does not apply in its scenario."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: an anchor for a check that does not use event windows."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: an `or` beside an `and` without brackets."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

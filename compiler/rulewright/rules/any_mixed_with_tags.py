@@ -1,5 +1,3 @@
-"""Rule: the tag `any` among other tags."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: two arguments in the wrong order."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

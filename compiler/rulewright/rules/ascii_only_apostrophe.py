@@ -1,5 +1,3 @@
-"""Rule: a pattern that misses the curly apostrophe."""
-
 from __future__ import annotations
 
 import re

@@ -1,5 +1,3 @@
-"""Rule: a backspace in a string of an expression, where a word boundary was meant."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

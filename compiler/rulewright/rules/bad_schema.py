@@ -1,5 +1,3 @@
-"""Rule: a parameter used as a JSON Schema that is not a valid one."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

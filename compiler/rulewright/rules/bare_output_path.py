@@ -1,5 +1,3 @@
-"""Rule: an output in its deprecated form."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

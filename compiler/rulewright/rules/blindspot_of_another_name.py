@@ -1,5 +1,3 @@
-"""Rule: a blindspot that is not named like its check."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: an operator with two equal sides."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: a comparison that leaves a named bound on its wrong side."""
-
 from __future__ import annotations
 
 import re

@@ -1,5 +1,3 @@
-"""Rule: an outer loop with more iterations than a loop inside it."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

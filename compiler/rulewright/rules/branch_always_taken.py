@@ -1,5 +1,3 @@
-"""Rule: a branch whose condition always holds."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: a branch that sends the turn's own message."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

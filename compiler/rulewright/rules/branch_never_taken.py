@@ -1,5 +1,3 @@
-"""Rule: a branch whose condition can't hold."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: a branch without the `autofail_triggers` that its turn has."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: a bucket of the scoring file without checks."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

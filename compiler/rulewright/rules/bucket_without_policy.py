@@ -1,5 +1,3 @@
-"""Rule: a bucket that affects no score."""
-
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator

@@ -1,5 +1,3 @@
-"""Rule: a challenger who is also the formal reviewer or a judge."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

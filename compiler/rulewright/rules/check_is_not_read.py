@@ -1,5 +1,3 @@
-"""Rule: a check in a subfolder of the checks, where none is read."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: a check whose conditions never give PASS."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: a check that applies in no scenario."""
-
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator

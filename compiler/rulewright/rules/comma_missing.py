@@ -1,5 +1,3 @@
-"""Rule: a tag that is two tags without a comma."""
-
 from __future__ import annotations
 
 import re

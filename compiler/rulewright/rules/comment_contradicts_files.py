@@ -1,5 +1,3 @@
-"""Rule: a comment that counts scenarios wrongly."""
-
 from __future__ import annotations
 
 import re

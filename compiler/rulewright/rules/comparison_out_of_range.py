@@ -1,5 +1,3 @@
-"""Rule: a comparison that the range of its variable decides."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

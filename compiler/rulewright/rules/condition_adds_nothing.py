@@ -1,5 +1,3 @@
-"""Rule: a redundant part of a condition."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: a condition that is true for every input."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: a confidence loop without a policy gate."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: a confidence loop without metrics that count."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

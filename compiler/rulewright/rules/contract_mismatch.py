@@ -1,5 +1,3 @@
-"""Rule: an input with another contract than the output it reads."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

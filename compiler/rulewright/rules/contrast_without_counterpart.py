@@ -1,5 +1,3 @@
-"""Rule: a scenario of a contrast set without a counterpart."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

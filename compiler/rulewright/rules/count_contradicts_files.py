@@ -1,5 +1,3 @@
-"""Rule: a number of checks in the metadata that differs from the files."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

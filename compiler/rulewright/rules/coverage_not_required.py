@@ -1,5 +1,3 @@
-"""Rule: a coverage threshold without required coverage."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: an anchor's cue text that occurs in another turn."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: a lexicon of cues without a role."""
-
 from __future__ import annotations
 
 import re

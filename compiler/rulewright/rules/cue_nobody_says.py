@@ -1,5 +1,3 @@
-"""Rule: a check that waits for words which its scenarios do not contain."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: tasks that depend on each other in a cycle."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: a key that looks like a directive, but that nothing reads."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: a source, contract or family that is declared and never named."""
-
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator

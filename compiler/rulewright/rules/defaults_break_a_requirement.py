@@ -1,5 +1,3 @@
-"""Rule: default parameters that break a requirement of their own scorecard."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: built-in agents that are named, but switched off."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: keys of a scenario under their former names."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence

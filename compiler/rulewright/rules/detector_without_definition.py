@@ -1,5 +1,3 @@
-"""Rule: a detector that the project does not define."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

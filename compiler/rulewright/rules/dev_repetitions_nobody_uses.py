@@ -1,5 +1,3 @@
-"""Rule: repetitions for development that no profile uses."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: a key that the check's route does not read."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

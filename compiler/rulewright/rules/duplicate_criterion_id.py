@@ -1,5 +1,3 @@
-"""Rule: two criteria with the same id."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: two metrics of the same type."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: a pattern that is twice in a lexicon."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: two sessions with the same number."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: `each` in a check whose conditions do not read the part."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

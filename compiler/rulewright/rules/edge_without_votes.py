@@ -1,5 +1,3 @@
-"""Rule: a profile that enables the edge, but has no votes."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: a search in an empty list, or for an empty list of phrases."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

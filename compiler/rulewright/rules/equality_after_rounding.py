@@ -1,5 +1,3 @@
-"""Rule: `==` or `!=` with a rounded number."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: an evaluator for a metric without a judge."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

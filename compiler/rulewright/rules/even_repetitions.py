@@ -1,5 +1,3 @@
-"""Rule: a number of votes that can end in a tie."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: an event window in scenarios that mark no event."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

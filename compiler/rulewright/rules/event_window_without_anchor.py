@@ -1,5 +1,3 @@
-"""Rule: a scenario without an anchor for a check that uses event windows."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: an exit condition that can end the loop below its threshold."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

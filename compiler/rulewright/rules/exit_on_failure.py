@@ -1,5 +1,3 @@
-"""Rule: a loop that ends on a failure."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: expectations in prose that no profile asks about."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: a fact that no sentence can agree with or contradict."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: a scorecard in which a FAIL raises a score or hides a blindspot."""
-
 from __future__ import annotations
 
 import math

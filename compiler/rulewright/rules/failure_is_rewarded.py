@@ -1,5 +1,3 @@
-"""Rule: a scorecard whose outputs are better after a failure."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping

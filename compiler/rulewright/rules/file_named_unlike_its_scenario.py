@@ -1,5 +1,3 @@
-"""Rule: a scenario whose file is not named after its id, unlike all others."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: a file name that does not fit the format of its contract."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: a metric over cases that is flagged at its best."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: a gate that does not stop on a gate severity of its checks."""
-
 from __future__ import annotations
 
 import re

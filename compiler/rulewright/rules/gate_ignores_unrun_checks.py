@@ -1,5 +1,3 @@
-"""Rule: a gate that passes when the profile leaves out all of its checks."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: a gate check that a single vote of a judge decides."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

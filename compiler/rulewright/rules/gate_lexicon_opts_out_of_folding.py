@@ -1,5 +1,3 @@
-"""Rule: a gate whose lexicon misses ordinary variants of its patterns."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

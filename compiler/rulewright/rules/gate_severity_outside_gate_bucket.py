@@ -1,5 +1,3 @@
-"""Rule: a gate severity in a bucket without a gate."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: a gate check without a blindspot."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

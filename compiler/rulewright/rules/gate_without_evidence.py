@@ -1,5 +1,3 @@
-"""Rule: a policy gate that can never say PASS."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

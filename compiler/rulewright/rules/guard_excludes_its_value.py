@@ -1,5 +1,3 @@
-"""Rule: a guard that lets only an absent value through."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: a `hard_fail` that contradicts the severity."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

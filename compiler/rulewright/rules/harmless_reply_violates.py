@@ -1,5 +1,3 @@
-"""Rule: a condition `violates` that inverts the fields of a reply."""
-
 from __future__ import annotations
 
 import itertools

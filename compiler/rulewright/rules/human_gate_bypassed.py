@@ -1,5 +1,3 @@
-"""Rule: a required person whom the task never waits for."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

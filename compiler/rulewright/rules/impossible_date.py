@@ -1,5 +1,3 @@
-"""Rule: a date that does not exist."""
-
 from __future__ import annotations
 
 import re

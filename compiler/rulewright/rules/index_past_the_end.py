@@ -1,5 +1,3 @@
-"""Rule: an index equal to the size of its list, or below 0."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

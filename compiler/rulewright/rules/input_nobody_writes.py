@@ -1,5 +1,3 @@
-"""Rule: an input that no task writes and that is not there."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

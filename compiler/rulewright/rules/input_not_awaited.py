@@ -1,5 +1,3 @@
-"""Rule: an input whose writer the task does not wait for."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

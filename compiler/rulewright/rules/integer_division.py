@@ -1,5 +1,3 @@
-"""Rule: a division of whole numbers that drops the remainder."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: a regular expression that RE2 refuses."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: a search in a list for what its own items meet."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: a judge that is the author under another name."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

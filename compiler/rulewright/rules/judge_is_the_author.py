@@ -1,5 +1,3 @@
-"""Rule: an agent that judges its own work."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

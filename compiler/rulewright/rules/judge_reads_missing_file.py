@@ -1,5 +1,3 @@
-"""Rule: a judge whose file of recorded replies is missing."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

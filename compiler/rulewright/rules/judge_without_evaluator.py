@@ -1,5 +1,3 @@
-"""Rule: a judge metric without an evaluator."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: a judge that sees no file."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

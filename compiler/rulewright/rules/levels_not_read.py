@@ -1,5 +1,3 @@
-"""Rule: levels of a criterion whose kind reads none."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

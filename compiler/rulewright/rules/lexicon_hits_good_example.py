@@ -1,5 +1,3 @@
-"""Rule: a lexicon that matches the check's own example of a good answer."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

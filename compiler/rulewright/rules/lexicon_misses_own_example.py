@@ -1,5 +1,3 @@
-"""Rule: a lexicon that misses the check's own example of a failure or a cue."""
-
 from __future__ import annotations
 
 import re

@@ -1,5 +1,3 @@
-"""Rule: a limit of 0 that leaves nothing."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

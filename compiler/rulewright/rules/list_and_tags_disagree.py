@@ -1,5 +1,3 @@
-"""Rule: a scenario's list of checks that contradicts its tags."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

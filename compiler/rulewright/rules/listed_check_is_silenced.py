@@ -1,5 +1,3 @@
-"""Rule: a check that a scenario lists and silences."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

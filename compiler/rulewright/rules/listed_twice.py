@@ -1,5 +1,3 @@
-"""Rule: a list that contains an entry twice."""
-
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator

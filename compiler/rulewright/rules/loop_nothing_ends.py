@@ -1,5 +1,3 @@
-"""Rule: a loop that ends only when it is exhausted."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: a loop that could run forever."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

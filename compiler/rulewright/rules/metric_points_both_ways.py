@@ -1,5 +1,3 @@
-"""Rule: a metric over cases whose parts disagree about what is good."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

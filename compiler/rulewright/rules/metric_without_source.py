@@ -1,5 +1,3 @@
-"""Rule: a metric without a file to read its value from."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: a misspelt tag, output or field in a scorecard."""
-
 from __future__ import annotations
 
 from collections import Counter

@@ -1,5 +1,3 @@
-"""Rule: a misspelt step in the path of an input."""
-
 from __future__ import annotations
 
 from collections import Counter

@@ -1,5 +1,3 @@
-"""Rule: a name that differs by one letter from the name that others use."""
-
 from __future__ import annotations
 
 from collections import Counter

@@ -1,5 +1,3 @@
-"""Rule: a path that differs by one letter from the others."""
-
 from __future__ import annotations
 
 import re

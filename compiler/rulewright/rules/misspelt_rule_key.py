@@ -1,5 +1,3 @@
-"""Rule: a misspelt key or action of a rule set."""
-
 from __future__ import annotations
 
 from collections import Counter

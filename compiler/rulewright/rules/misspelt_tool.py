@@ -1,5 +1,3 @@
-"""Rule: a tool or an argument that the recorded chats spell otherwise."""
-
 from __future__ import annotations
 
 from collections import Counter

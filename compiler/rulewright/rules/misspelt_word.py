@@ -1,5 +1,3 @@
-"""Rule: a word of a name that differs by one letter from a word that the project uses elsewhere."""
-
 from __future__ import annotations
 
 import re

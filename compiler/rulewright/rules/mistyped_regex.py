@@ -1,5 +1,3 @@
-"""Rule: a regular expression with a typical slip."""
-
 from __future__ import annotations
 
 import itertools

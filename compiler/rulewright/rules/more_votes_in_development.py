@@ -1,5 +1,3 @@
-"""Rule: more votes in development than in other runs."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

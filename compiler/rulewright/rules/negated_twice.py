@@ -1,5 +1,3 @@
-"""Rule: a condition that is negated twice."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: a workflow without tasks."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

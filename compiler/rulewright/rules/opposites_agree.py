@@ -1,5 +1,3 @@
-"""Rule: two lists with opposite meanings that contain the same text."""
-
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator

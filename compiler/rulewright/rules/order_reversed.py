@@ -1,5 +1,3 @@
-"""Rule: values in the reverse of their usual order."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: a good outcome for a bad condition."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

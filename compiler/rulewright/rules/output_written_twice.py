@@ -1,5 +1,3 @@
-"""Rule: a file that is written twice."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

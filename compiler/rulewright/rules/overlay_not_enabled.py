@@ -1,5 +1,3 @@
-"""Rule: an overlay that is configured, but not enabled."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: a pair and a review in one task."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: a parameter that its check's expression can't use."""
-
 from __future__ import annotations
 
 import re

@@ -1,5 +1,3 @@
-"""Rule: a metric compared with the threshold of another metric."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: a calculation in which a part would be larger than its whole."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping

@@ -1,5 +1,3 @@
-"""Rule: a challenger or reviewer who is also the author."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

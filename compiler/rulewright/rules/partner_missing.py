@@ -1,5 +1,3 @@
-"""Rule: a pair without a challenger, or a review without a reviewer."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: a pattern that consists of characters which folding removes or replaces."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: a pattern that fails two gate checks at once."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: a judge whose price is that of another model."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

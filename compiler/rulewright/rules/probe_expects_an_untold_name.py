@@ -1,5 +1,3 @@
-"""Rule: a recall probe for a name that the user has not said."""
-
 from __future__ import annotations
 
 import re

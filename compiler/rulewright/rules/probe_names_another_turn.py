@@ -1,5 +1,3 @@
-"""Rule: a turn's probe with the number of another turn."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

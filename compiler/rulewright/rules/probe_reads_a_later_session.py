@@ -1,5 +1,3 @@
-"""Rule: a probe that refers to a later session."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: a probe of a kind that nothing evaluates, or with unreadable pronouns."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence

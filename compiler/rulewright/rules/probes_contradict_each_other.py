@@ -1,5 +1,3 @@
-"""Rule: two probes of which one forbids what the other one expects."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: a project file without checks."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: a prompt that asks for another reply than a verdict."""
-
 from __future__ import annotations
 
 import re

@@ -1,5 +1,3 @@
-"""Rule: a prompt that reads a missing key."""
-
 from __future__ import annotations
 
 import re

@@ -1,5 +1,3 @@
-"""Rule: a prompt that explains PASS and FAIL the other way round, or names an unknown verdict."""
-
 from __future__ import annotations
 
 import re

@@ -1,5 +1,3 @@
-"""Rule: a prompt that contains a complete reply."""
-
 from __future__ import annotations
 
 import json

@@ -1,5 +1,3 @@
-"""Rule: a prompt that names another check."""
-
 from __future__ import annotations
 
 import re

@@ -1,5 +1,3 @@
-"""Rule: a prompt with a value in single braces."""
-
 from __future__ import annotations
 
 import re

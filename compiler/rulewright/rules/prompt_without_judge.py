@@ -1,5 +1,3 @@
-"""Rule: a prompt that is never sent."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

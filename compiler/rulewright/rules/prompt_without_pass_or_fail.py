@@ -1,5 +1,3 @@
-"""Rule: a prompt that does not say when the verdict is PASS and when it is FAIL."""
-
 from __future__ import annotations
 
 import re

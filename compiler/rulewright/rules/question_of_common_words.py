@@ -1,5 +1,3 @@
-"""Rule: a marker of the identity question that occurs in many other questions."""
-
 from __future__ import annotations
 
 import re

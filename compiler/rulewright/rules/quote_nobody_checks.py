@@ -1,5 +1,3 @@
-"""Rule: a prompt that asks for quotes which are not required."""
-
 from __future__ import annotations
 
 import re

@@ -1,5 +1,3 @@
-"""Rule: a reference to a missing file."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: a regular expression between slashes."""
-
 from __future__ import annotations
 
 import re

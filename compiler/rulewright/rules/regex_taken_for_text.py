@@ -1,5 +1,3 @@
-"""Rule: a regular expression in a list of texts."""
-
 from __future__ import annotations
 
 import re

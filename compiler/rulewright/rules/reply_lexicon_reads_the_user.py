@@ -1,5 +1,3 @@
-"""Rule: a lexicon of replies that searches only the user's turns."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: a report that is read as another kind of report."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

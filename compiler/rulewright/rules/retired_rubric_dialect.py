@@ -1,5 +1,3 @@
-"""Rule: a rubric in a retired format."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

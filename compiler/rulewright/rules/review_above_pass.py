@@ -1,5 +1,3 @@
-"""Rule: a metric that passes and fails at once, or never passes."""
-
 from __future__ import annotations
 
 import re

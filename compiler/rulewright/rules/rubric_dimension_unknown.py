@@ -1,5 +1,3 @@
-"""Rule: a rubric with a misspelt dimension."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

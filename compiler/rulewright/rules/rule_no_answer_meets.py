@@ -1,5 +1,3 @@
-"""Rule: a rule of a jurisdiction that no answer meets, or that asks for nothing."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

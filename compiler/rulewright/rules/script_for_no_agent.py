@@ -1,5 +1,3 @@
-"""Rule: scripted replies of an unknown agent, and called agents without a scripted reply."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: sessions with a gap in their numbers."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: one setting for two parameters."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: a setting of a profile that another one overrules."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: several anchors for one check in one scenario."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

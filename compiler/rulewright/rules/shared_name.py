@@ -1,5 +1,3 @@
-"""Rule: two things with one name."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

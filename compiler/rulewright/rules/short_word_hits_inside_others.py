@@ -1,5 +1,3 @@
-"""Rule: a short word that occurs inside other words."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

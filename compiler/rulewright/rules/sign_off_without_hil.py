@@ -1,5 +1,3 @@
-"""Rule: a tier that needs a sign-off in a task without people."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: two endings for one state."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: a state machine without a definition."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

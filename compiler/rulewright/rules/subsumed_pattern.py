@@ -1,5 +1,3 @@
-"""Rule: a pattern that contains another pattern of its list."""
-
 from __future__ import annotations
 
 import re

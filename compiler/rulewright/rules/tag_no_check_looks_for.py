@@ -1,5 +1,3 @@
-"""Rule: a scenario's tag that no check uses."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

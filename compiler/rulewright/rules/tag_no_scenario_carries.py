@@ -1,5 +1,3 @@
-"""Rule: a check's tag that no scenario has."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: tags on a universal check."""
-
 from __future__ import annotations
 
 import re

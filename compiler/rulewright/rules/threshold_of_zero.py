@@ -1,5 +1,3 @@
-"""Rule: a threshold of 0 or nearly 0."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

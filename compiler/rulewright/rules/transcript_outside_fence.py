@@ -1,5 +1,3 @@
-"""Rule: a prompt that repeats a user's words among its own instructions."""
-
 from __future__ import annotations
 
 import re

@@ -1,5 +1,3 @@
-"""Rule: a transition that earlier ones always pre-empt."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: a trigger check without a trigger."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

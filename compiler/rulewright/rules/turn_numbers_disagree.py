@@ -1,5 +1,3 @@
-"""Rule: a turn with two different numbers."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: turns that are not numbered consecutively."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

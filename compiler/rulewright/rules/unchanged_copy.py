@@ -1,5 +1,3 @@
-"""Rule: a definition that repeats another one."""
-
 from __future__ import annotations
 
 import re

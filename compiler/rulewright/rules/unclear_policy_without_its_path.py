@@ -1,5 +1,3 @@
-"""Rule: the policy `llm_edge` on a check without an edge."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: a judged check without a unit of analysis."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

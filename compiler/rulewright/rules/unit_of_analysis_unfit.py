@@ -1,5 +1,3 @@
-"""Rule: a unit of analysis that does not fit the route."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: a comparison of two units."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

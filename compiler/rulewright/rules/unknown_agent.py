@@ -1,5 +1,3 @@
-"""Rule: an unknown agent."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: a dependency on a task that does not exist."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: a project's judge of an unknown form."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

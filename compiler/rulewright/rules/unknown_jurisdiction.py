@@ -1,5 +1,3 @@
-"""Rule: a jurisdiction without a rule set."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

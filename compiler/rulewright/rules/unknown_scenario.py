@@ -1,5 +1,3 @@
-"""Rule: a reference to a scenario that does not exist."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: the one of several like definitions that differs by one name or operator."""
-
 from __future__ import annotations
 
 import re

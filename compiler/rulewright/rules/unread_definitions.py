@@ -1,5 +1,3 @@
-"""Rule: a second copy of definitions that is not read."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: a parameter that no condition reads."""
-
 from __future__ import annotations
 
 import re

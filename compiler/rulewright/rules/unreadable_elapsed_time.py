@@ -1,5 +1,3 @@
-"""Rule: a time between sessions that can't be read."""
-
 from __future__ import annotations
 
 import re

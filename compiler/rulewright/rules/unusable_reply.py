@@ -1,5 +1,3 @@
-"""Rule: a scripted reply with a part that is never used."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

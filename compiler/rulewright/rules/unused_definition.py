@@ -1,5 +1,3 @@
-"""Rule: a definition of a scorecard that no expression reads."""
-
 from __future__ import annotations
 
 import re

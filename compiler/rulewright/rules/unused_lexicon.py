@@ -1,5 +1,3 @@
-"""Rule: a lexicon that nothing uses."""
-
 from __future__ import annotations
 
 from collections import Counter

@@ -1,5 +1,3 @@
-"""Rule: a rule set that no scenario uses."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: an update of a fact that was never stated."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

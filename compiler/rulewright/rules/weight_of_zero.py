@@ -1,5 +1,3 @@
-"""Rule: a weight of 0."""
-
 from __future__ import annotations
 
 import re

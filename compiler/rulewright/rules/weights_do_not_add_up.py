@@ -1,5 +1,3 @@
-"""Rule: weights that do not add up to 1."""
-
 from __future__ import annotations
 
 import math

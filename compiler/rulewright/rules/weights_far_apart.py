@@ -1,5 +1,3 @@
-"""Rule: weights on different scales."""
-
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator

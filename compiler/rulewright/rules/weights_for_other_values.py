@@ -1,5 +1,3 @@
-"""Rule: a weighted mean with other weights than those of its values."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: an anchor whose window contains no turn."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: an anchor whose window leaves out its cue."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

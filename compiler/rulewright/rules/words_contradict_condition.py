@@ -1,5 +1,3 @@
-"""Rule: words beside a condition that say something else than the condition."""
-
 from __future__ import annotations
 
 import re

@@ -1,5 +1,3 @@
-"""Rule: declared words that differ only in case."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

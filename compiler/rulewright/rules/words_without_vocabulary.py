@@ -1,5 +1,3 @@
-"""Rule: words of the checks without a vocabulary."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,5 +1,3 @@
-"""Rule: an unknown version of the workflow format."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator

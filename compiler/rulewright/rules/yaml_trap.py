@@ -1,5 +1,3 @@
-"""Rule: unquoted text that other YAML parsers read differently."""
-
 from __future__ import annotations
 
 import re
