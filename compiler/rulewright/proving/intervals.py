@@ -278,8 +278,12 @@ class Space:
             result = table[result][bits]
             if result == decisive:
                 return result, None
-            undecided = at if undecided is None else undecided
+            if undecided is None or (at is not None and self._is_opaque(undecided) and not self._is_opaque(at)):
+                undecided = at  # other conditions may depend on the same variable, so that fewer boxes are needed
         return result, undecided if result & (result - 1) else None
+
+    def _is_opaque(self, at: int) -> bool:
+        return self.atoms[at].opaque is not None
 
     def _choose(self, body: tuple[Formula, ...], box: Box) -> tuple[int, int | None]:
         bits, at = self._ask(body[0], box)

@@ -137,6 +137,12 @@ def holding(language: Language) -> Language:
     return sequence([ANY, language, ANY])
 
 
+def is_holding(language: Language) -> bool:
+    """Whether every text that holds a text of the language is in the language, as of `holding` without assertions."""
+    members = _members(language)
+    return members[0] == members[-1] == ANY and not has_assertions(language)
+
+
 @lru_cache(maxsize=1 << 14)
 def is_part(one: Language, two: Language) -> bool:
     """Whether every text of the first language is in the second one, as far as that can be told part by part."""

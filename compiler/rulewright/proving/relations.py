@@ -29,8 +29,10 @@ from rulewright.proving.languages import (
     complement,
     examples,
     has_text,
+    holding,
     holds,
     intersection,
+    is_holding,
     literal,
     outcomes,
     sample_outcomes,
@@ -253,10 +255,28 @@ class Texts(Rows):
         """A text in the cells; False if there is none, True if that is not known."""
         if all(map(and_, cells, self._nowhere)):
             return True
+        if self._is_ruled_out(cells):
+            return False
         with suppress(RecursionError):  # of a long text
             if (text := self._guessed(cells)) is not None:
                 return text
         return has_text(intersection(map(_TextVariable.language, self.several, cells)))
+
+    def _is_ruled_out(self, cells: Box) -> bool:
+        """Whether what has to occur in the text holds what must not."""
+        texts = [(examples(language, 1)[0], language) for language in self._with_answer(True, cells)]
+        asked = [text for text, language in texts if language == holding(literal(text))]
+        refused = self._with_answer(False, cells) if asked else ()
+        return any(holds(each, text) for each in refused if is_holding(each) for text in asked)
+
+    def _with_answer(self, answer: bool, cells: Box) -> list[Language]:
+        """The languages of the variables that depend on one only and leave no choice but this answer."""
+        return [
+            each.languages[0]
+            for each, here in zip(self.several, cells, strict=True)
+            if len(each.languages) == 1
+            and all(answers == (answer,) for number, answers in enumerate(each.answers) if here >> number & 1)
+        ]
 
     def _guessed(self, cells: Box) -> str | None:
         """A text in the cells of so many variables that searching one takes long."""
@@ -270,12 +290,7 @@ class Texts(Rows):
 
     def _guesses(self, cells: Box) -> Iterator[str]:
         """Texts made of those that the few variables without a choice ask for: each, and all in any order."""
-        asked = [
-            examples(each.languages[0], 1)[0]
-            for each, here in zip(self.several, cells, strict=True)
-            if len(each.languages) == 1
-            and all(answers == (True,) for number, answers in enumerate(each.answers) if here >> number & 1)
-        ]
+        asked = [examples(language, 1)[0] for language in self._with_answer(True, cells)]
         some = list(dict.fromkeys(asked))[:MOST_JOINED]
         yield from ("", *some)
         for separator in (" ", ""):

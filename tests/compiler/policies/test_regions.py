@@ -161,6 +161,23 @@ def test_a_table_of_200_rows_is_compared_with_its_successor() -> None:
     assert all(region.witness for region in found.regions)
 
 
+def test_a_table_of_200_rows_about_texts_is_compared_with_its_successor() -> None:
+    types: dict[str, Type] = {"said": STRING, "age": INT}
+    conditions = [f"said.contains('word{at}') && age > {at * 7 % 60}" for at in range(200)]
+    ready = [build(each, Environment(variables=types)).program for each in conditions]
+
+    def made(changed: tuple[int, ...]) -> PolicyDecision:
+        words = ["other" if at in changed else "same" for at in range(len(ready))]
+        return table("t", [TableRow(each, text(word), None, NOWHERE) for each, word in zip(ready, words, strict=True)])
+
+    found = compare(made(()), made((11, 60, 111)), Domains(types))
+    assert found.unknown is None
+    (region,) = found.regions
+    assert region.witness is not None
+    first = next(at for at, each in enumerate(ready) if prepare(each)(region.witness.bindings))
+    assert first in (11, 60, 111)
+
+
 def regions(one: str, two: str) -> list[tuple[str, str, tuple[str, ...], str]]:
     comparison = compare(truth("c", program(one), "yes", "no"), truth("c", program(two), "yes", "no"), DOMAINS)
     return [(each.before, each.after, each.where, str(each.witness)) for each in comparison.regions]

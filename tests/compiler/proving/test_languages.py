@@ -13,7 +13,9 @@ from rulewright.proving.languages import (
     Outcome,
     complement,
     holding,
+    holds,
     intersection,
+    is_holding,
     is_part,
     literal,
     outcomes,
@@ -126,3 +128,21 @@ def test_more_repetitions_and_wider_classes_hold_fewer_and_narrower_ones() -> No
         assert parts[0] is not None
         assert parts[1] is not None
         assert (is_part(*parts), is_part(*reversed(parts))) == (True, False)
+
+
+@given(st.lists(expressions(), min_size=1, max_size=2), TEXTS, TEXTS, TEXTS)
+@settings(max_examples=rounds(60, 5_000), deadline=None)
+def test_a_text_around_one_of_the_language_is_in_it_where_that_is_said(
+    several: list[str], before: str, text: str, after: str
+) -> None:
+    found = intersection([language(several[0]), *(complement(language(each)) for each in several[1:])])
+    if is_holding(found) and holds(found, text):
+        assert holds(found, before + text + after)
+
+
+def test_only_languages_without_assertions_hold_what_holds_their_texts() -> None:
+    assert is_holding(language("a+b"))
+    assert is_holding(ANY)
+    assert not is_holding(language(r"\ba"))
+    assert not is_holding(literal("a"))
+    assert not is_holding(complement(language("a")))
