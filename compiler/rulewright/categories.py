@@ -49,7 +49,7 @@ ROWS: Final[dict[str, str]] = {
         input-not-awaited integer-division item-finds-itself judge-answers-as-the-author judge-reads-missing-file
         label-row-is-dead label-table-not-proved level-skipped levels-not-read lexicon-hits-good-example
         lexicon-misses-own-example limit-of-zero listed-check-is-silenced loop-nothing-ends metric-points-both-ways
-        misspelt-input-path misspelt-path misspelt-rule-key misspelt-tool misspelt-word mistyped-regex
+        misspelt-input-path misspelt-path misspelt-rule-key misspelt-suffix misspelt-tool misspelt-word mistyped-regex
         more-votes-in-development negated-twice opposites-agree output-written-twice parameter-of-another-metric
         part-exceeds-whole pattern-lost-in-folding pattern-shared-by-gates price-of-another-model
         probe-expects-an-untold-name probe-names-another-turn probe-reads-a-later-session probes-contradict-each-other

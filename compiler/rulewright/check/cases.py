@@ -21,7 +21,7 @@ from rulewright.load import Loaded, Mapping, Node, Scalar, Sequence, Source, loa
 from rulewright.load.json_reader import read_lines
 from rulewright.rules.listed_twice import repeated_in
 from rulewright.rules.weights_far_apart import far_apart
-from rulewright.scoring.batches import SHIPPED, case_scorecards_of_project, load_scorecard
+from rulewright.scoring.batches import SHIPPED, case_scorecards_of_project, lacks_scorecards, load_scorecard
 from rulewright.scoring.score_settings import settings_findings
 from rulewright.spelling import Guess, did_you_mean, is_slip_of, is_spelt_like
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
@@ -64,6 +64,8 @@ def case_document_findings(root: Node) -> list[Diagnostic]:
     try:
         own = [load_scorecard(str(path)).plan for path in case_scorecards_of_project(Path(root.source.path).parent)]
     except DocumentError:
+        return []
+    if not own and lacks_scorecards(Path(root.source.path).parent):  # what they read is unknown
         return []
     plans = own or [load_scorecard(SHIPPED).plan]
     if kind_of(root) == CASE_SETTINGS and isinstance(root, Mapping):
@@ -128,6 +130,8 @@ def batch_findings(root: Node, plan: CaseScorecardPlan) -> list[Diagnostic]:
         if not isinstance(each, Mapping)
     ]
     keys = {id(entry.value): entry.name for entry in root.entries} if isinstance(root, Mapping) else {}
+    if holds_outputs(root.source.path):  # an output without an id has that of its file, as for `score`
+        keys[id(root)] = Path(root.source.path).stem
     records = [_record(each, keys.get(id(each))) for each in nodes if isinstance(each, Mapping)]
     cases = [each for each in records if each.is_case]
     found += _unreadable(records, plan)
@@ -181,7 +185,8 @@ def _unreadable(records: list[_Record], plan: CaseScorecardPlan) -> Iterator[Dia
     shape = CaseShape(plan)
     for each in records:
         if each.key is None:
-            yield error(each.place("id"), "the case has no `test_id`", code="bad-case")
+            record = "case" if each.is_case else "output"
+            yield error(each.place("id"), f"the {record} has no `test_id`", code="bad-case")
             continue
         read = shape.decode(_bytes(each.node), is_case=each.is_case)
         if isinstance(read, Mistake):

@@ -244,7 +244,8 @@ class Checked:
             if card is used_scorecard(project) and fields:  # another one may be for another project
                 told_of_scoring = any(each.severity is Severity.ERROR for each in bucket_without_checks(project))
                 found += empty_parts(card, plan, but_of_scoring=told_of_scoring)
-                found += unselected_checks(card, plan)
+                incomplete = {each.about for each in unseen_checks(card, plan, project.checks)}
+                found += unselected_checks(card, plan, incomplete)
         return found
 
     def _lowered(

@@ -417,7 +417,7 @@ _WORDS: Final[dict[str, Callable[[Departure, Node, str, Owners], Iterable[Diagno
     "minimum": _bound("{subject} must be at least {bound}, not {value}"),
     "maximum": _bound("{subject} must be at most {bound}, not {value}"),
     "minLength": _bound("{subject} must not be empty"),
-    "pattern": _bound("{subject} is `{value}`, which does not match `{bound}`"),
+    "pattern": _bound("{subject} is `{value}`, which does not match `{bound}`", "write a text that it matches"),
 }
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from lark import Lark, Token, UnexpectedToken
 
 import rulewright_grammar
-from rulewright.errors import ExpressionError
+from rulewright.errors import ExpressionError, Reason
 from rulewright.expression.ast_builder import MACRO_NAMES, AstBuilder, misuse
 from rulewright.expression.expression_mistakes import Mistakes
 from rulewright.expression.lexer import OPERAND_ENDS, ExpressionLexer, ExpressionText, token
@@ -112,7 +112,9 @@ class Recovery:
             return None  # a text without tokens: its mistakes are already reported
         trouble = self._trouble(position, frozenset(cursor.accepts()))
         message, help, reason = explain(trouble)
-        self.mistakes.add(message, start_of(unexpected), end_of(unexpected), help, reason)
+        is_open = unexpected.type == END and reason is Reason.UNCLOSED and trouble.profile  # cel-go: at the end
+        place = (trouble.opened if is_open else None) or unexpected
+        self.mistakes.add(message, start_of(place), end_of(place), help, reason)
         replacement = _guess(unexpected, trouble)
         if replacement is None and trouble.operator_due:  # so that the complete part is checked as well
             _fed(cursor, [token("OR", "||", start_of(unexpected), start_of(unexpected))])

@@ -266,7 +266,7 @@ EXPLANATIONS: tuple[Explanation, ...] = (
     ),
     Explanation(
         lambda t: t.token.type == END and t.opened is not None,
-        "{opened} at column {opened_column} is never closed",
+        "{opened}{opened_at} is never closed",
         "{missing}",
         ("(a", "f(1, 2", "[1, [2]", "{'a': 1", "(a +", "{", "xs.all(x, x > 1"),
         Reason.UNCLOSED,
@@ -405,12 +405,17 @@ def _format_values(t: Trouble) -> dict[str, str]:
         "cel": "&&" if value.lower() == "and" else "||",
         "split": split_word_operator(value, profile=t.profile) or value,
         "opened": t.spelt(t.opened)[:2] + "`" if t.opened else "",
-        "opened_column": str(start_of(t.opened) - t.text.rfind("\n", 0, start_of(t.opened))) if t.opened else "",
+        "opened_at": "" if t.profile or t.opened is None else f" at column {_column(t.text, t.opened)}",
+        "opened_column": str(_column(t.text, t.opened)) if t.opened else "",
         "closer": closer,
         "missing": f"a value and `{closer}` are missing" if t.value_due else f"`{closer}` is missing",
         "expected": "expected " + _expected_tokens(t),
         "join": "two values are joined by an operator such as `&&`, `==` or `+`",
     }
+
+
+def _column(text: str, token: Token) -> int:
+    return start_of(token) - text.rfind("\n", 0, start_of(token))
 
 
 def _expected_tokens(t: Trouble) -> str:

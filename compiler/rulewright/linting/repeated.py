@@ -202,9 +202,10 @@ FOLLOWED_BY: Final = _code_sets(
         "gate-severity-outside-gate-bucket": "unlike-its-siblings",
         "guard-excludes-its-value": "check-never-fails check-never-passes condition-never-holds",
         "human-gate-bypassed": "sign-off-without-hil",
+        "id-differs-from-file-name": "unchanged-copy unused-lexicon",
         "key-is-not-text": "weight-of-zero",
         "label-table-has-a-gap": "label-row-is-dead",
-        "missing-key": "unknown-state unreachable-state",
+        "missing-key": "unknown-source unknown-state unreachable-state",
         "missing-prompt": "directive-ignored-by-route",
         "misspelt-tool": "check-misses-own-example",
         "misspelt-word": "check-misses-own-example",
@@ -261,16 +262,18 @@ FOLLOWED_ANYWHERE: Final = _code_sets(
         "bucket-without-checks": "gate-severity-outside-gate-bucket",
         "gate-cannot-stop": "check-without-part",
         "part-without-checks": "gate-ignores-a-severity",
-        "misspelt-rule-key": "check-no-scenario-reaches",
+        "misspelt-rule-key": "check-no-scenario-reaches rule-no-answer-meets",
         "probe-without-verifier": "check-no-scenario-reaches",
         "unknown-value": "check-no-scenario-reaches",
     }
 )
+UNKNOWN_NAMES: Final = " ".join(sorted(each for codes in DEPENDENT.values() for each in codes if "unknown-" in each))
 # The same in any document, for findings that quote what the cause is about.
 FOLLOWED_BY_QUOTING: Final = _code_sets(
     {
         "anchor-names-ineligible-check": "check-no-scenario-reaches",
         "bad-setting": "bad-setting",
+        "misspelt-suffix": f"bad-expression unknown-check unknown-dependency {UNKNOWN_NAMES}",
         "opposites-agree": "subsumed-pattern",
         "question-of-common-words": "short-word-hits-inside-others subsumed-pattern",
         "short-word-hits-inside-others": "subsumed-pattern",
@@ -316,6 +319,7 @@ def _causing(code: str) -> tuple[str, ...]:
     """The codes whose findings may be the cause of one with this code."""
     tables = (FOLLOWED_BY, FOLLOWED_ANYWHERE, FOLLOWED_BY_QUOTING)
     listed = {cause: None for table in tables for cause, codes in table.items() if code in codes}
+    listed |= dict.fromkeys(UNKNOWN_NAMES.split() if code == "missing-path" else ())
     own = code in ONCE_A_LINE | ONCE_A_DOCUMENT | ONCE_A_MESSAGE
     return tuple({MISSPELT: None, "unknown-key": None, **listed, **({code: None} if own else {})})
 
@@ -330,11 +334,15 @@ def _causes(cause: Diagnostic, found: Diagnostic) -> bool:
     if cause.code == "probe-without-verifier" and found.code == "check-no-scenario-reaches":
         is_of_probes = isinstance(cause.help, Guess) or "expects nothing" in cause.message
         return (is_of_probes or cause.span.path == found.span.path) and "probe" in found.message
-    if found.code in FOLLOWED_ANYWHERE.get(cause.code, ()) and cause.severity is Severity.ERROR:
+    if found.code == "missing-path" and found.severity is Severity.WARNING:  # the folder of the name is empty
+        return cause.code in DEPENDENT.get(found.about, ())
+    is_sure = cause.severity is Severity.ERROR or cause.code == "misspelt-rule-key"
+    if found.code in FOLLOWED_ANYWHERE.get(cause.code, ()) and is_sure:
         return found.code != "unknown-value" or _subject(cause) == _subject(found)
     if cause.span.path != found.span.path and found.code == "bad-expression" and _is_named(cause, found):
         return _subject(found) == _subject(cause)
-    if cause.span.path != found.span.path or cause is found:
+    places = {found.span.path, *(note.span.path for note in found.notes if found.code == "unchanged-copy")}
+    if cause.span.path not in places or cause is found:
         return False
     if cause.code != found.code:
         return _is_named(cause, found) or found.code in FOLLOWED_BY.get(cause.code, ())

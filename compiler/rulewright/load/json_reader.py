@@ -18,6 +18,7 @@ _SPACE_AND_COMMENTS = re.compile(r"(?:[ \t\r\n]+|//[^\r\n]*)*")
 _SIMPLE = re.compile(r'"([^"\\\x00-\x1f]*)"')
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[-+.0-9][-+.0-9A-Za-z]*|.", re.DOTALL)
+_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*"|(?P<bracket>[{}\[\]])')
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _WORDS: dict[str, Plain] = {"t": True, "f": False, "n": None}
 _SPELLED = {"t": "true", "f": "false", "n": "null"}
@@ -184,6 +185,7 @@ class _JsonReader:
         frame = self.stack[-1]
         assert frame.index is not None
         if self.text[at : at + 1] != '"':
+            self.unclosed(at)
             match = _WORD.match(self.text, at)
             word = match.group() if match else ""
             help = f'write `"{shorten(word)}"`' if word.isidentifier() else None
@@ -217,6 +219,7 @@ class _JsonReader:
                     self.stop(at, f"trailing comma before `{closing}`", help="remove the comma")
                 return None, after if frame.index is None else self.key(after)
             if char != closing:
+                self.unclosed(at)
                 open_note = Note(self.source.span(frame.start, frame.start + 1), "opened here")
                 content_end = len(self.text[:at].rstrip())  # the gap is where the token is missing
                 start = content_end if "\n" in self.text[content_end:at] else at
@@ -237,6 +240,21 @@ class _JsonReader:
             help = "only `//` comments are allowed here" if self.comments else "remove it, or use YAML"
             self.stop(at, "JSON has no comments" if not self.comments else "this is not a comment", help=help)
         return at
+
+    def unclosed(self, before: int) -> None:
+        """Report a bracket whose closing one begins a line with less indentation, and stop: that one was meant to close
+        a bracket around it."""
+        opened: list[tuple[int, int]] = []  # the offset and the indentation of the line
+        for found in _BRACKET.finditer(self.text, 0, before):
+            start = found.start("bracket")
+            line = self.text[self.text.rfind("\n", 0, start) + 1 : start]
+            indent = len(line) - len(line.lstrip(" "))
+            if start >= 0 and found[0] in "{[":
+                opened.append((start, indent))
+            elif start >= 0 and opened:
+                at, outside = opened.pop()
+                if not line.strip() and indent < outside and any(each == indent for _, each in opened):
+                    self.stop(at, f"`{self.text[at]}` is never closed")
 
     def no_value(self, at: int) -> None:
         """Report that no value starts at `at`, and stop."""

@@ -279,7 +279,7 @@ def _context(failure: YAMLError, source: Source, offset: int) -> tuple[Note, ...
     return (Note(source.span(start, start + 1), f"in {what} that starts here"),)
 
 
-_QUOTED_VALUE: Final = re.compile(r"[ ]*(?:- +)*(?:[\w.-]+: +)?(?=([\"']))")
+_QUOTED_VALUE: Final = re.compile(r"[ ]*(?:- +)*(?:[\w.-]+: +)?(?:[\[{] *(?:[\w.-]+: +)?)*(?=([\"']))")
 _END: Final = re.compile(r"\s*(?:[,\]}:#]|$)", re.MULTILINE)
 _CLOSED: Final = {
     '"': re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL),

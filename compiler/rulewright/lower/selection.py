@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, error
+from rulewright.diagnostics import Diagnostic, Located, Span, error
 from rulewright.documents.base import first_place
 from rulewright.documents.check import CheckDocument
 from rulewright.documents.profile import Profile
@@ -69,10 +69,16 @@ def select(profile: Profile, checks: Iterable[CheckDocument], findings: list[Dia
     chosen = tuple(check for check in checks if holds({"check": {"hard_fail": False, **check.fields}}))
     if not chosen and not profile.include_rubrics:
         message = f"the profile `{profile.name}` selects none of the project's checks"
-        narrowing = [each for key in _INCLUDING if (each := profile.node.get(key)) is not None]
-        at = narrowing[0] if narrowing else first_place(profile.node)
-        findings.append(error(at, message, code="empty-profile"))
+        findings.append(error(_narrowing(profile), message, code="empty-profile"))
     return chosen
+
+
+def _narrowing(profile: Profile) -> Located | Span:
+    """The value that leaves out all checks: that of `select` where other keys include some."""
+    switches = (profile.include_all, profile.hard_fail_only)
+    included = any((*switches, profile.include_modes, profile.include_routes, profile.include_buckets))
+    written = (profile.node.get(key) for key in (_INCLUDING if included else _INCLUDING[1:]))
+    return next((each for each in written if each is not None), None) or first_place(profile.node)
 
 
 def repetitions(check: CheckDocument, profile: Profile) -> int:

@@ -157,7 +157,7 @@ class _ProjectReader(DocumentReader):
         for kind, place in paths.items():
             if place.named and kind != "checks" and _is_empty(place.path):  # a rule tells of checks
                 message = f"`{kind}` names `{place.path}`, which holds no documents"
-                self.findings.append(warning(file.place(kind), message, code="missing-path"))
+                self.findings.append(replace(warning(file.place(kind), message, code="missing-path"), about=kind))
         for kind, place in missing.items():
             message = f"`{kind}` names `{place.path}`, which does not exist"
             help = path_meant(place.path, str(file.places.get(kind) or ""))

@@ -13,10 +13,19 @@ from typing import Final
 from msgspec import Struct
 
 from rulewright import dependencies
-from rulewright.documents.layout import descriptions_in, documents_in, files_below, places, unread_places
+from rulewright.documents.layout import (
+    CASE_LINES,
+    SUFFIXES,
+    descriptions_in,
+    documents_in,
+    files_below,
+    places,
+    unread_places,
+)
 from rulewright.documents.library import DECIDING, PREFIX
 from rulewright.load import Loaded, Mapping, Node, Source, load_file
 from rulewright.project import Project
+from rulewright.spelling import is_slip_of
 
 ANSWERS: Final = re.compile(r'\s*\{\s*(?:"model"\s*:\s*"[^"]*"\s*,\s*)?"replies"\s*:\s*\{')
 LARGEST: Final = 2**20  # bytes searched in a file
@@ -33,7 +42,8 @@ class SecondCopy(Struct, frozen=True):
 
 class UnreadFiles(Struct, frozen=True):
     """The unread files of a project. `descriptions` describe scenarios; `scenarios` holds the roots of all scenario
-    files, valid or not; `answers` those of files with prepared replies to scenarios."""
+    files, valid or not; `answers` those of files with prepared replies to scenarios; `misnamed` the documents with a
+    misspelt suffix, each with the name that would be read."""
 
     copies: tuple[SecondCopy, ...]
     descriptions: tuple[Source, ...]
@@ -41,6 +51,7 @@ class UnreadFiles(Struct, frozen=True):
     checks: tuple[Loaded, ...]
     checks_folder: str
     answers: tuple[Mapping, ...]
+    misnamed: tuple[tuple[Source, str], ...]
     loaded: tuple[Loaded, ...]
 
 
@@ -58,6 +69,7 @@ def read_unread_files(project: Project) -> UnreadFiles:
     descriptions = [load_file(path) for path in descriptions_in(folder.path)] if folder else []
     documents = [each.root for each in project.loaded if folder and Path(each.source.path).is_relative_to(folder.path)]
     answers = [load_file(path) for path in _answers_in(project.root)] if documents else []
+    misnamed = [(load_file(path), name) for each in found.values() for path, name in _misnamed(each.path)]
     return UnreadFiles(
         copies=tuple(copies),
         descriptions=tuple(each.source for each in descriptions),
@@ -65,8 +77,23 @@ def read_unread_files(project: Project) -> UnreadFiles:
         checks=tuple(checks),
         checks_folder=os.path.relpath(home, project.root),
         answers=tuple(each.root for each in answers if isinstance(each.root, Mapping)),
-        loaded=(*loaded, *descriptions, *checks, *answers),
+        misnamed=tuple((each.source, name) for each, name in misnamed),
+        loaded=(*loaded, *descriptions, *checks, *answers, *(each for each, _ in misnamed)),
     )
+
+
+def _misnamed(folder: Path) -> Iterator[tuple[Path, str]]:
+    """The files in a folder of documents whose suffix is almost that of a document, or follows one."""
+    for name, is_folder in dependencies.names_in(folder) if dependencies.is_folder(folder) else ():
+        path = folder / name
+        suffix = path.suffix.lower()
+        if is_folder or name.startswith((".", "_")) or suffix in SUFFIXES | CASE_LINES or not suffix[1:].isalpha():
+            continue
+        meant = next((each for each in sorted(SUFFIXES) if is_slip_of(suffix, each)), None)
+        if meant is not None:
+            yield path, path.stem + meant
+        elif suffix == ".txt" and Path(path.stem).suffix in SUFFIXES:
+            yield path, path.stem
 
 
 def _answers_in(folder: Path) -> Iterator[Path]:

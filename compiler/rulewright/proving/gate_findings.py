@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import product
 from typing import Final
 
@@ -61,10 +61,13 @@ def empty_parts(
         yield error(conditions[kind, name], message, code="part-without-checks")
 
 
-def unselected_checks(document: ScorecardDocument, plan: ScorecardPlan) -> Iterator[Diagnostic]:
-    """Yield the finding that some checks of `plan` belong to no part, if no expression reads all verdicts."""
+def unselected_checks(
+    document: ScorecardDocument, plan: ScorecardPlan, told: Collection[str] = ()
+) -> Iterator[Diagnostic]:
+    """Yield the finding that some checks of `plan` belong to no part, if no expression reads all verdicts. Those that
+    lack a key are `told` already."""
     parts = dict(held_by_parts(plan, document.vocabulary))
-    left = [check for check in plan.checks if not any(check in held for held in parts.values())]
+    left = [check for check in plan.checks if check not in told and not any(check in held for held in parts.values())]
     reads_all = any(VERDICTS.search(str(each.value)) for each in walk(document.node) if isinstance(each, Scalar))
     rates = [rate for rate in (*document.dimensions, *document.rates) if ("scoring" not in str(rate.of.value))]
     if left and rates and any(parts.values()) and not reads_all:
@@ -97,10 +100,10 @@ def unseen_checks(
         keys = " and no ".join(f"`{key}`" for key in absent)
         if gates:
             message = f"the check `{check.id}` has no {keys}, so the gate `{gates[0]}` can't select it"
-            yield error(check.place("id"), message, code="selecting-key-missing")
+            yield replace(error(check.place("id"), message, code="selecting-key-missing"), about=check.id)
         elif dimensions:
             message = f"the check `{check.id}` has no {keys}, so it counts in no dimension"
-            yield warning(check.place("id"), message, code="selecting-key-missing")
+            yield replace(warning(check.place("id"), message, code="selecting-key-missing"), about=check.id)
 
 
 def _could_hold(

@@ -8,6 +8,7 @@ from rulewright.expression.syntax_tree import Call, Expr, Literal, Macro, Name, 
 from rulewright.load import place
 from rulewright.lower.expressions_of import DocumentWithExpressions, parts_of
 
+WHOLE: Final = frozenset({"content", "text"})  # the fields that hold a whole message
 JUDGED_BY: Final = frozenset({"matches", "valid_against"})  # a value of the conversation, and what it is held against
 EXTRACTING: Final = frozenset(
     {"urls", "numbers", "emails", "phone_numbers", "ibans", "card_numbers", "personal_data", "code_blocks", "split"}
@@ -37,7 +38,10 @@ def arguments_swapped(document: DocumentWithExpressions) -> Iterator[Diagnostic]
 
 
 def _pieces_that_contain(part: Expr) -> Iterator[tuple[Expr, Expr]]:
-    """What was extracted from texts and is searched for a whole message, and the message."""
+    """A text that is written, or was extracted from texts, and is searched for a whole message; and the message."""
+    match part:
+        case Call(function="contains", target=Literal() as written, args=(whole,)) if _is_whole(whole):
+            yield written, whole
     if not isinstance(part, Macro) or not isinstance(part.target, Call) or part.target.function not in EXTRACTING:
         return
     for each in (each for body in part.bodies for each in below(body)):
@@ -45,6 +49,14 @@ def _pieces_that_contain(part: Expr) -> Iterator[tuple[Expr, Expr]]:
             case Call(function="contains", target=Name(name=name) as piece, args=(Select(field="content") as whole,)):
                 if name in part.variables:
                     yield piece, whole
+
+
+def _is_whole(part: Expr) -> bool:
+    """Whether a part is a whole message."""
+    match part:
+        case Select(field="content" | "text") | Name(name="answer"):
+            return True
+    return False
 
 
 def _is_swapped(function: str, first: Expr, second: Expr, first_text: str, second_text: str) -> bool:

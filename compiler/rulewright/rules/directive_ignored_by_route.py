@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.documents.check import CheckDocument, known_routes
+from rulewright.documents.check import JUDGE_ROUTES, CheckDocument, known_routes
 from rulewright.documents.keys import keys_of
 from rulewright.load import Scalar
 from rulewright_runtime.english import ticked
@@ -17,6 +17,7 @@ def directive_ignored_by_route(check: CheckDocument) -> Iterator[Diagnostic]:
     Instead: remove the key, or choose a route that reads it.
     """
     route = check.routing.route
+    yield from _votes_without_judge(check)
     for path, routes in _directives() if route in known_routes() else ():
         value = check.get(*path)
         if value is None or (type(value) is Scalar and value.value in (None, False)):
@@ -46,3 +47,13 @@ def _finds_nothing(check: CheckDocument) -> bool:
     unit = check.routing.unit_of_analysis
     may_default = unit is None and check.primary_bucket in check.vocabulary.gate_buckets
     return check.routing.route in ("llm_primary", "longitudinal_trace") and unit != "event_window" and not may_default
+
+
+def _votes_without_judge(check: CheckDocument) -> Iterator[Diagnostic]:
+    """The number of votes of a check that no judge decides; 1 says just that."""
+    votes = check.get("routing", "repetitions")
+    is_plain = check.routing.route in known_routes() - {*JUDGE_ROUTES, "regex_with_llm_edge"}
+    if is_plain and isinstance(votes, Scalar) and isinstance(votes.value, int) and votes.value > 1:
+        message = f"`repetitions` has no effect: the route `{check.routing.route}` asks no judge"
+        notes = [(check.place("routing", "route"), "the route is set here")]
+        yield warning(check.key_place("routing", "repetitions"), message, notes=notes)

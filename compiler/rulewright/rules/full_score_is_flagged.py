@@ -9,10 +9,10 @@ from rulewright.proving.case_values import value_where
 
 
 def full_score_is_flagged(scorecard: CaseScorecardDocument) -> Iterator[Diagnostic]:
-    """A metric is flagged where it is 1 and not where it is 0, or the composite is more than 1 where every metric is 1.
+    """A metric is flagged where it is 1 and not where it is 0, or the composite is not 1 where every metric is 1.
 
     Why it matters: the report points at the cases that are right, or shows scores off the scale.
-    Instead: reverse the comparison, or divide the sum by the number of metrics: `mean` and `wmean` do so.
+    Instead: reverse the comparison, let the weights add up to 1, or use `mean` or `wmean`.
     """
     plan, _ = lower_case_scorecard(scorecard)
     if plan is None:
@@ -27,6 +27,8 @@ def full_score_is_flagged(scorecard: CaseScorecardDocument) -> Iterator[Diagnost
         )
         if metric.flagged is not None and flagged == [False, True]:
             yield warning(metric.flagged, f"`{metric.name}` is flagged where it is 1, but not where it is 0")
-    total = None if scorecard.composite is None else value_where(plan.composite, parameters, best)
-    if scorecard.composite is not None and total is not None and total > 1:
-        yield warning(scorecard.composite, f"`composite` is {float(total):g} where every metric is 1")
+    if scorecard.composite is None:
+        return
+    least, most = (value_where(plan.composite, parameters, each) for each in (worst, best))
+    if most is not None and (most > 1 or (least == 0 and 0 < most < 1)):
+        yield warning(scorecard.composite, f"`composite` is {float(most):g} where every metric is 1")

@@ -34,7 +34,7 @@ OUTSIDE: Final = (
         "is not a repetition",
         "",
     ),
-    (re.compile(r"(?<=[\w\])])(?<!\\p)\{(\d+(?:,\d*)?)(?![\d,}]| -|-)"), "is not a repetition", r"{\1}"),
+    (re.compile(r"(?<=[\w\])])(?<!\\p)\{(\d+(?:,\d*)?)(?![\d,}]| -|-(?!\\))"), "is not a repetition", r"{\1}"),
     (re.compile(r"(?<=[|(])([dws])(?=[+*]|\{\d)"), "is a letter", r"\\\1"),
     (re.compile(r"(\((?:\?:)?[a-z']+(?: [a-z']+)*),([a-z']+(?: [a-z']+)*\))"), "is one phrase with a comma", r"\1|\2"),
     (re.compile(r"(?<=\w) \| (?=\w)"), "has blanks that belong to the alternatives", "|"),
@@ -93,7 +93,7 @@ def mistyped_regex(subject: LexiconDocument | ScenarioDocument | Project) -> Ite
             is_escaped = "\\" in meant and written.style in ("j", '"')
             fix = None if is_escaped or not meant else replace(part, meant, f"write `{meant}`", safe=False)
             yield warning(part, message, help=f"write `{meant}`" if is_escaped else None, fix=fix)
-        elif not isinstance(subject, ScenarioDocument) and _finds_always(text):  # else `branch-always-taken`
+        elif _finds_always(text):
             yield warning(written, f"`{text}` finds something in every text", help="remove the part that may be empty")
         elif ASSERTED.search(text) and _finds_never(text):
             yield warning(written, f"`{text}` finds nothing in any text", help=_conflict(text))

@@ -43,6 +43,7 @@ from rulewright.rules.listed_twice import listed_twice
 from rulewright.rules.misspelt_in_scorecard import misspelt_in_scorecard
 from rulewright.rules.misspelt_name import misspelt_name
 from rulewright.rules.misspelt_rule_key import misspelt_rule_key
+from rulewright.rules.misspelt_suffix import misspelt_suffix
 from rulewright.rules.misspelt_tool import misspelt_tool
 from rulewright.rules.misspelt_word import misspelt_word
 from rulewright.rules.mistyped_regex import mistyped_regex
@@ -148,6 +149,7 @@ PROJECT: Final[tuple[Rule[Project], ...]] = (
 
 UNREAD_FILES: Final[tuple[Rule[UnreadFiles], ...]] = (
     check_is_not_read,
+    misspelt_suffix,
     unknown_scenario,
     unread_definitions,
     comment_contradicts_files,

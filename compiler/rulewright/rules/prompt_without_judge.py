@@ -15,10 +15,12 @@ def prompt_without_judge(check: CheckDocument) -> Iterator[Diagnostic]:
     routing = check.routing
     if check.prompt is None or routing.route not in known_routes() or check.is_judged:
         return
+    help = None
     if routing.route != "regex_with_llm_edge":
         reason = f"the route `{routing.route}` never asks a judge"
     elif routing.llm_on_ambiguous is not True:
         reason = "without `llm_on_ambiguous: true` no judge is asked"
+        help = "write `llm_on_ambiguous: true` under `routing`, or remove the prompt"
     elif check.scorer.unclear_policy == "lexicon_is_sufficient":
         reason = "`unclear_policy: lexicon_is_sufficient` allows no judge"
     else:
@@ -27,4 +29,5 @@ def prompt_without_judge(check: CheckDocument) -> Iterator[Diagnostic]:
         check.key_place("prompt"),
         f"this prompt is never sent: {reason}",
         notes=[(check.place("routing", "route"), "the route is set here")],
+        help=help,
     )

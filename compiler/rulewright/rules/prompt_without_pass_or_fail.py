@@ -12,6 +12,8 @@ from rulewright_runtime.plan.part import VERDICTS
 
 EXPLAINED: Final = re.compile(rf"^[ \t]*({'|'.join(VERDICTS)}):", re.MULTILINE)  # at the beginning of a line
 
+LABELLED: Final = re.compile(r"\b([A-Z_]{3,}):")  # one of them may be a misspelt verdict
+
 
 def prompt_without_pass_or_fail(check: CheckDocument) -> Iterator[Diagnostic]:
     """A prompt mentions or explains some of the verdicts, but not PASS or not FAIL, or is a question without them.
@@ -41,7 +43,8 @@ def prompt_without_pass_or_fail(check: CheckDocument) -> Iterator[Diagnostic]:
         return
     unnamed = [word for word in ("PASS", "FAIL") if not _mentions(prompt.value, word)]
     named = sorted(word for word in VERDICTS if unnamed and _mentions(prompt.value, word))
-    for word in unnamed if len(named) > 1 else ():
+    labelled = LABELLED.findall(prompt.value)
+    for word in unnamed if len(named) > 1 or set(named) < set(labelled) else ():
         yield warning(prompt, f"the prompt mentions {' and '.join(named)}, but not {word}")
 
 

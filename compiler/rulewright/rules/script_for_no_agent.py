@@ -25,10 +25,16 @@ def script_for_no_agent(workflow: Workflow) -> Iterator[Diagnostic]:
     """
     tasks = {task.id: task for task in workflow.document.tasks}
     scripts = {id(each): each for each in workflow.scripts.values()}
+    # That an agent which a task asks is unknown is told at the task.
+    asked = {agent for task in workflow.document.tasks for agent, _ in _asked(task)} - {*workflow.agents.names}
     for script in scripts.values():
         if not isinstance(script.root, Mapping):
             continue
-        unknown = [found for entry in script.root.entries if (found := _unknown(entry, workflow, tasks)) is not None]
+        unknown = [
+            found
+            for entry in script.root.entries
+            if entry.name.rpartition("/")[2] not in asked and (found := _unknown(entry, workflow, tasks)) is not None
+        ]
         meant = {word for each in unknown if isinstance(each.help, Guess) for word in each.help.meant.split("/")}
         unanswered = {
             name: found for name, found in _unanswered(workflow, script, {*script.root.keys}) if name not in meant

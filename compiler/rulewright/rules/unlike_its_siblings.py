@@ -31,8 +31,9 @@ def unlike_its_siblings(subject: Project | ScorecardDocument | CaseScorecardDocu
     Instead: write what the others write, with its own name.
     """
     if isinstance(subject, Document):
+        parameters = {each.name for each in entries(subject.node, "parameters")}
         for section in SECTIONS:
-            yield from _section(entries(subject.node, section))
+            yield from _section(entries(subject.node, section), parameters)
             yield from _copied(entries(subject.node, section))
             yield from _left_out(entries(subject.node, section))
         named = {each.name for section in DEFINED for each in entries(subject.node, section)}
@@ -41,7 +42,7 @@ def unlike_its_siblings(subject: Project | ScorecardDocument | CaseScorecardDocu
         yield from _buckets(subject)
 
 
-def _section(parts: tuple[Entry, ...]) -> Iterator[Diagnostic]:
+def _section(parts: tuple[Entry, ...], parameters: set[str]) -> Iterator[Diagnostic]:
     """The texts of a section in which all other definitions agree, but for their own names."""
     names = {each.name for each in parts}
     written: dict[tuple[str, ...], list[tuple[str, Scalar]]] = {}
@@ -64,8 +65,10 @@ def _section(parts: tuple[Entry, ...]) -> Iterator[Diagnostic]:
         is_slip = all(_is_slip(*each, names, usual) for each in differing)
         is_one = len(differing) == 1 or (len(differing) == SLIPS and sum(SELF in one for one, _ in differing) == 1)
         if len(own) == len(form) and is_one and is_slip:
-            meant = differing[0][1].replace(SELF, name)
-            message = f"`{name}` has `{differing[0][0]}`, which breaks the pattern of the other definitions"
+            written_here, meant = (each.replace(SELF, name) for each in differing[0])
+            if meant.startswith(f"{name}_") and meant not in parameters:
+                continue  # the definition has no such parameter
+            message = f"`{name}` has `{written_here}`, which breaks the pattern of the other definitions"
             yield warning(value, message, help=Guess(meant))
 
 

@@ -24,8 +24,11 @@ def unused_lexicon(project: Project) -> Iterator[Diagnostic]:
     named |= {name for check in project.checks for name in check.scorer.detectors or ()}
     named |= {cue.lexicon for machine in project.state_machines.values() for cue in machine.cues.values()}
     # A lexicon that a misspelt name was meant for is not unused.
-    meant = {suggest(name, project.lexicons) for name in named if name and name not in project.lexicons}
+    unknown = {name for name in named if name and name not in project.lexicons}
+    meant = {suggest(name, project.lexicons) for name in unknown}
     unused = [name for name in project.lexicons if name not in named | meant]
+    if len(unknown) == len(unused) == 1 and None in meant:  # one of the two was renamed
+        return
     # `reply-lexicon-reads-the-user` reports a check that names one lexicon twice.
     doubled = any(len(each) > len(set(each.values())) for each in map(_lexicons_of, project.checks))
     for name, lexicon in project.lexicons.items():

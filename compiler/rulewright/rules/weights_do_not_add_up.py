@@ -22,7 +22,9 @@ def weights_do_not_add_up(document: Workflow | ScorecardDocument) -> Iterator[Di
         weights = tuple(weights_of(document))
         lists = {weights: ""} if len(weights) == len(document.dimensions) else {}
     else:
-        lists = {tuple(weights_of(task)): f" of `{task.id}`" for task in document.document.tasks}
+        yield from _weightless(document)
+        complete = [task for task in document.document.tasks if all("weight" in each.node for each in task.metrics)]
+        lists = {tuple(weights_of(task)): f" of `{task.id}`" for task in complete}
     totals = {each: math.fsum(number for _, number, _ in each) for each in lists if len(each) > 1}
     odd = [each for each, total in totals.items() if abs(total - 1) > ROUNDING]
     numbers = [number for _, number, _ in odd[0]] if len(odd) == 1 else []
@@ -32,3 +34,13 @@ def weights_do_not_add_up(document: Workflow | ScorecardDocument) -> Iterator[Di
     message = f"the weights{lists[odd[0]]} add up to {totals[odd[0]]:g}{(others or [', not to 1'])[0]}"
     *rest, (_, _, last) = odd[0]
     yield warning(last, message, notes=[(each, "added to it") for _, _, each in rest])
+
+
+def _weightless(workflow: Workflow) -> Iterator[Diagnostic]:
+    """The metrics without a weight beside metrics with shares."""
+    for task in workflow.document.tasks:
+        weights = [number for _, number, _ in weights_of(task)]
+        for metric in task.metrics if weights and max(weights) < 1 else ():
+            if "weight" not in metric.node:
+                message = f"`{metric.type}` has no weight, so it has the weight 1, more than each of the others"
+                yield warning(metric.node.get("type") or metric.node, message, help="write its `weight`")

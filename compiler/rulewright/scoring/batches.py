@@ -103,6 +103,15 @@ def case_scorecards_of_project(folder: Path) -> list[Path]:
     return [] if scorecards is None else _case_scorecards(documents_in(scorecards.path))
 
 
+def lacks_scorecards(folder: Path) -> bool:
+    """Whether the project that a folder belongs to or is names a folder of scorecards that holds none."""
+    path = project_file_above(folder)
+    root = None if path is None else load_file(path).root
+    file = read_project_file(root, os.environ) if isinstance(root, Node) else None
+    place = None if path is None else places(path.parent, file, path).get("scorecards")
+    return place is not None and place.named and next(documents_in(place.path), None) is None
+
+
 def _case_scorecards_near(folder: Path) -> list[Path]:
     scorecards = places(folder, None, None).get("scorecards")
     own = () if scorecards is None else documents_in(scorecards.path)

@@ -27,6 +27,7 @@ DEFAULT_FILE: Final = CASE_SETTINGS_FILE
 SUFFIXES: Final = {"json": ".json", "console": ".txt", "markdown": ".md", "html": ".html", "junit": ".xml"}
 FORMATS: Final = tuple(SUFFIXES)  # of a report
 GROUPS: Final = ("archetypes", "metricIds")
+NO_PLACES: Final = "a parameter of the scorecard names its place in this file as `file: thresholds.NAME`, and none does"
 _TRUE: Final = frozenset({"1", "true", "yes", "on"})
 _FALSE: Final = frozenset({"0", "false", "no", "off"})
 
@@ -240,7 +241,8 @@ class _FileReader:
                 continue
             if setting is None:
                 known_keys = {*by_path, *others, *(name.partition(".")[0] for name in by_path)}
-                self.report(key, f"`{prefix}{path}` sets nothing", did_you_mean(path, known_keys))
+                help = did_you_mean(path, known_keys) if by_path else NO_PLACES
+                self.report(key, f"`{prefix}{path}` sets nothing", help)
                 continue
             written = value.value if isinstance(value, Scalar) else None
             try:

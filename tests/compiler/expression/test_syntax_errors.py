@@ -69,7 +69,8 @@ def test_a_message_is_one_plain_line_in_the_authors_words(text: str) -> None:
         ("a += 1", 4, "`+=` isn't an operator", "an expression gives a value and changes nothing"),
         ("a == “x”", 6, "`“` isn't a quotation mark here", "strings stand in `'` or `\"`"),
         ("a # why", 3, "`#` has no meaning here", "a comment begins with `//`"),
-        ("(a && b", 8, "`(` at column 1 is never closed", "`)` is missing"),
+        ("(a && b", 1, "`(` is never closed", "`)` is missing"),
+        ("a ||\n  not f(b,\n", 8, "`(` is never closed", "a value and `)` are missing"),
         (
             "for",
             1,
@@ -133,7 +134,7 @@ def test_the_checker_asks_what_was_meant() -> None:
         ("a == not b && c == not d", [6, 20]),
         ("self.true && other.in", [6, 20]),
         ("a b c d", [3]),
-        ("a && (b", [8]),
+        ("a && (b", [6]),
         ("x == 'abc", [6]),
         ("# all of it", [1]),
     ],

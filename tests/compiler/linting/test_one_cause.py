@@ -138,6 +138,113 @@ def test_a_slip_in_a_project_gives_one_finding(
     assert reported_places(tmp_path) == [(code, Path(file).name, line)]
 
 
+WATCHED = """\
+states: [calm, told]
+initial: calm
+cues: {danger: {role: user, patterns: [i am afraid]}}
+transitions: [{from: calm, on: danger, to: told}]
+endings: [{state: told, verdict: FAIL, code: not_answered}]
+silent: NOT_APPLICABLE
+"""
+WATCHES = """\
+id: watched
+name: watched
+primary_bucket: C
+severity: S3
+scope: universal
+routing: {route: longitudinal_trace, state_machine: danger}
+"""
+
+
+@pytest.mark.parametrize(
+    ("file", "to", "code", "place"),
+    [
+        ("lexicons/refunds.yaml", "lexicons/paying_back.yaml", "unknown-lexicon", ("refund.yaml", 6)),
+        ("lexicons/refunds.yaml", "lexicons/refunds.yam", "misspelt-suffix", ("refunds.yam", 1)),
+        ("lexicons/refunds.yaml", None, "unknown-lexicon", ("refund.yaml", 6)),
+        ("state_machines/danger.yaml", None, "unknown-state-machine", ("watched.yaml", 6)),
+        ("state_machines/danger.yaml", "state_machines/danger.yaml.txt", "misspelt-suffix", ("danger.yaml.txt", 1)),
+    ],
+)
+def test_a_moved_file_is_one_finding(
+    file: str, to: str | None, code: str, place: tuple[str, int], tmp_path: Path
+) -> None:
+    project = f"{FILES['rulewright.yaml']}state_machines: state_machines\n"
+    files = FILES | {"rulewright.yaml": project, "checks/watched.yaml": WATCHES, "state_machines/danger.yaml": WATCHED}
+    files["lexicons/refunds.yaml"] = "patterns: [we will refund]\n"
+    assert reported_places(write(tmp_path, files)) == []
+    (tmp_path / file).unlink()
+    write(tmp_path, {to: files[file]} if to else {})
+    assert reported_places(tmp_path) == [(code, *place)]
+
+
+def test_a_lexicon_copied_with_its_name_is_one_finding(tmp_path: Path) -> None:
+    copy = {"lexicons/insults.yaml": FILES["lexicons/refunds.yaml"]}
+    write(tmp_path, FILES | copy)
+    assert reported_places(tmp_path) == [("id-differs-from-file-name", "insults.yaml", 1)]
+
+
+def test_a_ready_check_without_a_bucket_is_not_reported_again_by_the_scorecard(tmp_path: Path) -> None:
+    card = CARD.replace("rates:\n  passed:", "dimensions:\n  refunds:").replace('"true"', "v.primary_bucket == 'B'")
+    card = card.replace("passed: rates.passed", "overall_score: 'wmean_present(dimensions, weights)'")
+    card = card.replace("headline: passed\n", "").replace("empty: absent}}", "empty: absent}, weight: '1'}")
+    write(tmp_path, FILES | {"scorecards/share.yaml": card})
+    assert reported_places(tmp_path) == []
+    write(tmp_path, {"rulewright.yaml": f"{FILES['rulewright.yaml']}use: [library/no-refusal]\n"})
+    assert reported_places(tmp_path) == [("selecting-key-missing", "rulewright.yaml", 6)]
+
+
+def test_a_misspelt_extends_is_one_finding(tmp_path: Path) -> None:
+    files = {
+        "rulewright.yaml": "project: p\nchecks: checks\nrules: rules\nscenarios: scenarios\n",
+        "checks/says.yaml": "id: says\nname: says\nprimary_bucket: B\nseverity: S3\nscope: universal\n"
+        "routing: {route: jurisdiction_rule, rule: disclosure}\n",
+        "rules/base.yaml": "disclosure: {phrases: [i am an ai]}\n",
+        "rules/north.yaml": "extends: base.yaml\ndisclosure: {cadence_turns: 3}\n",
+        "rules/west.yaml": "extends: north.yaml\ndisclosure: {cadence_turns: 2}\n",
+        "scenarios/day.yaml": "scenario_id: day\ntitle: Day\ncategory: safety\njurisdiction: west\n"
+        "turns: [{turn_number: 1, user_message: Hello.}]\n",
+    }
+    assert reported_places(write(tmp_path, files)) == []
+    write(tmp_path, {"rules/north.yaml": files["rules/north.yaml"].replace("extends", "extend")})
+    assert reported_places(tmp_path) == [("misspelt-rule-key", "north.yaml", 1)]
+
+
+def test_a_corpus_without_its_sources_is_one_finding() -> None:
+    corpus = """\
+claims: [gives]
+promises: [you qualify]
+hedges: [may]
+verify_at: [the office]
+programmes:
+  leave: {names: [Leave], source: act, facts: {}}
+"""
+    (found,) = lint_text(corpus, "corpora/leave.yaml").grouped().diagnostics
+    assert (found.code, found.span.line) == ("missing-key", 1)
+
+
+def test_replies_of_an_agent_that_a_task_asks_are_not_reported_beside_the_task(tmp_path: Path) -> None:
+    files = {
+        "rulewright.yaml": "project: p\nworkflow: {file: flow.yaml, adapters: "
+        "{default: {type: mock, script: script.json}}}\n",
+        "flow.yaml": 'version: "1"\nname: flow\ntasks:\n  draft:\n    agent: adjuster\n    description: It.\n'
+        "    outputs: [{path: a.md}]\n",
+        "script.json": '{"adjuster": [{"summary": "done"}]}\n',
+    }
+    assert [code for code, *_ in reported_places(write(tmp_path, files))] == ["unknown-agent"]
+
+
+def test_cases_of_a_project_without_its_scorecard_are_not_judged_by_the_shipped_one(tmp_path: Path) -> None:
+    files = {
+        "rulewright.yaml": "project: p\nscorecards: scorecards\n",
+        "scorecards/notes.md": "",
+        "cases/one.json": '[{"test_id": "one", "expected": ["angina"]}]\n',
+        "outputs/one.json": '{"letter": "Angina."}\n',
+        "safe.config.json": '{"thresholds": {"recall": {"pass": 0.8}}}\n',
+    }
+    assert reported_places(write(tmp_path, files)) == [("missing-path", "rulewright.yaml", 2)]
+
+
 def test_a_wrong_type_hides_nothing_of_another_document(tmp_path: Path) -> None:
     spare = {"lexicons/spare.yaml": "name: spare\npatterns: [we may refund]\n"}
     brief = {"checks/brief.yaml": f"{FILES['checks/brief.yaml']}note: [short]\n"}

@@ -1,0 +1,21 @@
+"""Rule: a document whose suffix is almost one that is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from rulewright.diagnostics import Diagnostic, warning
+from rulewright.project.unread_files import UnreadFiles
+
+
+def misspelt_suffix(unread: UnreadFiles) -> Iterator[Diagnostic]:
+    """A file among the documents of a project has a suffix that is almost `.yaml`, `.yml` or `.json`.
+
+    Why it matters: it is not read. A run without this check, scenario or lexicon passes what it would fail.
+    Instead: correct the suffix, or begin the file's name with `_` if it is put aside.
+    """
+    for source, name in unread.misnamed:
+        stem, written = Path(name).stem, Path(source.path).name
+        message = f"`{stem}` is not read: its file is called `{written}`, not `{name}`"
+        yield warning(source.span(0, 0), message, help=f"rename it to `{name}`")
