@@ -279,7 +279,7 @@ def _context(failure: YAMLError, source: Source, offset: int) -> tuple[Note, ...
     return (Note(source.span(start, start + 1), f"in {what} that starts here"),)
 
 
-_QUOTED_VALUE: Final = re.compile(r"[ ]*(?:- +)*(?:[\w.-]+: +)?(?:[\[{] *(?:[\w.-]+: +)?)*(?=([\"']))")
+_QUOTED_VALUE: Final = re.compile(r"[ ]*(?:- +)*(?:(?:[\w.-]+|\"[\w.-]+\"): +)?(?:[\[{] *(?:[\w.-]+: +)?)*(?=([\"']))")
 _END: Final = re.compile(r"\s*(?:[,\]}:#]|$)", re.MULTILINE)
 _CLOSED: Final = {
     '"': re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL),
@@ -307,7 +307,13 @@ def slip_above(source: Source, offset: int) -> Diagnostic | None:
     if slip := _open_quotes(source, _lines(source, line + 1)):  # the value may go on for millions of lines
         return slip
     lines = list(_lines(source, line + 1))
-    return _glued_dash(source, lines) or _no_block(source, lines, line) or _odd_line(source, lines, line)
+    return (
+        _deep_start(source, line)
+        or _first_item(source, lines, line)
+        or _glued_dash(source, lines)
+        or _no_block(source, lines, line)
+        or _odd_line(source, lines, line)
+    )
 
 
 def _lines(source: Source, last: int) -> Iterator[_Line]:
@@ -315,7 +321,7 @@ def _lines(source: Source, last: int) -> Iterator[_Line]:
     block: int | None = None
     for number in range(1, min(last, len(source.starts)) + 1):
         text = source.line_text(number)
-        indent = len(text) - len(text.lstrip(" "))
+        indent = _indent(text)
         if block is not None and (not text.strip() or indent > block):
             continue
         block = indent if _BLOCK.match(text) else None
@@ -339,6 +345,39 @@ def _open_quotes(source: Source, lines: Iterable[_Line]) -> Diagnostic | None:
             help = "close them, or use a block (`|`)"
             return mistake("yaml-syntax", span, "the quotes are never closed", help=help)
     return None
+
+
+def _deep_start(source: Source, line: int) -> Diagnostic | None:
+    """Report the first line of a block's text that is indented more than the rest, which therefore ends the block."""
+    indent = _indent(source.line_text(line)) if line <= len(source.starts) else 0
+    header = next((each for each in range(line - 1, 0, -1) if _BLOCK.match(source.line_text(each))), None)
+    if header is None or indent <= _indent(source.line_text(header)):
+        return None
+    inside = [each for each in range(header + 1, line) if source.line_text(each).strip()]
+    if not inside or any(_indent(source.line_text(each)) <= indent for each in inside):
+        return None
+    text = source.line_text(inside[0])
+    start = source.starts[inside[0] - 1]
+    span = source.span(start + _indent(text), start + len(text.rstrip()))
+    return mistake("yaml-syntax", span, "the text of the block goes on with less indentation", help="indent it alike")
+
+
+def _first_item(source: Source, lines: list[_Line], line: int) -> Diagnostic | None:
+    """Report the first item of a list that is indented more than the next two."""
+    at = next((number for number, each in enumerate(lines) if each.number == line), 0)
+    if at < 2 or len(lines) < at + 2:
+        return None
+    header, first, second, third = lines[at - 2 : at + 2]
+    is_list = all(_ITEM.match(each.text) for each in (first, second, third)) and _is_header(header)
+    if not is_list or second.indent != third.indent or first.indent <= second.indent:
+        return None
+    start = source.starts[first.number - 1] + first.indent
+    message = "this item is indented more than the next ones"
+    return mistake("yaml-syntax", source.span(start, start + 1), message, help="indent all items alike")
+
+
+def _indent(text: str) -> int:
+    return len(text) - len(text.lstrip(" "))
 
 
 def _glued_dash(source: Source, lines: list[_Line]) -> Diagnostic | None:

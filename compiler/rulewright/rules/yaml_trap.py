@@ -26,6 +26,7 @@ TRAPS: Final = (
 LONE_QUOTE: Final = re.compile(r"[^\"]*\"|[^']*[^'s]'", re.DOTALL)  # `the carers'` is English
 STARTS: Final = frozenset("+-0123456789ynoYNO")
 LONGEST: Final = 40  # characters; longer texts are prose
+ITEM_BELOW: Final = re.compile(r"\n *(- .*)")
 OCTAL: Final = re.compile(r"[-+]?0[0-7]+")
 
 
@@ -38,7 +39,7 @@ def yaml_trap(
     | ScorecardDocument
     | TaskDocument,
 ) -> Iterator[Diagnostic]:
-    """Other YAML parsers read a text differently, or it ends with a stray quote or comma, or contains a backspace.
+    """Other YAML parsers read a text differently, or it holds a stray quote, comma, list item or backspace.
 
     Why it matters: here `no` is a word and `010` is ten; a script that reads the same file gets `false` and eight, and
     both look right. A quote without an opening one is part of the text, as is a trailing comma; `\\b` in double quotes
@@ -54,13 +55,14 @@ def yaml_trap(
             continue
         if type(node) is Sequence:
             yield from _commas(node)
+            yield from _swallowed(node)
         if type(node) is not Scalar or node.style:
             yield from _backspaces(node, document)
             continue
         if isinstance(node.value, str):
             if node.value[-1:] in ("'", '"') and LONE_QUOTE.fullmatch(node.value):
                 help = "add the opening quote, or remove this one"
-                yield warning(node, f"the text ends with `{node.value[-1]}`without an opening quote", help=help)
+                yield warning(node, f"the text ends with `{node.value[-1]}` without an opening quote", help=help)
             if len(node.value) > LONGEST or node.value[:1] not in STARTS:
                 continue  # fast path for most texts
             what = next((what for trap, what in TRAPS if trap.fullmatch(node.value)), None)
@@ -70,6 +72,14 @@ def yaml_trap(
         elif isinstance(node.value, int) and OCTAL.fullmatch(node.raw) and int(node.raw, 8) != node.value:
             fix = replace(node, str(node.value), "write it without the zero", safe=True)
             yield warning(node, f"`{node.raw}` is {node.value} here, but {int(node.raw, 8)} in YAML 1.1", fix=fix)
+
+
+def _swallowed(node: Sequence) -> Iterator[Diagnostic]:
+    """The items of a block list that are indented more than the item above, and so belong to its text."""
+    for item in node.items:
+        if type(item) is Scalar and not item.style and (found := ITEM_BELOW.search(item.raw)):
+            place = node.source.span(item.start + found.start(1), item.start + found.end(1))
+            yield warning(place, f"`{shorten(found[1])}` is part of the text above it", help="indent it like that item")
 
 
 def _commas(node: Sequence) -> Iterator[Diagnostic]:
