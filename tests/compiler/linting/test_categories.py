@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests import shared_data
+from tests.compiler.linting.published import reported
 from tests.compiler.small_project import check, write
 
 from rulewright.categories import CATEGORIES, LEVELS, PEDANTIC, PREVIEW, ROWS, SINCE, category_of, is_default
@@ -103,8 +103,7 @@ def test_pedantic_and_preview_rules_are_off_by_default() -> None:
 
 
 def test_findings_of_the_published_corpus_are_grouped_without_losing_any() -> None:
-    root = shared_data.folder("invisiblebench")
-    each = lint([root])
+    each = reported()
     told = each.grouped()
     assert len(told.diagnostics) <= MOST
     told_by = {
@@ -118,12 +117,12 @@ def test_findings_of_the_published_corpus_are_grouped_without_losing_any() -> No
     }
     assert {(found.code, found.span) for found in each.diagnostics} <= places
     consequences = {code for cause in codes(each) for code in FOLLOWED_BY.get(cause, ())}
-    beyond = codes(lint([root], RuleSelection(("*",)))) - codes(each) - consequences
+    beyond = codes(reported("*")) - codes(each) - consequences
     assert {category_of(code) for code in beyond} == {PEDANTIC}
 
 
 def test_a_group_is_one_finding_with_its_further_places() -> None:
-    report = lint([shared_data.folder("invisiblebench")], RuleSelection(select=("anchor-names-ineligible-check",)))
+    report = reported("anchor-names-ineligible-check")
     told = report.grouped()
     assert len(told.diagnostics) < len(report.diagnostics)
     first = max(told.diagnostics, key=lambda found: len(found.notes))

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests import shared_data
 from tests.compiler.linting.fixing import fix_files
+from tests.compiler.linting.published import reported
 from tests.compiler.small_project import LEXICON_CHECK as CHECK
 from tests.folders import write
 
@@ -337,9 +337,8 @@ def test_the_shipped_benchmark_is_clean() -> None:
 
 
 def test_the_published_corpus_shows_its_known_contradictions() -> None:
-    report = lint([shared_data.folder("invisiblebench")])
     seen: dict[str, Any] = {}
-    for found in report.diagnostics:
+    for found in reported().diagnostics:
         seen.setdefault(found.code, []).append(Path(found.span.path).stem)
     assert seen["unknown-key"] == ["IB-F1-human-identity"]
     assert seen["unknown-lexicon"] == [

@@ -18,10 +18,8 @@ from typing import Any, Final
 import pytest
 import yaml
 from tests import shared_data
+from tests.compiler.linting.published import reported
 
-from rulewright.linting.lint_report import Report
-from rulewright.linting.lint_run import lint
-from rulewright.linting.lint_settings import RuleSelection
 from rulewright.render.json_output import Keys
 
 Place = tuple[str, str]  # a file below the corpus, a path in it
@@ -68,16 +66,10 @@ def corpus() -> Corpus:
 
 
 @cache
-def reported() -> Report:
-    """What lint finds in the corpus."""
-    return lint([shared_data.folder("invisiblebench")], RuleSelection(("*",)))
-
-
-@cache
 def linted() -> dict[str, list[Place]]:
     """The places of lint's findings by their codes."""
     root = shared_data.folder("invisiblebench")
-    report = reported()
+    report = reported("*")
     keys = Keys(report.sources)
     found: dict[str, list[Place]] = {}
     for each in report.diagnostics:
@@ -354,7 +346,7 @@ def test_lists_that_override_tags_are_one_finding_with_the_number_of_pairs() -> 
             left_out, added, files = left_out + len(silent), added + len(extra), [*files, file]
     ((place, key),) = linted()["list-and-tags-disagree"]
     assert (place in files, key) == (True, "eligible_modes")
-    message = next(each.message for each in reported().diagnostics if each.code == "list-and-tags-disagree")
+    message = next(each.message for each in reported("*").diagnostics if each.code == "list-and-tags-disagree")
     where = f"{len(files)} scenarios"
     assert message == f"`eligible_modes` overrides tags in {where} (checks: {left_out} left out, {added} added)"
 
@@ -364,5 +356,5 @@ def test_expectations_in_prose_are_one_finding_with_the_number_of_turns() -> Non
     prose = [turn for turn in turns if turn.get("expected_behaviors") or turn.get("autofail_triggers")]
     unasked = [turn for turn in prose if not turn.get("rubric")]
     assert len(linted()["expectation-without-question"]) == 1
-    message = next(each.message for each in reported().diagnostics if each.code == "expectation-without-question")
+    message = next(each.message for each in reported("*").diagnostics if each.code == "expectation-without-question")
     assert message.startswith(f"{len(unasked)} of {len(turns)} turns state expectations only in prose")
