@@ -84,7 +84,11 @@ def read_unread_files(project: Project) -> UnreadFiles:
 
 def _misnamed(folder: Path) -> Iterator[tuple[Path, str]]:
     """The files in a folder of documents whose suffix is almost that of a document, or follows one."""
-    for name, is_folder in dependencies.names_in(folder) if dependencies.is_folder(folder) else ():
+    try:
+        names = [*dependencies.names_in(folder)] if dependencies.is_folder(folder) else []
+    except OSError:  # which is reported where its documents are read
+        return
+    for name, is_folder in names:
         path = folder / name
         suffix = path.suffix.lower()
         if is_folder or name.startswith((".", "_")) or suffix in SUFFIXES | CASE_LINES or not suffix[1:].isalpha():
