@@ -8,7 +8,6 @@ from rulewright.expression.syntax_tree import Call, Expr, Literal, Macro, Name, 
 from rulewright.load import place
 from rulewright.lower.expressions_of import DocumentWithExpressions, parts_of
 
-WHOLE: Final = frozenset({"content", "text"})  # the fields that hold a whole message
 JUDGED_BY: Final = frozenset({"matches", "valid_against"})  # a value of the conversation, and what it is held against
 EXTRACTING: Final = frozenset(
     {"urls", "numbers", "emails", "phone_numbers", "ibans", "card_numbers", "personal_data", "code_blocks", "split"}
@@ -54,7 +53,7 @@ def _pieces_that_contain(part: Expr) -> Iterator[tuple[Expr, Expr]]:
 def _is_whole(part: Expr) -> bool:
     """Whether a part is a whole message."""
     match part:
-        case Select(field="content" | "text") | Name(name="answer"):
+        case Select(field="content" | "text") | Name(name="answer" | "reply"):
             return True
     return False
 

@@ -8,9 +8,10 @@ from jsonschema import Draft202012Validator
 from rulewright.diagnostics import Diagnostic, error, respell
 from rulewright.documents.base import entries, flag, numeric, text_scalars, texts
 from rulewright.documents.check import CheckDocument
+from rulewright.documents.lexicon import invalid_regex
 from rulewright.documents.validation import departures
 from rulewright.expression.syntax_tree import Call, field_of
-from rulewright.load import Mapping, Node, Sequence, walk
+from rulewright.load import Entry, Mapping, Node, Scalar, Sequence, walk
 from rulewright.lower.expressions_of import parts_of
 from rulewright.spelling import Guess, suggest
 
@@ -26,17 +27,17 @@ DATA: Final = frozenset({"const", "default", "enum", "examples"})  # their value
 
 
 def bad_schema(check: CheckDocument) -> Iterator[Diagnostic]:
-    """A parameter used by `valid_against` is not a valid JSON Schema, misspells a word or has an empty range.
+    """A schema of `valid_against` is invalid, misspells a word, has an empty range or uses what is not supported.
 
-    Why it matters: with an invalid schema nothing can be decided. JSON Schema ignores an unknown keyword, so values
-    that the schema was meant to refuse pass.
+    Why it matters: with an invalid schema or regular expression nothing can be decided. JSON Schema ignores an unknown
+    keyword, so values that the schema was meant to refuse pass.
     Instead: correct the keyword, its value or the range.
     """
     for name in _schemas(check):
         written = check.get("params", name)
         if isinstance(written, Mapping):
             yield from departures(Draft202012Validator.META_SCHEMA, written)
-            yield from _misspelt(written)
+            yield from _wrong_keywords(written)
             yield from (found for node in walk(written) for found in _empty_ranges(node))
 
 
@@ -48,8 +49,9 @@ def _schemas(check: CheckDocument) -> list[str]:
     return list(dict.fromkeys(name for each in schemas if (name := field_of(each, "params")) is not None))
 
 
-def _misspelt(schema: Node) -> Iterator[Diagnostic]:
+def _wrong_keywords(schema: Node) -> Iterator[Diagnostic]:
     for entry in entries(schema):
+        yield from _refused(entry)
         if entry.name not in KEYWORDS and (meant := suggest(entry.name, KEYWORDS)):
             fix = respell(entry.key, meant, safe=False)
             yield error(entry.key, f"unknown JSON Schema keyword `{entry.name}`", help=Guess(meant), fix=fix)
@@ -57,10 +59,20 @@ def _misspelt(schema: Node) -> Iterator[Diagnostic]:
             message = f"unknown JSON Schema keyword `{entry.name}`"
             yield error(entry.key, message, help=f"if it is a property, write `{entry.name}` under `properties`")
         for below in () if entry.name in DATA else _below(entry.name, entry.value):
-            yield from _misspelt(below)
+            yield from _wrong_keywords(below)
     if isinstance(schema, Mapping) and isinstance(properties := schema.get("properties"), Mapping):
         yield from _not_required(properties, texts(schema, "required"))
         yield from _forbidden(schema, properties) if flag(schema, "additionalProperties") is False else ()
+
+
+def _refused(entry: Entry) -> Iterator[Diagnostic]:
+    """What is valid JSON Schema and refused when the check runs."""
+    pattern = entry.value
+    if entry.name == "patternProperties":
+        yield error(entry.key, "`patternProperties` is not supported", help="describe each property under `properties`")
+    elif entry.name == "pattern" and isinstance(pattern, Scalar) and isinstance(pattern.value, str):
+        found = invalid_regex(pattern)
+        yield from [] if found is None else [found]
 
 
 def _empty_ranges(schema: Node) -> Iterator[Diagnostic]:

@@ -1,5 +1,3 @@
-"""Rule: a document whose suffix is almost one that is read."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
