@@ -37,6 +37,8 @@ HOSTILE: dict[str, tuple[Callable[[], str | bytes], str, str]] = {
     "open quotes": (lambda: 'a: "' + "x\n" * (FULL // 2 - 8), "f.yaml", "yaml-syntax"),
     "many items": (lambda: "- a\n" * (FULL // 4), "f.yaml", "file-too-large"),
     "many JSON items": (lambda: "[" + "1," * (FULL // 2 - 2), "f.json", "file-too-large"),
+    "JSON on one line": (lambda: "[" + '{"k": "%s"}, ' % ("x" * 200) * 24_000 + '{"k" 1}]', "f.json", "json-syntax"),
+    "JSON without a comma": (lambda: "[" + '{"k": "%s"}, ' % ("x" * 200) * 24_000 + "1 2]", "f.json", "json-syntax"),
     "many anchors": (lambda: "".join(f"- &a{i} x\n" for i in range(500_000)), "f.yaml", "file-too-large"),
     "many directives": (lambda: "%TAG !a! x\n" * 500_000, "f.yaml", "yaml-syntax"),
     "NUL": (lambda: b"\0" * FULL, "f.yaml", "control-character"),

@@ -102,7 +102,6 @@ def _without_unsure(found: list[Diagnostic], files: Mapping[str, Loaded]) -> lis
     lost = {OF_TWO.get(_kind(each, files) or "") for each in found if each.code == "duplicate-key"}
     refusing = {each.span.path for each in found if each.code in ("wrong-type", "out-of-range")}
     is_vocabulary_misplaced = any(each.code == "unknown-key" and each.about.startswith("vocabulary.") for each in found)
-    lacks_scorecards = any(each.code == "missing-path" and each.about == "scorecards" for each in found)
     is_registry_missing = any(each.code == "missing-path" and each.about == "workflow.contracts" for each in found)
     return [
         each
@@ -112,7 +111,7 @@ def _without_unsure(found: list[Diagnostic], files: Mapping[str, Loaded]) -> lis
         and each.code not in lost
         and not (each.code in ABSENT and each.span.path in refusing)
         and not (each.code == "missing-contract-registry" and is_registry_missing)
-        and not (each.code == "project-without-checks" and (is_check_refused or lacks_scorecards))
+        and not (each.code == "project-without-checks" and is_check_refused)
         and not (each.code in SCORING and is_scored_wrongly)
         and not (each.code == "bad-expression" and is_scored_wrongly and _kind(each, files) == "scorecard")
         and not (each.code == "bad-expression" and each.about in refused.get(each.span.path, ()))

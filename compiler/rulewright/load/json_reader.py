@@ -18,7 +18,7 @@ _SPACE_AND_COMMENTS = re.compile(r"(?:[ \t\r\n]+|//[^\r\n]*)*")
 _SIMPLE = re.compile(r'"([^"\\\x00-\x1f]*)"')
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[-+.0-9][-+.0-9A-Za-z]*|.", re.DOTALL)
-_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*"|(?P<bracket>[{}\[\]])')
+_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*"|(?P<line>^ *)|(?P<bracket>[{}\[\]])', re.MULTILINE)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _WORDS: dict[str, Plain] = {"t": True, "f": False, "n": None}
 _SPELLED = {"t": "true", "f": "false", "n": "null"}
@@ -245,15 +245,16 @@ class _JsonReader:
         """Report a bracket whose closing one begins a line with less indentation, and stop: that one was meant to close
         a bracket around it."""
         opened: list[tuple[int, int]] = []  # the offset and the indentation of the line
+        indent = begin = 0  # of the line: its indentation, and where its text begins
         for found in _BRACKET.finditer(self.text, 0, before):
-            start = found.start("bracket")
-            line = self.text[self.text.rfind("\n", 0, start) + 1 : start]
-            indent = len(line) - len(line.lstrip(" "))
-            if start >= 0 and found[0] in "{[":
+            start = found.start()
+            if found["line"] is not None:
+                indent, begin = len(found["line"]), found.end()
+            elif found["bracket"] in ("{", "["):
                 opened.append((start, indent))
-            elif start >= 0 and opened:
+            elif found["bracket"] is not None and opened:
                 at, outside = opened.pop()
-                if not line.strip() and indent < outside and any(each == indent for _, each in opened):
+                if start == begin and indent < outside and any(each == indent for _, each in opened):
                     self.stop(at, f"`{self.text[at]}` is never closed")
 
     def no_value(self, at: int) -> None:

@@ -353,11 +353,16 @@ def _deep_start(source: Source, line: int) -> Diagnostic | None:
     header = next((each for each in range(line - 1, 0, -1) if _BLOCK.match(source.line_text(each))), None)
     if header is None or indent <= _indent(source.line_text(header)):
         return None
-    inside = [each for each in range(header + 1, line) if source.line_text(each).strip()]
-    if not inside or any(_indent(source.line_text(each)) <= indent for each in inside):
+    first = 0
+    for number in range(header + 1, line):
+        text = source.line_text(number)
+        if text.strip() and _indent(text) <= indent:
+            return None
+        first = first or (number if text.strip() else 0)
+    if not first:
         return None
-    text = source.line_text(inside[0])
-    start = source.starts[inside[0] - 1]
+    text = source.line_text(first)
+    start = source.starts[first - 1]
     span = source.span(start + _indent(text), start + len(text.rstrip()))
     return mistake("yaml-syntax", span, "the text of the block goes on with less indentation", help="indent it alike")
 

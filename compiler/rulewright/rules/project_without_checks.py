@@ -7,7 +7,7 @@ from rulewright import dependencies
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.layout import CASE_FOLDERS, has_workflow
 from rulewright.project import Project
-from rulewright.scoring.batches import case_scorecards_of_project
+from rulewright.scoring.batches import case_scorecards_of_project, lacks_scorecards
 
 # A project file with only these keys does not say what it is for.
 BARE: Final = frozenset({"description", "project", "semantics"})
@@ -28,7 +28,7 @@ def project_without_checks(project: Project) -> Iterator[Diagnostic]:
     is_empty = is_empty and not any(dependencies.is_folder(project.root / name) for name in CASE_FOLDERS)
     if "checks" in file.places:
         yield warning(file.place("checks"), "this folder holds no checks")
-    elif case_scorecards_of_project(project.root):
-        return
+    elif case_scorecards_of_project(project.root) or lacks_scorecards(project.root):
+        return  # test cases need no checks; what an empty folder was meant to hold is unknown
     elif is_empty or file.profile or file.scorecard or file.places.keys() - {"scenarios", "pricing"}:
         yield warning(file.place("project"), "the project has no checks", help="name their folder in `checks`")

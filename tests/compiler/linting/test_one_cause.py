@@ -245,6 +245,15 @@ def test_cases_of_a_project_without_its_scorecard_are_not_judged_by_the_shipped_
     assert reported_places(write(tmp_path, files)) == [("missing-path", "rulewright.yaml", 2)]
 
 
+def test_two_empty_folders_are_two_mistakes(tmp_path: Path) -> None:
+    root = write(tmp_path, {"rulewright.yaml": "project: shop\nchecks: checks\nscorecards: scorecards\n"})
+    for name in ("checks", "scorecards"):
+        (tmp_path / name).mkdir()
+    assert reported_places(root) == [
+        ("project-without-checks", "rulewright.yaml", 2), ("missing-path", "rulewright.yaml", 3)
+    ]  # fmt: skip
+
+
 def test_a_wrong_type_hides_nothing_of_another_document(tmp_path: Path) -> None:
     spare = {"lexicons/spare.yaml": "name: spare\npatterns: [we may refund]\n"}
     brief = {"checks/brief.yaml": f"{FILES['checks/brief.yaml']}note: [short]\n"}
