@@ -14,8 +14,13 @@ from msgspec import Struct
 
 from rulewright.claims.workflow_machine import Explorer
 from rulewright.documents.workflow import EVIDENCE_KEYS, evidence_phrase
+from rulewright.expression.compose import all_of, any_of
+from rulewright.lower.workflow_guards import TaskFeatures, gate_environment
 from rulewright.lower.workflow_machine import LoweredTask
-from rulewright.proving.program_parts import paths_of
+from rulewright.proving.atoms import TRUE
+from rulewright.proving.domains import Domain, Domains, Path, score
+from rulewright.proving.program_parts import calling, constant, extract, paths_of, reading, unabridged, with_values
+from rulewright.proving.studies import is_never
 from rulewright.proving.workflow_values import Truths, World, points_of, texts_of
 from rulewright_runtime.errors import StateError
 from rulewright_runtime.ir import Program
@@ -30,6 +35,10 @@ MOST_STEPS: Final = 2_000
 MOST_CONTEXTS: Final = 4_096
 GATE: Final = "policy_gate"
 _COVERAGE: Final = "requirement_coverage"
+_COVERED: Final = "evidence.requirement_coverage == 'PASS'"
+_CHECKS: Final = ("review", "quality_checks")
+_RESULTS: Final = (True, False, None)  # of a quality check; None where the reviewer leaves it out
+_NEVER_THERE: Final = Domain("enum", absent=frozenset({0}))
 QUIET: Final = frozenset({"decide"})  # activities that a path leaves out
 # The names that an activity gives a value; before it, they are absent.
 GIVEN_BY: Final[Mapping[Activity, frozenset[str]]] = {
@@ -72,7 +81,7 @@ def reach(task: TaskPlan, shape: LoweredTask, truths: Truths) -> Reach:
     paths = [path for context in contexts_of(task) if (path := _path(task, context)) is not None]
     if paths:
         return Reach(min(paths, key=lambda path: (path.people, len(path.places))), best)
-    passes = task.gate is None or any(context[GATE]["verdict"] == "PASS" for context in contexts_of(task))
+    passes = task.gate is None or _may_pass(task, task.gate)
     explored = Explorer(task.machine, shape, truths, possible=_Possible(task, best, passes)).explore()
     done = {place.name for place in task.machine.places if place.status == "COMPLETED"}
     if not explored.complete or any(node.place in done for node in explored.edges):
@@ -139,18 +148,59 @@ def contexts_of(task: TaskPlan) -> Iterator[JsonMapping]:
         yield {**context, **({} if gate is None else gate.best(context))}
 
 
-_EVIDENCE: Final = ("review", "quality_checks")
+def _may_pass(task: TaskPlan, gate: Gate) -> bool:
+    """Whether some evidence and some replies may let the gate say PASS: it is not proved that none do."""
+    features = TaskFeatures(None, (), task.pair is not None, task.review is not None, gate=True, hil=True)
+    evidence, asked = GateEvidence(gate), ("hil", "resolved")
+    closed = {name: "FAIL" if name in evidence.reads else "SKIPPED" for name in EVIDENCE if not evidence.is_open(name)}
+    known: dict[Path, Domain] = {("coverage",): score(absent=True) if evidence.covers else _NEVER_THERE}
+    known |= {asked: _NEVER_THERE}  # a person who says no ends the task
+    known |= {("evidence", name): Domain("enum", members=("PASS", "FAIL")) for name in EVIDENCE if name not in closed}
+    domains = Domains(gate_environment(features).variables, known, missing=frozenset({"review", "pair"}))
+    verdict = with_values(by_coverage(gate), {("evidence", name): status for name, status in closed.items()})
+    return not all(is_never(each, domains, TRUE) for each in (verdict, with_values(verdict, {asked: True})))
+
+
+def by_coverage(gate: Gate) -> Program:
+    """The verdict of a gate, with a comparison of `coverage` in the place of its check's status. A missing coverage
+    makes it undecided instead of false, which is the same where nothing is negated."""
+    if gate.coverage_threshold is None or "requirement_coverage" not in gate.required:
+        return gate.verdict
+    found = _with_coverage(gate.verdict, gate.coverage_threshold)
+    return gate.verdict if any("requirement_coverage" in path for path in paths_of(found) or ()) else found
+
+
+def _with_coverage(program: Program, limit: float) -> Program:
+    last = program.nodes[-1]
+    if last.op in ("and", "or"):
+        parts = [_with_coverage(extract(program, arg), limit) for arg in last.args]
+        return (all_of if last.op == "and" else any_of)(parts)
+    if unabridged(program) != _COVERED:
+        return program
+    return program.having(calling("_>=_", reading(("coverage",)), constant(score_of(limit))).nodes)
 
 
 def reviews_of(task: TaskPlan, programs: Sequence[Program]) -> Iterator[JsonMapping]:
     """What a reviewer may say that the programs tell apart; nothing of a task without one."""
     texts = ["", *sorted({text for program in programs for text in texts_of(program)})]
-    paths = [path for program in programs for path in paths_of(program) or ()]
-    checks = {path[2] for path in paths if path[:2] == _EVIDENCE and path[2:]}
-    for decision, good, text in itertools.product(("GO", "NO_GO"), (True, False) if checks else (True,), texts):
+    for decision, quality, text in itertools.product(("GO", "NO_GO"), _quality_checks(programs, texts[1:]), texts):
         if task.review is not None:
-            quality = dict.fromkeys(checks, good)
             yield {"review": {"decision": decision, "feedback": text, "quality_checks": quality}}
+
+
+def _quality_checks(programs: Sequence[Program], texts: Sequence[str]) -> list[dict[str, bool]]:
+    """Quality checks with the same result, good ones first, and those of which one has another result."""
+    paths = [path for program in programs for path in paths_of(program) or () if path[:2] == _CHECKS]
+    further = (*texts, "a check", "another check") if _CHECKS in paths else ()
+    named = list(dict.fromkeys((*(path[2] for path in paths if path[2:]), *further)))
+    alike = [dict.fromkeys(named, result) for result in _RESULTS]
+    differing = [{**each, name: result} for name in named for each in alike for result in _RESULTS]
+    found = {repr(each): each for each in map(_given, (*alike, *differing))}
+    return list(found.values())
+
+
+def _given(quality: Mapping[str, bool | None]) -> dict[str, bool]:
+    return {name: result for name, result in quality.items() if result is not None}
 
 
 def scored(task: TaskPlan, levels: Mapping[str, float]) -> JsonObject:

@@ -8,7 +8,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from rulewright.check.workflow_check import lowered
-from rulewright.claims.workflow_reach import GIVEN_BY
+from rulewright.claims.workflow_reach import GIVEN_BY, by_coverage
 from rulewright.expression.compose import all_of, any_of
 from rulewright.expression.types import BOOL, INT, RecordType, Type
 from rulewright.lower.workflow_guards import features_of, gate_environment, loop_environment
@@ -16,16 +16,16 @@ from rulewright.policies.policy_model import Policy, PolicyDecision, PolicyOutco
 from rulewright.policies.workflow_files import differing_files
 from rulewright.policies.workflow_paths import Divergence, divergences
 from rulewright.proving.domains import Domain, Domains, Path, whole
-from rulewright.proving.program_parts import calling, constant, extract, paths_of, reading, unabridged
+from rulewright.proving.program_parts import reading
 from rulewright.proving.results import in_words
 from rulewright.proving.workflow_values import World
 from rulewright.workflow import Workflow
 from rulewright_runtime.ir import Node, Program
-from rulewright_runtime.score import Score, leave, score_of
+from rulewright_runtime.score import Score, leave
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.values import Value
 from rulewright_runtime.workflow.machine import Guard, Machine, MachineTransition
-from rulewright_runtime.workflow.workflow_plan import Gate, TaskPlan
+from rulewright_runtime.workflow.workflow_plan import TaskPlan
 
 _STAYS: Final = PolicyOutcome("stays", "has no transition")
 _FROM_ACTIVITIES: Final = frozenset[str]().union(*GIVEN_BY.values())
@@ -36,7 +36,6 @@ _MAY_BE_LOST: Final = {
 _LOST_BY_PEOPLE: Final = frozenset({"pair"})
 _GONE: Final = "the task has gone through "
 _NO_PATH: Final = "no path from the start of the task was found that leads to such an input"
-_COVERED: Final = "evidence.requirement_coverage == 'PASS'"
 _DECIDED: Final = ("machine", "gate.verdict")  # compared as regions
 
 
@@ -65,7 +64,7 @@ def policy_of_workflow(workflow: Workflow) -> Policy:
         if task.gate is not None:
             name = f"task {task.id}, policy_gate"
             passed, failed = PolicyOutcome("PASS", "PASS"), PolicyOutcome("FAIL", "FAIL")
-            decisions[name] = PolicyDecision(name, (permitting(_by_coverage(task.gate), passed),), failed)
+            decisions[name] = PolicyDecision(name, (permitting(by_coverage(task.gate), passed),), failed)
             missing = _missing(present, "gated") | {"coverage"}
             places[name] = Domains(gate_environment(known).variables, missing=missing)
         settings |= flat(f"task {task.id}", task, _DECIDED)
@@ -155,25 +154,6 @@ def _present(machine: Machine) -> dict[tuple[str, str], frozenset[str]]:
             if before != reached[each.target]:
                 pending.append(each.target)
     return present
-
-
-def _by_coverage(gate: Gate) -> Program:
-    """The verdict of a gate, with a comparison of `coverage` in the place of its check's status. A missing coverage
-    makes it undecided instead of false, which is the same where nothing is negated."""
-    if gate.coverage_threshold is None or "requirement_coverage" not in gate.required:
-        return gate.verdict
-    found = _with_coverage(gate.verdict, gate.coverage_threshold)
-    return gate.verdict if any("requirement_coverage" in path for path in paths_of(found) or ()) else found
-
-
-def _with_coverage(program: Program, limit: float) -> Program:
-    last = program.nodes[-1]
-    if last.op in ("and", "or"):
-        parts = [_with_coverage(extract(program, arg), limit) for arg in last.args]
-        return (all_of if last.op == "and" else any_of)(parts)
-    if unabridged(program) != _COVERED:
-        return program
-    return program.having(calling("_>=_", reading(("coverage",)), constant(score_of(limit))).nodes)
 
 
 def _domains(types: dict[str, Type], machine: Machine) -> Domains:

@@ -18,8 +18,8 @@ from rulewright.documents.workflow import Overlay, TaskDocument
 from rulewright.load import Scalar
 from rulewright.lower.workflow_guards import Guards, features_of
 from rulewright.proving.domains import Path
-from rulewright.proving.program_parts import constants_of, numbers_of, paths_of
-from rulewright_runtime.ir import Program
+from rulewright.proving.program_parts import constants_of, extract, numbers_of, paths_of
+from rulewright_runtime.ir import Node, Program
 from rulewright_runtime.polarity import Polarity, boolean
 from rulewright_runtime.values import Value
 from rulewright_runtime.workflow.machine import Guard
@@ -80,8 +80,15 @@ def _is_plain(program: Program) -> bool:
     paths = paths_of(program) or ()
     known = all(path in WORDS or path in COUNTERS or path[0] in ("confidence_score", "metrics") for path in paths)
     return known and all(
-        node.op in _PLAIN or (node.op == "call" and node.value in _COMPARING) for node in program.nodes
+        node.op in _PLAIN or (node.op == "call" and node.value in _COMPARING and _is_of_one(program, node))
+        for node in program.nodes
     )
+
+
+def _is_of_one(program: Program, call: Node) -> bool:
+    """Whether a call compares one value with a constant: the contexts hold one number of each interval, so they do not
+    tell how two values between the same constants compare."""
+    return len(call.args) == 1 or any(not paths_of(extract(program, arg)) for arg in call.args)
 
 
 def worlds(programs: Iterable[Program], truths: Truths) -> list[World]:

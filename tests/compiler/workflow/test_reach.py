@@ -84,6 +84,43 @@ def test_a_gate_that_can_pass_is_a_way(gate: str) -> None:
     assert way(f"policy_gate: {gate}\n") == "start, work, gate, done"
 
 
+REVIEW = "agentic_review: {enabled: true, reviewer_agent: reviewer, max_iterations: 3}\n"
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "review.quality_checks.tests and not review.quality_checks.style",
+        "size(review.quality_checks) == 1",
+        "has(review.quality_checks.style) and not has(review.quality_checks.tests)",
+        "not review.quality_checks.all(name, review.quality_checks[name])",
+    ],
+)
+def test_a_gate_that_some_quality_checks_let_pass_is_a_way(condition: str) -> None:
+    gate = GATE.replace("true,", f'true, conditions: ["{condition}"],')
+    assert way(REVIEW + gate) == "start, work, review, gate, done"
+
+
+def test_a_gate_is_refuted_only_where_no_reply_lets_it_pass() -> None:
+    names = " and ".join(f"review.quality_checks.c{n} == {str(n % 2 > 0).lower()}" for n in range(5))
+    gate = GATE.replace("true,", f'true, conditions: ["{names}"],')
+    assert isinstance(last(REVIEW + gate), Unknown)
+    assert "conditions can't hold" in why_not(REVIEW + gate.replace(names, f"{names} and review.quality_checks.c0"))
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "metrics.lint_score > metrics.test_coverage and metrics.test_coverage > 0.0 and metrics.lint_score < 0.5",
+        "review.iteration > loop.iteration",
+    ],
+)
+def test_a_loop_whose_condition_compares_two_values_is_not_refuted(condition: str) -> None:
+    metrics = f"{LINT}, {{type: test_coverage, source: coverage.json}}"
+    leaving = f'exit_when: all, exit_conditions: ["{condition}"]'
+    assert not isinstance(last(OFF + REVIEW + GATE + loop(metrics, leaving)), Refuted)
+
+
 @pytest.mark.parametrize(
     ("metrics", "best"),
     [
