@@ -19,7 +19,16 @@ from rulewright.lower.workflow_guards import TaskFeatures, gate_environment
 from rulewright.lower.workflow_machine import LoweredTask
 from rulewright.proving.atoms import TRUE
 from rulewright.proving.domains import Domain, Domains, Path, score
-from rulewright.proving.program_parts import calling, constant, extract, paths_of, reading, unabridged, with_values
+from rulewright.proving.program_parts import (
+    calling,
+    constant,
+    extract,
+    paths_of,
+    reading,
+    unabridged,
+    value_of,
+    with_values,
+)
 from rulewright.proving.studies import is_never
 from rulewright.proving.workflow_values import Truths, World, points_of, texts_of
 from rulewright_runtime.errors import StateError
@@ -34,6 +43,7 @@ from rulewright_runtime.workflow.workflow_plan import EVIDENCE, Gate, TaskPlan
 MOST_STEPS: Final = 2_000
 MOST_CONTEXTS: Final = 4_096
 GATE: Final = "policy_gate"
+GATE_READS: Final = ("review", "pair", "hil")  # besides evidence
 _COVERAGE: Final = "requirement_coverage"
 _COVERED: Final = "evidence.requirement_coverage == 'PASS'"
 _CHECKS: Final = ("review", "quality_checks")
@@ -183,20 +193,28 @@ def _with_coverage(program: Program, limit: float) -> Program:
 def reviews_of(task: TaskPlan, programs: Sequence[Program]) -> Iterator[JsonMapping]:
     """What a reviewer may say that the programs tell apart; nothing of a task without one."""
     texts = ["", *sorted({text for program in programs for text in texts_of(program)})]
-    for decision, quality, text in itertools.product(("GO", "NO_GO"), _quality_checks(programs, texts[1:]), texts):
+    for decision, quality, text in itertools.product(("GO", "NO_GO"), _quality_checks(programs), texts):
         if task.review is not None:
             yield {"review": {"decision": decision, "feedback": text, "quality_checks": quality}}
 
 
-def _quality_checks(programs: Sequence[Program], texts: Sequence[str]) -> list[dict[str, bool]]:
+def _quality_checks(programs: Sequence[Program]) -> list[dict[str, bool]]:
     """Quality checks with the same result, good ones first, and those of which one has another result."""
     paths = [path for program in programs for path in paths_of(program) or () if path[:2] == _CHECKS]
-    further = (*texts, "a check", "another check") if _CHECKS in paths else ()
-    named = list(dict.fromkeys((*(path[2] for path in paths if path[2:]), *further)))
+    sought = {text for program in programs for text in _sought(program)} if _CHECKS in paths else ()
+    further = ("a check", "another check") if _CHECKS in paths else ()
+    named = list(dict.fromkeys((*(path[2] for path in paths if path[2:]), *sorted(sought), *further)))
     alike = [dict.fromkeys(named, result) for result in _RESULTS]
     differing = [{**each, name: result} for name in named for each in alike for result in _RESULTS]
     found = {repr(each): each for each in map(_given, (*alike, *differing))}
     return list(found.values())
+
+
+def _sought(program: Program) -> Iterator[str]:
+    """The texts that a program looks for in a list or a map."""
+    calls = (node for node in program.nodes if node.op == "call" and node.value == "@in")
+    values = (value_of(program, node.args[0]) for node in calls)
+    return (value for value in values if isinstance(value, str))
 
 
 def _given(quality: Mapping[str, bool | None]) -> dict[str, bool]:
@@ -249,7 +267,7 @@ class GateEvidence:
         """What the gate says: its verdict, the status of each check that it looks at, and the coverage."""
         statuses = {name: self._status(name, facts[name], coverage) for name in facts}
         about = {"evidence": statuses, **({"coverage": coverage} if self.covers else {})}
-        beside = {name: seen[name] for name in ("review", "pair", "hil") if name in seen}
+        beside = {name: seen[name] for name in GATE_READS if name in seen}
         return {GATE: {"verdict": "PASS" if self.holds({**beside, **about}).holds else "FAIL"}, **about}
 
     def _status(self, name: str, fact: str, coverage: Score | None) -> str:

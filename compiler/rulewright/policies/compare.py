@@ -173,7 +173,8 @@ def _workflows(one: Path, two: Path, chosen: Project | None) -> JsonObject:
         compile_workflow(each)
     left, right = map(policy_of_workflow, workflows)
     data = _data(left, right, compared(left, right))
-    data["regions"] = executed(data["regions"], workflows)
+    if _verdict(data) != EQUAL:
+        data["regions"] = executed(data["regions"], workflows)
     return data
 
 

@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 from rulewright.claims.workflow_reach import (
     GATE,
+    GATE_READS,
     QUIET,
     GateEvidence,
     evidence_for,
@@ -84,6 +85,7 @@ class _Paths:
     def __init__(self, tasks: tuple[TaskPlan, TaskPlan], may_be_lost: Mapping[str, frozenset[str]]) -> None:
         self.tasks, self.may_be_lost = tasks, may_be_lost
         self.gates = [GateEvidence(task.gate) for task in tasks if task.gate is not None]
+        self.judged: dict[str, list[Results]] = {}
 
     def after(self, node: _Node) -> Iterator[_Node | Divergence]:
         """What may happen next: further nodes where both machines take the same step."""
@@ -181,13 +183,17 @@ class _Paths:
         for task in self.tasks:
             yield from reviews_of(task, [program for each in self.tasks for program in programs_of_task(each)])
 
-    def verdicts(self, known: Results) -> Iterator[Results]:
+    def verdicts(self, known: Results) -> list[Results]:
         """A verdict of both gates for each pair of verdicts, with evidence for it."""
-        found: dict[tuple[str, str], Results] = {}
-        for evidence in evidence_for(*self.gates) if len(self.gates) == len(self.tasks) else ():
-            one, two = (gate.said(*evidence, seen) for gate, seen in zip(self.gates, known, strict=True))
-            found.setdefault((one[GATE]["verdict"], two[GATE]["verdict"]), (one, two))
-        yield from found.values()
+        seen = [{name: each[name] for name in GATE_READS if name in each} for each in known]
+        key = repr(seen)
+        if key not in self.judged:
+            found: dict[tuple[str, str], Results] = {}
+            for evidence in evidence_for(*self.gates) if len(self.gates) == len(self.tasks) else ():
+                one, two = (gate.said(*evidence, each) for gate, each in zip(self.gates, seen, strict=True))
+                found.setdefault((one[GATE]["verdict"], two[GATE]["verdict"]), (one, two))
+            self.judged[key] = list(found.values())
+        return self.judged[key]
 
 
 _APPROVED: Final = ({"challenger_approved": True}, {"challenger_approved": False})

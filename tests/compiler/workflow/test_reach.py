@@ -92,6 +92,7 @@ REVIEW = "agentic_review: {enabled: true, reviewer_agent: reviewer, max_iteratio
     [
         "review.quality_checks.tests and not review.quality_checks.style",
         "size(review.quality_checks) == 1",
+        "'tests' in review.quality_checks and not review.quality_checks.tests and size(review.quality_checks) == 3",
         "has(review.quality_checks.style) and not has(review.quality_checks.tests)",
         "not review.quality_checks.all(name, review.quality_checks[name])",
     ],
