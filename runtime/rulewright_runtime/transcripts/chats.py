@@ -12,13 +12,11 @@ from rulewright_runtime.strict_json import UNDECODED
 from rulewright_runtime.transcripts.containers import MAX_DOCUMENT, Row, as_record
 from rulewright_runtime.transcripts.messages import SPEAKERS, Conversation, Transcript
 from rulewright_runtime.transcripts.readers import FORMATS, LINES, format_of, has_turns, is_turns, unknown
-from rulewright_runtime.transcripts.readers.mapped_records import mapped_format
 from rulewright_runtime.transcripts.readers.openai import FORMAT as OPENAI
-from rulewright_runtime.transcripts.readers.openai import LISTS, listed
+from rulewright_runtime.transcripts.readers.openai import LISTS, SHAREGPT, listed
 from rulewright_runtime.transcripts.readers.record_values import Record, ShapeError, parsed
 from rulewright_runtime.transcripts.readers.shapes import Format, related
-from rulewright_runtime.transcripts.readers.sharegpt import FORMAT as SHAREGPT
-from rulewright_runtime.transcripts.readers.table_rows import Columns, format_for
+from rulewright_runtime.transcripts.readers.table_rows import Columns, format_for, mapped_format
 from rulewright_runtime.transcripts.turn_lines import NO_TURNS, Loose, conversation_of, stem
 
 _PAGES: Final = ("data", "conversations", "chats", "records")  # the keys of a page's records

@@ -1,4 +1,4 @@
-"""Readers: each reads the conversations of one format; a format is a module here and a line in `FORMATS`."""
+"""Readers: each module reads the conversations of one format or of a few alike; a format is a line in `FORMATS`."""
 
 from __future__ import annotations
 
@@ -6,20 +6,16 @@ from typing import Final
 
 from rulewright_runtime.english import ticked
 from rulewright_runtime.transcripts.readers import (
-    atif,
-    braintrust,
+    agent_sessions,
     chat_apps,
-    coding_agents,
     deepeval,
     inspect_logs,
-    langfuse,
-    langsmith,
     native,
     openai,
     plain_text,
     promptfoo,
-    sharegpt,
     spans,
+    tracing_tools,
 )
 from rulewright_runtime.transcripts.readers.record_values import Record
 from rulewright_runtime.transcripts.readers.shapes import Format
@@ -29,18 +25,18 @@ LINES: Final = openai.LINES
 FORMATS: Final = (
     native.FORMAT,
     plain_text.FORMAT,
-    atif.FORMAT,
+    agent_sessions.ATIF,
     inspect_logs.FORMAT,
     promptfoo.FORMAT,
     deepeval.FORMAT,
-    langsmith.FORMAT,
-    braintrust.FORMAT,
-    langfuse.FORMAT,
+    tracing_tools.LANGSMITH,
+    tracing_tools.BRAINTRUST,
+    tracing_tools.LANGFUSE,
     chat_apps.CHATGPT,
     chat_apps.CLAUDE,
-    coding_agents.FORMAT,
+    agent_sessions.SESSIONS,
     spans.FORMAT,
-    sharegpt.FORMAT,
+    openai.SHAREGPT,
     openai.FORMAT,
     LINES,
 )

@@ -1,6 +1,7 @@
 """OpenAI: lists of messages, chat completions, fine-tuning examples, logged requests with responses, Responses items.
 
-Anthropic's messages, TRL's prompts with completions and most data sets of messages have the same shape.
+Anthropic's messages, TRL's prompts with completions and most data sets of messages have the same shape. ShareGPT's
+items, with the speaker in `from` and the text in `value`, are read as such messages.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from rulewright_runtime.strict_json import Json
+from rulewright_runtime.strict_json import Json, JsonObject
 from rulewright_runtime.transcripts.messages import Conversation, Message, repeats
 from rulewright_runtime.transcripts.readers.payloads import is_of_langchain, run_messages, talk
 from rulewright_runtime.transcripts.readers.record_values import (
@@ -24,6 +25,7 @@ from rulewright_runtime.transcripts.readers.record_values import (
     parsed,
     record_at,
     rest,
+    text_at,
     word,
 )
 from rulewright_runtime.transcripts.readers.shapes import (
@@ -34,6 +36,7 @@ from rulewright_runtime.transcripts.readers.shapes import (
     messages,
     record_by_record,
     refuse_disorder,
+    role_at,
     said,
 )
 
@@ -284,3 +287,40 @@ LINES: Final = Format(
     "messages", lambda record: "role" in record and "content" in record, _read_lines, joins=True, local_ids=True
 )
 FORMAT: Final = Format("openai", lambda record: _is_chat(record) or _is_exchange(record), _read)
+
+
+def _with_speakers(record: Record) -> str | None:
+    return next((key for key in LISTS if is_list(record.get(key)) and _has_speakers(record[key])), None)
+
+
+def _has_speakers(values: list[Json]) -> bool:
+    return bool(values) and is_record(values[0]) and "from" in values[0] and "value" in values[0]
+
+
+def _of_speakers(record: Record) -> Iterator[Conversation]:
+    key = _with_speakers(record) or "conversations"
+    items = [_spoken_message(item, f"{key}[{index}]") for index, item in enumerate(record[key])]
+    for found in conversations({**record, "id": word(first_of(record, NAMES)) or None, key: items}):
+        yield msgspec.structs.replace(found, source="sharegpt", metadata=rest(found.metadata, "system"))
+
+
+def _spoken_message(value: object, where: str) -> JsonObject:
+    """An item as a message of OpenAI."""
+    item = record_at(value, where)
+    if "value" not in item:
+        raise ShapeError(f"{where} has no `value`")
+    speaker, value = item.get("from"), item.get("value")
+    for key in ("content", "text"):
+        if item.get(key) not in (None, value):
+            raise ShapeError(f"{where} has a `value` and another `{key}`")
+    more = rest(item, "from", "value", "text")
+    if speaker == "function_call":
+        call = parsed(value) if isinstance(value, str) else value
+        return {**more, "role": "assistant", "content": None, "tool_calls": call if is_list(call) else [call]}
+    role = "tool" if speaker == "function_response" else role_at(speaker, where, "from")
+    if item.get("role") is not None and role_at(item["role"], where) != role:
+        raise ShapeError(f"{where} has a `from` and another `role`")
+    return {**more, "role": role, "content": value if is_list(value) else text_at(value, f"{where}.value")}
+
+
+SHAREGPT: Final = Format("sharegpt", lambda record: _with_speakers(record) is not None, record_by_record(_of_speakers))

@@ -1,23 +1,47 @@
 """Tables: rows of a CSV, Parquet or Arrow file as records, and the mapping of their columns to fields.
 
 A row is a record of any format (`messages`), one exchange (`user`, `assistant`), or one message of the conversation
-that it names (`conversation`, `role`, `content`).
+that it names (`conversation`, `role`, `content`). Records of any shape are read by the names of their fields, too,
+where a mapping names that of their messages.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Final
 
-from rulewright_runtime.english import either
+from rulewright_runtime.english import either, ticked
 from rulewright_runtime.errors import RuntimeFailure
+from rulewright_runtime.strict_json import Json, JsonObject
 from rulewright_runtime.transcripts.messages import Conversation, Message
-from rulewright_runtime.transcripts.readers.openai import CONVERSATION_KEYS
-from rulewright_runtime.transcripts.readers.record_values import Record, ShapeError, is_text, shown, word
-from rulewright_runtime.transcripts.readers.shapes import Format, attempt, messages, passages, refuse_disorder
+from rulewright_runtime.transcripts.readers.openai import CONVERSATION_KEYS, answer_beside
+from rulewright_runtime.transcripts.readers.record_values import (
+    Record,
+    ShapeError,
+    is_record,
+    is_text,
+    list_at,
+    optional,
+    parsed,
+    record_at,
+    rest,
+    shown,
+    word,
+)
+from rulewright_runtime.transcripts.readers.shapes import (
+    ROLE_WORDS,
+    Format,
+    attempt,
+    chat,
+    messages,
+    passages,
+    record_by_record,
+    refuse_disorder,
+)
 
 FIELDS: Final[dict[str, tuple[str, ...]]] = {
-    "messages": (),  # of a record that is no row: see `mapped_records`
+    "messages": (),  # of a record that is no row: see `mapped_format`
     "conversation": CONVERSATION_KEYS,
     "id": ("id", "example_id", "custom_id"),
     "role": ("role", "speaker", "sender", "author"),
@@ -156,3 +180,62 @@ def format_for(fields: Mapping[str, str]) -> Format:
 def _exchanges(rows: Sequence[Record], fields: Mapping[str, str]) -> Iterator[Conversation | ShapeError]:
     for row in rows:
         yield attempt(exchange, row, fields)
+
+
+_OF_MESSAGES: Final = ("role", "content", "name", "timestamp")
+_SPEAKERS: Final = ("system", "user", "assistant")  # fields that name roles
+
+
+def mapped_format(mapping: Mapping[str, str]) -> Format:
+    """The format of records whose messages stand under the name or path that `mapping` has for `messages`."""
+    return Format("mapped", lambda _: True, record_by_record(partial(_mapped_conversations, mapping)))
+
+
+def _mapped_conversations(mapping: Mapping[str, str], record: Record) -> Iterator[Conversation]:
+    path = mapping["messages"]
+    values = _at(record, path)
+    if values is None:
+        keys = ticked(key[:40] for key in [*record][:20])
+        raise ShapeError(f"there is no `{path}` for `messages`; the keys are {keys}")
+    values = list_at((parsed(values) or values) if isinstance(values, str) else values, path)
+    asked = chat([_mapped_message(mapping, each, f"{path}[{index}]") for index, each in enumerate(values)], path)
+    about = rest(record, path if path in record else path.partition(".")[0])
+    name, conversation, model, scenario, expected = (
+        _at(record, mapping.get(field, field)) for field in ("id", "conversation", "model", "scenario_id", "expected")
+    )
+    yield Conversation(
+        word(name) or word(conversation),
+        (*asked, *answer_beside(about, asked, path)),
+        optional(scenario),
+        expected,
+        about,
+        source="mapped",
+        model=word(model),
+    )
+
+
+def _mapped_message(mapping: Mapping[str, str], value: Json, where: str) -> JsonObject:
+    """An item as a message of OpenAI. Raises ShapeError for a speaker without a role."""
+    item = record_at(value, where)
+    paths = {
+        field: mapping.get(field) or next(filter(item.__contains__, FIELDS[field]), field) for field in _OF_MESSAGES
+    }
+    found = {field: each for field, path in paths.items() if (each := _at(item, path)) is not None}
+    speaker = word(found.get("role"))
+    named = (role for role in _SPEAKERS if speaker in mapping.get(role, "").split("|"))
+    role = next(named, speaker) if speaker else ""
+    if role.lower() not in ROLE_WORDS:
+        raise ShapeError(
+            f"{where}.{paths['role']} is {shown(speaker)}; expected a role, or a speaker that "
+            f"`--columns user={speaker or 'NAME'}` or `assistant={speaker or 'NAME'}` names"
+        )
+    return {**rest(item, *paths.values()), **found, "role": role}
+
+
+def _at(record: Record, path: str) -> Json:
+    """The value under a key, or under keys that a path joins by dots; None if there is none."""
+    if path in record:
+        return record[path]
+    first, dot, more = path.partition(".")
+    inner = record.get(first)
+    return _at(inner, more) if dot and is_record(inner) else None

@@ -17,6 +17,7 @@ from rulewright_runtime.strict_json import Json, JsonObject
 from rulewright_runtime.transcripts.messages import Conversation, Message, Part, Role
 from rulewright_runtime.transcripts.readers.payloads import INPUT_KEYS, OUTPUT_KEYS, run_messages
 from rulewright_runtime.transcripts.readers.record_values import Record, ShapeError, is_record, optional
+from rulewright_runtime.transcripts.readers.shapes import Format
 from rulewright_runtime.transcripts.readers.spans import unrepeated
 
 Kind = Literal["call", "scorer", "other"]
@@ -45,16 +46,23 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Tool(msgspec.Struct, frozen=True):
-    """How a tool exports its traces: the steps in a record (None for an item that is none), what it calls a step, what
-    a step needs, its keys for input and output, and whether values without messages are read as their JSON."""
+    """How a tool exports its traces: whether a record is one of its exports, the steps in it (None for an item that is
+    none), what it calls a step, what a step needs, its keys for input and output, and whether values without messages
+    are read as their JSON."""
 
     name: str
+    recognises: Callable[[Record], bool]
     steps: Callable[[Record], Iterable[Step | None]]
     noun: str
     needs: str
     keys: tuple[str, str] = ("input", "output")
     unanswered: str = "the event has no output"
     reads_json: bool = True
+
+    @property
+    def format(self) -> Format:
+        """The format of its exports."""
+        return Format(self.name, self.recognises, self.read, joins=True)
 
     def read(self, records: Sequence[Record]) -> Iterator[Conversation | ShapeError]:
         """Yield the conversations in exported records, or why a step is refused."""

@@ -1,4 +1,5 @@
-"""Coding agents: sessions with an event per line, as Claude Code and Codex store them."""
+"""Agents: the sessions of Claude Code and Codex, an event per line, and the trajectories that Harbor and Terminal-Bench
+write in one record (ATIF)."""
 
 from __future__ import annotations
 
@@ -12,11 +13,17 @@ from rulewright_runtime.transcripts.readers.record_values import (
     Record,
     ShapeError,
     first_of,
+    is_list,
     is_record,
+    list_at,
+    object_in,
+    optional,
     record_at,
+    rest,
+    text_at,
     word,
 )
-from rulewright_runtime.transcripts.readers.shapes import Format, item_messages, messages
+from rulewright_runtime.transcripts.readers.shapes import Format, item_messages, messages, one_by_one
 from rulewright_runtime.transcripts.readers.table_rows import FIELDS
 
 # Lines that are not part of the conversation: settings, summaries, repetitions.
@@ -31,7 +38,7 @@ _SESSION: Final = ("sessionId", "session_id")
 SPOKEN: Final = frozenset(("user", "assistant"))
 
 
-def _recognises(record: Record) -> bool:
+def _is_event(record: Record) -> bool:
     kind = word(record.get("type"))
     if is_record(record.get("payload")):
         return kind == "response_item" or kind in IGNORED
@@ -121,4 +128,68 @@ def _joined(first: Message, more: Message) -> Message:
     )
 
 
-FORMAT: Final = Format("coding-agent", _recognises, _read, joins=True)
+SESSIONS: Final = Format("coding-agent", _is_event, _read, joins=True)
+
+_SOURCES: Final = {"agent": "assistant", "user": "user", "system": "system"}
+_READ: Final = (
+    "step_id",
+    "timestamp",
+    "source",
+    "message",
+    "reasoning_content",
+    "tool_calls",
+    "observation",
+    "metrics",
+)
+
+
+def _is_trajectory(record: Record) -> bool:
+    return is_list(record.get("steps")) and (
+        word(record.get("schema_version")).startswith("ATIF") or is_record(record.get("agent"))
+    )
+
+
+def _trajectory(record: Record) -> Conversation:
+    steps = list_at(record.get("steps"), "steps")
+    if not steps:
+        raise ShapeError("`steps` is empty; a trajectory needs at least one step")
+    found = [message for index, step in enumerate(steps) for message in _step_messages(step, f"steps[{index}]")]
+    agent = record_at(record.get("agent") or {}, "agent")
+    return Conversation(
+        word(record.get("session_id")) or word(record.get("trajectory_id")),
+        tuple(found),
+        optional(object_in(record.get("extra")).get("scenario_id")),
+        metadata=rest(record, "steps", "session_id", "final_metrics"),
+        usage=object_in(record.get("final_metrics")),
+        source="atif",
+        model=word(agent.get("model_name")) or word(agent.get("name")),
+    )
+
+
+def _step_messages(value: object, where: str) -> Iterator[Message]:
+    """Yield the message of a step, then the results of its tool calls."""
+    step = record_at(value, where)
+    role = _SOURCES.get(word(step.get("source")))
+    if role is None:
+        raise ShapeError(f"{where}.source is {word(step.get('source')) or 'missing'}; expected user, agent or system")
+    present = {key: step[key] for key in ("reasoning_content", "tool_calls", "timestamp") if step.get(key) is not None}
+    record = {"role": role, "content": step.get("message"), "usage": step.get("metrics"), **present}
+    yield from messages({**record, **rest(step, *_READ)}, where)
+    names = {
+        word(call.get("tool_call_id")): word(call.get("function_name"))
+        for call in step.get("tool_calls") or ()
+        if is_record(call)
+    }
+    observed = record_at(step.get("observation") or {}, f"{where}.observation")
+    for index, result in enumerate(list_at(observed.get("results") or [], f"{where}.observation.results")):
+        path = f"{where}.observation.results[{index}]"
+        yield from _observed(record_at(result, path), names, path)
+
+
+def _observed(result: Record, names: dict[str, str], where: str) -> list[Message]:
+    call = text_at(result.get("source_call_id"), f"{where}.source_call_id")
+    record = {"role": "tool", "content": result.get("content"), "tool_call_id": call, "name": names.get(call)}
+    return messages({**record, **rest(result, "content", "source_call_id")}, where)
+
+
+ATIF: Final = Format("atif", _is_trajectory, one_by_one(_trajectory))
