@@ -88,10 +88,11 @@ def _mean_of(metrics: list[EvalMetric]) -> Score:
 def reach(task: TaskPlan, shape: LoweredTask, truths: Truths) -> Reach:
     """Whether the task can be COMPLETED."""
     best = best_confidence(task)
-    paths = [path for context in contexts_of(task) if (path := _path(task, context)) is not None]
+    passes = task.gate is None or _may_pass(task, task.gate)
+    contexts = contexts_of(task) if passes else ()
+    paths = [path for context in contexts if (path := _path(task, context)) is not None]
     if paths:
         return Reach(min(paths, key=lambda path: (path.people, len(path.places))), best)
-    passes = task.gate is None or _may_pass(task, task.gate)
     explored = Explorer(task.machine, shape, truths, possible=_Possible(task, best, passes)).explore()
     done = {place.name for place in task.machine.places if place.status == "COMPLETED"}
     if not explored.complete or any(node.place in done for node in explored.edges):
@@ -253,6 +254,7 @@ class GateEvidence:
         self.gate, self.holds = gate, condition(gate.verdict, Polarity.PERMITTING)
         self.reads = {*gate.looked_at, *gate.required}
         self.covers = self.is_open(_COVERAGE)
+        self.known: dict[str, JsonObject] = {}  # by what it has seen
 
     def is_open(self, name: str) -> bool:
         """Whether a check of the gate may pass: it has files to read."""
@@ -280,8 +282,11 @@ class GateEvidence:
 
     def best(self, seen: JsonMapping) -> JsonObject:
         """The verdict of the gate: PASS if some evidence lets it say so."""
-        said = (self.said(*evidence, seen)[GATE] for evidence in evidence_for(self))
-        return {GATE: next((each for each in said if each["verdict"] == "PASS"), {"verdict": "FAIL"})}
+        key = repr([seen.get(name) for name in GATE_READS])
+        if key not in self.known:
+            said = (self.said(*evidence, seen)[GATE] for evidence in evidence_for(self))
+            self.known[key] = next((each for each in said if each["verdict"] == "PASS"), {"verdict": "FAIL"})
+        return {GATE: self.known[key]}
 
 
 def evidence_for(*gates: GateEvidence) -> Iterator[tuple[Mapping[str, str], Score | None]]:
