@@ -11,10 +11,9 @@ from rulewright.diagnostics import Diagnostic
 from rulewright.errors import UsageError
 from rulewright.load.nodes import Source
 from rulewright.render import human
-from rulewright.render.github import github
+from rulewright.render.build_servers import checkstyle, github, junit
 from rulewright.render.json_output import json_output
 from rulewright.render.sarif import sarif
-from rulewright.render.xml_output import checkstyle, junit
 
 _OF_FINDINGS: Final = {"checkstyle": checkstyle, "github": github}
 _WITH_FILES: Final = {"json": json_output, "junit": junit}
