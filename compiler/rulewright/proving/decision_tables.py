@@ -77,8 +77,15 @@ class _TableProof:
                 return Refuted(witness)
             case Unknown() as unknown:
                 return unknown
-        undecided = next((self.witnesses[at, ERROR] for at in range(self.count) if (at, ERROR) in self.witnesses), None)
-        return Proved(remarks=() if undecided is None else (f"with {undecided} the table ends with `error`",))
+        return Proved(remarks=self.errors())
+
+    def errors(self) -> tuple[str, ...]:
+        """What is known of inputs for which the table ends with an error: an example, or that they are not excluded."""
+        shown = next((self.witnesses[at, ERROR] for at in range(self.count) if (at, ERROR) in self.witnesses), None)
+        if shown is not None:
+            return (f"with {shown} the table ends with `error`",)
+        is_open = not self.complete or any((at, ERROR) in self.open for at in range(self.count))
+        return ("no proof excludes that the table ends with `error`",) if is_open else ()
 
     def reached(self, at: int) -> Result:
         """Whether the table can end at a row."""

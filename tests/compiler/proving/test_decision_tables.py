@@ -95,6 +95,13 @@ def test_an_absent_value_ends_a_table_with_an_error_and_is_no_gap() -> None:
     assert result == Proved(remarks=("with r.p absent the table ends with `error`",))
 
 
+def test_an_error_that_no_proof_excludes_is_told() -> None:
+    assert total(rows("n * n > 4", "true"), DOMAINS) == Proved(
+        remarks=("no proof excludes that the table ends with `error`",)
+    )
+    assert total(rows("s.contains('a') && n > 4", "true"), DOMAINS) == Proved()
+
+
 def test_a_missing_member_of_an_enum_is_a_gap() -> None:
     assert str(witness(total(rows("e == GO", "e == NO_GO"), DOMAINS))) == "e = WAIT"
 
