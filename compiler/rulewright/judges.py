@@ -25,13 +25,7 @@ from rulewright_runtime.judging.judge import open_judge as open_recorded
 from rulewright_runtime.models import open_model
 from rulewright_runtime.models.call import ModelAnswer, ModelCall, request_key
 from rulewright_runtime.plan.scan import Plan
-from rulewright_runtime.runs.live import (
-    JudgeSettings,
-    LiveJudge,
-    WaitingJudge,
-    ask_of,
-    model_and_endpoint,
-)
+from rulewright_runtime.runs.live import JudgeSettings, LiveJudge, WaitingJudge, ask_of, model_and_endpoint
 from rulewright_runtime.terminal import complain
 from rulewright_runtime.transcripts.messages import UNKNOWN_MODEL, Transcript
 

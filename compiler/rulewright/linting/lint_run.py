@@ -14,14 +14,7 @@ from msgspec import Struct
 from rulewright import dependencies
 from rulewright.check.document import document_findings
 from rulewright.diagnostics import Diagnostic, error
-from rulewright.documents.kinds import (
-    CASE_SETTINGS,
-    CASE_SETTINGS_FILE,
-    CASES,
-    RULE_KINDS,
-    is_command_output,
-    kind_of,
-)
+from rulewright.documents.kinds import CASE_SETTINGS, CASE_SETTINGS_FILE, CASES, RULE_KINDS, is_command_output, kind_of
 from rulewright.documents.layout import (
     CASE_FOLDERS,
     OUTPUT_FOLDER,

@@ -8,11 +8,7 @@ from rulewright.documents.vocabulary import invisiblebench
 from rulewright.expression.build import Built, build
 from rulewright.expression.compose import choose, fill
 from rulewright.expression.types import BOOL
-from rulewright.lower.expressions import (
-    build_in,
-    composed,
-    scenario_environment,
-)
+from rulewright.lower.expressions import build_in, composed, scenario_environment
 
 ANY = ("any",)
 

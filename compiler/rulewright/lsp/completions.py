@@ -7,15 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from lsprotocol.types import (
-    CompletionItem,
-    CompletionItemKind,
-    MarkupContent,
-    MarkupKind,
-    Position,
-    Range,
-    TextEdit,
-)
+from lsprotocol.types import CompletionItem, CompletionItemKind, MarkupContent, MarkupKind, Position, Range, TextEdit
 
 from rulewright.documents.base import descend, text
 from rulewright.documents.keys import allowed

@@ -6,13 +6,7 @@ import re
 from bisect import bisect_right
 from typing import Final
 
-from lsprotocol.types import (
-    Hover,
-    MarkupContent,
-    MarkupKind,
-    Position,
-    Range,
-)
+from lsprotocol.types import Hover, MarkupContent, MarkupKind, Position, Range
 
 from rulewright.documents.keys import allowed
 from rulewright.load import Loaded, Scalar, place

@@ -25,9 +25,7 @@ from rulewright_runtime.locks import lock_folder
 from rulewright_runtime.person_names import folded_name
 from rulewright_runtime.plan.part import Answer
 from rulewright_runtime.plan.scan import Check
-from rulewright_runtime.runs.folder import (
-    DECISIONS,
-)
+from rulewright_runtime.runs.folder import DECISIONS
 from rulewright_runtime.strict_json import UNDECODED, JsonObject
 from rulewright_runtime.verdicts import VerdictResult
 

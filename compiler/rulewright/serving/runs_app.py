@@ -15,15 +15,7 @@ from urllib.parse import quote
 from markupsafe import Markup
 from msgspec import Struct
 
-from rulewright.calibration.gold import (
-    REPORT,
-    TUNE,
-    GoldLabel,
-    folded_fingerprint,
-    plain_name,
-    read_gold,
-    to_csv,
-)
+from rulewright.calibration.gold import REPORT, TUNE, GoldLabel, folded_fingerprint, plain_name, read_gold, to_csv
 from rulewright.comparing.diff import diff
 from rulewright.comparing.render import diff_page
 from rulewright.errors import UsageError

@@ -22,16 +22,7 @@ from rulewright.witnesses.inverses import INVERSES, UNKNOWN
 from rulewright.witnesses.typed_values import MisfitError, completed, usual_value
 from rulewright_runtime.ir import Node, Program
 from rulewright_runtime.score import Score
-from rulewright_runtime.values import (
-    INT_MAX,
-    INT_MIN,
-    NANOS,
-    TIMESTAMP_MAX,
-    TIMESTAMP_MIN,
-    Optional,
-    Timestamp,
-    Value,
-)
+from rulewright_runtime.values import INT_MAX, INT_MIN, NANOS, TIMESTAMP_MAX, TIMESTAMP_MIN, Optional, Timestamp, Value
 
 MOST_ITEMS: Final = 50  # of a list
 MOST_MIXED: Final = 4  # texts of a list

@@ -13,11 +13,7 @@ from rulewright_runtime.harness.adapters import AdapterError, transcript_id_of
 from rulewright_runtime.harness.harness_plan import Script, ScriptSession
 from rulewright_runtime.harness.model_adapter import ModelAdapter
 from rulewright_runtime.judging.prompts import fenced
-from rulewright_runtime.models.call import (
-    CallRequest,
-    ChatMessage,
-    ModelAnswer,
-)
+from rulewright_runtime.models.call import CallRequest, ChatMessage, ModelAnswer
 from rulewright_runtime.transcripts.messages import SIMULATED, Turn
 
 MAX_MESSAGE_TOKENS: Final = 512
