@@ -21,10 +21,12 @@ VERDICTS: Final = "verdicts.parquet"
 SCORES: Final = "scores.parquet"
 _ROWS: Final = 20_000  # verdicts in memory at a time
 _TYPES: Final = {"line": "int64", "confidence": "double", "eligible": "bool", "adjudication_required": "bool"}
-_COLUMNS: Final = (
-    "run", "run_id", "plan", "transcript_id", "scenario_id", "model", "path", "line", "check_id", "verdict", "eligible",
-    "severity", "bucket", "confidence", "cause", "code", "quotes", "adjudication_required",
+_OF_TRANSCRIPTS: Final = ("run", "run_id", "plan", "transcript_id", "scenario_id", "model", "path", "line")
+_OF_VERDICTS: Final = (
+    "check_id", "verdict", "eligible", "severity", "bucket", "confidence", "cause", "code", "quotes",
+    "adjudication_required",
 )  # fmt: skip
+_KEYS: Final = {"bucket": "primary_bucket", "code": "rationale_code"}  # of columns that a run names otherwise
 
 
 def write_parquet(run: FinishedRun, folder: Path) -> list[Path]:
@@ -57,7 +59,7 @@ def _write_verdicts(arrow: Json, parquet: Json, run: FinishedRun, stream: IO[byt
     types = {"quotes": arrow.list_(arrow.string())}
     arrow_types = {"int64": arrow.int64(), "double": arrow.float64(), "bool": arrow.bool_()}
     types |= {column: arrow_types[name] for column, name in _TYPES.items()}
-    schema = arrow.schema([(column, types.get(column, arrow.string())) for column in _COLUMNS])
+    schema = arrow.schema([(column, types.get(column, arrow.string())) for column in (*_OF_TRANSCRIPTS, *_OF_VERDICTS)])
     records, count = verdict_records(run), 0
     with parquet.ParquetWriter(stream, schema, compression="zstd") as writer:
         while batch := list(islice(records, _ROWS)):
@@ -167,15 +169,5 @@ def _transcript_fields(judged: JudgedTranscript) -> Record:
 
 
 def _verdict_fields(verdict: JsonMapping) -> Record:
-    return {
-        "check_id": verdict.get("check_id"),
-        "verdict": verdict.get("verdict"),
-        "eligible": verdict.get("eligible"),
-        "severity": verdict.get("severity"),
-        "bucket": verdict.get("primary_bucket"),
-        "confidence": verdict.get("confidence"),
-        "cause": verdict.get("cause"),
-        "code": verdict.get("rationale_code"),
-        "quotes": [str(span.get("quote", "")) for span in verdict.get("evidence", ())],
-        "adjudication_required": verdict.get("adjudication_required"),
-    }
+    fields = {column: verdict.get(_KEYS.get(column, column)) for column in _OF_VERDICTS}
+    return fields | {"quotes": [str(span.get("quote", "")) for span in verdict.get("evidence", ())]}
