@@ -17,8 +17,8 @@ from rulewright.errors import ExpressionError
 from rulewright.expression.build import parsed
 from rulewright.expression.checker import CheckedExpression, check
 from rulewright.expression.environment import Environment
-from rulewright.expression.syntax_tree import Binary, Expr, Literal, below
-from rulewright.load import Scalar, place
+from rulewright.expression.syntax_tree import Binary, Expr, ListLiteral, Literal, MapLiteral, below
+from rulewright.load import Entry, Mapping, Node, Scalar, Sequence, place
 
 if TYPE_CHECKING:
     from rulewright.documents.check import CheckDocument
@@ -64,6 +64,26 @@ class WrittenExpression(Struct, frozen=True, eq=False):
     def span(self, part: Expr) -> Span:
         """The span of a node in its file."""
         return place(self.scalar, part.span.start, part.span.end)
+
+    def node(self, part: Expr) -> Node | None:
+        """The node that a file would have in place of a literal; None where a part is not a literal."""
+        source, span = self.scalar.source, self.span(part)
+        start, end = source.offset(span.line, span.column), source.offset(span.end_line, span.end_column)
+        match part:
+            case Literal(value=bool() | int() | float() | str() | None as value):
+                return Scalar(value, start, end, source.text[start] if source.text[start] in "'\"" else "", source)
+            case ListLiteral(items=items):
+                nodes = [node for each in items if (node := self.node(each)) is not None]
+                return Sequence(tuple(nodes), start, end, source) if len(nodes) == len(items) else None
+            case MapLiteral(entries=entries):
+                pairs = [(self.node(key), self.node(value)) for key, value in entries]
+                index = {
+                    str(key.value): Entry(key, value)
+                    for key, value in pairs
+                    if type(key) is Scalar and value is not None
+                }
+                return Mapping(index, start, end, source) if len(index) == len(entries) else None
+        return None
 
 
 @lru_cache(maxsize=CACHE_SIZE)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from jsonschema import Draft202012Validator
+from msgspec.structs import replace
 
 from rulewright.diagnostics import Diagnostic, error, respell
 from rulewright.documents.base import entries, flag, numeric, text_scalars, texts
@@ -33,20 +34,28 @@ def bad_schema(check: CheckDocument) -> Iterator[Diagnostic]:
     keyword, so values that the schema was meant to refuse pass.
     Instead: correct the keyword, its value or the range.
     """
-    for name in _schemas(check):
-        written = check.get("params", name)
-        if isinstance(written, Mapping):
-            yield from departures(Draft202012Validator.META_SCHEMA, written)
-            yield from _wrong_keywords(written)
-            yield from (found for node in walk(written) for found in _empty_ranges(node))
+    for is_literal, schema in schemas_of(check):
+        mistakes = (
+            *departures(Draft202012Validator.META_SCHEMA, schema),
+            *_wrong_keywords(schema),
+            *(found for node in walk(schema) for found in _empty_ranges(node)),
+        )
+        # The quotes of a text in an expression depend on those around the expression.
+        yield from (replace(each, fix=None) for each in mistakes) if is_literal else mistakes
 
 
-def _schemas(check: CheckDocument) -> list[str]:
-    """The names of the parameters that a `valid_against` uses as its schema."""
-    schemas = (
-        part.args[-1] for _, part in parts_of(check) if isinstance(part, Call) and part.function == "valid_against"
-    )
-    return list(dict.fromkeys(name for each in schemas if (name := field_of(each, "params")) is not None))
+def schemas_of(check: CheckDocument) -> Iterator[tuple[bool, Mapping]]:
+    """The schemas that a `valid_against` uses, each once, and whether it is written in the expression."""
+    named: dict[str, None] = {}
+    for written, part in parts_of(check):
+        if isinstance(part, Call) and part.function == "valid_against":
+            name = field_of(part.args[-1], "params")
+            literal = written.node(part.args[-1])
+            named |= {} if name is None else {name: None}
+            yield from [(True, literal)] if isinstance(literal, Mapping) else ()
+    for name in named:
+        schema = check.get("params", name)
+        yield from [(False, schema)] if isinstance(schema, Mapping) else ()
 
 
 def _wrong_keywords(schema: Node) -> Iterator[Diagnostic]:

@@ -6,16 +6,19 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from rulewright.diagnostics import Diagnostic, replace, warning
-from rulewright.documents.base import descend, items, scalar, text_scalars, texts
+from rulewright.documents.base import Document, descend, items, scalar, text_scalars, texts
+from rulewright.documents.check import CheckDocument
 from rulewright.documents.lexicon import LexiconDocument
 from rulewright.documents.scenario import ScenarioDocument
+from rulewright.expression.syntax_tree import Call
 from rulewright.load import Mapping, Node, Scalar, place, walk
+from rulewright.lower.expressions_of import parts_of
+from rulewright.rules.bad_schema import schemas_of
 from rulewright_runtime.english import ticked
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.regex import compile_regex
 
 if TYPE_CHECKING:
-    from rulewright.documents.check import CheckDocument
     from rulewright.project import Project
 
 # What is written by mistake, what it means, and what was probably meant: in a character class, and elsewhere.
@@ -23,7 +26,11 @@ IN_CLASS: Final = (
     (re.compile(r"(?<![\\\[])\[:(\w+):\]"), "is a class of these letters", r"[[:\1:]]"),
     (re.compile(r"(?<!\\)\[A-z"), "contains characters between `Z` and `a`", "[A-Za-z"),
     (re.compile(r"(?<!\\)\[(\w{2,}(?:\|\w{2,})+)\](?![*+{])"), "is one character out of these", r"(?:\1)"),
-    (re.compile(r"(?<!\\)(\[[^\[\]]{2,}[^\[\]\\])(?<=[+*?])(.?)(?=\[(?!:)[^\]]*\])"), "is a class without `]`", ""),
+    (
+        re.compile(r"(?<!\\)(\[[^\[\]]{2,}[^\[\]\\])(?:(?<=[+*?])|(?<=\d\}))(.?)(?=\[(?!:)[^\]]*\])"),
+        "is a class without `]`",
+        "",
+    ),
 )
 OUTSIDE: Final = (
     (re.compile(r"(?<!\\)\(:\?"), "starts a group with an optional colon", "(?:"),
@@ -72,7 +79,7 @@ KEYS: Final = frozenset({"regex", "named", "figure"})  # of corpora and state ma
 ASSERTED: Final = re.compile(r"(?<!^)(?<!^\(\?[ims]\))(?:\\[bA]|(?<![\[\\])\^)|(?:\\[bz]|(?<!\\)\$)(?!$)", re.DOTALL)
 
 
-def mistyped_regex(subject: LexiconDocument | ScenarioDocument | Project) -> Iterator[Diagnostic]:
+def mistyped_regex(subject: LexiconDocument | ScenarioDocument | CheckDocument | Project) -> Iterator[Diagnostic]:
     """A regular expression contains a typical slip, finds something in every text, or finds nothing in any.
 
     Why it matters: it is valid, so nothing refuses it, but it finds less or more than was meant: `(:?a|b)` is a group
@@ -83,24 +90,32 @@ def mistyped_regex(subject: LexiconDocument | ScenarioDocument | Project) -> Ite
     Instead: write `(?:a|b)`, `(?:yes|no)`, `{1,3}`, `\\$5`, no empty alternative, and `\\b` at the edge of a word.
     """
     for written in _expressions(subject):
-        text = str(written.value)
-        slip = _slip(text)
-        if "\b" in text and isinstance(subject, LexiconDocument | ScenarioDocument):
-            continue  # `yaml-trap` reports it
-        if slip is not None:
-            start, end, meant, message = slip
-            part = place(written, start, end)
-            is_escaped = "\\" in meant and written.style in ("j", '"')
-            fix = None if is_escaped or not meant else replace(part, meant, f"write `{meant}`", safe=False)
-            yield warning(part, message, help=f"write `{meant}`" if is_escaped else None, fix=fix)
-        elif _finds_always(text):
-            yield warning(written, f"`{text}` finds something in every text", help="remove the part that may be empty")
-        elif ASSERTED.search(text) and _finds_never(text):
-            yield warning(written, f"`{text}` finds nothing in any text", help=_conflict(text))
+        if "\b" not in str(written.value) or not isinstance(subject, LexiconDocument | ScenarioDocument):
+            yield from _slips(written)  # else `yaml-trap` reports it
+    for literal in _literals(subject) if isinstance(subject, CheckDocument) else ():
+        if "\b" not in str(literal.value):  # else `backspace-in-expression` reports it
+            yield from _slips(literal, is_literal=True)
     if isinstance(subject, LexiconDocument):
         yield from _case_of_letters(subject)
-    for corpus in subject.corpora.values() if not isinstance(subject, LexiconDocument | ScenarioDocument) else ():
+    for corpus in () if isinstance(subject, Document) else subject.corpora.values():
         yield from _whole_matches(corpus.node)
+
+
+def _slips(written: Scalar, *, is_literal: bool = False) -> Iterator[Diagnostic]:
+    """The finding for a regular expression. A literal of an expression has no fix: how its quotes and backslashes are
+    written depends on those around the expression."""
+    text = str(written.value)
+    slip = _slip(text)
+    if slip is not None:
+        start, end, meant, message = slip
+        part = place(written, start, end)
+        is_escaped = is_literal or ("\\" in meant and written.style in ("j", '"'))
+        fix = None if is_escaped or not meant else replace(part, meant, f"write `{meant}`", safe=False)
+        yield warning(part, message, help=f"write `{meant}`" if is_escaped and meant else None, fix=fix)
+    elif _finds_always(text):
+        yield warning(written, f"`{text}` finds something in every text", help="remove the part that may be empty")
+    elif ASSERTED.search(text) and _finds_never(text):
+        yield warning(written, f"`{text}` finds nothing in any text", help=_conflict(text))
 
 
 def _case_of_letters(lexicon: LexiconDocument) -> Iterator[Diagnostic]:
@@ -182,12 +197,14 @@ def _compiled(text: str) -> re.Pattern[str] | None:
         return None
 
 
-def _expressions(subject: LexiconDocument | ScenarioDocument | Project) -> Iterator[Scalar]:
+def _expressions(subject: LexiconDocument | ScenarioDocument | CheckDocument | Project) -> Iterator[Scalar]:
     if isinstance(subject, LexiconDocument):
         yield from (each.scalar for each in subject.patterns if each.mode == "regex")
     elif isinstance(subject, ScenarioDocument):
         branches = (branch for turn in subject.turns for branch in turn.branches if branch.type == "regex")
         yield from filter(None, (scalar(branch.node, "condition", "pattern") for branch in branches))
+    elif isinstance(subject, CheckDocument):
+        yield from _searched_by(subject)
     else:
         for document in (*subject.corpora.values(), *subject.state_machines.values()):
             yield from (each for node in walk(document.node) for each in _below(node, KEYS))
@@ -195,8 +212,6 @@ def _expressions(subject: LexiconDocument | ScenarioDocument | Project) -> Itera
             forbidden = descend(root, "forbidden")
             for kind in forbidden.entries if isinstance(forbidden, Mapping) else ():
                 yield from (each for each in items(kind.value) if isinstance(each, Scalar))
-        for check in subject.checks:
-            yield from _searched_by(check)
         redacted = items(subject.file.node, "redact") if subject.file is not None else ()
         yield from (each for item in redacted for each in _below(item, ["pattern"]))
         if subject.file is not None:
@@ -210,7 +225,23 @@ def _below(node: Node, keys: Iterable[str]) -> Iterator[Scalar]:
 
 
 def _searched_by(check: CheckDocument) -> Iterator[Scalar]:
-    """The parameters of a check that a `matches` of its conditions reads."""
+    """The parameters of a check that a `matches` of its conditions reads, and the patterns of its schemas."""
     read = {name for each in check.verdict_conditions for name in MATCHES.findall(str(each.value))}
     params = check.get("params")
     yield from _below(params, read) if params is not None else ()
+    for is_literal, schema in schemas_of(check):
+        yield from _patterns(schema) if not is_literal else ()
+
+
+def _literals(check: CheckDocument) -> Iterator[Scalar]:
+    """The regular expressions in the conditions of a check: the patterns of `matches` and of schemas."""
+    for written, part in parts_of(check):
+        if isinstance(part, Call) and part.function == "matches" and part.args:
+            pattern = written.node(part.args[-1])
+            yield from [pattern] if isinstance(pattern, Scalar) else ()
+    for is_literal, schema in schemas_of(check):
+        yield from _patterns(schema) if is_literal else ()
+
+
+def _patterns(schema: Node) -> Iterator[Scalar]:
+    return (each for node in walk(schema) for each in _below(node, ["pattern"]))

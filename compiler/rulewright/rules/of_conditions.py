@@ -29,6 +29,7 @@ from rulewright.rules.harmless_reply_violates import harmless_reply_violates
 from rulewright.rules.index_past_the_end import index_past_the_end
 from rulewright.rules.integer_division import integer_division
 from rulewright.rules.item_finds_itself import item_finds_itself
+from rulewright.rules.mistyped_regex import mistyped_regex
 from rulewright.rules.negated_twice import negated_twice
 from rulewright.rules.outcome_contradicts_condition import outcome_contradicts_condition
 from rulewright.rules.parameter_does_not_fit import parameter_does_not_fit
@@ -72,6 +73,7 @@ CHECK: Final[tuple[Rule[CheckDocument], ...]] = (
     parameter_does_not_fit,
     unread_parameter,
     bad_schema,
+    mistyped_regex,
     words_contradict_condition,
     *EXPRESSIONS,
     harmless_reply_violates,

@@ -11,7 +11,7 @@ from rulewright.load import Scalar, place
 from rulewright.spelling import Guess, is_slip_of
 from rulewright_runtime.plan.part import VERDICTS
 
-NAMED: Final = r"[ \t]*([A-Z][A-Z_]{2,})(?::| if\b)"  # a word explained in a line of its own
+NAMED: Final = r"[ \t]*([A-Z][A-Z_]{2,}(?: [A-Z]{2,})?)(?::| if\b)"  # a word explained in a line of its own
 LINE: Final = re.compile(rf"^{NAMED}(.*(?:\n(?!{NAMED.replace('(', '(?:', 1)}|\n).*)*)", re.MULTILINE)
 WORD: Final = re.compile(
     r"([A-Z](?<!\w.)[A-Z_]{2,})(?::| if\b)"
@@ -52,11 +52,15 @@ def prompt_contradicts_rules(check: CheckDocument) -> Iterator[Diagnostic]:
         if found[1] in slips:
             yield warning(place(check.prompt, *found.span(1)), f"`{found[1]}` is not a verdict", help=slips[found[1]])
     lines = {found[1]: found for found in LINE.finditer(text) if found[1] not in slips}
-    lacking = [each for each in VERDICTS if each not in lines]
-    ends = {found.end() + 1 for word, found in lines.items() if word in VERDICTS}  # of the explanations
+    begun = {_start(word) for word in lines}
+    lacking = [each for each in VERDICTS if _start(each) not in begun]
+    told = [found for word, found in lines.items() if word in VERDICTS]
+    ends, starts = {found.end() + 1 for found in told}, {found.start() for found in told}  # of the explanations
     for word, found in lines.items():
-        is_one = len(lacking) == 1 and found.start() in ends and not text.startswith(":", found.end(1))
-        near = next((each for each in lacking if is_one or _start(each) == _start(word)), None)
+        is_beside = found.start() in ends or found.end() + 1 in starts
+        is_note = text.startswith(":", found.end(1)) and not SIGNS.keys() & {*lacking}  # `NOTE:` is no verdict
+        near = lacking[0] if len(lacking) == 1 and is_beside and not is_note else None
+        near = next((each for each in VERDICTS if each not in lines and _start(each) == _start(word)), near)
         if word not in VERDICTS and near is not None:
             yield warning(place(check.prompt, *found.span(1)), f"`{word}` is not a verdict", help=Guess(near))
         inner = AND_THEN.search(found[2])
@@ -133,7 +137,7 @@ def _misspelt(words: set[str], text: str) -> dict[str, Guess]:
 
 def _start(word: str) -> str:
     """The first letters of a verdict, which also its misspellings have."""
-    return word.replace("_", "")[:4]
+    return word.replace("_", "").replace(" ", "")[:4]
 
 
 def _words(text: str) -> set[str]:

@@ -8,7 +8,7 @@ from rulewright.diagnostics import Diagnostic, replace, warning
 from rulewright.documents.check import CheckDocument
 from rulewright.load import place
 
-VALUE: Final = re.compile(r"\{\s*((?:check|scenario)\.\w[\w.]*)\s*\}(?!\})")
+VALUE: Final = re.compile(r"\{\s*((?:check|scenario)\.\w[\w.]*)\s*\}{1,2}(?!\})")
 
 
 def prompt_with_single_braces(check: CheckDocument) -> Iterator[Diagnostic]:

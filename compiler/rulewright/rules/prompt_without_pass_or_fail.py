@@ -10,7 +10,8 @@ from rulewright.documents.check import CheckDocument
 from rulewright.load import place
 from rulewright_runtime.plan.part import VERDICTS
 
-EXPLAINED: Final = re.compile(rf"^[ \t]*({'|'.join(VERDICTS)}):", re.MULTILINE)  # at the beginning of a line
+# At the beginning of a line or sentence.
+EXPLAINED: Final = re.compile(rf"(?:^|(?<=[.;!?] ))[ \t]*({'|'.join(VERDICTS)}):", re.MULTILINE)
 
 LABELLED: Final = re.compile(r"\b([A-Z_]{3,}):")  # one of them may be a misspelt verdict
 
@@ -35,7 +36,8 @@ def prompt_without_pass_or_fail(check: CheckDocument) -> Iterator[Diagnostic]:
     twice = next((found for found in EXPLAINED.finditer(prompt.value) if explained[found[1]] > 1), None)
     is_apart = twice is not None and twice[1] * explained[twice[1]] not in "".join(order)
     lacking = [word for word in ("PASS", "FAIL", "UNCLEAR") if word not in explained]
-    if len(explained) > 1 and twice is not None and lacking and (is_apart or lacking != ["UNCLEAR"]):
+    is_known = len(explained) > 1 or (lacking and not _mentions(prompt.value, lacking[0]))
+    if is_known and twice is not None and lacking and (is_apart or lacking != ["UNCLEAR"]):
         last = [found for found in EXPLAINED.finditer(prompt.value) if found[1] == twice[1]][-1]
         notes = [(place(prompt, *twice.span(1)), "explained here first")]
         message = f"the prompt explains {twice[1]} twice, but not {lacking[0]}"
