@@ -70,6 +70,8 @@ def _likeness(word: str, other: str) -> float:
 
 def is_slip_of(word: str, other: str) -> bool:
     """Whether `word` is `other` with one letter missing, added, replaced or swapped with the next."""
+    if abs(len(word) - len(other)) > 1:
+        return False
     start = next((index for index, (one, two) in enumerate(zip(word, other, strict=False)) if one != two), None)
     if start is None:
         return abs(len(word) - len(other)) == 1
