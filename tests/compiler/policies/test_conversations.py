@@ -129,7 +129,6 @@ TESTED = (
          "numbers(answer).exists(n, !messages.exists(m, m.role == 'user' && numbers(m.text).exists(k, n == n)))"),
         ("tool_calls.exists(c, c.name == 'get-account')", "tool_calls.exists(c, c.name == 'get account')"),
         (CITED, CITED.replace("n <= 9", "n < 9")),
-        (CITED, CITED.replace("n >= 1", "n >= 0")),
         (FEE, FEE.replace(", 'a fee'", "")),
         ("called(tool_calls, 'pay') && !turns.exists(t, t.number > 1 && contains_any(t.content, ['yes', 'ok']))",
          "called(tool_calls, 'pay') && !turns.exists(t, t.number > 1 || contains_any(t.content, ['yes', 'ok']))"),

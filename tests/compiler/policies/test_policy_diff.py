@@ -20,6 +20,7 @@ from rulewright.errors import UsageError
 from rulewright.expression.build import build
 from rulewright.expression.environment import Environment
 from rulewright.lower.scorecard import verdict_type
+from rulewright.policies import example_rows
 from rulewright.policies.compare import policy_diff
 from rulewright.policies.example_rows import verdicts_of
 from rulewright.project import load_project
@@ -276,7 +277,10 @@ def test_scorecards_of_projects_with_other_words_are_compared_for_the_words_of_b
     assert [policy_diff(*each)["verdict"] for each in (pair, pair[::-1])] == ["different", "different"]
 
 
-def test_a_region_of_outputs_is_shown_by_a_row_that_makes_its_step(tmp_path: Path) -> None:
+def test_a_region_of_outputs_is_shown_by_a_row_that_makes_its_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(example_rows, "MOST_ROWS", 4_000)
     two_tier = SAFE.with_name("two-tier.yaml")
     other = tmp_path / "earlier.yaml"  # stands in no project, so it belongs to that of the first
     other.write_text(two_tier.read_text(encoding="utf-8").replace("default: 0.80", "default: 0.95"), encoding="utf-8")
@@ -291,7 +295,8 @@ def test_a_region_of_outputs_is_shown_by_a_row_that_makes_its_step(tmp_path: Pat
         assert [f"'{row['status']}'" for row in each["row"]["rows"]] == [each["before"], each["after"]]
 
 
-def test_a_row_shows_what_an_unanswered_question_changes(tmp_path: Path) -> None:
+def test_a_row_shows_what_an_unanswered_question_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(example_rows, "MOST_ROWS", 4_000)
     two_tier, other = SAFE.with_name("two-tier.yaml"), tmp_path / "other.yaml"
     text = two_tier.read_text(encoding="utf-8")
     other.write_text(text.replace(" + counts.unanswered > 0", " > 0"), encoding="utf-8")
