@@ -443,5 +443,5 @@ def test_a_gate_says_its_conditions_as_their_author_wrote_them() -> None:
 
 def test_conditions_that_are_too_large_together_are_a_finding() -> None:
     one = " || ".join(f"coverage == 0.{number:05d}" for number in range(400))
-    (found,) = errors(GATE.format(conditions=json.dumps([one] * 30)))
+    (found,) = errors(GATE.format(conditions=json.dumps([one] * 15)))
     assert "too large together" in found
