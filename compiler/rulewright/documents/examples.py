@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -22,6 +23,8 @@ from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.transcript_reader import from_record
 from rulewright_runtime.verdicts import VerdictResult
+
+_MESSAGE: Final = re.compile(r"messages\[(\d+)\]")  # the message that an error of a record names
 
 
 class Example(Struct, frozen=True):
@@ -129,7 +132,10 @@ def with_dependencies(plan: Plan, name: str) -> set[str]:
 def example_mismatch(example: Example, found: VerdictResult | InputError) -> Diagnostic | None:
     """The message for an example with another verdict, or that can't be read; None if the verdict is as expected."""
     if isinstance(found, InputError):
-        return error(example.node, f"this example can't be read: {found}", code="check-misses-own-example")
+        number = _MESSAGE.search(str(found))
+        messages = items(example.node, "chat", "messages")[int(number[1]) :] if number else ()
+        place = messages[0] if messages else example.node
+        return error(place, f"this example can't be read: {found}", code="check-misses-own-example")
     if found.verdict == example.verdict:
         return None
     quotes = ticked(span.quote for span in found.evidence)

@@ -169,18 +169,20 @@ FOLLOWED_BY: Final = _code_sets(
     {
         "anchor-names-ineligible-check": "event-window-without-anchor",
         "anchor-without-event-window": "event-window-without-anchor",
-        "arguments-swapped": "bad-expression wrong-output",
+        "arguments-swapped": "bad-expression metric-points-both-ways wrong-output",
         "bad-expression": "unused-definition wrong-output",
         "bad-parameter": "review-above-pass",
         "blindspot-of-another-name": "unchanged-copy",
-        "both-sides-equal": "comparison-out-of-range",
+        "both-sides-equal": """comparison-out-of-range outcome-contradicts-condition unread-parameter
+        unused-definition""",
+        "bound-excluded": "label-row-is-dead label-table-has-a-gap review-above-pass",
         "branch-condition-incomplete": "branch-never-taken",
         "bucket-without-checks": "empty-profile",
         "check-never-fails": "check-misses-own-example unread-parameter",
         "check-never-passes": "check-misses-own-example unread-parameter",
         "comparison-out-of-range": """check-misses-own-example check-never-fails check-never-passes
         condition-always-holds gate-cannot-stop gate-ignores-unclear label-row-is-dead
-        label-table-has-a-gap""",
+        label-table-has-a-gap unread-parameter""",
         "condition-adds-nothing": "check-misses-own-example",
         "condition-always-holds": "check-misses-own-example unread-parameter",
         "condition-never-holds": "check-misses-own-example check-no-scenario-reaches empty-profile unused-definition",
@@ -195,7 +197,8 @@ FOLLOWED_BY: Final = _code_sets(
         "duplicate-metric": "bad-condition report-of-another-kind weights-do-not-add-up",
         "duplicate-session-number": "probe-reads-a-later-session",
         "empty-profile": "edge-without-votes",
-        "empty-list-searched": "check-never-fails check-never-passes condition-never-holds unread-parameter",
+        "empty-list-searched": """check-never-fails check-never-passes condition-always-holds condition-never-holds
+        unread-parameter""",
         "exit-on-failure": "exit-below-threshold",
         "file-of-another-format": "input-nobody-writes",
         "gate-check-never-applies": "check-no-scenario-reaches",
@@ -210,6 +213,7 @@ FOLLOWED_BY: Final = _code_sets(
         "misspelt-tool": "check-misses-own-example",
         "misspelt-word": "check-misses-own-example",
         "out-of-range": "probe-reads-a-later-session unused-definition",
+        "order-reversed": "check-never-fails check-never-passes condition-never-holds defaults-break-a-requirement",
         "output-written-twice": "misspelt-path",
         "overlay-not-enabled": "bad-condition confidence-without-gate",
         "paired-with-review": "bound-never-reached",
@@ -220,6 +224,7 @@ FOLLOWED_BY: Final = _code_sets(
         "part-without-checks": "check-without-part",
         "partner-is-the-author": "challenger-is-the-reviewer",
         "prompt-contradicts-rules": "prompt-without-pass-or-fail",
+        "review-above-pass": "defaults-break-a-requirement",
         "scorer-repetitions-contradict-routing": "even-repetitions gate-judged-once",
         "scorer-type-contradicts-routing": """corpus-required-contradicts-routing directive-ignored-by-route
         llm-required-contradicts-routing missing-prompt prompt-without-judge reply-lexicon-reads-the-user""",
@@ -283,7 +288,7 @@ FOLLOWED_BY_QUOTING: Final = _code_sets(
 )
 # Codes whose findings in one line, or in one document, usually have one cause.
 ONCE_A_LINE: Final = codes_in("""
-    bad-setting empty-list-searched gate-cannot-stop gate-ignores-unclear lexicon-hits-good-example
+    bad-setting cyclic-dependency empty-list-searched gate-cannot-stop gate-ignores-unclear lexicon-hits-good-example
     lexicon-misses-own-example mistyped-regex outcome-contradicts-condition units-differ unknown-label
     unlike-its-siblings verdict-without-meaning
 """)
@@ -292,7 +297,7 @@ ONCE_A_DOCUMENT: Final = codes_in("""
 """)
 # The same, where the messages are equal but for the task.
 ONCE_A_MESSAGE: Final = codes_in("""
-    bad-case bad-condition bad-expression file-of-another-format input-not-awaited unknown-state
+    bad-case bad-condition bad-expression file-of-another-format input-not-awaited unknown-agent unknown-state
 """)
 _TASK: Final = re.compile(r"^task `[^`]*`, `[^`]*`: ")
 

@@ -24,7 +24,8 @@ def bound_excluded(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
     """
     for written, part in operations_in(document, OPPOSITE):
         for bound, operator in ((part.right, part.operator), (part.left, OPPOSITE[part.operator])):
-            if operator in MEANT and _is_lower_bound(bound, document):
+            other = part.left if bound is part.right else part.right
+            if operator in MEANT and _is_lower_bound(bound, document) and not _is_lower_bound(other, document):
                 meant = MEANT[operator] if bound is part.right else OPPOSITE[MEANT[operator]]
                 message = f"`{written.text(bound)}` is a lower bound, so `{part.operator}` is the wrong way round"
                 yield warning(written.span(part), message, help=f"did you mean `{meant}`?")

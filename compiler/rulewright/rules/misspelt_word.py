@@ -3,6 +3,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from rulewright.diagnostics import Diagnostic, warning
@@ -28,7 +29,8 @@ def misspelt_word(project: Project) -> Iterator[Diagnostic]:
     """
     loaded, told = {each.source.path: each.root for each in project.loaded}, set[str]()
     roots = [each for each in loaded.values() if each is not None]
-    known = Counter(word for root in roots for text in _texts(root) for word in WORD.findall(text))
+    texts = (*(text for root in roots for text in _texts(root)), *(Path(path).stem.lower() for path in loaded))
+    known = Counter(word for text in texts for word in WORD.findall(text))
     for root in roots:
         for name in _names(root):
             for word in WORD.findall(str(name.value).lower()):

@@ -58,6 +58,7 @@ from rulewright.rules.prompt_names_another_check import prompt_names_another_che
 from rulewright.rules.reference_to_missing_file import reference_to_missing_file
 from rulewright.rules.reply_lexicon_reads_the_user import reply_lexicon_reads_the_user
 from rulewright.rules.rule_no_answer_meets import rule_no_answer_meets
+from rulewright.rules.setting_overruled import setting_overruled
 from rulewright.rules.several_anchors_for_check import several_anchors_for_check
 from rulewright.rules.shared_name import shared_name
 from rulewright.rules.state_machine_without_definition import state_machine_without_definition
@@ -145,6 +146,7 @@ PROJECT: Final[tuple[Rule[Project], ...]] = (
     declared_for_nothing,
     price_of_another_model,
     cue_nobody_says,
+    setting_overruled,
 )
 
 UNREAD_FILES: Final[tuple[Rule[UnreadFiles], ...]] = (

@@ -1,21 +1,36 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Final
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.documents.base import entries, items, text_scalars
+from rulewright.documents.base import entries, items, numeric, text_scalars
 from rulewright.documents.suggestions import DEGREES
-from rulewright.load import Scalar
+from rulewright.load import Entry, Scalar
 from rulewright.project import Project
+
+# Words of names for a lower limit, and for the upper one beside it.
+UPPER: Final = {
+    "low": "high",
+    "lower": "upper",
+    "lowest": "highest",
+    "min": "max",
+    "minimum": "maximum",
+    "least": "most",
+}
 
 
 def order_reversed(project: Project) -> Iterator[Diagnostic]:
-    """The severities of the vocabulary begin with the gravest, or a model's input costs more than its output.
+    """Severities begin with the gravest, input costs more than output, or a lower limit exceeds the upper one.
 
     Why it matters: severities are read from the mildest to the gravest, and a price as input before output. In the
-    wrong order, reports and estimates are wrong without any error.
+    wrong order, reports and estimates are wrong without any error. No value lies between limits such as `low: 9` and
+    `high: 3`.
     Instead: reverse the order.
     """
+    for document in (*project.checks, *project.scorecards.values()):
+        for section in ("params", "parameters"):
+            yield from _limits(entries(document.node, section))
     words = None if project.file is None else project.file.get("vocabulary", "severities")
     degrees = [
         rank for each in text_scalars(words) for rank, names in enumerate(DEGREES) if str(each.value).lower() in names
@@ -28,3 +43,14 @@ def order_reversed(project: Project) -> Iterator[Diagnostic]:
         if len(prices) == len(numbers) == 2 and numbers[0] > numbers[1] > 0:  # a model for embeddings has no output
             message = f"the input of `{entry.name}` costs more than its output"
             yield warning(entry.value, message, help="the price of the input comes first")
+
+
+def _limits(parts: Iterable[Entry]) -> Iterator[Diagnostic]:
+    """The lower limits that are above the upper limit with the same name but for `low` or `high`, or a like word."""
+    limits = {each.name: value for each in parts if (value := numeric(each.value) or numeric(each.value, "default"))}
+    for name, least in limits.items():
+        upper = "_".join(UPPER.get(word, word) for word in name.split("_"))
+        most = limits[upper] if upper != name and upper in limits else least
+        if float(str(least.value)) > float(str(most.value)):
+            notes = [(most, "the upper limit")]
+            yield warning(least, f"`{name}` is {least.raw}, above the upper limit {most.raw}", notes=notes)

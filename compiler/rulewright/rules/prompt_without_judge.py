@@ -25,9 +25,13 @@ def prompt_without_judge(check: CheckDocument) -> Iterator[Diagnostic]:
         reason = "`unclear_policy: lexicon_is_sufficient` allows no judge"
     else:
         return
-    yield warning(
+    switch, at, route = (
+        check.get("routing", "llm_on_ambiguous"),
         check.key_place("prompt"),
-        f"this prompt is never sent: {reason}",
-        notes=[(check.place("routing", "route"), "the route is set here")],
-        help=help,
+        check.place("routing", "route"),
     )
+    if help is not None and switch is not None:  # somebody switched the judge off, and left the prompt
+        yield warning(switch, f"the prompt is never sent: {reason}", notes=[(at, "the prompt")], help=help)
+    else:
+        notes = [(route, "the route is set here")]
+        yield warning(at, f"this prompt is never sent: {reason}", notes=notes, help=help)

@@ -12,7 +12,7 @@ from rulewright.load import Mapping, Node, plain
 
 if TYPE_CHECKING:
     from rulewright.documents.check import CheckDocument
-    from rulewright.documents.scenario import ScenarioDocument
+    from rulewright.documents.scenario import ScenarioDocument, TurnDocument
     from rulewright.documents.scorecard import ScorecardDocument
     from rulewright.project import Project
 
@@ -54,7 +54,7 @@ class Definition(Struct, frozen=True):
 
 
 def unchanged_copy(subject: Project | ScenarioDocument | ScorecardDocument) -> Iterator[Diagnostic]:
-    """A definition has the content, the name or the description of another one.
+    """A definition has the content, the name or the description of another one, or a turn the message of another turn.
 
     Why it matters: it looks like a copy in which something was not changed. Two checks that decide alike count one
     failure twice, two equal dimensions count one aspect twice, and readers of a report can't distinguish two checks
@@ -106,6 +106,8 @@ def _of_document(document: Document) -> Iterator[Diagnostic]:
         parts = document.get(section)
         for original, copy in _copies(_parts(parts)) if isinstance(parts, Mapping) else ():
             yield _finding(f"the {kind} `{{}}` is defined like `{{}}`", original, copy)
+    for original, copy in _copies(_messages(getattr(document, "turns", ()))):
+        yield _finding("turn {} says the same as turn {}", original, copy)
     for turn in getattr(document, "turns", ()):
         for rubric in (items(node, "rubric") for node in turn.nodes):
             for original, copy in _copies(_questions(rubric)):
@@ -183,6 +185,14 @@ def _questions(rubric: Iterable[Node]) -> Iterator[Definition]:
         if question is not None:
             name = optional_text(criterion, "id") or optional_text(criterion, "criterion_id") or str(question.value)
             yield Definition(name, (question.value, optional_text(criterion, "kind")), question.span)
+
+
+def _messages(turns: Iterable[TurnDocument]) -> Iterator[Definition]:
+    """The messages of turns that are long enough to say something: nobody says the same twice."""
+    for turn in turns:
+        said = scalar(turn.node, "user_message")
+        if said is not None and len(str(said.value).split()) > SENTENCE:
+            yield Definition(str(turn.number), str(said.value).lower(), said.span)
 
 
 def _plain_name(text: str) -> str:
