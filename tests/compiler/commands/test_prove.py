@@ -12,6 +12,7 @@ from rulewright.api import check_transcript
 from rulewright.cli import main
 from rulewright.commands import prove
 from rulewright.proving.results import Property, Proved, Refuted, Unknown
+from rulewright.witnesses import evolution, example_conversations
 
 SAFE = ROOT / "benchmark" / "configs" / "scorecards" / "safe-v0.yaml"
 TEXT = SAFE.read_text(encoding="utf-8")
@@ -355,7 +356,11 @@ def test_no_verdict_is_proved_without_a_conversation(capsys: pytest.CaptureFixtu
     assert not any(line.startswith("proved") and "FAIL" in line for line in said)
 
 
-def test_the_examples_of_a_check_show_its_verdicts(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_examples_of_a_check_show_its_verdicts(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(example_conversations, "MOST_RECORDS", 500)  # none of 5,000 shows it
+    monkeypatch.setattr(evolution, "MOST", 100)
     condition = "contains_any(answer, ['yes']) && size(tool_calls) > 1 && tool_calls[1].arguments.to == answer"
     Path("lone.yaml").write_text(f"id: lone\nfail: {json.dumps(condition)}\n", encoding="utf-8")
     assert main(["prove", "lone.yaml"]) == 2
