@@ -159,7 +159,9 @@ def test_refused_inputs_may_be_of_any_model_and_a_run_of_nothing_else_is_refused
     assert states(summarised(card_of(least="0.8"), rows)) == {"passed"}
     assert states(summarised(card_of(least="0.8"), rows, refused=1)) == {"passed"}  # 4 of 5 of that model
     assert states(summarised(card_of(least="0.81"), rows, refused=1)) == {"passed", "failed"}
-    assert exit_status(summarised(card_of(least="0.8"), rows, refused=1)) == 3
+    summary = summarised(card_of(least="0.8"), rows, refused=1)
+    assert summary["unresolved"]["gates"]["helpful"]["pass_rate"]["open"] == 1
+    assert exit_status(summary) == 3
     assert exit_status(summarised(card_of(least="0.1"), [])) == 3
 
 
