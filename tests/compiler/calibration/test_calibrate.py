@@ -120,6 +120,15 @@ def test_items_are_drawn_by_a_seed_from_every_verdict_and_tell_nothing(
     assert not known & {tuple(line.split(",")[0].split("/")) for line in capsys.readouterr().out.splitlines()[1:]}
 
 
+def test_items_of_a_rare_verdict_do_not_come_last(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    places: list[int] = []
+    for seed in range(20):
+        assert main(["gold", str(folder), "--draw", "20", "--seed", str(seed)]) == 0
+        drawn = [row.split(",")[0] for row in capsys.readouterr().out.splitlines()[1:]]
+        places += [drawn.index(item(number)) for number in range(10)]
+    assert 8.5 < sum(places) / len(places) < 10.5
+
+
 def test_items_are_of_checks_that_a_judge_decides_or_a_gate_contains(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
