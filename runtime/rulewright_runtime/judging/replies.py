@@ -123,6 +123,7 @@ def _given(text: str | _Unset | None) -> str | None:
 # --- the strict reading ---
 
 _BRACES: Final = frozenset("{}")
+_REASONING: Final = re.compile(r"\s*<think>")
 _MARK: Final = re.compile(r"`{3,}|~{3,}")
 _OPENING_FENCE: Final = re.compile(
     r"(?<![`~])(`{3,}+|~{3,}+)[ \t]*+(?:json5?|jsonc|js|javascript|text|plaintext)?\s*\Z", re.IGNORECASE
@@ -262,6 +263,7 @@ def _one_object(raw: str) -> tuple[dict[str, object], str, str]:
     """The object, and the prose before and after it, normalised and without the fence."""
     if len(raw) > MAX_LENGTH:
         raise JudgeError(f"the reply has {len(raw)} characters; at most {MAX_LENGTH} are read")
+    raw = _without_reasoning(raw)
     if raw.startswith("{") and raw.endswith("}"):
         with suppress(*_UNUSUAL):
             return strict_json.decode(raw.encode()), "", ""
@@ -282,6 +284,14 @@ def _one_object(raw: str) -> tuple[dict[str, object], str, str]:
     if _ENCLOSED_BEFORE.search(before) or _ENCLOSED_AFTER.match(after) or _inside_element(before):
         raise JudgeError("the reply's object is quoted or part of something else")
     return value, before, after
+
+
+def _without_reasoning(raw: str) -> str:
+    """The reply without the `<think>` element at its start, in which a reasoning model drafts verdicts. A reply with a
+    second such tag is returned as it is: the element may end in a quotation of the conversation."""
+    opening, reasoning, rest = _REASONING.match(raw), *raw.partition("</think>")[::2]
+    is_one = opening is not None and "<think>" not in reasoning[opening.end() :] and "think>" not in rest
+    return rest.strip() if is_one else raw
 
 
 def _unfenced(before: str, after: str) -> tuple[str, str]:

@@ -17,7 +17,7 @@ import httpx2
 from rulewright_runtime.models import ModelError
 from rulewright_runtime.models.call import CallFailure, Identity, ModelAnswer, ModelCall
 from rulewright_runtime.models.capabilities import Capabilities, capabilities_of
-from rulewright_runtime.models.wire import WIRES, decode_body, response_failure
+from rulewright_runtime.models.wire import WIRES, ChatCompletions, decode_body, response_failure
 
 WRAPPER: Final = "1"  # raised whenever requests to the same model change
 BASES: Final = {"anthropic": "https://api.anthropic.com", "openai": "https://api.openai.com/v1"}
@@ -166,7 +166,12 @@ async def _read_body(response: httpx2.Response) -> bytes:
 def _hint(status: int, location: str | None, url: str) -> str:
     """What a status says about the address that was asked; empty for most."""
     if status == 404:
-        return f"; asked: {url}"
+        path = ChatCompletions.path
+        base = url.removesuffix(path)
+        if base.endswith(path):
+            return f"; asked: {url}, but a base URL ends before `{path}`"
+        is_bare = base != url and not urlsplit(base).path
+        return f"; asked: {url}" + f" (the base URL of most servers ends in `/v1`: `{base}/v1`)" * is_bare
     if not 300 <= status < 400:
         return ""
     target = urlsplit(location or "")._replace(query="", fragment="")

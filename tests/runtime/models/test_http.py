@@ -387,6 +387,19 @@ def test_a_wrong_address_is_told(status: int, location: str, said: str) -> None:
     assert "token" not in found
 
 
+@pytest.mark.parametrize(
+    ("path", "said"), [("", "ends in `/v1`: `{}/v1`)"), ("/v1/chat/completions", "ends before `/chat/completions`")]
+)
+def test_a_base_url_with_too_little_or_too_much_is_told(path: str, said: str) -> None:
+    with model_server(lambda *_: Response(404, b'{"detail": "Not Found"}')) as server:
+        root = server.base.removesuffix("/v1")
+        model = open_model(f"openai:m@{root}{path}")
+        assert isinstance(model, HttpModel)
+        with pytest.raises(CallFailure) as raised:
+            _run(model, lambda: model.answer(CALL))
+    assert said.format(root) in str(raised.value)
+
+
 def test_a_key_goes_only_to_the_host_it_was_made_for(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("OPENAI_BASE_URL", "RULEWRIGHT_API_KEY"):
         monkeypatch.delenv(name, raising=False)
