@@ -13,6 +13,7 @@ from tests.runtime.transcripts.formats import conversations, lines
 import rulewright
 from rulewright.cli import main
 from rulewright.linting.lint_run import lint
+from rulewright_runtime import Reader, Transcript
 from rulewright_runtime.plan.file import seal
 from rulewright_runtime.runs.live import reply_schema
 
@@ -180,6 +181,93 @@ def test_the_messages_of_a_table_belong_to_the_conversation_they_name(
     assert (first.id, second.id) == ("talks:a", "talks:b")
     assert (lines(first), lines(second)) == (["user: hi", "assistant: hello"], ["user: you", "assistant: me"])
     assert (first.model, first.expected, second.model, second.expected) == ("m", "hey", "m", None)
+
+
+SPOKEN = {"conversation": "nr", "role": "wer", "content": "text", "user": "Kunde", "assistant": "Bot|Anna"}
+SAID = [("1", "Kunde", "Hallo"), ("1", "Bot", "Ja?"), ("2", "Kunde", "Wann?"), ("2", "Anna", "Heute.")]
+
+
+def test_speakers_of_a_table_of_messages_are_named(tmp_path: Path) -> None:
+    csv_file, json_file = tmp_path / "rows.csv", tmp_path / "rows.jsonl"
+    csv_file.write_text("nr;wer;text\n" + "".join(";".join(row) + "\n" for row in SAID), encoding="utf-8")
+    rows = [dict(zip(("nr", "wer", "text"), row, strict=True)) for row in SAID]
+    json_file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    for path in (csv_file, json_file):
+        first, second = conversations(path, columns=SPOKEN)
+        assert lines(first) == ["user: Hallo", "assistant: Ja?"]
+        assert lines(second) == ["user: Wann?", "assistant: Heute."]
+        (refused,) = Reader(columns={**SPOKEN, "assistant": "Bot"}).read([path])
+        assert "wer is `Anna`; expected a role, or a speaker that `--columns user=Anna`" in str(refused)
+
+
+def test_a_mapping_that_does_not_fit_rows_of_json_is_told_for_each_of_them(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"q": "a", "a": "b"}\n' * 2 + '{"frage": "a", "a": "b"}\n', encoding="utf-8")
+    reader = Reader(columns={"user": "frage", "assistant": "a"})
+    first, second, chat = reader.read([path])
+    assert [str(each) for each in (first, second)] == [
+        f"{path}:{number}: there is no column `frage` for `user`; the columns are `q` and `a`" for number in (1, 2)
+    ]
+    assert isinstance(chat, Transcript)
+
+
+def test_records_are_found_in_the_list_of_an_export(tmp_path: Path) -> None:
+    path = tmp_path / "dump.json"
+    tickets = [{"nr": number, "log": {"said": [{"by": "user", "text": str(number)}]}} for number in range(3)]
+    path.write_text(json.dumps({"at": "today", "count": 3, "tickets": [*tickets, {"nr": 3}]}), encoding="utf-8")
+    columns = {"messages": "log.said", "role": "by", "content": "text", "id": "nr"}
+    *found, refused = Reader(columns=columns).read([path])
+    assert [lines(each.conversation) for each in found if isinstance(each, Transcript)] == [
+        [f"user: {n}"] for n in range(3)
+    ]
+    assert "there is no `log.said` for `messages`; the keys are `nr`" in str(refused)
+    (told,) = Reader(columns={**columns, "messages": "tickets.log.said"}).read([path])
+    assert "`tickets` is a list; name what its items hold (`messages=log.said`)" in str(told)
+    (told,) = Reader(columns={**columns, "messages": "log.text"}).read([path])
+    assert "there is no `log.text` for `messages`; the keys are `at`, `count`, `tickets`" in str(told)
+
+
+def test_a_mapped_record_may_hold_such_lists_itself(tmp_path: Path) -> None:
+    path = tmp_path / "calls.jsonl"
+    said = [{"role": "user", "content": "Hi", "log": [1]}]
+    path.write_text(json.dumps({"log": said, "earlier": [{"log": said}]}) + "\n", encoding="utf-8")
+    (found,) = Reader(columns={"messages": "log"}).read([path])
+    assert isinstance(found, Transcript)
+    assert lines(found.conversation) == ["user: Hi"]
+
+
+def test_a_speaker_under_a_wrong_key_is_told_with_the_keys(tmp_path: Path) -> None:
+    path = tmp_path / "calls.jsonl"
+    path.write_text('{"log": [{"by": "user", "text": "Hi"}]}\n', encoding="utf-8")
+    (found,) = Reader(columns={"messages": "log", "role": "who", "content": "text"}).read([path])
+    assert "log[0] has no `who` for `role`; its keys are `by`, `text`" in str(found)
+
+
+@pytest.mark.parametrize(
+    ("record", "cure"),
+    [
+        ('{"talk": [{"a": 1}], "b": 2}', "(name your keys with `--columns messages=KEY,role=KEY,content=KEY`)"),
+        ('{"q": "a", "b": "c"}', "(name your keys with `--columns user=KEY,assistant=KEY` or `role=KEY,content=KEY`)"),
+    ],
+)
+def test_an_unknown_shape_names_the_option_that_reads_it(tmp_path: Path, record: str, cure: str) -> None:
+    path = tmp_path / "chats.jsonl"
+    path.write_text(f"{record}\n", encoding="utf-8")
+    (found,) = Reader().read([path])
+    assert str(found).endswith(cure)
+
+
+def test_every_row_that_is_not_utf_8_is_refused_and_all_others_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "export.csv"
+    path.write_bytes('question,answer\na,b\n"für\nalle",b\nc,d\né,"f\ng"\nh,i\n'.encode("cp1252"))
+    found = [*Reader().read([path])]
+    assert [each.id for each in found if isinstance(each, Transcript)] == ["export:2", "export:5", "export:8"]
+    assert [str(each) for each in found if not isinstance(each, Transcript)] == [
+        f"{path}:{line}: the row is not UTF-8 text; save the file as UTF-8" for line in (3, 6)
+    ]
+    path.write_bytes("question,réponse\na,b\n".encode("cp1252"))
+    (refused,) = Reader().read([path])
+    assert str(refused) == f"{path}:1: the header is not UTF-8 text; save the file as UTF-8"
 
 
 @pytest.mark.parametrize("chat", [{"massages": []}, {"messages": "hi"}, {}])

@@ -109,11 +109,14 @@ def _columns(text: str) -> dict[str, str]:
         FIELDS,  # imports all readers, only when columns are given
     )
 
-    pairs = [pair.partition("=") for pair in text.split(",")]
-    for field, equals, name in pairs:
-        if not equals or not name or field not in FIELDS:
-            raise argparse.ArgumentTypeError(f"`{field}={name}` is not a mapping; the fields are {', '.join(FIELDS)}")
-    return {field: name for field, _, name in pairs}
+    pairs = text.split(",")
+    for pair in pairs:
+        field, _, name = pair.partition("=")
+        if not name or field not in FIELDS:
+            meant = None if field in FIELDS else f"{name}={field}" if name in FIELDS else suggestion(field, FIELDS)
+            guess = f"; did you mean `{meant}`?" if meant else ""
+            raise argparse.ArgumentTypeError(f"`{pair}` is not `FIELD=NAME`; the fields are {', '.join(FIELDS)}{guess}")
+    return {field: name for field, _, name in (pair.partition("=") for pair in pairs)}
 
 
 def add_transcripts(parser: argparse.ArgumentParser, nargs: str = "+") -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Final, TypeGuard
 
 import msgspec
@@ -16,7 +17,7 @@ from rulewright_runtime.transcripts.readers.openai import FORMAT as OPENAI
 from rulewright_runtime.transcripts.readers.openai import LISTS, SHAREGPT, listed
 from rulewright_runtime.transcripts.readers.record_values import Record, ShapeError, parsed
 from rulewright_runtime.transcripts.readers.shapes import Format, related
-from rulewright_runtime.transcripts.readers.table_rows import Columns, format_for, mapped_format
+from rulewright_runtime.transcripts.readers.table_rows import Columns, format_for, mapped_format, value_at
 from rulewright_runtime.transcripts.turn_lines import NO_TURNS, Loose, conversation_of, stem
 
 _PAGES: Final = ("data", "conversations", "chats", "records")  # the keys of a page's records
@@ -44,7 +45,7 @@ class Chats:
         """Yield the conversations, or why a record is refused; those with joined records come last."""
         has_single = self._part  # a record of this file is a whole conversation
         empty = not self._part
-        for number, row in _unpaged(rows, self._path):
+        for number, row in self._unpaged(rows):
             is_first, empty = empty, False
             if isinstance(row, InputError):
                 self._broken = self._broken or row
@@ -55,7 +56,7 @@ class Chats:
                 format = self._format(record)
             except ShapeError as wrong:
                 unlisted = next((key for key in LISTS if key in record and record[key] is None), None)
-                is_every_row = is_first and unlisted is None and _is_flat(record)
+                is_every_row = self._tabular and is_first and unlisted is None and _is_flat(record)
                 yield self._refused(f"`{unlisted}` is empty" if unlisted else str(wrong), 1 if is_every_row else number)
                 if is_every_row:
                     return
@@ -82,10 +83,18 @@ class Chats:
             row = as_record(msgspec.json.decode(line), self._path, 0)
         except UNDECODED:
             return False
-        records = [
-            _decoded_lists(each) for _, each in _unpaged([(0, row)], self._path) if not isinstance(each, InputError)
-        ]
-        return any((format := self._format(record)) is not None and format.joins for record in records)
+        records = [_decoded_lists(each) for _, each in self._unpaged([(0, row)]) if not isinstance(each, InputError)]
+        return any(map(self._may_join, records))
+
+    def _may_join(self, record: Record) -> bool:
+        try:
+            format = self._format(record)
+        except ShapeError:
+            return False
+        return format is not None and format.joins
+
+    def _unpaged(self, rows: Iterable[Row]) -> Iterator[Row]:
+        return _unpaged(rows, self._path, self._columns.mapping.get("messages", ""))
 
     def _joined(self) -> Iterator[Transcript | InputError]:
         for format, records in self._pending.values():
@@ -105,12 +114,17 @@ class Chats:
     def _format_of_table(self, row: Record) -> Format | None:
         """The format of a row by its columns. Raises ShapeError if a table's columns hold no conversation."""
         if self._tabular and not isinstance(row.get("turns"), list):
-            self._table = self._table or format_for(self._columns.of(list(row)))
+            self._table = self._table or self._format_for(row)
             return self._table
         try:
-            return format_for(self._columns.of(list(row))) if _is_flat(row) and not is_turns(row) else None
+            return self._format_for(row) if _is_flat(row) and not is_turns(row) else None
         except ShapeError:
+            if self._columns.mapping:
+                raise
             return None
+
+    def _format_for(self, row: Record) -> Format:
+        return format_for(self._columns.of(list(row)), self._columns.mapping)
 
     def _native(self, row: Record, number: int) -> Transcript | InputError:
         if not is_turns(row):
@@ -162,16 +176,17 @@ class Chats:
             yield InputError(f"the record holds no conversation (read as {format.name})", self._path, line)
 
 
-def _unpaged(rows: Iterable[Row], path: str) -> Iterator[Row]:
+def _unpaged(rows: Iterable[Row], path: str, mapped: str) -> Iterator[Row]:
     """Yield the rows; in place of a page of an API, which is of no format, the records that it lists. A page is refused
-    where other conversations stand beside them."""
+    where other conversations stand beside them. `mapped` is the path of the messages in records of any shape."""
+    lists = partial(_lists_mapped, mapped) if mapped else _lists_chats
     for number, row in rows:
-        key = None if isinstance(row, InputError) else _chats_key(row)
+        key = None if isinstance(row, InputError) else _mapped_key(row, mapped) if mapped else _chats_key(row)
         if key is None or isinstance(row, InputError):
             yield number, row
             continue
         beside = {name: value for name, value in row.items() if name != key}
-        if format_of(beside) or any(map(_lists_chats, beside.values())):
+        if format_of(beside) or any(map(lists, beside.values())):
             reason = f"the record holds conversations beside those in `{key}`; write each on a line of its own"
             yield number, InputError(reason, path, number)
         elif format_of(row):
@@ -199,6 +214,17 @@ def _is_chat(value: object) -> bool:
 def _lists_chats(value: object) -> bool:
     """Whether it is a list of conversations; a list of messages, which may be in any order, is none."""
     return _is_page(value) and format_of(value[0]) not in (None, LINES)
+
+
+def _mapped_key(row: Record, path: str) -> str | None:
+    """The key under which a record without messages under this path lists records with them."""
+    is_one = value_at(row, path) is not None
+    return None if is_one else next((key for key, value in row.items() if _lists_mapped(path, value)), None)
+
+
+def _lists_mapped(path: str, value: object) -> bool:
+    """Whether it is a list of records whose messages stand under this path."""
+    return _is_page(value) and any(value_at(each, path) is not None for each in value)
 
 
 def _is_page(value: object) -> TypeGuard[list[Record]]:

@@ -22,6 +22,7 @@ Row = tuple[int, JsonObject | InputError]
 
 MAX_DOCUMENT: Final = 64 * 2**20  # bytes that are read as a whole: a session, a member of an archive
 UTF_16: Final = "UTF-16 text; save it as UTF-8"
+_NOT_UTF_8: Final = "is not UTF-8 text; save the file as UTF-8"
 _SIGNATURES: Final = (  # the first bytes of a file, its container, and what it is called where lines are expected
     (b"PK\x03\x04", "zip", "a zip archive"),
     (b"PAR1", "parquet", "a Parquet file"),
@@ -219,9 +220,12 @@ def csv_rows(path: str, shown: str, limit: int) -> Iterator[Row]:
     """Yield the rows of a CSV or TSV file as records. Raises OSError."""
     with open_expanded(path) as stream:
         csv.field_size_limit(max(limit, csv.field_size_limit()))
-        lines = _texts(stream, shown, limit)
+        undecoded: list[int] = []
+        lines = _texts(stream, shown, limit, undecoded)
         try:
             header = next(lines, "")
+            if undecoded:
+                raise InputError(f"the header {_NOT_UTF_8}", shown, 1)
             delimiter = "\t" if suffix_of(path) == ".tsv" else delimiter_of(header)
             reader = csv.DictReader(chain([header], lines), delimiter=delimiter, strict=True, restkey="")
             names = Counter(reader.fieldnames or ())
@@ -238,7 +242,7 @@ def csv_rows(path: str, shown: str, limit: int) -> Iterator[Row]:
         elif repeated := [name for name, count in names.items() if count > 1]:
             yield 1, InputError(f"the header names the column `{repeated[0][:40]}` twice", shown, 1)
         else:
-            yield from _csv_records(reader, shown)
+            yield from _csv_records(reader, shown, undecoded)
 
 
 def delimiter_of(header: str) -> str:
@@ -247,12 +251,14 @@ def delimiter_of(header: str) -> str:
     return next((each for each in ",;\t" if each in bare), ",")
 
 
-def _csv_records(reader: csv.DictReader[str], shown: str) -> Iterator[Row]:
+def _csv_records(reader: csv.DictReader[str], shown: str, undecoded: list[int]) -> Iterator[Row]:
+    """Yield the records; `undecoded` holds the lines of a row that are not UTF-8, as soon as it is read."""
     while True:
         start = reader.reader.line_num + 1
         try:
             row = next(reader, None)
         except csv.Error as error:
+            undecoded.clear()
             yield start, InputError(f"the row is not CSV: {error}", shown, start)
             continue
         except InputError as refused:
@@ -260,7 +266,11 @@ def _csv_records(reader: csv.DictReader[str], shown: str) -> Iterator[Row]:
             return
         if row is None:
             return
-        yield reader.line_num, _named(row, shown, reader.line_num)
+        if undecoded:
+            yield undecoded[0], InputError(f"the row {_NOT_UTF_8}", shown, undecoded[0])
+            undecoded.clear()
+        else:
+            yield reader.line_num, _named(row, shown, reader.line_num)
 
 
 def _named(row: JsonObject, shown: str, number: int) -> JsonObject | InputError:
@@ -271,8 +281,9 @@ def _named(row: JsonObject, shown: str, number: int) -> JsonObject | InputError:
     return {key: value for key, value in row.items() if key}
 
 
-def _texts(stream: BinaryIO, shown: str, limit: int) -> Iterator[str]:
-    """Yield the lines as text. Raises InputError, which ends the table: rows after a broken line are ambiguous."""
+def _texts(stream: BinaryIO, shown: str, limit: int, undecoded: list[int]) -> Iterator[str]:
+    """Yield the lines as text; the numbers of those that are not UTF-8 are added to `undecoded`. Raises InputError,
+    which ends the table: rows after a line that is not read are ambiguous."""
     number = 0
     while line := stream.readline(limit + 1):
         number += 1
@@ -280,7 +291,9 @@ def _texts(stream: BinaryIO, shown: str, limit: int) -> Iterator[str]:
             raise InputError(f"this is a binary file or {UTF_16}", shown, number)
         if len(line) > limit:
             raise InputError(f"the line has more than {limit} bytes; at most {limit} are read", shown, number)
+        encoding = "utf-8-sig" if number == 1 else "utf-8"
         try:
-            yield line.decode("utf-8-sig" if number == 1 else "utf-8")
+            yield line.decode(encoding)
         except UnicodeDecodeError:
-            raise InputError("the line is not UTF-8 text", shown, number) from None
+            undecoded.append(number)
+            yield line.decode(encoding, "replace")  # its quotation marks are read, so that the next row is found

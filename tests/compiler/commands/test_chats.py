@@ -71,11 +71,22 @@ def test_convert_writes_what_can_be_read_and_says_what_cannot(
     assert capsys.readouterr().err.startswith(f"error: {chats}:2: the line is not JSON")
 
 
-def test_a_mapping_of_unknown_fields_is_bad_usage(chats: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("mapping", "guess"),
+    [
+        ("usr=q", "; did you mean `user`?\n"), ("question=user", "; did you mean `user=question`?\n"),
+        ("question", "timestamp\n"), ("user=", "timestamp\n"),
+    ],
+)  # fmt: skip
+def test_a_mapping_of_unknown_fields_is_bad_usage(
+    chats: Path, capsys: pytest.CaptureFixture[str], mapping: str, guess: str
+) -> None:
     with pytest.raises(SystemExit) as ended:
-        main(["inspect-data", str(chats), "--columns", "usr=q"])
+        main(["inspect-data", str(chats), "--columns", mapping])
     assert ended.value.code == 3
-    assert "`usr=q` is not a mapping; the fields are messages, conversation," in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert f"`{mapping}` is not `FIELD=NAME`; the fields are messages, conversation," in said
+    assert guess in said
 
 
 def test_a_scan_reads_a_table_by_its_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -80,7 +80,14 @@ def unknown(record: Record) -> str:
     keys = ticked(key[:30] for key in list(record)[:6])
     more = f" and {len(record) - 6} more" if len(record) > 6 else ""
     shape = f"an object with the keys {keys}{more}" if record else "an empty object"
-    return f"unknown shape: {shape}; expected {EXPECTED}"
+    return f"unknown shape: {shape}; expected {EXPECTED}{_mapping_of(record)}"
+
+
+def _mapping_of(record: Record) -> str:
+    """The option that reads a record of any shape; empty for one that can hold no conversation."""
+    is_nested = any(isinstance(value, dict | list) and value for value in record.values())
+    pairs = "messages=KEY,role=KEY,content=KEY`" if is_nested else "user=KEY,assistant=KEY` or `role=KEY,content=KEY`"
+    return f" (name your keys with `--columns {pairs})" if is_nested or len(record) > 1 else ""
 
 
 EXPECTED: Final = (

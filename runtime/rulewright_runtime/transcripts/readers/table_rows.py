@@ -19,6 +19,7 @@ from rulewright_runtime.transcripts.readers.openai import CONVERSATION_KEYS, ans
 from rulewright_runtime.transcripts.readers.record_values import (
     Record,
     ShapeError,
+    is_list,
     is_record,
     is_text,
     list_at,
@@ -72,11 +73,14 @@ class Columns:
 
     def of(self, names: Sequence[str]) -> dict[str, str]:
         """Map fields to the columns of these names. Raises ShapeError if they hold no conversation."""
-        for field, name in self.mapping.items():
+        roles = {name.strip().lower() for name in names}.intersection(FIELDS["role"])
+        speakers = _SPEAKERS if "role" in self.mapping or roles else ()
+        columns = {field: name for field, name in self.mapping.items() if name in names or field not in speakers}
+        for field, name in columns.items():
             if name not in names:
                 raise ShapeError(f"there is no column `{name}` for `{field}`; the columns are {_one_of(names, 'and')}")
-        taken = set(self.mapping.values())
-        fields = dict(self.mapping)
+        taken = set(columns.values())
+        fields = columns
         for field, usual in FIELDS.items():
             left = [name for name in names if name not in taken]
             matches = [name for each in usual for name in left if name.strip().lower() == each]
@@ -128,9 +132,11 @@ def _column_messages(role: str, value: object, where: str) -> list[Message]:
     return messages({"role": role, "content": text}, where)
 
 
-def joined(rows: Sequence[Record], fields: Mapping[str, str]) -> Iterator[Conversation | ShapeError]:
+def joined(
+    rows: Sequence[Record], fields: Mapping[str, str], mapping: Mapping[str, str]
+) -> Iterator[Conversation | ShapeError]:
     """Yield the conversations of rows with a message each, in the order of their first rows. Other fields are taken
-    from the first row of a conversation that has them."""
+    from the first row of a conversation that has them; `mapping` names speakers."""
     by_name: dict[str, list[Message]] = {}
     times: dict[str, list[object]] = {}
     merged: dict[str, Record] = {}
@@ -139,7 +145,7 @@ def joined(rows: Sequence[Record], fields: Mapping[str, str]) -> Iterator[Conver
         merged[name] = {**row, **{key: value for key, value in merged.get(name, {}).items() if value not in (None, "")}}
         try:
             times.setdefault(name, []).append(row.get(fields.get("timestamp", "")))
-            by_name.setdefault(name, []).extend(_message(row, fields, f"row {number}"))
+            by_name.setdefault(name, []).extend(_message(row, fields, mapping, f"row {number}"))
         except ShapeError as wrong:
             yield wrong
             return
@@ -152,9 +158,10 @@ def joined(rows: Sequence[Record], fields: Mapping[str, str]) -> Iterator[Conver
             yield _conversation(merged[name], fields, found, name)
 
 
-def _message(row: Record, fields: Mapping[str, str], where: str) -> list[Message]:
-    record = {key: row.get(fields[key]) for key in ("role", "content", "name", "timestamp") if key in fields}
-    return messages({"content": None, **record}, where)
+def _message(row: Record, fields: Mapping[str, str], mapping: Mapping[str, str], where: str) -> list[Message]:
+    record = {key: row.get(fields[key]) for key in _OF_MESSAGES if key in fields}
+    role = _role_of(record["role"], mapping, f"{where}.{fields['role']}")
+    return messages({"content": None, **record, "role": role}, where)
 
 
 def _conversation(row: Record, fields: Mapping[str, str], found: list[Message], name: str) -> Conversation:
@@ -170,10 +177,10 @@ def _conversation(row: Record, fields: Mapping[str, str], found: list[Message], 
     )
 
 
-def format_for(fields: Mapping[str, str]) -> Format:
-    """The format of rows with these fields."""
+def format_for(fields: Mapping[str, str], mapping: Mapping[str, str]) -> Format:
+    """The format of rows with these fields, and with the speakers that `mapping` names."""
     if {"role", "content"} <= fields.keys():
-        return Format("table", lambda _: True, lambda rows: joined(rows, fields), joins=True, local_ids=True)
+        return Format("table", lambda _: True, lambda rows: joined(rows, fields, mapping), joins=True, local_ids=True)
     return Format("table", lambda _: True, lambda rows: _exchanges(rows, fields), local_ids=True)
 
 
@@ -193,15 +200,15 @@ def mapped_format(mapping: Mapping[str, str]) -> Format:
 
 def _mapped_conversations(mapping: Mapping[str, str], record: Record) -> Iterator[Conversation]:
     path = mapping["messages"]
-    values = _at(record, path)
+    values = value_at(record, path)
     if values is None:
-        keys = ticked(key[:40] for key in [*record][:20])
-        raise ShapeError(f"there is no `{path}` for `messages`; the keys are {keys}")
+        raise ShapeError(f"there is no `{path}` for `messages`; {_seen_instead(record, path)}")
     values = list_at((parsed(values) or values) if isinstance(values, str) else values, path)
     asked = chat([_mapped_message(mapping, each, f"{path}[{index}]") for index, each in enumerate(values)], path)
     about = rest(record, path if path in record else path.partition(".")[0])
     name, conversation, model, scenario, expected = (
-        _at(record, mapping.get(field, field)) for field in ("id", "conversation", "model", "scenario_id", "expected")
+        value_at(record, mapping.get(field, field))
+        for field in ("id", "conversation", "model", "scenario_id", "expected")
     )
     yield Conversation(
         word(name) or word(conversation),
@@ -214,28 +221,45 @@ def _mapped_conversations(mapping: Mapping[str, str], record: Record) -> Iterato
     )
 
 
+def _seen_instead(record: Record, path: str) -> str:
+    """What a record has in place of the path of its messages."""
+    first, _, inside = path.partition(".")
+    if inside and is_list(record.get(first)):
+        return f"`{first}` is a list; name what its items hold (`messages={inside}`)"
+    return f"the keys are {ticked(key[:40] for key in [*record][:20])}"
+
+
 def _mapped_message(mapping: Mapping[str, str], value: Json, where: str) -> JsonObject:
     """An item as a message of OpenAI. Raises ShapeError for a speaker without a role."""
     item = record_at(value, where)
     paths = {
         field: mapping.get(field) or next(filter(item.__contains__, FIELDS[field]), field) for field in _OF_MESSAGES
     }
-    found = {field: each for field, path in paths.items() if (each := _at(item, path)) is not None}
-    speaker = word(found.get("role"))
+    found = {field: each for field, path in paths.items() if (each := value_at(item, path)) is not None}
+    if "role" not in found:
+        keys = ticked(key[:40] for key in [*item][:20])
+        raise ShapeError(f"{where} has no `{paths['role']}` for `role`; its keys are {keys}")
+    role = _role_of(found["role"], mapping, f"{where}.{paths['role']}")
+    return {**rest(item, *paths.values()), **found, "role": role}
+
+
+def _role_of(value: Json, mapping: Mapping[str, str], where: str) -> str:
+    """The role of a speaker, which `mapping` may name. Raises ShapeError."""
+    speaker = word(value)
     named = (role for role in _SPEAKERS if speaker in mapping.get(role, "").split("|"))
     role = next(named, speaker) if speaker else ""
     if role.lower() not in ROLE_WORDS:
         raise ShapeError(
-            f"{where}.{paths['role']} is {shown(speaker)}; expected a role, or a speaker that "
+            f"{where} is {shown(speaker)}; expected a role, or a speaker that "
             f"`--columns user={speaker or 'NAME'}` or `assistant={speaker or 'NAME'}` names"
         )
-    return {**rest(item, *paths.values()), **found, "role": role}
+    return role
 
 
-def _at(record: Record, path: str) -> Json:
+def value_at(record: Record, path: str) -> Json:
     """The value under a key, or under keys that a path joins by dots; None if there is none."""
     if path in record:
         return record[path]
     first, dot, more = path.partition(".")
     inner = record.get(first)
-    return _at(inner, more) if dot and is_record(inner) else None
+    return value_at(inner, more) if dot and is_record(inner) else None
