@@ -16,7 +16,14 @@ from msgspec import Struct
 from rulewright.check.project_check import compile_project
 from rulewright.diagnostics import Diagnostic, error
 from rulewright.documents.check import CheckDocument
-from rulewright.documents.examples import Example, example_mismatch, examples_of, verdict_of, verdict_on
+from rulewright.documents.examples import (
+    Example,
+    example_mismatch,
+    examples_of,
+    verdict_of,
+    verdict_on,
+    with_dependencies,
+)
 from rulewright.documents.layout import looks_like_a_project, project_file_above
 from rulewright.errors import DocumentError, RulewrightError
 from rulewright.project import Project, load_project
@@ -58,6 +65,9 @@ class TestBench(Struct, frozen=True):
                 raise CheckError(f"the profile leaves out `{name}`")
             hint = did_you_mean(name, [each.id for each in self.project.checks]) or f"it is not in {self.project.root}"
             raise CheckError(f"unknown check `{name}`; {hint}")
+        asking = with_dependencies(self.plan, name).intersection(needs_judge(self.plan))
+        if judge is None and asking:
+            raise NoJudgeError(f"`{min(asking)}` asks a judge: give one with `--rulewright-judge`, or as `judge=`")
         try:
             result = verdict_of(name, self.plan, _transcript(chat), resolve_judge(judge))
         except RuntimeFailure as failure:

@@ -111,7 +111,7 @@ def test_the_fixture_holds_a_chat_against_a_check(shop: Path) -> None:
     assert " ".join(failure.replace("{path}", str(shop / "checks" / "no-promises.yaml")).split()) in shown
     assert "unknown check `no-promise`; did you mean" in shown
     assert "did you mean `no-promises`?" in shown
-    assert "the plan needs a judge for the check `polite`, and none was given" in shown
+    assert "`polite` asks a judge: give one with `--rulewright-judge`, or as `judge=`" in shown
     assert "Traceback" not in shown
 
 

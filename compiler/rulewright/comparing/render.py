@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from rulewright.comparing.diff import undetected
+from rulewright.comparing.recombine import NOT_RUN
 from rulewright.reporting.overview import Figure
 from rulewright.reporting.report_files import Link
 from rulewright.web.rendering import PageFrame, rendered
@@ -58,13 +60,17 @@ def _text(comparison: JsonMapping) -> Iterator[str]:
         yield f"  cause: {cause(row)}"
     if len(comparison["outcomes"]) > MAX_ROWS:
         yield f"and {len(comparison['outcomes']) - MAX_ROWS} more transcripts; `--format json` holds all"
-    for flip in comparison["flips"][:MAX_ROWS]:
+    flips = _listed(comparison["flips"])
+    for flip in flips[:MAX_ROWS]:
         yield ""
         yield f"{flip['check_id']} ({flip['severity']}) {flip['transcript_id']}: {flip['before']} -> {flip['after']}"
         yield f"  cause: {cause(flip)}"
         yield from (f"  {line}" for line in quotes(flip))
-    if len(comparison["flips"]) > MAX_ROWS:
-        yield f"and {len(comparison['flips']) - MAX_ROWS} more flips; `--format json` holds all"
+    if len(flips) > MAX_ROWS:
+        yield f"and {len(flips) - MAX_ROWS} more flips; `--format json` holds all"
+    if unpaired := _unpaired_checks(comparison["flips"]):
+        yield ""
+        yield from unpaired
     if tested := significant(comparison["checks"]):
         yield ""
         yield from (f"{check['check_id']}: {check_line(check)}" for check in tested)
@@ -98,13 +104,31 @@ def _markdown(comparison: JsonMapping) -> Iterator[str]:
         yield from section("Transcripts", [*lines, *_more(len(outcomes))])
     if flips := comparison["flips"]:
         heads = ("check", "severity", "transcript", "before", "after", "cause", "evidence")
-        lines = table(heads, [_flip_row(flip) for flip in flips[:MAX_ROWS]])
-        yield from section(plural(len(flips), "verdict flips", "verdicts flip"), [*lines, *_more(len(flips))])
+        listed = _listed(flips)
+        lines = [*table(heads, [_flip_row(flip) for flip in listed[:MAX_ROWS]])] if listed else []
+        unpaired = [f"- {escape(line)}" for line in _unpaired_checks(flips)]
+        lines += [*_more(len(listed)), *([""] if lines and unpaired else []), *unpaired]
+        yield from section(plural(len(flips), "verdict flips", "verdicts flip"), lines)
     if tested := significant(comparison["checks"]):
         rows = [(c["check_id"], c["pairs"], c["broken"], c["mended"], p_value(c["p_holm"])) for c in tested]
         yield from section(
             "Checks", table(("check", "pairs", "newly failing", "mended", "after Holm's correction"), rows)
         )
+
+
+def _listed(flips: Sequence[JsonMapping]) -> list[JsonMapping]:
+    """The flips between two verdicts, and the failures of a check that only the second run has."""
+    return [flip for flip in flips if flip["after"] == "FAIL" or NOT_RUN not in (flip["before"], flip["after"])]
+
+
+def _unpaired_checks(flips: Sequence[JsonMapping]) -> list[str]:
+    """A line for each check that only one of the runs has, with its verdicts."""
+    found: dict[str, Counter[str]] = {}
+    for flip in flips:
+        if NOT_RUN in (flip["before"], flip["after"]):
+            run, verdict = ("second", flip["after"]) if flip["before"] == NOT_RUN else ("first", flip["before"])
+            found.setdefault(f"{flip['check_id']} ({flip['severity']}) only in the {run} run", Counter())[verdict] += 1
+    return [f"{check}: {', '.join(f'{each[v]} {v}' for v in sorted(each))}" for check, each in sorted(found.items())]
 
 
 def _more(count: int) -> list[str]:

@@ -211,6 +211,16 @@ def test_a_new_transcript_or_check_that_fails_is_never_not_worse(tmp_path: Path)
     failing = diff(before, scan(tmp_path / "d", compile_project(tmp_path / "p"), answers("old", GOOD, GOOD)))
     assert failing["verdict"] == "worse"
     assert {flip["note"] for flip in failing["flips"]} == {"the check is in one of the plans only"}
+    (tmp_path / "p/checks/W-1.yaml").unlink()
+    renamed = diff(before, scan(tmp_path / "e", compile_project(tmp_path / "p"), answers("old", GOOD, BAD)))
+    lines = [*text(renamed, 200)]
+    gone, new = (next(line for line in lines if line.startswith(f"W-{n} ") and "only in" in line) for n in (1, 2))
+    assert gone == "W-1 (S3) only in the first run: 2 PASS"
+    assert new == "W-2 (S3) only in the second run: 1 FAIL, 1 PASS"
+    assert f"- {new}" in markdown(renamed)
+    assert "W-1 (S3) old__day" not in "".join(lines)
+    (listed,) = [line for line in lines if line.startswith("W-2 (S3) old__")]
+    assert listed.endswith(": not run -> FAIL")
 
 
 def test_as_many_missing_answers_in_other_places_are_inconclusive(plants: Plants, tmp_path: Path) -> None:
