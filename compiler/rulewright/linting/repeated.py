@@ -172,6 +172,7 @@ FOLLOWED_BY: Final = _code_sets(
         "arguments-swapped": "bad-expression metric-points-both-ways wrong-output",
         "bad-expression": "unused-definition wrong-output",
         "bad-parameter": "review-above-pass",
+        "bad-schema": "listed-twice",
         "blindspot-of-another-name": "unchanged-copy",
         "both-sides-equal": """comparison-out-of-range outcome-contradicts-condition unread-parameter
         unused-definition""",
@@ -193,7 +194,7 @@ FOLLOWED_BY: Final = _code_sets(
         "cyclic-dependency": "input-not-awaited",
         "detector-is-not-routed": """gate-judged-once llm-required-contradicts-routing missing-prompt
         reply-lexicon-reads-the-user""",
-        "duplicate-key": "unknown-dependency",
+        "duplicate-key": "bad-expression unknown-dependency",
         "duplicate-metric": "bad-condition report-of-another-kind weights-do-not-add-up",
         "duplicate-session-number": "probe-reads-a-later-session",
         "empty-profile": "edge-without-votes",
@@ -211,6 +212,7 @@ FOLLOWED_BY: Final = _code_sets(
         "missing-key": "unknown-source unknown-state unreachable-state",
         "missing-prompt": "directive-ignored-by-route",
         "misspelt-tool": "check-misses-own-example",
+        "more-votes-in-development": "even-repetitions",
         "misspelt-word": "check-misses-own-example",
         "out-of-range": "probe-reads-a-later-session unused-definition",
         "order-reversed": "check-never-fails check-never-passes condition-never-holds defaults-break-a-requirement",
@@ -292,6 +294,8 @@ ONCE_A_LINE: Final = codes_in("""
     lexicon-misses-own-example mistyped-regex outcome-contradicts-condition units-differ unknown-label
     unlike-its-siblings verdict-without-meaning
 """)
+# What follows from a text in the place of a list: `{tools: a, b}` has a key `b`, and `[0.1 0.4]` too few items.
+UNBRACKETED: Final = frozenset({"out-of-range", "unknown-key"})
 ONCE_A_DOCUMENT: Final = codes_in("""
     check-misses-own-example label-row-is-dead turn-numbers-out-of-order unknown-label wrong-output
 """)
@@ -325,8 +329,16 @@ def _causing(code: str) -> tuple[str, ...]:
     tables = (FOLLOWED_BY, FOLLOWED_ANYWHERE, FOLLOWED_BY_QUOTING)
     listed = {cause: None for table in tables for cause, codes in table.items() if code in codes}
     listed |= dict.fromkeys(UNKNOWN_NAMES.split() if code == "missing-path" else ())
+    listed |= dict.fromkeys(("wrong-type",) if code in UNBRACKETED else ())
     own = code in ONCE_A_LINE | ONCE_A_DOCUMENT | ONCE_A_MESSAGE
-    return tuple({MISSPELT: None, "unknown-key": None, **listed, **({code: None} if own else {})})
+    return tuple(
+        {
+            MISSPELT: None,
+            "unknown-key": None,
+            **listed,
+            **({code: None} if own else {}),
+        }
+    )
 
 
 def _causes(cause: Diagnostic, found: Diagnostic) -> bool:
@@ -334,6 +346,9 @@ def _causes(cause: Diagnostic, found: Diagnostic) -> bool:
         return True
     if found.fix is not None:
         return False
+    if cause.code == "wrong-type" and found.code in UNBRACKETED:
+        is_beside = found.code == "unknown-key" and found.span.line == cause.span.line
+        return cause.span.path == found.span.path and (is_beside or is_within(cause.span, found.span))
     if found.code in FOLLOWED_BY_QUOTING.get(cause.code, ()) and _subject(cause) in found.message.split("`")[1::2]:
         return cause.code != found.code or (cause is not found and cause.sort_key < found.sort_key)
     if cause.code == "probe-without-verifier" and found.code == "check-no-scenario-reaches":

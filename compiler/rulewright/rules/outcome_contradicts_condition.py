@@ -1,23 +1,40 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.expression.direction import OPPOSITE, ORDERED, meaning, tells, unwrapped
-from rulewright.expression.syntax_tree import Binary, Call, Conditional, Expr, Index, Literal, Name, Select, chain
+from rulewright.expression.syntax_tree import (
+    NOWHERE,
+    Binary,
+    Call,
+    Conditional,
+    Expr,
+    Index,
+    Literal,
+    Name,
+    Select,
+    chain,
+)
 from rulewright.lower.expressions_of import DocumentWithExpressions, WrittenExpression, parts_of
 from rulewright.rules.absent_counts_as_full import reads_failures
+
+# The side of a limit on which an answer is like the expected one where the condition is meant.
+DIRECTIONS: Final = {"passes": ">", "fails": "<"}
+SIMILARITIES: Final = frozenset({"bleu", "edit_similarity", "rouge_l", "similarity", "word_overlap"})
 
 
 def outcome_contradicts_condition(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
     """A choice gives a good outcome for a bad condition or a bad one for a good condition, or a `fail` asks for a PASS.
 
     Why it matters: `failed ? 'release' : 'stop'` releases what failed. In `x >= 0.9 ? 'A' : x <= 0.7 ? 'B' : 'C'` the
-    values between are the worst.
+    values between are the worst. `pass: rouge_l(answer, expected) <= 0.4` wants another answer than the expected one.
     Instead: swap the outcomes, or reverse the condition.
     """
     for written, part in parts_of(document):
         yield from _mixed(document, written, part)
+        yield from _unlike_expected(document, written, part)
         if not isinstance(part, Conditional):
             continue
         told, then, otherwise = tells(part.condition), _worth(part.then), _worth(part.otherwise)
@@ -44,6 +61,20 @@ def _mixed(document: DocumentWithExpressions, written: WrittenExpression, part: 
     if len(odd) == 1 and any(verdict == wanted[key] for _, verdict in asked):
         message = f"`{written.text(odd[0])}` asks for a different verdict than the parts beside it"
         yield warning(written.span(odd[0]), message, help=f"the others ask for `{wanted[key]}`")
+
+
+def _unlike_expected(document: DocumentWithExpressions, written: WrittenExpression, part: Expr) -> Iterator[Diagnostic]:
+    """A comparison by which an answer fails that is like the expected one, or passes that is unlike it."""
+    upward = next((up for key, up in DIRECTIONS.items() if getattr(document, key, None) is written.scalar), None)
+    if upward is None or not isinstance(part, Binary) or part.operator not in ORDERED:
+        return
+    for call, operator in ((part.left, part.operator), (part.right, OPPOSITE[part.operator])):
+        is_of_expected = (
+            isinstance(call, Call) and call.function in SIMILARITIES and Name("expected", NOWHERE) in call.args
+        )
+        if is_of_expected and operator[0] != upward:
+            message = f"`{written.text(part)}` holds for answers that are {'un' * (upward == '>')}like the expected one"
+            yield warning(written.span(part), message, help="reverse the comparison")
 
 
 def _verdict_asked(part: Expr) -> str:

@@ -48,9 +48,12 @@ class Definition(Struct, frozen=True):
     place: Span
 
     @property
-    def is_named_in_content(self) -> bool:
-        """Whether the content contains the name, so that it is not a copy."""
-        return _plain_name(self.name) in _plain_name(repr(self.content))
+    def rank(self) -> tuple[float, list[tuple[int, str]]]:
+        """The order in which equal definitions are an original: the more words of its name the content has, and the
+        earlier its name, where `TX-8` is before `TX-12`."""
+        words, content = _plain_name(self.name).split("_"), _plain_name(repr(self.content))
+        own = sum(word[:STEM] in content for word in words) / len(words)
+        return -own, [(int(each) if each.isdecimal() else -1, each) for each in re.split(r"(\d{1,9})", self.name)]
 
 
 def unchanged_copy(subject: Project | ScenarioDocument | ScorecardDocument) -> Iterator[Diagnostic]:
@@ -119,13 +122,12 @@ def _finding(message: str, original: Definition, copy: Definition) -> Diagnostic
 
 
 def _copies(definitions: Iterable[Definition]) -> Iterator[tuple[Definition, Definition]]:
-    """The original and the copy for every two definitions with the same content. The original is the one that the
-    content names, else the first."""
+    """The original and the copy for every two definitions with the same content."""
     alike: dict[str, list[Definition]] = {}
     for each in definitions:
         alike.setdefault(repr(each.content), []).append(each)
     for group in alike.values():
-        original = next((each for each in group if each.is_named_in_content), group[0])
+        original = min(group, key=lambda each: each.rank)
         yield from ((original, each) for each in group if each is not original)
 
 

@@ -5,22 +5,31 @@ from collections.abc import Iterator
 from typing import Final
 
 from rulewright.diagnostics import Diagnostic, warning
+from rulewright.documents.base import entries
 from rulewright.documents.scorecard import ScorecardDocument
+from rulewright.load import Mapping
 from rulewright.project.weights import weights_of
 from rulewright.workflow import Workflow
 
 ROUNDING: Final = 0.02  # three weights of 0.33 are meant to be 1
+SEVERAL: Final = 3  # dimensions of which all but one have a weight
 
 
 def weights_do_not_add_up(document: Workflow | ScorecardDocument) -> Iterator[Diagnostic]:
-    """The weights of a confidence loop or of a scorecard's dimensions are shares that do not add up to 1.
+    """The weights of a confidence loop or of a scorecard's dimensions do not add up to 1, or only one has none.
 
-    Why it matters: the weights are scaled to a sum of 1, so a mistyped weight shifts all the others unseen.
-    Instead: correct the weight, so that the sum is 1.
+    Why it matters: the weights are scaled to a sum of 1, so a mistyped weight shifts all the others unseen. Without a
+    weight, a metric or dimension has the weight 1.
+    Instead: correct the weight, so that the sum is 1, or write the missing one.
     """
     if isinstance(document, ScorecardDocument):
         weights = tuple(weights_of(document))
         lists = {weights: ""} if len(weights) == len(document.dimensions) else {}
+        parts = entries(document.node, "dimensions")
+        lacking = [each for each in parts if isinstance(each.value, Mapping) and "weight" not in each.value]
+        if len(lacking) == 1 and len(parts) >= SEVERAL:
+            message = f"`{lacking[0].name}` has no weight, so it has the weight 1, but all others have one"
+            yield warning(lacking[0].key, message, help="write its `weight`")
     else:
         yield from _weightless(document)
         complete = [task for task in document.document.tasks if all("weight" in each.node for each in task.metrics)]

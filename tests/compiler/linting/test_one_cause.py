@@ -365,6 +365,17 @@ SLIPS = [
         "care", "checks/state_machines/danger_followed_up.yaml", "initial: calm\ncues:\n", "cues:\n  initial: calm\n",
         "unknown-key", "`initial` belongs at the top level",
     ),
+    ("service_desk", "checks/tool-arguments-invalid.yaml", "amount, currency]", "amount, amount]", "bad-schema", None),
+    (
+        "service_desk", DESK, WORDS, "vocabulary: {buckets: security, honesty, severities: [minor, major]}\n",
+        "wrong-type", None,
+    ),
+    ("care", "benchmark/configs/pricing.yaml", "[2.5, 10.0]", "[2.5 10.0]", "wrong-type", None),
+    (
+        "care", "benchmark/configs/scorecards/two-tier.yaml", "  compliance:\n    of", "  safety:\n    of",
+        "duplicate-key", None,
+    ),
+    ("care", "checks/RW-A1.yaml", "dev_repetitions: 3", "dev_repetitions: 6", "more-votes-in-development", None),
 ]  # fmt: skip
 
 
