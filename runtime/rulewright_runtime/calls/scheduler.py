@@ -138,6 +138,7 @@ class Scheduler:
             claim = self.ledger.claim(key, self.model.identity, request)
         if claim.answer is not None:
             self.progress.from_ledger += 1
+            self.progress.last_answer = time.monotonic()
             return claim.answer
         if claim.state == "ambiguous":
             if self.limits.on_ambiguous != "retry":

@@ -278,7 +278,8 @@ class Reader:
         if first is None:
             return None
         place = first.decode("utf-8", "surrogatepass")
-        return InputError(f"transcript `{name}` was already read from {place}", path, line)
+        cure = "scan two versions of a chat into two runs"
+        return InputError(f"transcript `{name}` was already read from {place}; {cure}", path, line)
 
 
 def from_record(record: Mapping[str, object]) -> Transcript:

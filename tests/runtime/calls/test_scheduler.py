@@ -138,6 +138,20 @@ def test_equal_questions_are_paid_once_in_a_run_and_in_the_next(ledger: Ledger) 
     assert sorted(model.asked) == ["a", "b"]
 
 
+def test_a_run_that_the_ledger_answers_is_not_without_an_answer(ledger: Ledger) -> None:
+    answers(FakeModel(echo), ledger, "a")
+    last: list[float] = []
+
+    async def again() -> None:
+        async with Scheduler(FakeModel(echo), ledger, "next").running() as running:
+            running.progress.last_answer = 0.0
+            await running.ask(asked("a"))
+            last.append(running.progress.last_answer)
+
+    anyio.run(again)
+    assert last[0] > 0.0
+
+
 @pytest.mark.parametrize("kind", ["server", "network", "timeout", "limited", "malformed"])
 def test_what_may_be_retried_is(kind: str, ledger: Ledger) -> None:
     model = FakeModel(failing(3, kind))

@@ -131,7 +131,8 @@ def test_an_id_seen_twice_is_an_error_across_files_and_for_one_file_given_twice(
     file = tmp_path / "m__s.jsonl"
     file.write_text(USER)
     items = summary(list(Reader(["s"]).read([file, file])))
-    assert items == ["m__s", f"1: transcript `m__s` was already read from {file}:1"]
+    cure = "scan two versions of a chat into two runs"
+    assert items == ["m__s", f"1: transcript `m__s` was already read from {file}:1; {cure}"]
 
 
 def test_what_is_not_there_is_refused_and_the_others_are_read(tmp_path: Path) -> None:
