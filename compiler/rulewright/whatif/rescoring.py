@@ -17,6 +17,7 @@ from rulewright.reporting.derived_run import write_derived
 from rulewright.reporting.stored_run import StoredRun, decision_as_json, decision_of, has_skipped, knowing, score_again
 from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.aggregate.outcome import OUTCOMES
+from rulewright_runtime.english import ticked
 from rulewright_runtime.execution import Engine
 from rulewright_runtime.locks import lock_folder
 from rulewright_runtime.plan.file import seal
@@ -48,7 +49,19 @@ def policy_of(run: StoredRun, other: Plan | None, given: Mapping[str, object]) -
     card = run.plan.scorecard if other is None else other.scorecard
     if card is None:
         raise UsageError(f"`{run.folder}` has no scorecard; name one with `--scorecard`")
+    names = [parameter.name for parameter in card.parameters]
+    if other is None and (unknown := [name for name in given if name not in names]):
+        raise UsageError(_no_parameter(card, unknown[0]))
     return ScoringPolicy(knowing(card, run.plan.scorecard), {**card.declared(run.parameters), **given})
+
+
+def _no_parameter(card: ScorecardPlan, name: str) -> str:
+    """The message for an unknown parameter of the scorecard that a run recorded."""
+    known = ticked(parameter.name for parameter in card.parameters) or "none"
+    return (
+        f"the run's scorecard has no parameter `{name}`; it has {known} "
+        f"(`--scorecard {card.name}` takes the scorecard from the project as it is now)"
+    )
 
 
 def rescored(run: StoredRun, card: Scorecard) -> dict[str, dict[str, object]]:

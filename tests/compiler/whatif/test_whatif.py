@@ -297,6 +297,17 @@ def test_a_parameter_that_does_not_fit_is_refused(plants: Plants, words: list[st
     assert code == 3
 
 
+def test_a_parameter_that_the_run_did_not_know_is_told_where_it_may_be(
+    plants: Plants, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="3"):
+        main(["whatif", str(plants.run()), "--set", "most=1"])
+    card = json.loads((plants.run() / "plan.json").read_text())["scorecard"]["name"]
+    said = capsys.readouterr().err
+    assert "the run's scorecard has no parameter `most`; it has `least`" in said
+    assert f"(`--scorecard {card}` takes the scorecard from the project as it is now)" in said
+
+
 class Wavering:
     """Says FAIL first, then PASS."""
 
