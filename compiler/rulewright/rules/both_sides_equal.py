@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from rulewright.diagnostics import Diagnostic, warning
+from rulewright.documents.base import repeated
 from rulewright.expression.direction import COMPARISONS
 from rulewright.expression.syntax_tree import Binary, Call, Conditional, Expr, ListLiteral, Literal, number_in
 from rulewright.lower.expressions_of import DocumentWithExpressions, parts_of
@@ -42,8 +43,7 @@ def both_sides_equal(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
 
 def _repeated(part: ListLiteral) -> Expr | None:
     """The first item of a list that it contains before, unless it is a number."""
-    items = part.items
-    return next((each for at, each in enumerate(items) if each in items[:at] and number_in(each) is None), None)
+    return next((each for each, _ in repeated(part.items, lambda item: item) if number_in(each) is None), None)
 
 
 def _summands(part: Expr) -> Iterator[Expr]:
