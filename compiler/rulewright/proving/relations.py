@@ -15,11 +15,11 @@ from itertools import chain, pairwise, permutations
 from operator import and_
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
-from rulewright.expression.calls import ORDERING
 from rulewright.expression.types import DURATION, DYN, STRING, TIMESTAMP
 from rulewright.proving.atoms import FALSE, TRUE, bits_of
 from rulewright.proving.box_variables import LONGEST, Box, BoxVariable, Relation, Rows, cell_mask
 from rulewright.proving.domains import Absent, Domains, Path, wholes_at
+from rulewright.proving.failures import failures_of
 from rulewright.proving.languages import (
     ANY,
     MOST_LANGUAGES,
@@ -43,18 +43,17 @@ from rulewright.proving.program_parts import (
     COMPARISONS,
     exact_of,
     extract,
-    is_optional,
     numbers_of,
     path_at,
     unabridged,
     value_of,
 )
 from rulewright.proving.schemas import accepts_all_of
-from rulewright.proving.static_types import LOOPS, SEARCHES, TOTAL, can_search, typed
+from rulewright.proving.static_types import typed
 from rulewright.proving.text_conditions import TextCondition, carried, condition_on_text
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.interpreter import prepare
-from rulewright_runtime.ir import NUMBERS, Node, Program, free_locals, literal_value
+from rulewright_runtime.ir import NUMBERS, Node, Program, literal_value
 from rulewright_runtime.ir import literal as tagged
 from rulewright_runtime.score import Score
 from rulewright_runtime.values import INT_MAX, INT_MIN, UINT_MAX, Duration, Timestamp, UInt, Value
@@ -109,7 +108,7 @@ def _lacks(variable: BoxVariable, domains: Domains) -> Iterator[_Lack]:
     absent = [value.part for value in variable.values if isinstance(value, Absent)]
     path = path_at(variable.program, len(variable.program.nodes) - 1)
     if path is None and absent:
-        needed = [sources_of(variable.program, domains, is_sure=each) for each in (False, True)]
+        needed = [failures_of(variable.program, domains, is_sure=each) for each in (False, True)]
         yield _Lack(variable.at, variable.lacking, *needed)
     for part in absent if path is not None else ():
         cells = [isinstance(value, Absent) and value.part <= part for value in variable.values]
@@ -371,82 +370,3 @@ def _compares(program: Program, value: Value) -> int:
     sides = [side if _is_simple(side := program.nodes[arg]) else given for arg in node.args]
     joined = Node("call", (0, 1), node.value, node.at)
     return bits_of(prepare(program.having((*sides, joined))), {})
-
-
-_LAZY: Final = frozenset(("or", "orValue"))  # functions that have a result for an argument without a value
-_OF_AN_ITEM: Final = "@item"  # marks failures that depend on the item of a loop
-_MEASURES: Final = ("edit_similarity", "rouge_l", "edit_distance")
-
-
-def sources_of(program: Program, domains: Domains, *, is_sure: bool = False) -> frozenset[Path]:
-    """What a program may need: it has a value where nothing of this is missing. These are parts of variables, and
-    parts of the program that may fail although their arguments have a value, named by their source text. What it
-    `is_sure` to need is less where a loop may have no items: nothing of this is missing where it has a value."""
-    return _sources(program, len(program.nodes) - 1, domains, is_sure=is_sure)
-
-
-def _sources(program: Program, at: int, domains: Domains, *, is_sure: bool) -> frozenset[Path]:
-    node = program.nodes[at]
-    if typed(program, domains)[at].total or value_of(program, at) is not None:
-        return frozenset()
-    path = path_at(program, at) if node.op != "has" and not is_optional(program, at) else None
-    if path is not None:
-        domain = domains.find(path)
-        own = {path} if domain is None else {path[: part + 1] for part in domain.absent}
-        return domains.implied.get(path, frozenset()) | own
-    if node.op in ("exists", "all") and len(node.value) == 1 and value_of(program, node.args[0]):
-        found = _sources(program, node.args[1], domains, is_sure=is_sure)
-        if not any(_OF_AN_ITEM in each for each in found):  # no item has a value where another has none
-            return found
-    if node.op in LOOPS:
-        range_, *body = [_sources(program, arg, domains, is_sure=is_sure) for arg in node.args]
-        of_items = frozenset() if is_sure else frozenset[Path]().union(*body)
-        is_each = any(_OF_AN_ITEM in each for each in of_items)
-        return range_ | ({_named(program, at, _text(program, at))} if is_each else of_items)
-    if not (node.op in ("select", "index", "not", "list") or (node.op == "call" and node.value not in _LAZY)):
-        return frozenset({_named(program, at, _text(program, at))})
-    below = frozenset[Path]().union(*[_sources(program, arg, domains, is_sure=is_sure) for arg in node.args])
-    can_fail = not typed(program, domains, node.args)[at].total and (node.op != "list" or node.value)
-    return below | {_named(program, at, each) for each in _failures(program, at, node, domains)} if can_fail else below
-
-
-def _named(program: Program, at: int, failure: str) -> Path:
-    """The failure of a node as a path that no variable has."""
-    return (failure, *([_OF_AN_ITEM] if free_locals(extract(program, at))[-1] else ()))
-
-
-def _failures(program: Program, at: int, node: Node, domains: Domains) -> set[str]:
-    """Names for the failures of a node whose arguments have values, the same for nodes that fail together."""
-    if node.op == "call" and node.value in (*SEARCHES, *_MEASURES):
-        types, last = typed(program, domains), program.nodes[node.args[1]]
-        if node.value in SEARCHES and can_search(node, last):
-            return {f"text: {_text(program, node.args[0])}"}
-        phrases = [] if node.value == "matches" or last.op != "list" or last.value else list(last.args)
-        asked = [arg for arg in (*node.args[: 2 - bool(phrases)], *phrases) if types[arg].type != STRING]
-        texts = {f"text: {_text(program, arg)}" for arg in asked}
-        sought = [arg for arg in phrases or [at] if not _is_phrase(program.nodes[arg])]
-        return texts.union(f"phrase: {_text(program, arg)}" for arg in sought)
-    return {_failure(program, at, node, domains)}
-
-
-def _is_phrase(node: Node) -> bool:
-    """Whether a node is a text that may be searched for."""
-    return node.op == "const" and node.value[0] == "string" and bool(node.value[1])
-
-
-def _failure(program: Program, at: int, node: Node, domains: Domains) -> str:
-    if node.op == "call" and len(node.args) == 2:
-        for one, two in (node.args, node.args[::-1]):
-            given = program.nodes[two]
-            kind = given.value[0] if given.op == "const" else ""
-            if node.value in ORDERING and kind in (*NUMBERS, "string"):
-                named = {"string": "text", "score": "finite number"}.get(kind, "number")
-                return f"{named}: {_text(program, one)}"
-        is_search = node.value in TOTAL and typed(program, domains)[node.args[1]] == (STRING, True)
-        if is_search and program.nodes[node.args[1]].op == "const":
-            return f"text: {_text(program, node.args[0])}"
-    return _text(program, at)
-
-
-def _text(program: Program, at: int) -> str:
-    return unabridged(extract(program, at))

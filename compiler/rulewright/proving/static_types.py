@@ -89,6 +89,12 @@ def typed(program: Program, domains: Domains, present: Collection[int] = (), unt
     return found
 
 
+def is_total_of(program: Program, at: int, types: Sequence[Typed], domains: Domains) -> bool:
+    """Whether a node that is no connective has a value wherever its arguments have one."""
+    args = [types[arg]._replace(total=True) for arg in program.nodes[at].args]
+    return _typed(program, at, args, types, domains).total
+
+
 def _is_guarded(program: Program, at: int, found: Sequence[Typed], domains: Domains, present: Collection[int]) -> bool:
     """Whether everything that `has` looks for in a part of a conjunction is read only where it is there: `has(a.b) &&
     a.b > 1` has a value, as has `!has(a.b) || a.b > 1`."""

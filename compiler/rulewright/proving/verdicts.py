@@ -18,9 +18,9 @@ from rulewright.expression.unparse import decompile, unparse
 from rulewright.lower.expression_checks import environment_of
 from rulewright.proving.atoms import FALSE, TRUE
 from rulewright.proving.domains import Domain, Domains, Path, boolean, number, score, text, whole
+from rulewright.proving.failures import failures_of
 from rulewright.proving.intervals import Goal
 from rulewright.proving.program_parts import extract, path_at, paths_of, with_values
-from rulewright.proving.relations import sources_of
 from rulewright.proving.results import Result
 from rulewright.proving.search import out_of_reach
 from rulewright.proving.static_types import COUNTS, LARGEST_COUNT, typed
@@ -112,9 +112,9 @@ def domains_of(calls: Mapping[str, CallVariable], others: Domains) -> Domains:
 
 def _with_values_together(standing: Mapping[Path, Program], domains: Domains) -> Iterator[tuple[Path, frozenset[Path]]]:
     """For each call, the calls that have a value wherever it has one."""
-    needs = {path: sources_of(program, domains) for path, program in standing.items()}
+    needs = {path: failures_of(program, domains) for path, program in standing.items()}
     for path, program in standing.items():
-        sure = sources_of(program, domains, is_sure=True)
+        sure = failures_of(program, domains, is_sure=True)
         yield path, frozenset(other for other, needed in needs.items() if needed <= sure)
 
 

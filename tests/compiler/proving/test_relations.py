@@ -13,7 +13,7 @@ from rulewright.expression.types import BOOL, DOUBLE, DYN, SCORE, STRING, TIMEST
 from rulewright.lower.expressions import message_type
 from rulewright.proving.atoms import FALSE, TRUE, bits_of
 from rulewright.proving.domains import Domains, text
-from rulewright.proving.relations import sources_of
+from rulewright.proving.failures import failures_of
 from rulewright.proving.search import Search
 from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.ir import Program
@@ -226,7 +226,7 @@ def test_relations_of_too_many_macros_are_given_up() -> None:
 def test_a_loop_has_a_value_where_its_list_and_its_condition_have_one(
     holds: str, fails: str, is_possible: bool
 ) -> None:
-    needed, has = sources_of(program(fails), DOMAINS), sources_of(program(holds), DOMAINS, is_sure=True)
+    needed, has = failures_of(program(fails), DOMAINS), failures_of(program(holds), DOMAINS, is_sure=True)
     assert (not needed <= has) == is_possible
 
 
