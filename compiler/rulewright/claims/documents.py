@@ -149,17 +149,17 @@ def _verdict_claims(check: CheckDocument, project: Project) -> list[Property]:
     """That an `expression` check can give FAIL and PASS: a conversation shows it, on which the check was executed."""
     node, _ = lowered_check(check, project)
     never = {verdict: never_given(check, verdict) for verdict in ("FAIL", "PASS")}
-    wanted = [(verdict,) for verdict, result in never.items() if not isinstance(result, Proved)]
+    wanted = [(verdict,) for verdict, is_proved in never.items() if not is_proved]
     shown = conversations_with([node], check.vocabulary, wanted, UNDECIDED, example_chats(check))
     span = check.verdict_conditions[0].span
     return [
-        Property(f"the check can give {verdict}", _given(result, shown.get((verdict,))), span)
-        for verdict, result in never.items()
+        Property(f"the check can give {verdict}", _given(is_proved, shown.get((verdict,))), span)
+        for verdict, is_proved in never.items()
     ]
 
 
-def _given(never: Result | None, conversation: JsonObject | None) -> Result:
-    if isinstance(never, Proved):
+def _given(is_never: bool, conversation: JsonObject | None) -> Result:
+    if is_never:
         return Refuted(None, "no conversation can get it")
     return Unknown("no conversation was found") if conversation is None else Proved(conversation=conversation)
 

@@ -98,10 +98,10 @@ class _TableProof:
 
 
 def _why_dead(search: Search, at: int) -> str:
-    if search.find([(at, TRUE)]) is None:
+    if search.excludes([(at, TRUE)]):
         return "its condition never holds"
     for earlier in range(at):
-        if search.find([(earlier, FALSE), (at, TRUE)]) is None:
+        if search.excludes([(earlier, FALSE), (at, TRUE)]):
             return f"row {earlier + 1} always decides before it"
     return "the rows before it always decide"
 

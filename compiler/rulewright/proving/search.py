@@ -56,6 +56,16 @@ class Search:
             why = TOO_DEEP
         return None if why is None else Unknown(why)
 
+    def excludes(self, goal: Goal) -> bool:
+        """Whether no input meets the goal; False also where it can't be decided. It ends at the first input that may
+        meet the goal, where `find` continues until it can show one."""
+        if self.space is None:
+            return False
+        try:
+            return next(self.space.boxes(goal), None) is None
+        except (TooMany, RecursionError):
+            return False
+
     def shown(self, goal: Goal, box: Box) -> Counterexample | str:
         """An input in a box on which the goal is met, or the reason why none can be shown."""
         assert self.space is not None
@@ -130,10 +140,10 @@ def _idle(condition: Program, at: int, domains: Domains) -> int | None:
     others = [_without(condition, at, operand) for operand in operands]
     search = Search([extract(condition, at), *others], domains)  # one, for all share their atoms
     for number in range(len(operands), 0, -1):
-        if any(search.find([(0, bits), (number, ANYTHING & ~bits)]) is not None for bits in (TRUE, FALSE, ERROR)):
+        if not all(search.excludes([(0, bits), (number, ANYTHING & ~bits)]) for bits in (TRUE, FALSE, ERROR)):
             continue
         part = extract(condition, operands[number - 1])
-        if not any(isinstance(never(part, domains, bits), Proved) for bits in (TRUE, FALSE)):
+        if not any(Search([part], domains).excludes([(0, bits)]) for bits in (TRUE, FALSE)):
             return operands[number - 1]
     return None
 

@@ -197,11 +197,11 @@ def _study_after(study: Study, before: Sequence[tuple[Program, int]], domains: D
 
 def _found_none(programs: Sequence[Program], domains: Domains, goal: Sequence[tuple[int, int]]) -> bool:
     """Whether no input meets a goal, equal calls having equal results."""
-    if Search(programs, domains).find(goal) is None:
+    if Search(programs, domains).excludes(goal):
         return True
     calls: dict[str, CallVariable] = {}
     abstract = [abstracted(each, calls, domains) for each in programs]
-    return bool(calls) and Search(abstract, domains_of(calls, domains)).find(goal) is None
+    return bool(calls) and Search(abstract, domains_of(calls, domains)).excludes(goal)
 
 
 def _study_given(study: Study, given: tuple[str, tuple[str, ...]], environment: Environment, domains: Domains) -> Study:

@@ -21,8 +21,7 @@ from rulewright.proving.domains import Domain, Domains, Path, boolean, number, s
 from rulewright.proving.failures import failures_of
 from rulewright.proving.intervals import Goal
 from rulewright.proving.program_parts import extract, path_at, paths_of, with_values
-from rulewright.proving.results import Result
-from rulewright.proving.search import out_of_reach
+from rulewright.proving.search import Search
 from rulewright.proving.static_types import COUNTS, LARGEST_COUNT, typed
 from rulewright_runtime.ir import Node, Program, free_locals
 
@@ -40,19 +39,18 @@ _VARIABLE: Final = re.compile(r"\b__call_\d+\b")  # the names that `abstracted` 
 _OF_LISTS: Final = dict.fromkeys(("exists", "all", "exists_one"), boolean(absent=True))
 
 
-def never_given(check: CheckDocument, verdict: str) -> Result | None:
-    """Whether the check gives `verdict` for no conversation, UNCLEAR counting only by its own condition. Calls on the
-    conversation may have any result, so only `Proved` says something. None if a condition is invalid.
-    """
+def never_given(check: CheckDocument, verdict: str) -> bool:
+    """Whether it is proved that the check gives `verdict` for no conversation, UNCLEAR counting only by its own
+    condition. Calls on the conversation may have any result. False if a condition is invalid."""
     calls: dict[str, CallVariable] = {}
     try:
         conditions = verdict_conditions(check, calls)
     except ExpressionError:
-        return None
+        return False
     domains = domains_of(calls, domains_of_check(check))
     facts = list(_facts(calls))
     known = [(len(conditions) + at, TRUE) for at in range(len(facts))]
-    return out_of_reach([*conditions.values(), *facts], domains, (*_goal(list(conditions), verdict), *known))
+    return Search([*conditions.values(), *facts], domains).excludes((*_goal(list(conditions), verdict), *known))
 
 
 def _facts(calls: Mapping[str, CallVariable]) -> Iterator[Program]:

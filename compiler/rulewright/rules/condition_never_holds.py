@@ -6,7 +6,6 @@ from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.check import CheckDocument
 from rulewright.lower.expressions_of import DocumentWithExpressions
 from rulewright.proving.placed_conditions import placed_conditions
-from rulewright.proving.results import Proved
 from rulewright.proving.studies import span_of
 from rulewright.proving.verdicts import never_given
 
@@ -31,5 +30,5 @@ def _unclear_after_fail(document: object) -> Iterator[Diagnostic]:
     """A finding for an `unclear` that holds only where `fail` has already decided."""
     if not isinstance(document, CheckDocument) or document.unclears is None:
         return
-    if isinstance(never_given(document, "UNCLEAR"), Proved):
+    if never_given(document, "UNCLEAR"):
         yield warning(document.unclears, "this condition can never hold after `fail`")
