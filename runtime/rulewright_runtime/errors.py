@@ -31,12 +31,13 @@ class PlanError(RuntimeFailure):
 
 
 class InputError(RuntimeFailure):
-    """An input is refused: its `path`, the `line` (0: the whole file) and the `reason`."""
+    """An input is refused: its `path`, the `line` (0: the whole file) and the `reason`, which may quote names from the
+    input and is on one line."""
 
     def __init__(self, message: str, path: str, line: int = 0) -> None:
         """Keep the location, so that the summary can count and locate the input."""
-        self.path, self.line, self.reason = path, line, message
-        super().__init__(f"{path}:{line}: {message}" if line else f"{path}: {message}")
+        self.path, self.line, self.reason = path, line, " ".join(message.splitlines())
+        super().__init__(f"{path}:{line}: {self.reason}" if line else f"{path}: {self.reason}")
 
 
 class JudgeError(RuntimeFailure):

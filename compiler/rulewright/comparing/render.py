@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from rulewright.comparing.diff import undetected
-from rulewright.comparing.recombine import NOT_RUN
 from rulewright.reporting.overview import Figure
 from rulewright.reporting.report_files import Link
 from rulewright.web.rendering import PageFrame, rendered
@@ -60,7 +59,7 @@ def _text(comparison: JsonMapping) -> Iterator[str]:
         yield f"  cause: {cause(row)}"
     if len(comparison["outcomes"]) > MAX_ROWS:
         yield f"and {len(comparison['outcomes']) - MAX_ROWS} more transcripts; `--format json` holds all"
-    flips = _listed(comparison["flips"])
+    flips = _listed(comparison)
     for flip in flips[:MAX_ROWS]:
         yield ""
         yield f"{flip['check_id']} ({flip['severity']}) {flip['transcript_id']}: {flip['before']} -> {flip['after']}"
@@ -68,7 +67,7 @@ def _text(comparison: JsonMapping) -> Iterator[str]:
         yield from (f"  {line}" for line in quotes(flip))
     if len(flips) > MAX_ROWS:
         yield f"and {len(flips) - MAX_ROWS} more flips; `--format json` holds all"
-    if unpaired := _unpaired_checks(comparison["flips"]):
+    if unpaired := list(_unpaired_checks(comparison)):
         yield ""
         yield from unpaired
     if tested := significant(comparison["checks"]):
@@ -104,9 +103,9 @@ def _markdown(comparison: JsonMapping) -> Iterator[str]:
         yield from section("Transcripts", [*lines, *_more(len(outcomes))])
     if flips := comparison["flips"]:
         heads = ("check", "severity", "transcript", "before", "after", "cause", "evidence")
-        listed = _listed(flips)
+        listed = _listed(comparison)
         lines = [*table(heads, [_flip_row(flip) for flip in listed[:MAX_ROWS]])] if listed else []
-        unpaired = [f"- {escape(line)}" for line in _unpaired_checks(flips)]
+        unpaired = [f"- {escape(line)}" for line in _unpaired_checks(comparison)]
         lines += [*_more(len(listed)), *([""] if lines and unpaired else []), *unpaired]
         yield from section(plural(len(flips), "verdict flips", "verdicts flip"), lines)
     if tested := significant(comparison["checks"]):
@@ -116,19 +115,21 @@ def _markdown(comparison: JsonMapping) -> Iterator[str]:
         )
 
 
-def _listed(flips: Sequence[JsonMapping]) -> list[JsonMapping]:
-    """The flips between two verdicts, and the failures of a check that only the second run has."""
-    return [flip for flip in flips if flip["after"] == "FAIL" or NOT_RUN not in (flip["before"], flip["after"])]
+def _listed(comparison: JsonMapping) -> list[JsonMapping]:
+    """The flips of checks that both runs have, and the failures of those that only the second has."""
+    unpaired = {*comparison["changed"]["checks_added"], *comparison["changed"]["checks_removed"]}
+    return [flip for flip in comparison["flips"] if flip["after"] == "FAIL" or flip["check_id"] not in unpaired]
 
 
-def _unpaired_checks(flips: Sequence[JsonMapping]) -> list[str]:
+def _unpaired_checks(comparison: JsonMapping) -> Iterator[str]:
     """A line for each check that only one of the runs has, with its verdicts."""
-    found: dict[str, Counter[str]] = {}
-    for flip in flips:
-        if NOT_RUN in (flip["before"], flip["after"]):
-            run, verdict = ("second", flip["after"]) if flip["before"] == NOT_RUN else ("first", flip["before"])
-            found.setdefault(f"{flip['check_id']} ({flip['severity']}) only in the {run} run", Counter())[verdict] += 1
-    return [f"{check}: {', '.join(f'{each[v]} {v}' for v in sorted(each))}" for check, each in sorted(found.items())]
+    for run, key, side in (("first", "checks_removed", "before"), ("second", "checks_added", "after")):
+        for check in comparison["changed"][key]:
+            flips = [flip for flip in comparison["flips"] if flip["check_id"] == check]
+            counts = Counter(flip[side] for flip in flips)
+            if flips:
+                verdicts = ", ".join(f"{counts[verdict]} {verdict}" for verdict in sorted(counts))
+                yield f"{check} ({flips[0]['severity']}) only in the {run} run: {verdicts}"
 
 
 def _more(count: int) -> list[str]:

@@ -41,6 +41,7 @@ BY_NAME: Final = codes_in("""
     detector-without-definition state-machine-without-definition unknown-corpus unknown-cue unknown-lexicon
     unknown-marker-set unknown-state-machine
 """)
+NAMED_BY: Final = {"gates": ("undecided",), "dimensions": ("weights",)}  # records with a field for each name of a key
 OF_TWO: Final = {"profiles": "unknown-profile", "lexicons": "unknown-lexicon"}  # where a name of the file is twice
 # Findings that something is missing or unused, which documents with refused values can't show.
 ABSENT: Final = codes_in("""
@@ -84,11 +85,12 @@ def _without_unsure(found: list[Diagnostic], files: Mapping[str, Loaded]) -> lis
     codes: dict[str, set[str]] = {}
     for each in found:
         codes.setdefault(each.span.path, set()).add(each.code)
-    refused: dict[str, list[str]] = {}  # top-level keys with a value of the wrong type
+    refused: dict[str, list[str]] = {}  # top-level keys with a value of the wrong type, or that gives a name twice
     for path, loaded in files.items():
-        spans = [each.span for each in found if each.code == "wrong-type" and each.span.path == path]
-        entries = loaded.root.entries if spans and isinstance(loaded.root, MappingNode) else ()
-        refused[path] = [entry.name for entry in entries if entry.value.span in spans]
+        own = [each for each in found if each.code in ("wrong-type", "duplicate-key") and each.span.path == path]
+        entries = loaded.root.entries if own and isinstance(loaded.root, MappingNode) else ()
+        names = [entry.name for entry in entries if any(_refuses(each, entry.value.span) for each in own)]
+        refused[path] = [record for name in names for record in (name, *NAMED_BY.get(name, ()))]
     named = {_quoted(each, files) for each in found if each.code == "id-differs-from-file-name"} | {
         PurePath(path).stem
         for path in codes
@@ -117,6 +119,13 @@ def _without_unsure(found: list[Diagnostic], files: Mapping[str, Loaded]) -> lis
         and not (each.code == "bad-expression" and each.about in refused.get(each.span.path, ()))
         and not (each.code in BY_NAME and _quoted(each, files) in named)
     ]
+
+
+def _refuses(found: Diagnostic, value: Span) -> bool:
+    """Whether a finding leaves open which names a value declares."""
+    if found.code == "duplicate-key":  # whose second entry is no part of the value
+        return any(is_within(span, value) for span in _spans(found))
+    return found.span == value
 
 
 def _kind(found: Diagnostic, files: Mapping[str, Loaded]) -> str | None:

@@ -194,7 +194,7 @@ FOLLOWED_BY: Final = _code_sets(
         "cyclic-dependency": "input-not-awaited",
         "detector-is-not-routed": """gate-judged-once llm-required-contradicts-routing missing-prompt
         reply-lexicon-reads-the-user""",
-        "duplicate-key": "bad-expression unknown-dependency",
+        "duplicate-key": "unknown-dependency",
         "duplicate-metric": "bad-condition report-of-another-kind weights-do-not-add-up",
         "duplicate-session-number": "probe-reads-a-later-session",
         "empty-profile": "edge-without-votes",
@@ -329,16 +329,9 @@ def _causing(code: str) -> tuple[str, ...]:
     tables = (FOLLOWED_BY, FOLLOWED_ANYWHERE, FOLLOWED_BY_QUOTING)
     listed = {cause: None for table in tables for cause, codes in table.items() if code in codes}
     listed |= dict.fromkeys(UNKNOWN_NAMES.split() if code == "missing-path" else ())
-    listed |= dict.fromkeys(("wrong-type",) if code in UNBRACKETED else ())
-    own = code in ONCE_A_LINE | ONCE_A_DOCUMENT | ONCE_A_MESSAGE
-    return tuple(
-        {
-            MISSPELT: None,
-            "unknown-key": None,
-            **listed,
-            **({code: None} if own else {}),
-        }
-    )
+    own = [code] if code in ONCE_A_LINE | ONCE_A_DOCUMENT | ONCE_A_MESSAGE else []
+    of_lists = ["wrong-type"] if code in UNBRACKETED else []
+    return tuple(dict.fromkeys((MISSPELT, "unknown-key", *listed, *of_lists, *own)))
 
 
 def _causes(cause: Diagnostic, found: Diagnostic) -> bool:

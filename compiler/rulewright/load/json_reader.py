@@ -18,7 +18,7 @@ _SPACE_AND_COMMENTS = re.compile(r"(?:[ \t\r\n]+|//[^\r\n]*)*")
 _SIMPLE = re.compile(r'"([^"\\\x00-\x1f]*)"')
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[-+.0-9][-+.0-9A-Za-z]*|.", re.DOTALL)
-_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*"|(?P<line>(?:^|(?<=\r)) *)|(?P<bracket>[{}\[\]])', re.MULTILINE)
+_BRACKET = re.compile(r'(?P<line>(?:^|(?<=\r)) *)|"(?:[^"\\]|\\.)*"|(?P<bracket>[{}\[\]])', re.MULTILINE)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _WORDS: dict[str, Plain] = {"t": True, "f": False, "n": None}
 _SPELLED = {"t": "true", "f": "false", "n": "null"}

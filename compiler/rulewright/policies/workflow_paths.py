@@ -7,17 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice, pairwise, product
 from typing import Final, NamedTuple
 
-from rulewright.claims.workflow_reach import (
-    GATE,
-    GATE_READS,
-    QUIET,
-    GateEvidence,
-    evidence_for,
-    folded,
-    programs_of_task,
-    reviews_of,
-    scored,
-)  # fmt: skip
+from rulewright.claims.gate_evidence import GATE, GATE_READS, GateEvidence, evidence_for
+from rulewright.claims.workflow_reach import QUIET, folded, programs_of_task, reviews_of, scored
 from rulewright.proving.program_parts import paths_of
 from rulewright.proving.workflow_values import points_of
 from rulewright_runtime.errors import StateError

@@ -8,7 +8,8 @@ from typing import Final
 from msgspec.structs import replace
 
 from rulewright.check.workflow_check import lowered
-from rulewright.claims.workflow_reach import GIVEN_BY, by_coverage
+from rulewright.claims.gate_evidence import by_coverage
+from rulewright.claims.workflow_reach import GIVEN_BY
 from rulewright.expression.compose import all_of, any_of
 from rulewright.expression.types import BOOL, INT, RecordType, Type
 from rulewright.lower.workflow_guards import features_of, gate_environment, loop_environment

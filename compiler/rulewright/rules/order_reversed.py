@@ -9,15 +9,10 @@ from rulewright.documents.suggestions import DEGREES
 from rulewright.load import Entry, Scalar
 from rulewright.project import Project
 
-# Words of names for a lower limit, and for the upper one beside it.
-UPPER: Final = {
-    "low": "high",
-    "lower": "upper",
-    "lowest": "highest",
-    "min": "max",
-    "minimum": "maximum",
-    "least": "most",
-}
+# Words of names for a lower limit, and for the upper one beside it; `low` and `lower` only at the end of a name:
+# `low_risk` is the number of a low risk.
+UPPER: Final = {"lowest": "highest", "min": "max", "minimum": "maximum", "least": "most"}
+UPPER_AT_THE_END: Final = {**UPPER, "low": "high", "lower": "upper"}
 
 
 def order_reversed(project: Project) -> Iterator[Diagnostic]:
@@ -49,7 +44,8 @@ def _limits(parts: Iterable[Entry]) -> Iterator[Diagnostic]:
     """The lower limits that are above the upper limit with the same name but for `low` or `high`, or a like word."""
     limits = {each.name: value for each in parts if (value := numeric(each.value) or numeric(each.value, "default"))}
     for name, least in limits.items():
-        upper = "_".join(UPPER.get(word, word) for word in name.split("_"))
+        *words, last = name.split("_")
+        upper = "_".join((*(UPPER.get(word, word) for word in words), UPPER_AT_THE_END.get(last, last)))
         most = limits[upper] if upper != name and upper in limits else least
         if float(str(least.value)) > float(str(most.value)):
             notes = [(most, "the upper limit")]

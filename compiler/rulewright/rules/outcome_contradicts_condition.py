@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.expression.direction import OPPOSITE, ORDERED, meaning, tells, unwrapped
+from rulewright.expression.direction import OPPOSITE, ORDERED, comparisons, meaning, tells, unwrapped
 from rulewright.expression.syntax_tree import (
     NOWHERE,
     Binary,
@@ -34,7 +34,8 @@ def outcome_contradicts_condition(document: DocumentWithExpressions) -> Iterator
     """
     for written, part in parts_of(document):
         yield from _mixed(document, written, part)
-        yield from _unlike_expected(document, written, part)
+        if part is written.checked.expr:
+            yield from _unlike_expected(document, written)
         if not isinstance(part, Conditional):
             continue
         told, then, otherwise = tells(part.condition), _worth(part.then), _worth(part.otherwise)
@@ -63,18 +64,23 @@ def _mixed(document: DocumentWithExpressions, written: WrittenExpression, part: 
         yield warning(written.span(odd[0]), message, help=f"the others ask for `{wanted[key]}`")
 
 
-def _unlike_expected(document: DocumentWithExpressions, written: WrittenExpression, part: Expr) -> Iterator[Diagnostic]:
-    """A comparison by which an answer fails that is like the expected one, or passes that is unlike it."""
+def _unlike_expected(document: DocumentWithExpressions, written: WrittenExpression) -> Iterator[Diagnostic]:
+    """The comparisons by which an answer fails that is like the expected one, or passes that is unlike it."""
     upward = next((up for key, up in DIRECTIONS.items() if getattr(document, key, None) is written.scalar), None)
-    if upward is None or not isinstance(part, Binary) or part.operator not in ORDERED:
+    if upward is None:
         return
-    for call, operator in ((part.left, part.operator), (part.right, OPPOSITE[part.operator])):
-        is_of_expected = (
-            isinstance(call, Call) and call.function in SIMILARITIES and Name("expected", NOWHERE) in call.args
-        )
-        if is_of_expected and operator[0] != upward:
-            message = f"`{written.text(part)}` holds for answers that are {'un' * (upward == '>')}like the expected one"
-            yield warning(written.span(part), message, help="reverse the comparison")
+    for sign, part in comparisons(written.checked.expr, 1):
+        for call, operator in ((part.left, part.operator), (part.right, OPPOSITE[part.operator])):
+            meant = operator if sign > 0 else OPPOSITE[operator]
+            if _is_of_expected(call) and meant[0] != upward:
+                who, how = ("unlike", "pass") if upward == ">" else ("like", "fail")
+                message = f"with `{written.text(part)}`, answers that are {who} the expected one {how}"
+                yield warning(written.span(part), message, help="reverse the comparison")
+
+
+def _is_of_expected(part: Expr) -> bool:
+    """Whether a part tells how like the expected answer another one is."""
+    return isinstance(part, Call) and part.function in SIMILARITIES and Name("expected", NOWHERE) in part.args
 
 
 def _verdict_asked(part: Expr) -> str:

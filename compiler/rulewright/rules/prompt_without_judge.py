@@ -25,13 +25,9 @@ def prompt_without_judge(check: CheckDocument) -> Iterator[Diagnostic]:
         reason = "`unclear_policy: lexicon_is_sufficient` allows no judge"
     else:
         return
-    switch, at, route = (
-        check.get("routing", "llm_on_ambiguous"),
-        check.key_place("prompt"),
-        check.place("routing", "route"),
-    )
+    switch, prompt = check.get("routing", "llm_on_ambiguous"), check.key_place("prompt")
     if help is not None and switch is not None:  # somebody switched the judge off, and left the prompt
-        yield warning(switch, f"the prompt is never sent: {reason}", notes=[(at, "the prompt")], help=help)
+        yield warning(switch, f"the prompt is never sent: {reason}", notes=[(prompt, "the prompt")], help=help)
     else:
-        notes = [(route, "the route is set here")]
-        yield warning(at, f"this prompt is never sent: {reason}", notes=notes, help=help)
+        notes = [(check.place("routing", "route"), "the route is set here")]
+        yield warning(prompt, f"this prompt is never sent: {reason}", notes=notes, help=help)

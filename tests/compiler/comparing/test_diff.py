@@ -211,6 +211,9 @@ def test_a_new_transcript_or_check_that_fails_is_never_not_worse(tmp_path: Path)
     failing = diff(before, scan(tmp_path / "d", compile_project(tmp_path / "p"), answers("old", GOOD, GOOD)))
     assert failing["verdict"] == "worse"
     assert {flip["note"] for flip in failing["flips"]} == {"the check is in one of the plans only"}
+    lost = {**failing["flips"][0], "check_id": "W-1", "before": "FAIL", "after": "not run"}  # on one transcript
+    (line,) = [line for line in text({**failing, "flips": [lost]}, 200) if line.startswith("W-1 ")]
+    assert line == f"W-1 (S3) {lost['transcript_id']}: FAIL -> not run"
     (tmp_path / "p/checks/W-1.yaml").unlink()
     renamed = diff(before, scan(tmp_path / "e", compile_project(tmp_path / "p"), answers("old", GOOD, BAD)))
     lines = [*text(renamed, 200)]

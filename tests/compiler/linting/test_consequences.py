@@ -103,6 +103,15 @@ def test_a_slip_in_checks_and_what_they_use_is_one_finding(
     assert sorted(found) == sorted((root / file, code, line) for file, _, _, code, line in slips)
 
 
+def test_a_key_given_twice_hides_no_mistake_of_another_kind(tmp_path: Path) -> None:
+    (tmp_path / "rulewright.yaml").write_text("project: p\nchecks: checks\n", encoding="utf-8")
+    (tmp_path / "checks").mkdir()
+    text = "id: a\nparams: {words: 5, words: 6}\nfail: size(anwser) > params.words + params.letters\n"
+    (tmp_path / "checks/a.yaml").write_text(text, encoding="utf-8")
+    found = [(each.code, each.message) for each in lint([tmp_path]).diagnostics]
+    assert found == [("duplicate-key", "`words` is given twice"), ("bad-expression", "`anwser` is not known here")]
+
+
 def test_files_that_extend_a_renamed_rule_set_are_one_finding(tmp_path: Path) -> None:
     root, entry = copied("care", tmp_path)
     rules = root / "benchmark" / "configs" / "rules"

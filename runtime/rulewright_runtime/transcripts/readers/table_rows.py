@@ -103,7 +103,7 @@ class Columns:
 
 
 def _one_of(names: Mapping[str, object] | Sequence[str], last: str = "or") -> str:
-    shown = [f"`{' '.join(name[:40].split())}`" for name in list(names)[:20]]  # a quoted name may hold line breaks
+    shown = [f"`{name[:40]}`" for name in list(names)[:20]]
     return either(shown, last) if shown else "none"
 
 
