@@ -239,7 +239,7 @@ DECIDING = {
     "case_scorecard", "decisions", "gate", "machine", "effects", "play", "prompts", "replies", "scoring",
     "selection", "trace",
     "scan_plan",  # of lint: the scenarios that a check's `when` reaches, decided as `decisions` does
-    "workflow_reach", "workflow_values",  # of proofs: they decide as `gate` and `machine` do
+    "gate_evidence", "workflow_values",  # of proofs: they decide as `gate` and `machine` do
 }  # fmt: skip
 
 

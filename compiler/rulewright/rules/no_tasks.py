@@ -10,7 +10,7 @@ from rulewright.workflow import Workflow
 def no_tasks(workflow: Workflow) -> Iterator[Diagnostic]:
     """The workflow has no tasks.
 
-    Why it matters: a run ends at once and looks like a success.
+    Why it matters: a run of it is refused, and nothing can be proved about it.
     Instead: add tasks, or remove the file.
     """
     document = workflow.document

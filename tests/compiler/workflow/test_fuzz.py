@@ -17,6 +17,7 @@ from rulewright.diagnostics import Severity
 from rulewright.errors import DocumentError
 from rulewright.load import load_text
 from rulewright.workflow import workflow_of
+from rulewright_runtime.errors import PlanError
 from rulewright_runtime.plan.envelope import encode
 from rulewright_runtime.workflow.workflow_plan import decode
 
@@ -111,6 +112,10 @@ def test_whatever_a_file_holds_is_refused_or_proved(seed: int) -> None:
         except DocumentError:
             continue
         compiled += 1
+        if not plan.tasks:
+            with pytest.raises(PlanError, match="has no task"):
+                decode(encode(plan))
+            continue
         assert decode(encode(plan)) == plan, text
         assert broken(prove_workflow(workflow)) == [], text
     assert compiled

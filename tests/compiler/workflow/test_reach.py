@@ -189,6 +189,10 @@ def test_the_first_task_that_can_not_be_completed_is_named_and_the_others_are_co
     assert found.span.line == 3
 
 
+def test_nothing_is_proved_of_a_workflow_without_tasks() -> None:
+    assert {each.result for each in prove_workflow(workflow("tasks: {}\n"))} == {Unknown("the workflow has no tasks")}
+
+
 def test_of_many_ways_the_first_are_told() -> None:
     text = "tasks:\n" + "".join(f"  t{n}: {{agent: dev}}\n" for n in range(30))
     result = prove_workflow(workflow(text))[-1].result
