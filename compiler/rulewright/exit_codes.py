@@ -55,7 +55,7 @@ EXIT_CODES: dict[str, dict[int, str]] = {
     "run": _SCAN,
     "questions": {MET: "written", REFUSED: "the project has errors, an input was refused, or bad usage"},
     "record": {MET: "written", REFUSED: "a run that can't be read or has no replies, or bad usage"},
-    "models": {MET: "the model answers", REFUSED: "it does not, or bad usage"},
+    "models": {MET: "the model answers with a verdict", REFUSED: "it does not, or bad usage"},
     "cache": {
         MET: "done",
         FAILED: "a file still names the transcript, or can't be searched",

@@ -120,8 +120,8 @@ def record_arguments(parser: argparse.ArgumentParser) -> None:
 def models_arguments(parser: argparse.ArgumentParser) -> None:
     """Check whether a model answers.
 
-    `check` asks the model a short question and reports in one line whether it answers, how fast, and whether it
-    follows a schema. API keys are read from the environment.
+    `check` asks the model a short question and reports in one line whether it answers, how fast, whether its reply is
+    a verdict, without which it can't judge, and whether it follows a schema. API keys are read from the environment.
     """
     commands = parser.add_subparsers(dest="action", required=True, metavar="check")
     check = add_action(commands, "check", "check whether a model answers")

@@ -28,6 +28,7 @@ from rulewright_runtime.verdicts import EvidenceSpan
 
 _TYPES: Final[dict[str, type]] = {"string": str, "integer": int, "boolean": bool}
 MAX_LENGTH: Final = 200_000  # code points; a longer reply is not usable
+SHOWN: Final = 80  # characters of a reply in a message about it
 MAX_STEPS: Final = 2_000_000  # code points that the lenient reading scans for objects, and 100 for each brace
 
 
@@ -54,6 +55,12 @@ def why_unusable(raw: str, finish: str, judgings: Iterable[Judging]) -> str:
         else:
             return ""
     return reason
+
+
+def beginning(raw: str) -> str:
+    """How a reply begins, for a message about it."""
+    text = " ".join(raw[: 10 * SHOWN].split())
+    return f"it begins: `{text[:SHOWN]}`" if text else "it is empty"
 
 
 def checked(reply: dict[str, object], judging: Judging) -> dict[str, object]:

@@ -206,10 +206,27 @@ def test_why_says_why_a_reply_is_no_vote_or_its_fail_does_not_count(
     assert ("not a vote" in page) == ("not a vote" in said)
 
 
-def test_models_check_says_when_the_reply_is_not_whole(capsys: pytest.CaptureFixture[str]) -> None:
-    with model_server(lambda *_: chat('{"answer": "yes"}', finish="length")) as server:
-        assert main(["models", "check", f"openai:m@{server.base}"]) == 0
-    assert "but the reply is not whole: it ended with `length`" in capsys.readouterr().out
+@pytest.mark.parametrize(
+    ("reply", "status", "said"),
+    [
+        (chat('{"verdict": "PASS"}'), 0, "follows a schema, counts tokens"),
+        (chat('Yes.\n{"verdict": "PASS", "rationale": "four"}'), 0, "does not follow a schema, counts tokens"),
+        (chat("Sure!\nIt is four."), 3, "can't judge: the reply holds no JSON object; it begins: `Sure! It is four.`"),
+        (chat('{"answer": "yes"}'), 3, "can't judge: the reply's object holds no `verdict`, or none of the four"),
+        (
+            chat('{"verdict": "PASS"}', finish="length"),
+            3,
+            "can't judge: the reply is not whole: it ended with `length`",
+        ),
+        (chat(""), 3, "it is empty"),
+    ],
+)
+def test_models_check_says_whether_a_reply_is_a_verdict(
+    reply: Response, status: int, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with model_server(lambda *_: reply) as server:
+        assert main(["models", "check", f"openai:m@{server.base}"]) == status
+    assert said in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("limit", ["nan", "inf", "-1", "0"])
