@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from rulewright.proving.atoms import ANYTHING, ERROR, FALSE, TRUE, bits_of
+from rulewright.proving.atoms import ERROR, FALSE, TRUE, bits_of
 from rulewright.proving.box_variables import Box
 from rulewright.proving.domains import Domains, Path
 from rulewright.proving.intervals import Goal, Space, TooMany
@@ -136,15 +136,16 @@ def without_effect(condition: Program, domains: Domains) -> Iterator[tuple[int, 
 
 def _idle(condition: Program, at: int, domains: Domains) -> int | None:
     """The last operand without which node `at` has the same result, and which is not constant."""
-    operands = condition.nodes[at].args
-    others = [_without(condition, at, operand) for operand in operands]
-    search = Search([extract(condition, at), *others], domains)  # one, for all share their atoms
-    for number in range(len(operands), 0, -1):
-        if not all(search.excludes([(0, bits), (number, ANYTHING & ~bits)]) for bits in (TRUE, FALSE, ERROR)):
-            continue
-        part = extract(condition, operands[number - 1])
-        if not any(Search([part], domains).excludes([(0, bits)]) for bits in (TRUE, FALSE)):
-            return operands[number - 1]
+    node = condition.nodes[at]
+    strong, weak = (TRUE, FALSE) if node.op == "or" else (FALSE, TRUE)  # a strong operand decides, a weak one never
+    count = len(node.args)
+    rests = [_without(condition, at, operand) for operand in node.args]
+    search = Search([*(extract(condition, each) for each in node.args), *rests], domains)  # one, for all share atoms
+    for number in reversed(range(count)):
+        rest = count + number
+        goals = [(number, strong), (rest, weak | ERROR)], [(number, ERROR), (rest, weak)]  # where the operand matters
+        if all(map(search.excludes, goals)) and not any(search.excludes([(number, bits)]) for bits in (TRUE, FALSE)):
+            return node.args[number]
     return None
 
 

@@ -21,7 +21,7 @@ from tests.compiler.proving.conditions_at_random import (
 
 from rulewright.expression.build import build
 from rulewright.expression.environment import Environment
-from rulewright.expression.types import DOUBLE
+from rulewright.expression.types import BOOL, DOUBLE
 from rulewright.linting.lint_run import lint_text
 from rulewright.proving.atoms import ERROR, FALSE, TRUE, bits_of
 from rulewright.proving.domains import Domains
@@ -107,6 +107,14 @@ def test_what_is_not_understood_is_unknown() -> None:
 def test_the_parts_without_which_a_condition_means_the_same(text: str, expected: list[str]) -> None:
     condition = program(text)
     assert [written(extract(condition, at)) for at, _ in without_effect(condition, DOMAINS)] == expected
+
+
+def test_a_part_without_effect_is_found_among_many_that_matter() -> None:
+    names = [f"{letter}{at}" for at in range(30) for letter in "bd"]
+    text = " || ".join(["(b7 && !d7 && d8)", *(f"(b{at} && !d{at})" for at in range(30))])
+    condition = build(text, Environment(dict.fromkeys(names, BOOL))).program
+    idle = without_effect(condition, Domains(dict.fromkeys(names, BOOL)))
+    assert [written(extract(condition, at)) for at, _ in idle] == ["b7 && !d7 && d8"]
 
 
 @settings(max_examples=60)
