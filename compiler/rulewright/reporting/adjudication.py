@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from rulewright.errors import UsageError
 from rulewright.reporting.derived_run import write_derived
-from rulewright.reporting.stored_run import FinishedRun, StoredRun, has_skipped, open_run, score_again, stored
+from rulewright.reporting.stored_run import FinishedRun, StoredRun, open_run, score_again, skipped_checks, stored
 from rulewright_runtime import strict_json
 from rulewright_runtime.digests import sha256
 from rulewright_runtime.english import reason_of
@@ -148,7 +148,7 @@ def _adjudicated(run: StoredRun, out: Path, taken: Sequence[Adjudication]) -> Js
         verdicts[name] = {**verdicts[name], check: _with(run.verdicts[name][check], decision)}
     for name in {decision.transcript_id for decision in taken}:
         row = run.rows[name]
-        rows[name] = score_again(run.scorecard, row, verdicts[name].values(), skipped=has_skipped(run, row))
+        rows[name] = score_again(run.scorecard, row, verdicts[name].values(), skipped_checks(run, row))
     people, count = sorted({decision.by for decision in taken}), len({decision.key for decision in taken})
     about = {"adjudicated": {"from": str(run.folder), "decisions": count, "by": people}}
     decisions = b"".join(msgspec.json.encode(decision) + b"\n" for decision in taken)

@@ -4,7 +4,7 @@ where the scan read them; and its rows, scored again without a judge.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
@@ -247,7 +247,10 @@ def _stored(line: bytes, path: Path) -> StoredVerdict:
 
 
 def score_again(
-    scorecard: Scorecard | None, row: JsonMapping, verdicts: Iterable[VerdictResult], *, skipped: bool = False
+    scorecard: Scorecard | None,
+    row: JsonMapping,
+    verdicts: Iterable[VerdictResult],
+    skipped: Collection[str] = (),
 ) -> JsonObject:
     """Return the row of a transcript under `scorecard` for these verdicts; missing content and checks outside of the
     profile stay as in `row`. A row whose checks were `skipped` has no scores."""
@@ -255,16 +258,24 @@ def score_again(
     missing = {"missing": row["missing"]} if row.get("missing") else {}
     if scorecard is None:
         return {**kept, ENGINE: engine_results(list(verdicts), undecided=bool(missing)), **missing}
-    waiting = [(name, scorecard.waiting_for(name)) for name in row.get("left_out", ())]
-    scored = scorecard.score(list(verdicts), None, waiting, incomplete=bool(missing))
+    scored = scorecard.score(list(verdicts), None, waiting_in(scorecard, row, skipped), incomplete=bool(missing))
     return {**kept, **scored, **(without_scores(scored, scorecard.plan.shown) if skipped else {}), **missing}
 
 
-def has_skipped(run: StoredRun, row: JsonMapping) -> bool:
-    """Whether a scan of gates only skipped checks of a row."""
+def waiting_in(scorecard: Scorecard, row: JsonMapping, skipped: Collection[str]) -> list[tuple[str, tuple[int, ...]]]:
+    """Return the checks that were left out of a row, each with the gates that it leaves open. A gate may ignore what a
+    profile leaves out, but not a check that was `skipped`."""
+    return [
+        (name, tuple(scorecard.may_hold(name)) if name in skipped else scorecard.waiting_for(name))
+        for name in row.get("left_out", ())
+    ]
+
+
+def skipped_checks(run: StoredRun, row: JsonMapping) -> frozenset[str]:
+    """Return the checks that a scan of gates only skipped in a row."""
     if not run.summary.get("gates_only"):
-        return False
-    return not {part.id for part in run.plan.left_out}.issuperset(row.get("left_out", ()))
+        return frozenset()
+    return frozenset(row.get("left_out", ())) - {part.id for part in run.plan.left_out}
 
 
 def knowing(scorecard: ScorecardPlan, *others: ScorecardPlan | None) -> ScorecardPlan:

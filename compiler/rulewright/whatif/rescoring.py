@@ -14,7 +14,14 @@ from msgspec.structs import replace
 from rulewright.comparing.recombine import Side, carried_out, only
 from rulewright.errors import UsageError
 from rulewright.reporting.derived_run import write_derived
-from rulewright.reporting.stored_run import StoredRun, decision_as_json, decision_of, has_skipped, knowing, score_again
+from rulewright.reporting.stored_run import (
+    StoredRun,
+    decision_as_json,
+    decision_of,
+    knowing,
+    score_again,
+    skipped_checks,
+)
 from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.aggregate.outcome import OUTCOMES
 from rulewright_runtime.english import ticked
@@ -65,9 +72,13 @@ def _no_parameter(card: ScorecardPlan, name: str) -> str:
 
 
 def rescored(run: StoredRun, card: Scorecard) -> dict[str, dict[str, object]]:
-    """Return the rows of the run under another scorecard, by transcript."""
+    """Return the rows of the run under another scorecard, by transcript. Raises UsageError for a run of gates only if
+    no gate of the scorecard holds a check of it: every check would decide."""
+    if run.summary.get("gates_only") and not any(map(card.may_hold, run.checks)):
+        known = f"no gate of the scorecard `{card.plan.name}` holds a check of the run"
+        raise UsageError(f"{known}, which asked for gates only; scan again")
     return {
-        name: score_again(card, row, run.verdicts[name].values(), skipped=has_skipped(run, row))
+        name: score_again(card, row, run.verdicts[name].values(), skipped_checks(run, row))
         for name, row in run.rows.items()
     }
 

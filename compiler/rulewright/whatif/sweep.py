@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from rulewright.errors import UsageError
 from rulewright.policies.scorecards import SIZE, with_sizes
 from rulewright.proving.program_parts import constants_of, extract, numbers_of, paths_of
-from rulewright.reporting.stored_run import StoredRun, decision_of
+from rulewright.reporting.stored_run import StoredRun, decision_of, skipped_checks, waiting_in
 from rulewright.whatif.rescoring import ScoringPolicy
 from rulewright_runtime.aggregate.aggregation import Scorecard, Summed
 from rulewright_runtime.aggregate.effects import LEAVES_OPEN, STOPS, Effect, counts_in, earned_in
@@ -68,7 +68,7 @@ def sweep(run: StoredRun, policy: ScoringPolicy, name: str) -> list[dict[str, ob
             operands = compared.aggregate(verdicts, incomplete=incomplete, summed=summed)
             numbers.update(_exact(operands.values()))
         points = sorted({low, high, *(value for value in numbers if low < value < high)})
-        for change in changes(points, partial(_told, at, row, verdicts, summed if same_effects else None)):
+        for change in changes(points, partial(_told, run, at, row, verdicts, summed if same_effects else None)):
             found.setdefault(change, []).extend(names)
     place = {transcript: at_row for at_row, transcript in enumerate(run.rows)}
     ordered = sorted(found.items(), key=lambda item: (item[0][0], item[0][1] == "after"))
@@ -79,6 +79,7 @@ def sweep(run: StoredRun, policy: ScoringPolicy, name: str) -> list[dict[str, ob
 
 
 def _told(
+    run: StoredRun,
     at: Callable[[Fraction], Scorecard],
     row: JsonMapping,
     verdicts: Sequence[VerdictResult],
@@ -86,7 +87,7 @@ def _told(
     value: Fraction,
 ) -> object:
     card = at(value)
-    waiting = [(name, card.waiting_for(name)) for name in row.get("left_out", ())]
+    waiting = waiting_in(card, row, skipped_checks(run, row))
     scored = card.aggregate(verdicts, None, waiting, incomplete=bool(row.get("missing")), summed=summed)
     return decision_of(scored, card.plan)
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import pytest
 from tests.attack.test_random_scorecards import SCORING
-from tests.compiler.comparing.planted import TRANSCRIPTS, Judge, Plants, project, write_transcripts
+from tests.compiler.comparing.planted import SCORECARD, TRANSCRIPTS, Judge, Plants, project, write_transcripts
 from tests.rounds import rounds
 from tests.runtime.aggregate.test_bounds import record
 
@@ -108,7 +108,8 @@ output: {status: "rates.answers < least ? 'invalid' : 'valid'"}
         for name, each in words.items()
     }
     rows = {name: Scorecard(plan).aggregate(list(of.values())) for name, of in verdicts.items()}
-    (change,) = sweep(SimpleNamespace(rows=rows, verdicts=verdicts), ScoringPolicy(plan, {}), "least")  # type: ignore[arg-type]
+    run: Any = SimpleNamespace(summary={}, rows=rows, verdicts=verdicts)
+    (change,) = sweep(run, ScoringPolicy(plan, {}), "least")
     assert (change["at"], change["transcripts"]) == (5 / 6, ["proven"]), "the status of the other awaits a person"
 
 
@@ -121,7 +122,7 @@ def test_breakpoints_equal_brute_force_over_all_stored_values() -> None:
         words = [row for pair in zip(drawn, (each[::-1] for each in drawn), strict=True) for row in pair]
         verdicts = {f"t{number}": _verdicts(chance, row) for number, row in enumerate(words)}
         rows = {name: Scorecard(plan).aggregate(list(of.values())) for name, of in verdicts.items()}
-        run: Any = SimpleNamespace(rows=rows, verdicts=verdicts)
+        run: Any = SimpleNamespace(summary={}, rows=rows, verdicts=verdicts)
 
         @cache
         def results(value: Fraction, plan: Any = plan, verdicts: Any = verdicts) -> list[Any]:
@@ -286,6 +287,40 @@ def test_a_run_that_looked_at_gates_only_has_no_scores_after_it_is_rescored_or_d
     summaries = [json.loads((tmp_path / name / "summary.json").read_text()) for name in ("run", "again")]
     assert [summary["gates_only"] for summary in summaries] == [True, True]
     assert summaries[0]["overall_score"] == summaries[1]["overall_score"]
+
+
+def gates_only(tmp_path: Path) -> Path:
+    """A run in which the check `J-1` was skipped in every transcript, since no gate holds it, beside scorecards that
+    need it: without gates, and with gates that ignore what a profile leaves out."""
+    folder = project(tmp_path / "p", rule=False)
+    cards = folder / "configs/scorecards"
+    ignoring = SCORECARD.replace("bucket == 'A'", "bucket == 'F'").replace(
+        "undecided:", "left_out: ignore\n    undecided:"
+    )
+    (cards / "ignoring.yaml").write_text(ignoring.replace("scorecard: quality", "scorecard: ignoring"))
+    (cards / "none.yaml").write_text("scorecard: none\noutput: {passed: 'true'}\n")
+    talks = write_transcripts(tmp_path / "said", dict.fromkeys(TRANSCRIPTS, "As you like."))
+    run(compile_project(folder), [talks], tmp_path / "run", judge=Judge("FAIL"), gates_only=True)
+    return folder
+
+
+def test_a_check_that_a_scan_of_gates_only_skipped_passes_no_gate_of_another_scorecard(tmp_path: Path) -> None:
+    words = ["--project", str(gates_only(tmp_path)), "--scorecard", "ignoring", "--out", str(tmp_path / "again")]
+    assert main(["rescore", str(tmp_path / "run"), *words]) == 2
+    engines = [json.loads(line)["engine"] for line in (tmp_path / "again/scores.jsonl").read_text().splitlines()]
+    assert [engine["outcome"] for engine in engines] == ["undecided", "undecided"]
+
+
+@pytest.mark.parametrize("command", [["whatif"], ["rescore", "--out", "again"]])
+def test_a_run_of_gates_only_has_no_outcome_under_a_scorecard_without_gates(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: list[str]
+) -> None:
+    words = ["--project", str(gates_only(tmp_path)), "--scorecard", "none"]
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit, match="3"):
+        main([*command, "run", *words])
+    assert "no gate of the scorecard `none` holds a check of the run" in capsys.readouterr().err
+    assert not (tmp_path / "again").exists()
 
 
 @pytest.mark.parametrize("words", [["--set", "most=1"], ["--set", "least"], ["--sweep", "most"], ["--set", "least=2"]])
