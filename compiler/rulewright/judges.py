@@ -14,6 +14,7 @@ from rulewright.arguments.shared_options import LEDGER
 from rulewright.errors import UsageError
 from rulewright.planning.cost_bound import exact_price, first_questions
 from rulewright.project import Project
+from rulewright_runtime.calls.breaker import FIRST_OUTAGE
 from rulewright_runtime.calls.budget import Budget, BudgetError, Price, minimum_budget
 from rulewright_runtime.calls.ledger import Ledger
 from rulewright_runtime.calls.scheduler import CallLimits, OnAmbiguous
@@ -60,7 +61,7 @@ def open_live(judge: str, project: Project | None, options: JudgeOptions = USUAL
     calls, tokens = _chosen("max_calls", options, project), _chosen("max_tokens", options, project)
     live.settings = JudgeSettings(
         ledger,
-        _limits(options, project),
+        _limits(options, project, live.model.identity.endpoint),
         calls,
         tokens,
         None if usd is None else Decimal(str(usd)),
@@ -75,13 +76,15 @@ def open_live(judge: str, project: Project | None, options: JudgeOptions = USUAL
     return live
 
 
-def _limits(options: JudgeOptions, project: Project | None) -> CallLimits:
-    usual = CallLimits()
+def _limits(options: JudgeOptions, project: Project | None, endpoint: str) -> CallLimits:
+    usual, timeout = CallLimits(), _chosen("timeout", options, project)
+    first = FIRST_OUTAGE if endpoint.startswith("http") else usual.first  # a model on this machine is there
     return CallLimits(
         concurrency=_chosen("concurrency", options, project) or usual.concurrency,
         requests=_chosen("requests_per_minute", options, project),
         tokens=_chosen("tokens_per_minute", options, project),
-        seconds=_chosen("timeout", options, project) or usual.seconds,
+        seconds=timeout or usual.seconds,
+        first=timeout or first,
         on_ambiguous=options.on_ambiguous,
     )
 

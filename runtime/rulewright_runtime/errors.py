@@ -12,6 +12,8 @@ RuntimeFailure
 
 from __future__ import annotations
 
+from typing import Literal
+
 
 class RuntimeFailure(Exception):  # noqa: N818  the tree's root reads as what it is
     """The base of all exceptions that the runtime raises deliberately."""
@@ -45,7 +47,14 @@ class JudgeError(RuntimeFailure):
 
 
 class OutageError(RuntimeFailure):
-    """An endpoint does not respond or denies access. Received replies are kept; the run can be resumed."""
+    """An endpoint does not respond, denies access or gives no usable reply. Received replies are kept; the run can be
+    resumed. The `cause` is `name` if the endpoint has never answered and another may be meant, `replies` if no reply is
+    usable, else `outage`."""
+
+    def __init__(self, message: str, cause: Literal["outage", "name", "replies"] = "outage") -> None:
+        """Keep the message and the cause."""
+        self.cause = cause
+        super().__init__(message)
 
 
 class BusyError(RuntimeFailure):

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 LEDGER = ".rulewright/ledger.sqlite3"
 MAX_TEMPERATURE = 10
+BY_NAME = ("anthropic", "openai")  # providers whose models are reached by a name and an address
 
 
 def add_action(
@@ -220,7 +221,12 @@ def add_live_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--tokens-per-minute", type=at_least(1), metavar="N", help="limit of tokens sent and received per minute"
     )
-    group.add_argument("--timeout", type=seconds_of, metavar="SECONDS", help="time limit of one attempt (180)")
+    group.add_argument(
+        "--timeout",
+        type=seconds_of,
+        metavar="SECONDS",
+        help="time limit of one attempt (180, and 60 until an address has answered)",
+    )
     add_spending_options(group)
     group.add_argument("--ledger", metavar="FILE", help=f"the ledger of calls ({LEDGER} of the project)")
     group.add_argument("--explain-cache", action="store_true", help="explain which checks were asked again, and why")
@@ -257,5 +263,17 @@ def add_policy_options(parser: argparse.ArgumentParser, help: str = "the folder 
 
 def again() -> str:
     """Return the command line that resumes this run."""
-    words = ["rulewright", *(word for word in sys.argv[1:] if word != "--overwrite")]
-    return shlex.join(words if "--resume" in words else [*words, "--resume"])
+    return shlex.join([*_words(), "--resume"])
+
+
+def anew(out: str, judge: str = "") -> str:
+    """Return the command line that starts the run in `out` anew, with a placeholder for its judge at an address."""
+    provider, _, rest = judge.partition(":")
+    name = f"{provider}:MODEL@URL" if "@http" in rest else f"{provider}:MODEL"
+    words = [word.replace(judge, name) if judge and provider in BY_NAME else word for word in _words()]
+    is_named = any(word.startswith(("--out", "-o")) for word in words)
+    return shlex.join([*words, *([] if is_named else ["--out", out]), "--overwrite"])
+
+
+def _words() -> list[str]:
+    return ["rulewright", *(word for word in sys.argv[1:] if word not in ("--resume", "--overwrite"))]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final
 
-from rulewright.arguments.shared_options import again
+from rulewright.arguments.shared_options import again, anew
 from rulewright.exit_codes import REFUSED, UNDECIDED
 from rulewright.judges import JudgeOptions, open_live, refuse_what_cannot_fit, warn_of_unknown_families
 from rulewright_runtime.calls.budget import BudgetError
@@ -49,12 +50,24 @@ def live_run(
     try:
         summary = run(plan, args.transcripts, args.out, judge=live, **settings, watch=progress)
     except (BudgetError, OutageError) as stopped:
-        complain(f"stopped: {stopped}", f"help: continue with `{again()}`")
+        complain(f"stopped: {stopped}", f"help: {_cure(stopped, args, judge)}")
         return UNDECIDED if isinstance(stopped, BudgetError) else REFUSED
     progress.tell_answers()
     if args.explain_cache:
         progress.explain()
     return summary
+
+
+def _cure(stopped: BudgetError | OutageError, args: argparse.Namespace, judge: str) -> str:
+    """How to go on after a run that had to stop."""
+    cause = stopped.cause if isinstance(stopped, OutageError) else "budget"
+    if cause == "replies":
+        return f"once `rulewright models check {shlex.quote(judge)}` says that it can judge, continue with `{again()}`"
+    if cause != "name":
+        return f"continue with `{again()}`"
+    if args.judge is None:
+        return f"start the model or correct `judge.source` in the project file, then scan with `{anew(args.out)}`"
+    return f"start the model or correct its name and address, then scan with `{anew(args.out, judge)}`"
 
 
 class LiveProgress:
@@ -92,7 +105,9 @@ class LiveProgress:
         if progress.failed:
             number = plural(progress.failed, "question")
             complain(f"warning: {number} without an answer; the last failure: {progress.last_failure}")
-        if progress.asked_again:
+        if self._scheduler and (why := self._scheduler.why_unusable):
+            complain(f"warning: no reply of the judge is a verdict, so the next run asks again: {why}")
+        elif progress.asked_again:
             times = plural(progress.asked_again, "time")
             shown = "`rulewright why RUN TRANSCRIPT CHECK` shows it"
             complain(f"warning: the judge was asked again {times}, because a reply was missing or no vote; {shown}")

@@ -13,13 +13,16 @@ from rulewright_runtime.models.call import CallFailure
 THRESHOLD: Final = 8  # consecutive failures
 FIRST_COOLING: Final = 1.0  # seconds without calls; doubled after each failed probe
 MAX_COOLING: Final = 60.0  # seconds
-FIRST_OUTAGE: Final = 30.0  # seconds that an endpoint may be out of reach before its first answer
+FIRST_OUTAGE: Final = 60.0  # seconds that an endpoint may fail before its first answer
+ABSENCE: Final = 30.0  # seconds that nobody may listen at its address until then
 UNREADABLE: Final = 24  # responses without an answer, before the first answer: the address is wrong
 FORBIDDEN: Final = 8  # transcripts in a row of which a call is forbidden: the access was withdrawn
 FEW: Final = 3  # transcripts in a row that may be the cause of their failures; of more, the endpoint is
 MAX_HOLD: Final = 600.0  # seconds that a server may ask to wait; for more the run stops
 _NONE: Final = ("", "")  # the question of a failure that no question causes
 ENDPOINT_FAILURES: Final = frozenset({"network", "server", "timeout"})  # not failures of one request
+MISNAMED: Final = ENDPOINT_FAILURES | {"malformed"}  # failures that a wrong address may have
+NOT_FOUND: Final = 404  # the status of a wrong address or model
 
 
 class Breaker:
@@ -30,13 +33,13 @@ class Breaker:
         run."""
         self._outage, self._is_known = outage, is_known
         self._failures = 0
-        self._since: float | None = None  # the first failure after the last answer
+        self._since: float | None = None  # the first failure after the last answer, or the run's first call
         self._open_until = 0.0
         self._cooling = FIRST_COOLING
         self._give_up_at = 0.0  # set by the first failure
         self._probe = anyio.Lock()
-        self._fatal: str | None = None
-        self._has_answered = False
+        self._fatal: OutageError | None = None
+        self.has_answered = False
         self._unreadable = 0
         self._forbidden: set[str] = set()  # transcripts since the last answer
         self._failed: set[tuple[str, str]] = set()  # transcripts and checks that the endpoint failed on, likewise
@@ -45,6 +48,8 @@ class Breaker:
     async def wait(self) -> None:
         """Wait until a call may be sent. Raises OutageError when the run has to stop."""
         self._check()
+        if self._since is None and not self.has_answered:
+            self._since = anyio.current_time()
         if self._failures < THRESHOLD:
             return
         async with self._probe:
@@ -58,22 +63,31 @@ class Breaker:
         self._forbidden.clear()
         self._doubtful = (self._doubtful | self._failed) - {(transcript, check), _NONE}
         self._failed.clear()
-        self._failures, self._since, self._cooling, self._has_answered = 0, None, FIRST_COOLING, True
+        self._failures, self._since, self._cooling, self.has_answered = 0, None, FIRST_COOLING, True
 
     def record_failure(self, failure: CallFailure, transcript: str = "", check: str = "") -> None:
         """Count a failed attempt of a call about a transcript and a check. Raises OutageError when the run has to
         stop: not for failures about a few transcripts, which are their own if others were answered."""
         if failure.is_fatal:
-            self._fatal = str(failure)
+            self._give_up(str(failure), failure)
         elif (failure.retry_after or 0.0) > MAX_HOLD:
-            self._fatal = f"{failure}; it asks to wait {failure.retry_after:.0f} s"
-        elif failure.kind in ENDPOINT_FAILURES or (failure.kind == "limited" and not self._has_answered):
+            self._give_up(f"{failure}; it asks to wait {failure.retry_after:.0f} s", failure)
+        elif failure.kind in ENDPOINT_FAILURES or (failure.kind == "limited" and not self.has_answered):
             self._count(failure, (transcript, check))
-        elif failure.kind == "malformed" and not self._has_answered:
+        elif failure.kind == "malformed" and not self.has_answered:
             self._unreadable += 1
             if self._unreadable >= UNREADABLE:
-                self._fatal = f"{failure}; no response could be read so far: is the address right?"
+                self._give_up(f"{failure}; no response could be read so far: is the address right?", failure)
         self._check()
+
+    def refuse_replies(self, reason: str) -> None:
+        """Stop the run, because no reply is usable. Raises OutageError."""
+        self._fatal = OutageError(reason, "replies")
+        self._check()
+
+    def _give_up(self, reason: str, failure: CallFailure) -> None:
+        may_be_misnamed = failure.kind in MISNAMED or failure.status == NOT_FOUND
+        self._fatal = OutageError(reason, "name" if may_be_misnamed and not self._is_ever_answered() else "outage")
 
     def record_forbidden(self, failure: CallFailure, transcript: str) -> None:
         """Record that all attempts of a call were forbidden.
@@ -81,8 +95,8 @@ class Breaker:
         Raises OutageError if no call seems to be allowed. A firewall that forbids one text only costs that text.
         """
         self._forbidden.add(transcript)
-        if not (self._has_answered or self._is_known()) or len(self._forbidden) >= FORBIDDEN:
-            self._fatal = f"{failure}; may this key use the model, and does a firewall let the requests pass?"
+        if not self._is_ever_answered() or len(self._forbidden) >= FORBIDDEN:
+            self._give_up(f"{failure}; may this key use the model, and does a firewall let the requests pass?", failure)
         self._check()
 
     def _count(self, failure: CallFailure, question: tuple[str, str]) -> None:
@@ -100,23 +114,28 @@ class Breaker:
         if self._failures >= THRESHOLD:
             self._cool(now)
             self._cooling = min(self._cooling * 2, MAX_COOLING)
-            if now - self._since >= patience and not self._is_of_few_transcripts():
-                self._fatal = f"no answer for {patience:g} s; the last failure: {failure}"
+        is_over = now - self._since >= patience and (self._failures >= THRESHOLD or not self.has_answered)
+        if is_over and not self._is_of_few_transcripts():
+            self._give_up(f"no answer for {patience:g} s; the last failure: {failure}", failure)
 
     def _is_of_few_transcripts(self) -> bool:
         """Whether all failures since the last answer are about a few transcripts, and the model has answered before."""
         transcripts = {transcript for transcript, _ in self._failed}
-        return len(transcripts) <= FEW and "" not in transcripts and (self._has_answered or self._is_known())
+        return len(transcripts) <= FEW and "" not in transcripts and self._is_ever_answered()
+
+    def _is_ever_answered(self) -> bool:
+        return self.has_answered or self._is_known()
 
     def _cool(self, now: float) -> None:
         """Let no call pass for a while, at most until the run is given up."""
         self._open_until = min(now + self._cooling, max(now, self._give_up_at))
 
     def _patience(self, failure: CallFailure) -> float:
-        """Return the seconds to wait for an answer: few if nothing listens at the address and nothing ever did."""
-        is_absent = failure.kind == "network" and not self._has_answered
-        return min(self._outage, FIRST_OUTAGE) if is_absent else self._outage
+        """Return the seconds to wait for an answer: few before the first one, unless a limit of calls is the reason."""
+        if self.has_answered or failure.kind == "limited":
+            return self._outage
+        return min(self._outage, ABSENCE if failure.kind == "network" else FIRST_OUTAGE)
 
     def _check(self) -> None:
         if self._fatal is not None:
-            raise OutageError(self._fatal)
+            raise self._fatal

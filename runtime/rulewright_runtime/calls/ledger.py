@@ -11,7 +11,7 @@ import os
 import sqlite3
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Final, Literal
 
@@ -172,6 +172,11 @@ class Ledger:
         """Release a call that was not sent, or whose attempt failed."""
         with self._transaction():
             self._db.execute("update calls set lease = 0 where key = ? and state = 'new'", (key,))
+
+    def reopen(self, keys: Iterable[str]) -> None:
+        """Let calls be made again whose answers were of no use. The answers are kept until then."""
+        with self._transaction():
+            self._db.executemany("update calls set state = 'new', lease = 0 where key = ?", [(key,) for key in keys])
 
     def renew(self) -> None:
         """Extend the leases of this owner."""

@@ -27,19 +27,22 @@ MAX_PAUSE: Final = 60.0  # seconds
 POLL: Final = 0.2  # seconds between checks of a call that another process makes
 RENEWAL: Final = 15.0  # seconds between renewals of the leases
 HEARTBEAT: Final = 1.0  # seconds between progress reports without changes
+UNUSABLE: Final = 16  # replies, none of them usable, after which a run stops
 
 
 class CallLimits(msgspec.Struct, frozen=True):
     """Limits of the scheduler.
 
-    At most `concurrency` calls are in flight. `requests` and `tokens` are per minute, `seconds` per attempt, `attempts`
-    per call. After `outage` seconds in which every attempt failed the run stops, unless only a few transcripts failed.
+    At most `concurrency` calls are in flight. `requests` and `tokens` are per minute, `attempts` per call, `seconds`
+    per attempt (`first` until the first answer). After `outage` seconds in which every attempt failed the run stops,
+    unless only a few transcripts failed; before the first answer after 60 seconds, or 30 if nobody listens.
     """
 
     concurrency: int = 8
     requests: int | None = None
     tokens: int | None = None
     seconds: float = 180.0
+    first: float = 180.0
     attempts: int = 6
     outage: float = 300.0
     on_ambiguous: OnAmbiguous = "retry"
@@ -85,6 +88,7 @@ class Scheduler:
         self._breaker = Breaker(self.limits.outage, lambda: ledger.has_answer_of(model.identity))
         self._rate = Rate(self.limits.requests, self.limits.tokens)
         self._active: dict[str, anyio.Event] = {}  # keys of calls in this process
+        self._unusable: dict[str, str] | None = {}  # why replies are unusable, by key; None once one is usable
 
     def for_model(self, model: Model, price: Price | None) -> Scheduler:
         """Return a scheduler for another model in the same run, with the same limits and budget."""
@@ -101,6 +105,8 @@ class Scheduler:
                 yield self
             finally:
                 group.cancel_scope.cancel()
+                if self._unusable:
+                    self.ledger.reopen(self._unusable)
                 with anyio.CancelScope(shield=True):
                     await self.model.aclose()
 
@@ -127,6 +133,26 @@ class Scheduler:
         is_counted = None not in (answer.usage.input_tokens, answer.usage.output_tokens)
         usd = actual_spending(request.call, answer.usage, self.price).usd if is_counted else None
         return replace(answer, usd=None if usd is None else float(usd))
+
+    def record_reading(self, key: str, reason: str) -> None:
+        """Record that the reply to a call is usable, or the reason why not.
+
+        Raises OutageError after many replies without a usable one. They are asked again in the next run, as are those
+        of any run in which no reply was usable.
+        """
+        if not reason:
+            self._unusable = None
+        elif self._unusable is not None:
+            self._unusable[key] = reason
+            if len(self._unusable) >= UNUSABLE:
+                self._breaker.refuse_replies(
+                    f"none of the first {UNUSABLE} replies of the judge is a verdict: {reason}"
+                )
+
+    @property
+    def why_unusable(self) -> str:
+        """Why the last reply is not usable, if none is; else empty."""
+        return next(reversed(self._unusable.values()), "") if self._unusable else ""
 
     async def _claim_and_call(self, key: str, request: CallRequest) -> ModelAnswer:
         claim = self.ledger.claim(key, self.model.identity, request)
@@ -176,14 +202,18 @@ class Scheduler:
     async def _attempt(self, key: str, request: CallRequest, reserved: Spending) -> ModelAnswer:
         number = self.ledger.begin_attempt(key)
         started = time.monotonic()
+        limit, has_answered = self.limits, self._breaker.has_answered
+        longest = limit.seconds if has_answered else min(limit.seconds, limit.first)
         self.progress.in_flight += 1
         self.on_progress(self.progress)
         actual = reserved  # without a known cost the attempt counts in full
         try:
-            with anyio.fail_after(self.limits.seconds):
+            with anyio.fail_after(longest):
                 answer = await self.model.answer(request.call)
         except (CallFailure, TimeoutError) as error:
-            late = f"no answer within {self.limits.seconds:g} s"
+            late = f"no answer within {longest:g} s"
+            if longest < limit.seconds:
+                late += "; `--timeout` gives a slow model longer"
             failure = error if isinstance(error, CallFailure) else CallFailure(late, "timeout")
             if failure.status:  # an endpoint does not charge for a refused request
                 actual = Spending(1, 0, reserved.usd and reserved.usd * 0)

@@ -19,7 +19,7 @@ from rulewright_runtime.errors import JudgeError
 from rulewright_runtime.input_files import MAX_EXPANDED, read_expanded
 from rulewright_runtime.models.call import CallFailure
 from rulewright_runtime.models.wire import WIRES
-from rulewright_runtime.plan.question import ReplyField
+from rulewright_runtime.plan.question import Judging, ReplyField
 from rulewright_runtime.strict_json import JsonObject
 
 REPLAY: Final = "replay:"
@@ -37,7 +37,8 @@ class JudgeRequest(msgspec.Struct, frozen=True):
     """One call: the prompt, its repetition and attempt (from 0), and the token limit of the reply.
 
     `window` counts the windows of the check from 0; `purpose` is `check`, `edge`, `confirm` or `sweep`. `fields` are
-    the fields that the reply must have besides its verdict, `roles` the roles that its quotes may name.
+    the fields that the reply must have besides its verdict, `roles` the roles that its quotes may name. `judging` says
+    how the reply is read, unless it is not a vote.
     """
 
     transcript_id: str
@@ -51,6 +52,7 @@ class JudgeRequest(msgspec.Struct, frozen=True):
     purpose: str = "check"
     fields: tuple[ReplyField, ...] = ()
     roles: tuple[str, ...] = SPEAKERS
+    judging: Judging | None = None
 
 
 class JudgeRecord(msgspec.Struct, frozen=True, omit_defaults=True):

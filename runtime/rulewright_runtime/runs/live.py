@@ -24,6 +24,7 @@ from rulewright_runtime.errors import InputError, JudgeError
 from rulewright_runtime.execution import Engine
 from rulewright_runtime.judging.independence import Independence, NotIndependentError
 from rulewright_runtime.judging.judge import SPEAKERS, JudgeRecord, JudgeRequest, TooLongError
+from rulewright_runtime.judging.replies import beginning, why_unusable
 from rulewright_runtime.models.call import (
     TOO_LONG,
     CallFailure,
@@ -186,8 +187,14 @@ class _Pump:
         self._refill()
         if not self._open:
             return None
-        first = self._open[0]
-        result = await first.result()
+        result = await self._open[0].result()
+        while self._scheduler.why_unusable and (
+            waiting := [task for each in self._open for task in each.tasks if not task.done()]
+        ):
+            done, _ = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                task.result()
+            self._refill()
         self._open.popleft()
         return result
 
@@ -265,6 +272,9 @@ class _Open:
         if refusal is not None:
             raise NotIndependentError(f"the endpoint serves a different model than requested: {refusal}")
         exchanges.append(_exchange(question, key, answer, None))
+        if question.judging is not None:
+            why = why_unusable(answer.text, answer.finish, [question.judging])
+            self._scheduler.record_reading(key, why and f"{why}; {beginning(answer.text)}")
         return answer.text if answer.is_whole else None
 
 

@@ -203,7 +203,7 @@ class _Question:
 
     def _request(self, prompt: str, repetition: int, attempt: int, budget: int) -> JudgeRequest:
         temperature = FIRST_TEMPERATURE if repetition == 0 else NEXT_TEMPERATURE
-        question = (self.number, self.purpose, self.judging.fields, self.conversation.roles)
+        question = (self.number, self.purpose, self.judging.fields, self.conversation.roles, self.judging)
         name, check = self.context.transcript.id, self.check.id
         return JudgeRequest(name, check, prompt, budget, temperature, repetition, attempt, *question)
 

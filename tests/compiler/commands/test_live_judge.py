@@ -191,7 +191,7 @@ def test_why_says_why_a_reply_is_no_vote_or_its_fail_does_not_count(
     with model_server(lambda *_: chat(reply, finish=finish)) as server:
         project(tmp_path, source(server))
         assert scan(tmp_path) == 2
-    again = "warning: the judge was asked again 4 times, because a reply was missing or no vote"
+    again = "warning: no reply of the judge is a verdict, so the next run asks again: "
     assert (again in capsys.readouterr().err) == ("not a vote" in said)
     assert main(["why", str(tmp_path / "run"), "my-bot__chat", "A-1"]) == 0
     story = " ".join(capsys.readouterr().out.split())
@@ -227,6 +227,51 @@ def test_models_check_says_whether_a_reply_is_a_verdict(
     with model_server(lambda *_: reply) as server:
         assert main(["models", "check", f"openai:m@{server.base}"]) == status
     assert said in capsys.readouterr().out
+
+
+def test_a_run_that_stopped_says_how_to_go_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chats = [{"id": f"c{n}", "messages": [{"role": "user", "content": f"Hi, {n}."}, *_SAYS]} for n in range(9)]
+    cases = [
+        (
+            chat("Sure!"),
+            "help: once `rulewright models check JUDGE` says that it can judge, continue with `SCAN --resume`",
+        ),
+        (
+            Response(404, b"{}"),
+            "help: start the model or correct its name and address, then scan with `ANEW --overwrite`",
+        ),
+        (Response(401, b"{}"), "help: continue with `SCAN --resume`"),
+    ]
+    for number, (response, said) in enumerate(cases):
+        with model_server(lambda *_, response=response: response) as server:
+            folder = project(tmp_path / str(number), "  concurrency: 2\n")
+            (folder / "t" / "more.jsonl").write_text("\n".join(map(json.dumps, chats)), encoding="utf-8")
+            judge = f"openai:m@{server.base}"
+            words = [
+                "scan",
+                str(folder / "t"),
+                "--project",
+                str(folder),
+                "--judge",
+                judge,
+                "--out",
+                str(folder / "run"),
+            ]
+            monkeypatch.setattr("sys.argv", ["rulewright", *words])
+            assert main(words) == 3
+        line = capsys.readouterr().err.splitlines()[-1].replace(str(folder), "F")
+        again = "rulewright scan F/t --project F --judge openai:m@URL --out F/run"
+        said = (
+            said.replace("SCAN", again)
+            .replace("ANEW", again.replace(":m@", ":MODEL@"))
+            .replace("JUDGE", "openai:m@URL")
+        )
+        assert line.replace(server.base, "URL") == said
+
+
+_SAYS = [{"role": "assistant", "content": "Hello."}]
 
 
 @pytest.mark.parametrize("limit", ["nan", "inf", "-1", "0"])

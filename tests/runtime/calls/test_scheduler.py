@@ -296,18 +296,20 @@ def test_questions_that_fail_while_others_are_answered_are_failures_of_their_own
     turns = []
 
     async def reply(text: str, before: int) -> ModelAnswer:
+        while text != "b" and "b" not in turns:  # the endpoint answers once
+            await anyio.sleep(0.001)
         turns.append(text)
         while text == "a" and turns.count("x") + turns.count("y") < 4:
             await anyio.sleep(0.001)
         return await refusing("xy")(text, before)
 
-    assert answers(FakeModel(reply), ledger, *"axy", limits=SHORT) == ["A", "server: no", "server: no"]
+    assert answers(FakeModel(reply), ledger, *"baxy", limits=SHORT) == ["B", "A", "server: no", "server: no"]
 
 
 def test_nobody_at_the_address_is_given_up_sooner_than_an_endpoint_that_has_answered(
     ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(breaker, "FIRST_OUTAGE", 0.3)
+    monkeypatch.setattr(breaker, "ABSENCE", 0.3)
     texts = [str(number) for number in range(50)]
     limits = CallLimits(concurrency=10, outage=0.6, attempts=99)
     with pytest.raises(OutageError, match=r"no answer for 0\.3 s"):
@@ -321,6 +323,32 @@ def test_nobody_at_the_address_is_given_up_sooner_than_an_endpoint_that_has_answ
 
     with pytest.raises(OutageError, match=r"no answer for 0\.6 s"):
         answers(FakeModel(once), ledger, *texts, limits=limits)
+
+
+def test_an_endpoint_that_hangs_is_given_up_sooner_before_its_first_answer(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(breaker, "FIRST_OUTAGE", 0.05)
+
+    async def hang(text: str, before: int) -> ModelAnswer:
+        await anyio.sleep_forever()
+        raise AssertionError
+
+    model = FakeModel(hang)
+    with pytest.raises(OutageError, match=r"no answer within 0\.1 s; `--timeout` gives a slow model longer") as stopped:
+        answers(model, ledger, *"ab", limits=CallLimits(first=0.1, concurrency=1))
+    assert (model.asked, stopped.value.cause) == (["a"], "name")
+
+
+def test_an_endpoint_that_only_fails_is_given_up_sooner_before_its_first_answer_than_one_that_limits_calls(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(breaker, "FIRST_OUTAGE", 0.1)
+    limits = CallLimits(concurrency=10, outage=0.4, attempts=99)
+    for kind, seconds, cause in (("server", "0.1", "name"), ("limited", "0.4", "outage")):
+        with pytest.raises(OutageError, match=f"no answer for {seconds} s") as stopped:
+            answers(FakeModel(failing(9999, kind)), ledger, *map(str, range(20)), limits=limits)
+        assert stopped.value.cause == cause
 
 
 def test_an_address_that_never_answers_readably_ends_the_run(ledger: Ledger) -> None:

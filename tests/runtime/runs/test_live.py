@@ -21,6 +21,7 @@ from tests.model_server import Response, Server, chat, model_server
 from tests.rounds import every, rounds
 from tests.runtime.runs.watched_run import PLAN, SECONDS, at_home, judge, opinion, transcripts
 
+from rulewright_runtime.calls import scheduler
 from rulewright_runtime.calls.budget import BudgetError
 from rulewright_runtime.calls.ledger import Ledger
 from rulewright_runtime.calls.scheduler import CallLimits
@@ -209,6 +210,55 @@ def test_an_outage_ends_the_run_and_is_no_verdict(
         made = at_home(judge(server, tmp_path / "ledger.sqlite3"))
         run(PLAN, [transcripts(tmp_path / "t")], tmp_path / "run", judge=made, resume=True)
     assert contents(tmp_path / "run") == expected
+
+
+def garbage(*_: Any) -> Response:
+    return chat("Sure! It is a fine answer.")
+
+
+def test_a_judge_that_never_gives_a_verdict_ends_the_run_and_is_asked_again_after_a_cure(
+    expected: dict[str, bytes], tmp_path: Path
+) -> None:
+    limits = CallLimits(concurrency=4)
+    with model_server(garbage) as server:
+        made = at_home(judge(server, tmp_path / "ledger.sqlite3", limits=limits))
+        with pytest.raises(OutageError, match=r"none of the first 16 replies .* it begins: `Sure! It is") as stopped:
+            run(PLAN, [transcripts(tmp_path / "t")], tmp_path / "run", judge=made)
+        assert 16 <= len(server.requests) < 16 + 2 * limits.concurrency
+    assert stopped.value.cause == "replies"
+    assert not (tmp_path / "run" / "summary.json").exists()
+    assert (tmp_path / "run" / "verdicts.jsonl.part").read_bytes() == b""
+    with model_server(lambda asked, _: opinion(asked)) as server:
+        made = at_home(judge(server, tmp_path / "ledger.sqlite3"))
+        run(PLAN, [transcripts(tmp_path / "t")], tmp_path / "run", judge=made, resume=True)
+    found = contents(tmp_path / "run")
+    assert found["verdicts.jsonl"].count(b'"verdict":"PASS"') == expected["verdicts.jsonl"].count(b'"verdict":"PASS"')
+    assert found["scores.jsonl"].count(b"\n") == expected["scores.jsonl"].count(b"\n")
+
+
+def test_a_judge_that_gives_one_verdict_is_asked_to_the_end(tmp_path: Path) -> None:
+    with model_server(lambda asked, number: garbage() if number else chat(GOOD)) as server:
+        made = at_home(judge(server, tmp_path / "ledger.sqlite3", limits=CallLimits(concurrency=1)))
+        run(PLAN, [transcripts(tmp_path / "t")], tmp_path / "run", judge=made)
+        asked = len(server.requests)
+        made = at_home(judge(server, tmp_path / "ledger.sqlite3"))
+        run(PLAN, [transcripts(tmp_path / "t")], tmp_path / "again", judge=made)
+        assert len(server.requests) == asked > 16
+    assert contents(tmp_path / "run") == contents(tmp_path / "again")
+
+
+def test_a_small_run_without_a_verdict_ends_undecided_and_the_next_one_asks_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scheduler, "UNUSABLE", 999)
+    path = transcripts(tmp_path / "t", 1)
+    with model_server(garbage) as server:
+        asked = [0]
+        for name in ("one", "two"):
+            run(PLAN, [path], tmp_path / name, judge=at_home(judge(server, tmp_path / "ledger.sqlite3")))
+            asked.append(len(server.requests))
+    assert asked == [0, asked[1], 2 * asked[1]]
+    assert not {each["verdict"] for each in verdicts(tmp_path / "one")} & {"PASS", "NOT_APPLICABLE"}
 
 
 CHILD = """
