@@ -22,4 +22,5 @@ def loop_nothing_ends(task: TaskDocument) -> Iterator[Diagnostic]:
             yield task.warning(condition, f"{loop.field}.exit_conditions[{number}]", message)
         elif loop.name == "confidence_loop" and not loop.conditions and loop.number("threshold") is None:
             message = "nothing ends this loop: it has neither `threshold` nor `exit_conditions`"
-            yield task.warning(first_place(loop.layers[0]), loop.field, message)
+            cure = "write the confidence that ends it, such as `threshold: 0.8`"
+            yield task.warning(first_place(loop.layers[0]), loop.field, message, help=cure)
