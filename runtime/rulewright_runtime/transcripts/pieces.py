@@ -153,12 +153,13 @@ def _cut(
                 yield Piece(path, line=number)
                 return
             else:
-                line += blank_lines(stream) if line.isspace() else b""
-                lines += [line] if packed else []
-                end += len(line)
+                blank = blank_lines(stream) if line.isspace() else b""
+                lines += [line, blank] if packed else []
+                end += len(line) + len(blank)
                 if end - start >= PIECE:
                     yield from flush()
-            number += max(1, line.count(b"\n"))
+                number += blank.count(b"\n")
+            number += 1
     except OSError as error:
         yield from flush()
         yield unreadable(error, printable(path))
@@ -173,4 +174,4 @@ def read_bytes(piece: Piece) -> BinaryIO | None:
         with open_regular(piece.path) as stream:
             stream.seek(piece.start)
             data = stream.read(piece.size)
-    return BufferedReader(cast("RawIOBase", BytesIO(data))) if len(data) == piece.size else None
+    return BufferedReader(cast("RawIOBase", BytesIO(data)), PIECE) if len(data) == piece.size else None
