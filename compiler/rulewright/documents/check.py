@@ -17,7 +17,8 @@ from rulewright.load import Mapping, Node, Scalar, plain
 from rulewright_grammar import schema
 from rulewright_runtime.strict_json import JsonObject
 
-JUDGE_ROUTES: Final = frozenset({"hybrid_llm", "llm_primary", "longitudinal_trace", "three_phase"})
+TRACED: Final = "longitudinal_trace"
+JUDGE_ROUTES: Final = frozenset({"hybrid_llm", "llm_primary", "three_phase", TRACED})
 LEXICON_ROUTES: Final = frozenset({"lexicon_only", "regex_with_llm_edge"})
 USUAL_SEVERITY: Final = "S3"  # the routes of checks in short form
 MARKUP: Final = re.compile(r"\{[{%#]")  # what makes a prompt a template
@@ -154,7 +155,7 @@ class CheckDocument(Document, frozen=True, eq=False):
     def is_traced(self) -> bool:
         """Whether a state machine decides alone: the check is longitudinal, names one and has no prompt."""
         routing = self.routing
-        return routing.route == "longitudinal_trace" and routing.state_machine is not None and self.prompt is None
+        return routing.route == TRACED and routing.state_machine is not None and self.prompt is None
 
     @property
     def is_gate(self) -> bool:

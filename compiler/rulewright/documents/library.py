@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 from rulewright.diagnostics import Diagnostic, error
-from rulewright.documents.base import descend, entries, first_place, scalar, text
+from rulewright.documents.base import descend, entries, first_place, numeric, scalar, text
 from rulewright.documents.validation import departures, validate
 from rulewright.documents.vocabulary import Vocabulary, invisiblebench
 from rulewright.load import Entry, Loaded, Mapping, Node, Scalar, Sequence, load_file, plain
@@ -129,6 +129,8 @@ def _of_parameters(root: Mapping) -> list[Diagnostic]:
         return []
     if not isinstance(declared, Mapping):
         return _needless(root) if ready is not None else []
+    if ready is None and (empty := list(_empty_ranges(declared))):
+        return empty
     schemas = {entry.name: _schema(entry.value) for entry in declared.entries if isinstance(entry.value, Mapping)}
     defaults = {name: {"properties": {"default": each}} for name, each in schemas.items()}
     needed = [entry.name for entry in declared.entries if descend(entry.value, "default") is None]
@@ -141,6 +143,15 @@ def _of_parameters(root: Mapping) -> list[Diagnostic]:
         message, help = f"`params` is missing, with a value for {missing}", f"write `params: {{{needed[0]}: ...}}`"
         return [error(first_place(root), message, code="missing-key", help=help)]
     return departures({"properties": {"params": values}}, root)
+
+
+def _empty_ranges(declared: Mapping) -> Iterator[Diagnostic]:
+    """The findings for parameters whose smallest value is above the largest one."""
+    for entry in declared.entries:
+        least, most = numeric(entry.value, "minimum"), numeric(entry.value, "maximum")
+        if least is not None and most is not None and float(str(least.value)) > float(str(most.value)):
+            message = f"`{entry.name}` takes no value: its minimum {least.raw} is above its maximum {most.raw}"
+            yield error(least, message, code="out-of-range", notes=[(most, "the maximum")])
 
 
 def _needless(root: Mapping) -> list[Diagnostic]:

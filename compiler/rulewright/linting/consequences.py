@@ -43,6 +43,8 @@ BY_NAME: Final = codes_in("""
 """)
 NAMED_BY: Final = {"gates": ("undecided",), "dimensions": ("weights",)}  # records with a field for each name of a key
 OF_TWO: Final = {"profiles": "unknown-profile", "lexicons": "unknown-lexicon"}  # where a name of the file is twice
+# What is wrong in a workflow where a path of its project does not exist.
+OF_WORKFLOWS: Final = {"workflow.agents.directory": "unknown-agent", "workflow.contracts": "missing-contract-registry"}
 # Findings that something is missing or unused, which documents with refused values can't show.
 ABSENT: Final = codes_in("""
     expectation-without-question missing-contract-registry probe-without-verifier turn-numbers-out-of-order
@@ -104,7 +106,7 @@ def _without_unsure(found: list[Diagnostic], files: Mapping[str, Loaded]) -> lis
     lost = {OF_TWO.get(_kind(each, files) or "") for each in found if each.code == "duplicate-key"}
     refusing = {each.span.path for each in found if each.code in ("wrong-type", "out-of-range")}
     is_vocabulary_misplaced = any(each.code == "unknown-key" and each.about.startswith("vocabulary.") for each in found)
-    is_registry_missing = any(each.code == "missing-path" and each.about == "workflow.contracts" for each in found)
+    unread = {OF_WORKFLOWS.get(each.about) for each in found if each.code == "missing-path"}
     return [
         each
         for each in found
@@ -112,7 +114,7 @@ def _without_unsure(found: list[Diagnostic], files: Mapping[str, Loaded]) -> lis
         and not (each.code == "unknown-value" and not each.about and is_vocabulary_misplaced)
         and each.code not in lost
         and not (each.code in ABSENT and each.span.path in refusing)
-        and not (each.code == "missing-contract-registry" and is_registry_missing)
+        and each.code not in unread
         and not (each.code == "project-without-checks" and is_check_refused)
         and not (each.code in SCORING and is_scored_wrongly)
         and not (each.code == "bad-expression" and is_scored_wrongly and _kind(each, files) == "scorecard")

@@ -172,7 +172,7 @@ FOLLOWED_BY: Final = _code_sets(
         "arguments-swapped": "bad-expression metric-points-both-ways wrong-output",
         "bad-expression": "unused-definition wrong-output",
         "bad-parameter": "review-above-pass",
-        "bad-schema": "listed-twice",
+        "bad-schema": "check-misses-own-example listed-twice",
         "blindspot-of-another-name": "unchanged-copy",
         "both-sides-equal": """comparison-out-of-range outcome-contradicts-condition unread-parameter
         unused-definition""",
@@ -215,7 +215,8 @@ FOLLOWED_BY: Final = _code_sets(
         "more-votes-in-development": "even-repetitions",
         "misspelt-word": "check-misses-own-example",
         "out-of-range": "probe-reads-a-later-session unused-definition",
-        "order-reversed": "check-never-fails check-never-passes condition-never-holds defaults-break-a-requirement",
+        "order-reversed": """check-never-fails check-never-passes condition-never-holds defaults-break-a-requirement
+        out-of-range""",
         "output-written-twice": "misspelt-path",
         "overlay-not-enabled": "bad-condition confidence-without-gate",
         "paired-with-review": "bound-never-reached",

@@ -7,7 +7,7 @@ from jsonschema import Draft202012Validator
 from msgspec.structs import replace
 
 from rulewright.diagnostics import Diagnostic, error, respell
-from rulewright.documents.base import entries, flag, numeric, text_scalars, texts
+from rulewright.documents.base import entries, flag, numeric, optional_text, text_scalars
 from rulewright.documents.check import CheckDocument
 from rulewright.documents.lexicon import invalid_regex
 from rulewright.documents.validation import departures
@@ -24,14 +24,21 @@ KEYWORDS: Final = frozenset(Draft202012Validator.VALIDATORS) | {
 }  # fmt: skip
 MAPS: Final = frozenset({"$defs", "definitions", "dependentSchemas", "patternProperties", "properties"})
 BOUNDS: Final = tuple((f"min{what}", f"max{what}") for what in ("imum", "Length", "Items", "Properties", "Contains"))
+# The keywords that limit the values of one type, in the order of the types' own names for the same limits.
+LIMITS: Final = {
+    "array": ("minItems", "maxItems", "uniqueItems", "items", "prefixItems", "contains"),
+    "number": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
+    "object": ("minProperties", "maxProperties", "properties", "required", "additionalProperties", "propertyNames"),
+    "string": ("minLength", "maxLength", "pattern", "format"),
+}
 DATA: Final = frozenset({"const", "default", "enum", "examples"})  # their values are data, not schemas
 
 
 def bad_schema(check: CheckDocument) -> Iterator[Diagnostic]:
-    """A schema of `valid_against` is invalid, misspells a word, has an empty range or uses what is not supported.
+    """A schema of `valid_against` is invalid, misspells a word, limits another type or has an empty range.
 
     Why it matters: with an invalid schema or regular expression nothing can be decided. JSON Schema ignores an unknown
-    keyword, so values that the schema was meant to refuse pass.
+    keyword and one of another type, so values that the schema was meant to refuse pass.
     Instead: correct the keyword, its value or the range.
     """
     for is_literal, schema in schemas_of(check):
@@ -59,8 +66,13 @@ def schemas_of(check: CheckDocument) -> Iterator[tuple[bool, Mapping]]:
 
 
 def _wrong_keywords(schema: Node) -> Iterator[Diagnostic]:
+    own = LIMITS.get("number" if (of := optional_text(schema, "type")) == "integer" else of or "", ())
     for entry in entries(schema):
         yield from _refused(entry)
+        if own and entry.name not in own and any(entry.name in words for words in LIMITS.values()):
+            meant = next((each for each in own if each[:3] == entry.name[:3] in ("min", "max")), None)
+            message = f"`{entry.name}` limits nothing here: the type is `{of}`"
+            yield error(entry.key, message, help=Guess(meant) if meant else None)
         if entry.name not in KEYWORDS and (meant := suggest(entry.name, KEYWORDS)):
             fix = respell(entry.key, meant, safe=False)
             yield error(entry.key, f"unknown JSON Schema keyword `{entry.name}`", help=Guess(meant), fix=fix)
@@ -70,7 +82,7 @@ def _wrong_keywords(schema: Node) -> Iterator[Diagnostic]:
         for below in () if entry.name in DATA else _below(entry.name, entry.value):
             yield from _wrong_keywords(below)
     if isinstance(schema, Mapping) and isinstance(properties := schema.get("properties"), Mapping):
-        yield from _not_required(properties, texts(schema, "required"))
+        yield from _not_required(properties, {str(each.value): each for each in text_scalars(schema, "required")})
         yield from _forbidden(schema, properties) if flag(schema, "additionalProperties") is False else ()
 
 
@@ -113,10 +125,11 @@ def _forbidden(schema: Mapping, properties: Mapping) -> Iterator[Diagnostic]:
             return
 
 
-def _not_required(properties: Mapping, required: tuple[str, ...]) -> Iterator[Diagnostic]:
+def _not_required(properties: Mapping, required: dict[str, Scalar]) -> Iterator[Diagnostic]:
     """The properties whose names are almost those of required properties without a description."""
     unknown = [name for name in required if name not in properties]
     for entry in properties.entries:
         if entry.name not in required and (meant := suggest(entry.name, unknown)):
             message = f"`properties` describes `{entry.name}`, but `required` lists `{meant}`"
-            yield error(entry.key, message, help=Guess(meant), fix=respell(entry.key, meant, safe=False))
+            fix, notes = respell(entry.key, meant, safe=False), [(required[meant], "required here")]
+            yield error(entry.key, message, help=Guess(meant), fix=fix, notes=notes)

@@ -5,7 +5,7 @@ from typing import Final
 
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.base import flag
-from rulewright.documents.check import JUDGE_ROUTES
+from rulewright.documents.check import JUDGE_ROUTES, TRACED
 from rulewright.documents.profile import Profile
 from rulewright_runtime.english import ticked
 
@@ -18,7 +18,7 @@ def edge_without_votes(profile: Profile) -> Iterator[Diagnostic]:
     Why it matters: without votes no judge is asked, so no match of a lexicon is confirmed.
     Instead: set `llm_edge: false`, or allow at least one vote.
     """
-    judged = set(profile.include_routes) & JUDGE_ROUTES
+    judged = set(profile.include_routes) & (JUDGE_ROUTES - {TRACED})
     place = profile.place("llm_repetitions")
     only_routes = profile.include_routes and not (profile.include_all or profile.include_modes)
     if profile.repetitions == 0 and judged:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -20,12 +21,15 @@ from rulewright.expression.syntax_tree import (
 )
 from rulewright.lower.expressions_of import DocumentWithExpressions, WrittenExpression, parts_of
 
+PARSING: Final = frozenset({"json", "valid_against"})  # functions whose argument is JSON
+
 
 def guard_excludes_its_value(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
     """A condition reads an item, key or value only where it is absent, or the arguments of all tools but the named one.
 
-    Why it matters: `size(xs) == 0 and xs[0]` reads an item of an empty list, `has(x.y) or x.y` a missing key, and
-    `x.hasValue() or x.value()` an absent value, so the condition can't be decided where the guard should decide it.
+    Why it matters: `size(xs) == 0 and xs[0]` reads an item of an empty list, `has(x.y) or x.y` a missing key,
+    `x.hasValue() or x.value()` an absent value, and `is_json(x) or valid_against(x, schema)` what is not JSON, so the
+    condition can't be decided where the guard should decide it.
     Instead: join a test for absence with `or`, and a test for presence with `and`.
     """
     for written, part in parts_of(document):
@@ -82,7 +86,7 @@ def _guarded(guard: Expr, *, absent: bool) -> Expr | None:
     """What a guard tests for absence, or for presence: a list or text by its size, or a key by `has`."""
     if isinstance(guard, Unary) and guard.operator == "!":
         return _guarded(guard.operand, absent=not absent)
-    if isinstance(guard, Has) or (isinstance(guard, Call) and guard.function == "hasValue"):
+    if isinstance(guard, Has) or (isinstance(guard, Call) and guard.function in ("hasValue", "is_json")):
         return None if absent else guard
     if not isinstance(guard, Binary) or guard.right != Literal(0, guard.span):
         return None
@@ -99,6 +103,12 @@ def _reading(part: Expr, value: Expr) -> Expr | None:
     if isinstance(part, Select) and not part.optional and Has(part.operand, part.field, part.span) == value:
         return part
     if isinstance(part, Call) and part.function == "value" and replace(part, function="hasValue") == value:
+        return part
+    if (
+        isinstance(part, Call)
+        and part.function in PARSING
+        and replace(part, function="is_json", args=part.args[:1]) == value
+    ):
         return part
     found = (_reading(child, value) for child in children(part))
     return next((each for each in found if each is not None), None)

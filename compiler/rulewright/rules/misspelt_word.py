@@ -17,6 +17,12 @@ WORD: Final = re.compile(r"[a-z]{5,}")
 LONGEST: Final = 3  # words of a text that is a name
 LETTERS: Final = 7  # of a word with a letter more or less; shorter ones are often words of their own
 EXPRESSION: Final = re.compile(r"[()<>=\\]")
+# Words that are other words with two letters exchanged.
+EXCHANGED: Final = frozenset({
+    "angel", "angle", "barely", "barley", "board", "broad", "casual", "causal", "compiled", "complied", "dairy",
+    "diary", "field", "filed", "fired", "fried", "nuclear", "quiet", "quite", "silver", "sliver", "spilt", "split",
+    "there", "three", "tired", "trail", "trial", "tried", "unclear", "unite", "united", "untie", "untied",
+})  # fmt: skip
 # Keys of texts that are searched for, which may be misspelt on purpose, or quoted.
 SOUGHT: Final = frozenset({"chat", "cues", "examples", "judge", "lexicons", "markers", "patterns", "regex", "replies"})
 
@@ -65,7 +71,7 @@ def _is_slip(word: str, other: str, known: Counter[str]) -> bool:
     if word == other or not is_slip_of(word, other):
         return False
     if len(word) == len(other):
-        return sorted(word) == sorted(other)
+        return sorted(word) == sorted(other) and word not in EXCHANGED
     is_ending = word.startswith(other[:-1]) or other.startswith(word[:-1])
     is_at_an_end = is_ending or word.endswith(other) or other.endswith(word)  # `spending` and `pending`
     return len(word) >= LETTERS and known[other] > 1 and not is_at_an_end

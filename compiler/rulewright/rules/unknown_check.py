@@ -8,7 +8,6 @@ from rulewright.diagnostics import Diagnostic, Span, error
 from rulewright.expression.syntax_tree import Expr, Name, Select, texts_compared
 from rulewright.lower.expressions_of import texts_in
 from rulewright.project import Project
-from rulewright.project.choices import used_scorecard
 from rulewright.spelling import did_you_mean
 
 OF_RUBRICS: Final = "rubric/"  # the prefix of the ids of checks made from rubric criteria
@@ -27,10 +26,9 @@ def unknown_check(project: Project) -> Iterator[Diagnostic]:
 
 
 def _compared(project: Project) -> Iterator[tuple[str, Span]]:
-    """Every id that a condition of the used scorecard or of a profile compares with a check's, with its place."""
-    card = used_scorecard(project)
-    documents = [profile for profile in project.profiles.values() if profile.select is not None]
-    for document in [card, *documents] if card is not None else documents:
+    """Every id that a condition of a scorecard or a profile compares with a check's, with its place."""
+    profiles = [profile for profile in project.profiles.values() if profile.select is not None]
+    for document in (*project.scorecards.values(), *profiles):
         for name, span in texts_in(document, partial(texts_compared, names=_is_id)):
             if not name.startswith(OF_RUBRICS):
                 yield name, span

@@ -32,6 +32,14 @@ def reported_places(root: Path) -> list[tuple[str, str, int]]:
     ("old", "new", "code", "line", "cure"),
     [
         ("fail:", "when:", "unknown-key", 5, "did you mean `fail`?"),
+        ("fail:", "passes:", "unknown-key", 5, "did you mean `pass`?"),
+        (
+            "params:",
+            "parameters: {words: {type: integer, minimum: 80, maximum: 20, default: 60}}\nparams:",
+            "out-of-range",
+            3,
+            None,
+        ),
         ("params:\n  words", "words", "unknown-key", 3, "write it below `params`: `params.words` is read"),
         ("words: 60", "words: sixty", "parameter-does-not-fit", 4, None),
         ("words: 60", "words: -60", "parameter-does-not-fit", 4, None),
@@ -496,6 +504,14 @@ def test_a_record_of_json_lines_that_is_not_closed_is_reported_at_its_line() -> 
     assert (found.code, found.span.line) == ("json-syntax", 1)
     (found,) = lint_text('{"test_id": "a", "expectations": {}\n{"test_id": "c"}\n', "cases/all.jsonl").diagnostics
     assert (found.code, found.span.line, found.span.column) == ("json-syntax", 1, 35)
+
+
+def test_a_missing_folder_of_agents_is_told_without_its_agents(tmp_path: Path) -> None:
+    flow = "version: '1'\nname: notes\ntasks: {write: {agent: scribe, description: A note.}}\n"
+    project = "project: notes\nworkflow: {file: flow.yaml, agents: {directory: agent}}\n"
+    agent = "name: scribe\nrole: {description: writes}\n"
+    write(tmp_path, {"rulewright.yaml": project, "flow.yaml": flow, "agents/scribe.yaml": agent})
+    assert reported_places(tmp_path) == [("missing-path", "rulewright.yaml", 2)]
 
 
 def test_an_agent_that_is_not_named_like_its_file_is_reported_at_its_name(tmp_path: Path) -> None:
