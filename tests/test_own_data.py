@@ -211,6 +211,36 @@ def test_a_mapping_that_does_not_fit_rows_of_json_is_told_for_each_of_them(tmp_p
     assert isinstance(chat, Transcript)
 
 
+JOINED = {"type": "message", "subtype": "channel_join", "user": "U5", "text": "<@U5> has joined the channel"}
+SLACK = {"role": "user", "content": "text", "user": "U1", "assistant": "U9"}
+
+
+def spoken(user: str, text: str, **more: str) -> dict[str, str]:
+    return {"type": "message", "user": user, "text": text, **more}
+
+
+def test_events_of_a_channel_are_no_messages_of_a_person_and_a_file_of_them_is_told(tmp_path: Path) -> None:
+    days = {
+        "1": [JOINED, spoken("U1", "Where?"), spoken("U9", "There."), {**JOINED, "subtype": "channel_topic"}],
+        "2": [JOINED],
+        "3": [JOINED, spoken("U1", "Hi."), spoken("U5", "Hi.")],
+        "4": [spoken("U1", "Hi."), spoken("U9", "Hi.", subtype="thread_broadcast")],
+    }
+    for day, rows in days.items():
+        (tmp_path / f"{day}.json").write_text(json.dumps(rows), encoding="utf-8")
+    reader = Reader(columns=SLACK)
+    first, refused, last = reader.read([tmp_path])
+    assert isinstance(first, Transcript)
+    assert isinstance(last, Transcript)
+    joined = "system: <@U5> has joined the channel"
+    assert lines(first.conversation) == [joined, "user: Where?", "assistant: There.", joined]
+    assert first.conversation.messages[0].name == "channel_join"
+    assert [turn.role for turn in first.turns] == ["user", "assistant"]
+    assert "user is `U5`; expected a role" in str(refused)
+    assert lines(last.conversation) == ["user: Hi.", "assistant: Hi."]
+    assert reader.unread == {"`.json` with only events of a channel": 1}
+
+
 def test_records_are_found_in_the_list_of_an_export(tmp_path: Path) -> None:
     path = tmp_path / "dump.json"
     tickets = [{"nr": number, "log": {"said": [{"by": "user", "text": str(number)}]}} for number in range(3)]

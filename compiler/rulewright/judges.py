@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from decimal import Decimal
@@ -125,13 +126,18 @@ def open_waiting_judge(
 
 
 def warn_of_unknown_families(live: LiveJudge, subjects: Iterable[str]) -> None:
-    """Say which models' families nobody knows: of them only the same name tells that a judge is not independent."""
+    """Say which models' families nobody knows: of them only the same name tells that a judge is not independent. Chats
+    that name no model can't be compared with any judge."""
     known = live.settings.independence.is_known
-    names = {live.model.identity.model, *subjects} - {UNKNOWN_MODEL}
-    unknown = sorted(name for name in names if not known(name))
+    judged = {*subjects} - {UNKNOWN_MODEL}
+    unknown = sorted(name for name in {live.model.identity.model, *judged} if not known(name)) if judged else []
     if unknown:
-        some = ticked(unknown[:3]) + (", ..." if len(unknown) > 3 else "")
-        complain(f"warning: `judge.families` has no family for {some}: a judge of the same family can't be detected")
+        rows = ", ".join(f"{json.dumps(name, ensure_ascii=False)}: FAMILY" for name in unknown[:3])
+        more = f" (and {len(unknown) - 3} more)" if len(unknown) > 3 else ""
+        complain(
+            f"warning: the family of {ticked(unknown[:3])}{more} is unknown, so a judge of the same family is not "
+            f"noticed; write `families: {{{rows}}}` under `judge` in the project file"
+        )
 
 
 def _price(model: str, project: Project | None, usd: Decimal | None) -> Price | None:

@@ -26,6 +26,7 @@ from rulewright.reporting.stored_run import StoredRun, stored
 from rulewright_runtime.plan.part import Answer
 from rulewright_runtime.processes import here
 from rulewright_runtime.report.summary import UNPROVEN, exit_status
+from rulewright_runtime.report.text import reason_words
 from rulewright_runtime.runs.folder import DECIDED
 from rulewright_runtime.terminal import one_line, say
 from rulewright_runtime.verdicts import VerdictResult
@@ -90,6 +91,8 @@ def _key(item: Waiting) -> tuple[str, str]:
 
 def _line(item: Waiting) -> str:
     record = item[1]
-    why = ", ".join(filter(None, (record.rationale_code, UNPROVEN.get(record.cause or "", record.cause))))
+    code = record.rationale_code or ""
+    cause = UNPROVEN.get(record.cause or "", record.cause) if reason_words(code) == code else ""
+    why = ", ".join(filter(None, (reason_words(code), cause)))
     words = [*_key(item), record.verdict, *([f"({why})"] if why else [])]
     return "  ".join(map(one_line, words))

@@ -22,7 +22,7 @@ from rulewright_runtime.ir import Program
 from rulewright_runtime.judging.replies import why_unusable
 from rulewright_runtime.plan.scan import Check, LeftOut, Plan
 from rulewright_runtime.plan.verifiers import ExpressionVerifier
-from rulewright_runtime.report.text import percent
+from rulewright_runtime.report.text import percent, reason_words
 from rulewright_runtime.runs.folder import REPLIES
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
 from rulewright_runtime.terminal import one_line, say
@@ -106,7 +106,8 @@ def _reason(verdict: JsonMapping) -> str:
     """The first quote of a FAIL; of any other verdict its code, or that its quotes do not occur."""
     if verdict["verdict"] == "FAIL" and verdict["evidence"]:
         return f"“{shorten(verdict['evidence'][0]['quote'], QUOTED, placeholder='…')}”"
-    return verdict["rationale_code"] or ("unverified_fail" if verdict["extra"].get("unverified_fail") else "")
+    code = verdict["rationale_code"] or ("unverified_fail" if verdict["extra"].get("unverified_fail") else "")
+    return reason_words(code)
 
 
 def _outcome(scores: JsonMapping) -> Iterator[str]:
@@ -166,8 +167,10 @@ def _text(program: Program) -> str:
 
 
 def _verdict(verdict: JsonMapping) -> Iterator[tuple[str, str]]:
-    code = f", because `{verdict['rationale_code']}`" if verdict["rationale_code"] else ""
-    yield "verdict", f"{verdict['verdict']} with confidence {verdict['confidence']:.2f}{code}"
+    code = verdict["rationale_code"] or ""
+    words = reason_words(code) if reason_words(code) != code else code and f"`{code}`"
+    because = f", because {words}" if words else ""
+    yield "verdict", f"{verdict['verdict']} with confidence {verdict['confidence']:.2f}{because}"
     if not verdict["eligible"]:
         yield "", "the check does not apply here"
     if verdict["adjudication_required"]:

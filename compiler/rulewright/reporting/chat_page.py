@@ -19,6 +19,7 @@ from rulewright.reporting.stored_run import MAX_SHARED, FinishedRun, JudgedTrans
 from rulewright_runtime.plan.part import GRAVITY
 from rulewright_runtime.plan.scan import Check
 from rulewright_runtime.report.summary import UNPROVEN, gaps
+from rulewright_runtime.report.text import reason_words
 from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.transcripts.messages import Message, Transcript, is_turn
 
@@ -273,6 +274,8 @@ def _about(verdict: JsonMapping, check: Check | None) -> str:
 
 def _reason(verdict: Mapping[str, object]) -> str:
     code, cause = str(verdict.get("rationale_code") or ""), verdict.get("cause")
+    if (words := reason_words(code)) != code:
+        return words
     return ", ".join(filter(None, (code.replace("_", " "), UNPROVEN.get(str(cause), str(cause)) if cause else "")))
 
 

@@ -15,7 +15,7 @@ from rulewright_runtime.plan.verifiers import ExpressionVerifier
 from rulewright_runtime.report.gathered import pass_rate_lines, unresolved_lines
 from rulewright_runtime.report.markdown import GATE_HEADS, gate_rows
 from rulewright_runtime.report.summary import UNPROVEN, gaps, judge_line, outside_gates, scores, unproven
-from rulewright_runtime.report.text import code, escape, number, percent, place_of, table
+from rulewright_runtime.report.text import code, escape, number, percent, place_of, reason_words, table
 from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.terminal import one_line
 
@@ -51,7 +51,7 @@ def because(verdict: JsonMapping, check: Check | None) -> str:
     ]
     usual = "a person must decide" if verdict["verdict"] == "UNCLEAR" else "without evidence"
     code = str(verdict.get("rationale_code") or verdict.get("cause") or usual)
-    return "; ".join(quotes) or _decided(code, verdict, dict(conditions(check))) or code
+    return "; ".join(quotes) or _decided(code, verdict, dict(conditions(check))) or reason_words(code)
 
 
 def _decided(code: str, verdict: JsonMapping, written: Mapping[str, str]) -> str | None:

@@ -114,6 +114,7 @@ def summary_lines(found: JsonObject) -> list[str]:
         ("scripts", _listed(found["scripts"])),
         ("also holds", _listed(found["holds"])),
     ]
+    lines = lines if found["conversations"] else lines[:1]
     width = max(len(name) for name, _ in lines) + 2
     return [f"{name:<{width}}{text}" for name, text in lines]
 

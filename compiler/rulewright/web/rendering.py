@@ -22,7 +22,7 @@ from rulewright_runtime.english import plural
 from rulewright_runtime.plan.scorecard import HEADLINE
 from rulewright_runtime.report.gathered import gate_line, unresolved_lines
 from rulewright_runtime.report.summary import UNPROVEN, gaps, label_name
-from rulewright_runtime.report.text import number, percent
+from rulewright_runtime.report.text import number, percent, reason_words
 from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.terminal import one_line, visible
 from rulewright_runtime.workflow.hil_text import history_line
@@ -146,9 +146,10 @@ def _gate_state(gate: Mapping[str, object], name: str) -> str:
 def _reason(item: JsonMapping) -> str:
     """The reason of a verdict, and why it is unproven, if it is."""
     code, cause = str(item["rationale_code"] or "").replace("_", " "), str(item["cause"] or "")
-    cause_text = UNPROVEN.get(cause, cause)
-    if cause_text and item.get("verdict", "FAIL") == "FAIL":
-        cause_text = f"unproven: {cause_text}"
+    is_unproven = cause and item.get("verdict", "FAIL") == "FAIL"
+    if (words := reason_words(item["rationale_code"])) != str(item["rationale_code"] or ""):
+        return f"unproven: {words}" if is_unproven else words
+    cause_text = f"unproven: {UNPROVEN.get(cause, cause)}" if is_unproven else UNPROVEN.get(cause, cause)
     return f"{code} ({cause_text})" if code and cause_text else code or cause_text
 
 

@@ -9,7 +9,7 @@ from rulewright_runtime.english import plural
 from rulewright_runtime.plan.part import VERDICTS
 from rulewright_runtime.report.gathered import is_unresolved, pass_rate_lines, unresolved_lines
 from rulewright_runtime.report.summary import equations, gaps, judge_line, label_name, outside_gates, scores, unproven
-from rulewright_runtime.report.text import number, percent, place_of
+from rulewright_runtime.report.text import number, percent, place_of, reason_words
 from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.terminal import fit, left, paint, right, wrapped
 
@@ -176,7 +176,7 @@ def _open(summary: JsonMapping, paint: _Paint, columns: int) -> Iterator[str]:
         yield paint("open", f"{plural(waiting['count'], 'verdict')} for a person to look at")
         width = min(40, max(len(item["transcript_id"]) for item in waiting["items"][:_MOST]))
         for item in waiting["items"][:_MOST]:
-            what = f"{item['check_id'] or ''} {item['verdict'] or ''} {item['reason'] or ''}"
+            what = f"{item['check_id'] or ''} {item['verdict'] or ''} {reason_words(item['reason'])}"
             yield fit("  " + left(item["transcript_id"], width) + "  " + " ".join(what.split()), columns)
         yield from _more(waiting["count"], "verdict")
     if summary["refused"]["count"]:

@@ -18,7 +18,16 @@ from rulewright_runtime.report.summary import (
     scores,
     unproven,
 )
-from rulewright_runtime.report.text import escape, headline_name, number, percent, place_of, section, table
+from rulewright_runtime.report.text import (
+    escape,
+    headline_name,
+    number,
+    percent,
+    place_of,
+    reason_words,
+    section,
+    table,
+)
 from rulewright_runtime.strict_json import JsonMapping
 
 NO_GATE: Final = "No gate contains a check, so a transcript fails if a check fails."
@@ -195,7 +204,7 @@ def _adjudication(summary: JsonMapping) -> Iterator[str]:
     waiting = summary["adjudication"]
     if waiting["count"]:
         rows = [
-            (item["transcript_id"], item["check_id"] or "", item["verdict"] or "", item["reason"] or "")
+            (item["transcript_id"], item["check_id"] or "", item["verdict"] or "", reason_words(item["reason"]))
             for item in waiting["items"][:_MAX_ROWS]
         ]
         lines = table(("transcript", "check", "verdict", "reason"), rows)

@@ -41,7 +41,7 @@ TOTALS: Final[dict[str, tuple[str, ...]]] = {
 }
 # The reasons why a failure is unproven, as reports show them.
 UNPROVEN: Final = {
-    "error": "an outage of the judge or of a verifier",
+    "error": "no usable verdict",
     "missing": "something was not said",
     "unverified": "quotes that do not occur",
     "unclear": "no clear answer",

@@ -9,6 +9,19 @@ from typing import Any, Final
 from rulewright_runtime.plan.scorecard import HEADLINE
 from rulewright_runtime.terminal import one_line
 
+# What the engine's own rationale codes say; those of a judge are its own words.
+_REASONS: Final = {
+    "conversation_too_long": "the conversation is too long for the judge",
+    "disabled_by_scan_profile": "the profile gives the check no votes",
+    "incomplete_transcript": "the chat is incomplete",
+    "judge_budget_exhausted": "the limit of calls was reached",
+    "judge_not_asked": "the judge was not asked",
+    "no_majority": "the votes of the judge have no majority",
+    "no_scenario": "the chat has no scenario",
+    "nothing_to_judge": "there is nothing to judge",
+    "unverified_fail": "the judge's FAIL has no quote that occurs",
+    "verifier_infrastructure_failure": "the judge gave no usable reply",
+}
 NO_SCENARIO: Final = "without a scenario"
 _FORMULA: Final = re.compile(r"'*[=+\-@\t\r]")  # how a cell begins that a spreadsheet would compute, or that was marked
 _MARKUP: Final = str.maketrans({char: "\\" + char for char in "\\`*_[]<>|#~"})
@@ -42,6 +55,11 @@ def section(title: str, lines: Iterable[str]) -> Iterator[str]:
     yield ""
     yield from lines
     yield ""
+
+
+def reason_words(code: object) -> str:
+    """A rationale code in words, if it is one of the engine's; else the code."""
+    return _REASONS.get(str(code or ""), str(code or ""))
 
 
 def headline_name(summary: Mapping[str, Any]) -> str | None:

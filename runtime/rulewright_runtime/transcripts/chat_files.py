@@ -10,7 +10,7 @@ from typing import Final
 from rulewright_runtime.english import reason_of
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.strict_json import Json
-from rulewright_runtime.transcripts.containers import TEXTS, rows, without_compression
+from rulewright_runtime.transcripts.containers import TEXTS, is_event, rows, without_compression
 from rulewright_runtime.transcripts.turn_lines import printable
 
 MAX_LINE: Final = 2**20  # bytes; a turn or conversation of more than a mebibyte is a mistake
@@ -60,7 +60,9 @@ def chat_files(
             others[f"`{printable(ending)}`" if ending else "without a suffix"] += 1
     has_chats = bool(files)
     for document in documents:
-        if has_chats and _is_unrelated_json(document):
+        if _holds_only_events(document):
+            others["`.json` with only events of a channel"] += 1
+        elif has_chats and _is_unrelated_json(document):
             others["`.json` without chats"] += 1
         else:
             files.append((document, document))
@@ -133,6 +135,19 @@ def _is_unrelated_json(path: str) -> bool:
     except OSError:
         return False
     return found
+
+
+def _holds_only_events(path: str) -> bool:
+    """Whether a file of an export of Slack holds no message of a person, as on a quiet day."""
+    first = True
+    try:
+        for _, row in rows(path, printable(path), MAX_LINE):
+            if isinstance(row, InputError) or not is_event(row):
+                return False
+            first = False
+    except OSError:
+        return False
+    return not first
 
 
 def has_turns(record: Json) -> bool | None:

@@ -16,7 +16,7 @@ from rulewright_runtime.english import reason_of
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.input_files import ENDINGS, is_compressed, open_expanded
 from rulewright_runtime.json_scanner import MAX_RECORD, JsonScanner
-from rulewright_runtime.strict_json import UNDECODED, Json, JsonObject, decode, why_not
+from rulewright_runtime.strict_json import UNDECODED, Json, JsonMapping, JsonObject, decode, why_not
 
 Row = tuple[int, JsonObject | InputError]
 
@@ -33,6 +33,7 @@ _SIGNATURES: Final = (  # the first bytes of a file, its container, and what it 
 )
 _JSON: Final = re.compile(rb"\s*(\{|\[(?![0-9]))")  # a list of chats, not the time of a message
 _SEPARATOR: Final = re.compile('"?sep=."?', re.IGNORECASE)  # a note for spreadsheets
+_EVENT: Final = re.compile(r"(channel|group)_\w+|bot_(add|remove)|(un)?pinned_item|reminder_add")
 TABLES: Final = (".csv", ".tsv")
 TEXTS: Final = (".txt", ".md", ".markdown")
 _OPENS_LINES: Final = (b"{", b"[", b",", b":")  # the end of a document's line that continues on the next
@@ -138,6 +139,11 @@ def records(lines: Iterable[tuple[int, bytes | InputError]], shown: str) -> Iter
     for number, line in lines:
         value = line if isinstance(line, InputError) else decoded(line, shown, number)
         yield number, as_record(value, shown, number)
+
+
+def is_event(row: JsonMapping) -> bool:
+    """Whether it is an event of a channel in an export of Slack, which lists events as messages of a member."""
+    return row.get("type") == "message" and _EVENT.fullmatch(str(row.get("subtype"))) is not None
 
 
 def as_record(value: object, shown: str, number: int, what: str = "the line") -> dict[str, object] | InputError:

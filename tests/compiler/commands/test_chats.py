@@ -30,7 +30,7 @@ def test_inspect_data_counts_for_programs(chats: Path, capsys: pytest.CaptureFix
 def test_inspect_data_of_nothing_readable_exits_with_3(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["inspect-data", str(tmp_path)]) == 3
     shown = capsys.readouterr()
-    assert "0 conversations, 1 refused" in shown.out
+    assert shown.out == "files  1, 0 conversations, 1 refused\n"
     assert shown.err == f"error: {tmp_path}: the folder holds no file of chats, such as `*.jsonl`\n"
 
 

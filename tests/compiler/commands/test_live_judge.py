@@ -132,12 +132,18 @@ def test_families_that_nobody_knows_are_told_and_one_family_is_refused(
     with model_server(lambda *_: chat('{"verdict": "PASS"}')) as server:
         project(tmp_path, source(server))
         assert scan(tmp_path) == 0
-        assert "warning: `judge.families` has no family for `a-model`, `my-bot`" in capsys.readouterr().err
+        told = capsys.readouterr().err
+        assert "warning: the family of `a-model`, `my-bot` is unknown" in told
+        assert 'write `families: {"a-model": FAMILY, "my-bot": FAMILY}` under `judge` in the project file' in told
+        (tmp_path / "t" / "my-bot__chat.jsonl").unlink()
+        (tmp_path / "t" / "chats.jsonl").write_text(json.dumps({"messages": [_HI, *_SAYS]}), encoding="utf-8")
+        assert scan(tmp_path) == 0
+        assert "family" not in capsys.readouterr().err  # the chat names no model, which no family would tell
         project(tmp_path, source(server) + '  families: {"my-*": mine, a-model: mine}\n')
         assert scan(tmp_path) == 3
         told = capsys.readouterr().err
         assert "is of the family `mine`" in told
-        assert "judge.families" not in told
+        assert "is unknown" not in told
 
 
 def test_questions_that_nobody_answered_are_counted_with_the_reason(
@@ -197,10 +203,10 @@ def test_why_says_why_a_reply_is_no_vote_or_its_fail_does_not_count(
     story = " ".join(capsys.readouterr().out.split())
     assert said in story
     assert main(["why", str(tmp_path / "run")]) == 0
-    row = capsys.readouterr().out.splitlines()[0].split()
+    row = capsys.readouterr().out.splitlines()[0].split(maxsplit=4)
     assert row[0] == "UNCLEAR"
-    assert row[-1] == ("unverified_fail" if "FAIL" in said and "vote" not in said else row[-1])
-    assert len(row) == 5
+    usual = "the judge gave no usable reply" if "not a vote" in said else "the judge's FAIL has no quote that occurs"
+    assert row[4] == usual
     assert main(["report", str(tmp_path / "run"), "--out", "-"]) == 2
     page = capsys.readouterr().out
     assert ("not a vote" in page) == ("not a vote" in said)
@@ -271,6 +277,7 @@ def test_a_run_that_stopped_says_how_to_go_on(
         assert line.replace(server.base, "URL") == said
 
 
+_HI = {"role": "user", "content": "Hi."}
 _SAYS = [{"role": "assistant", "content": "Hello."}]
 
 

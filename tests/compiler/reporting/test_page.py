@@ -140,7 +140,7 @@ def test_the_gravest_verdict_that_waits_comes_first_and_says_what_makes_it_unpro
     ]
     text = report(tmp_path / "run")
     assert "<td>because (unproven: quotes that do not occur)</td>" in text
-    assert "<td>verifier infrastructure failure (an outage of the judge or of a verifier)</td>" in text
+    assert "<td>the judge gave no usable reply</td>" in text
 
 
 def test_what_is_open_is_listed_before_what_failed_and_what_passed() -> None:

@@ -140,8 +140,8 @@ def test_a_transcript_that_failed_without_a_failure_is_told_apart() -> None:
     result = summary(FAILED, outage, partly)
     assert (result["failed"]["count"], result["failed"]["unproven"]) == (3, 1)
     assert (result["models"]["m"]["failed"], result["models"]["m"]["unproven"]) == (3, 1)
-    assert "1 of them unproven: an outage of the judge or of a verifier" in scorecard(result)
-    assert "A1 (an outage of the judge or of a verifier)" in markdown(result)
+    assert "1 of them unproven: no usable verdict" in scorecard(result)
+    assert "A1 (no usable verdict)" in markdown(result)
     assert "A1 (quotes that do not occur), B1" in markdown(result)
 
 

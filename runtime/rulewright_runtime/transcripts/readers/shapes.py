@@ -178,7 +178,7 @@ KNOWN: Final = frozenset((
 _PLAIN: Final = {"role", "content"}
 _BESIDE: Final = frozenset(("parts", "audio", "toolInvocations", "experimental_attachments"))  # the content
 _TEXTS: Final = frozenset(("content", "text", "value", "message", "body"))  # beside the content, in any case
-_SAYING: Final = _BESIDE | {"content", "tool_calls", "function_call", "refusal"}
+SAYING: Final = _BESIDE | {"content", "tool_calls", "function_call", "refusal"}
 
 
 def passages(value: object) -> Iterator[Message]:
@@ -194,7 +194,7 @@ def messages(value: object, where: str) -> list[Message]:
     record = record_at(value, where)
     if record.keys() == _PLAIN and is_text(record["content"]):  # as most messages are
         return [Message(role_at(record["role"], where), (Part(text=record["content"]),))]
-    if _SAYING.isdisjoint(record):
+    if SAYING.isdisjoint(record):
         raise ShapeError(f"{where} has no `content`")
     read = Content(where)
     for content in _contents(record, where):

@@ -14,7 +14,8 @@ from typing import Final
 from rulewright_runtime.english import either, ticked
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.strict_json import Json, JsonObject
-from rulewright_runtime.transcripts.messages import Conversation, Message
+from rulewright_runtime.transcripts.containers import is_event
+from rulewright_runtime.transcripts.messages import Conversation, Message, Part
 from rulewright_runtime.transcripts.readers.openai import CONVERSATION_KEYS, answer_beside
 from rulewright_runtime.transcripts.readers.record_values import (
     Record,
@@ -32,6 +33,7 @@ from rulewright_runtime.transcripts.readers.record_values import (
 )
 from rulewright_runtime.transcripts.readers.shapes import (
     ROLE_WORDS,
+    SAYING,
     Format,
     attempt,
     chat,
@@ -159,6 +161,8 @@ def joined(
 
 
 def _message(row: Record, fields: Mapping[str, str], mapping: Mapping[str, str], where: str) -> list[Message]:
+    if is_event(row):
+        return [Message("system", (Part(text=word(row.get(fields["content"]))),), word(row["subtype"]))]
     record = {key: row.get(fields[key]) for key in _OF_MESSAGES if key in fields}
     role = _role_of(record["role"], mapping, f"{where}.{fields['role']}")
     return messages({"content": None, **record, "role": role}, where)
@@ -236,9 +240,10 @@ def _mapped_message(mapping: Mapping[str, str], value: Json, where: str) -> Json
         field: mapping.get(field) or next(filter(item.__contains__, FIELDS[field]), field) for field in _OF_MESSAGES
     }
     found = {field: each for field, path in paths.items() if (each := value_at(item, path)) is not None}
-    if "role" not in found:
-        keys = ticked(key[:40] for key in [*item][:20])
-        raise ShapeError(f"{where} has no `{paths['role']}` for `role`; its keys are {keys}")
+    for field in ("role", *(["content"] if SAYING.isdisjoint(item) else [])):
+        if field not in found:
+            keys = ticked(key[:40] for key in [*item][:20])
+            raise ShapeError(f"{where} has no `{paths[field]}` for `{field}`; its keys are {keys}")
     role = _role_of(found["role"], mapping, f"{where}.{paths['role']}")
     return {**rest(item, *paths.values()), **found, "role": role}
 

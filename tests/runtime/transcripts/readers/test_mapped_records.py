@@ -72,7 +72,10 @@ def test_an_answer_beside_the_messages_is_not_lost(tmp_path: Path) -> None:
         ),
         ({"events": [{"text": "x"}]}, "events[0] has no `who` for `role`; its keys are `text`"),
         ({"events": [{"who": "", "text": "x"}]}, "events[0].who is ``; expected a role"),
-        ({"events": [{"who": "customer", "mood": "calm"}]}, "events[0] has no `content`"),
+        (
+            {"events": [{"who": "customer", "mood": "calm"}]},
+            "events[0] has no `text` for `content`; its keys are `who`, `mood`",
+        ),
         ({"events": [{**ASKED, "message": "Hi"}]}, "has a `content` and another `message`"),
     ],
 )
