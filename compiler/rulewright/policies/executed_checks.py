@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import islice, permutations, product
 from typing import ClassVar, Final, NamedTuple, TypeAlias
 
@@ -17,7 +18,7 @@ from rulewright.policies.lexicons import texts_of
 from rulewright.policies.stored_checks import LoweredCheck, engines_of, most_votes
 from rulewright.witnesses.candidates import SCENARIO
 from rulewright.witnesses.conversation_records import PLAIN
-from rulewright.witnesses.example_conversations import scenario_of
+from rulewright.witnesses.example_conversations import read_conversation, scenario_of
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.execution import Engine, results
 from rulewright_runtime.judging.judge import Judge, JudgeRequest
@@ -27,7 +28,7 @@ from rulewright_runtime.plan.question import AnchoredWindow, Judging, ReplyField
 from rulewright_runtime.plan.scan import Lexicon
 from rulewright_runtime.plan.verifiers import CueResponse, ExpressionVerifier, JurisdictionRule, ProbeVerifier
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
-from rulewright_runtime.transcripts.transcript_reader import from_record
+from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.verdicts import VerdictResult
 
 _DECIDES: Final = ("verifier", "unclear", "adjudicate", "fields")
@@ -43,6 +44,7 @@ _BESIDE: Final = {"system": "Be brief.", "tool": "It is done."}  # messages of o
 _RECALLED: Final = "the old garden gate stays closed all winter long"
 _SAID_OF_RUTH: Final = ("Ruth said that she was late.", "Ruth said that he was late.")
 _PRONOUNS: Final = "she/her for Ruth"
+Reading: TypeAlias = Callable[[str, str | None], Transcript | None]  # a record and the id of its scenario
 Messages: TypeAlias = list[JsonObject]
 Input: TypeAlias = "tuple[JsonObject | None, Messages, Judge | None]"  # a scenario, a conversation and its judge
 
@@ -127,11 +129,12 @@ def executed_apart(checks: Sequence[LoweredCheck]) -> list[JsonObject]:
     anywhere = [each._replace(node=replace(each.node, eligible=None, suppressed=None)) for each in checks]
     found: dict[tuple[str, str], JsonObject] = {}
     engines: dict[str, list[Engine]] = {}
+    read = cache(read_conversation)
     for scenario, messages, judge in islice(_inputs(checks), _MOST):
         key = json.dumps(scenario)
         if key not in engines:
             engines[key] = _engines(anywhere, scenario)
-        given = [_given(each, messages, scenario, judge) for each in engines[key]] or [None, None]
+        given = [_given(each, messages, scenario, judge, read) for each in engines[key]] or [None, None]
         if (said := _apart(*given)) is not None and said not in found:
             beside = {"scenario": scenario, "votes": None if judge is None else str(judge)}
             found[said] = {**{key: value for key, value in beside.items() if value}, "messages": messages}
@@ -148,16 +151,17 @@ def executed_apart(checks: Sequence[LoweredCheck]) -> list[JsonObject]:
 def _asked_apart(checks: Sequence[LoweredCheck], anywhere: Sequence[LoweredCheck]) -> dict[tuple[str, str], JsonObject]:
     """The verdicts on the first conversation about which a judge is asked in other words, if it goes by them."""
     engines = _engines(anywhere, None)
+    read = cache(read_conversation)
     fields = next(iter(_fields(checks)), "")
     for messages in _usual(checks) if engines else ():
         recorders = [_Recorder(_Vote("PASS", 0, fields), messages, []) for _ in engines]
         for engine, recorder in zip(engines, recorders, strict=True):
-            _given(engine, messages, None, recorder)
+            _given(engine, messages, None, recorder, read)
         one, two = ("\n".join(each.prompts) for each in recorders)
         part = _only_in(one, two) or _only_in(two, one)
         if part is not None:
             judge = _Reader([messages[-1]["content"], part], messages, fields)
-            said = _apart(*(_given(engine, messages, None, judge) for engine in engines))
+            said = _apart(*(_given(engine, messages, None, judge, read) for engine in engines))
             if said is not None:
                 return {said: {"votes": str(judge), "messages": messages}}
     return {}
@@ -333,12 +337,14 @@ def _engines(checks: Sequence[LoweredCheck], scenario: JsonObject | None) -> lis
 
 
 def _given(
-    engine: Engine, messages: Messages, scenario: JsonObject | None, judge: Judge | None
+    engine: Engine, messages: Messages, scenario: JsonObject | None, judge: Judge | None, read: Reading
 ) -> VerdictResult | None:
     """The verdict of a check, as a scan of the conversation and its scenario gives it."""
-    played = {} if scenario is None else {"scenario_id": scenario["scenario_id"]}
+    transcript = read(json.dumps({"messages": messages}), None if scenario is None else str(scenario["scenario_id"]))
+    if transcript is None:
+        return None
     try:
-        (result,) = results(engine, [from_record({"id": "chat", "messages": messages, **played})], judge)
+        (result,) = results(engine, [transcript], judge)
     except RuntimeFailure:
         return None
     return None if result.errors or len(result.verdicts) != 1 else result.verdicts[0]

@@ -106,7 +106,7 @@ class _ConversationSearch:
         """`written` is what the conditions hold."""
         self.checks, self.written, self.vocabulary, self.undecided = checks, written, vocabulary, undecided
         self.around = around
-        self.read = cache(_read)
+        self.read = cache(read_conversation)
 
     def executed(
         self, context: ConversationContext, checks: Sequence[Check], parts: Sequence[Check] = ()
@@ -208,7 +208,7 @@ def _no_effect(record: JsonObject) -> Hashable:
     return None
 
 
-def _read(text: str, scenario_id: str | None) -> Transcript | None:
+def read_conversation(text: str, scenario_id: str | None) -> Transcript | None:
     """The conversation in a record as a scan reads it; None where it is refused."""
     played = {} if scenario_id is None else {"scenario_id": scenario_id}
     try:
