@@ -28,7 +28,7 @@ from rulewright_runtime.cases.case_run import BatchRun
 from rulewright_runtime.cases.json_report import write_json
 from rulewright_runtime.cases.scoring import CaseScorer
 from rulewright_runtime.english import plural
-from rulewright_runtime.report.text import escape, percent, section, table
+from rulewright_runtime.report.text import escape, number, percent, section, table
 from rulewright_runtime.strict_json import Json, JsonMapping
 from rulewright_runtime.terminal import one_line
 
@@ -151,7 +151,7 @@ def _share(count: int, total: int) -> tuple[str, ...]:
 
 def _composite(report: Report) -> Figure:
     interval = _range(report["confidence_intervals"]["mean_scores"]["composite"], ".2f")
-    mean = f"{report['mean_scores']['composite']:.2f}"
+    mean = number(report["mean_scores"]["composite"])
     return Figure("Composite", mean, (f"95 % interval {interval}",) if interval != "–" else ())
 
 
@@ -214,8 +214,8 @@ def _lines(pieces: Iterable[str]) -> Iterator[str]:
 
 def _first(rows: Iterable[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
     """Return the rows that a page shows."""
-    for number, row in enumerate(rows):
-        if number == _NOTED:
+    for at, row in enumerate(rows):
+        if at == _NOTED:
             yield ("and more, all in the JSON report", *[""] * (len(row) - 1))
             return
         yield row
@@ -262,7 +262,7 @@ def _semantics(report: Report) -> str:
 
 
 def _why(case: JsonMapping, metrics: list[str]) -> str:
-    words = [f"{metric} {case['scores'][metric]:.2f}" for metric in metrics]
+    words = [f"{metric} {number(case['scores'][metric])}" for metric in metrics]
     for metric in metrics:
         for kind, phrases in case["details"][metric].items():
             if phrases and kind != "found":
@@ -278,17 +278,17 @@ def _tables(report: Report, metrics: list[str]) -> Iterator[tuple[str, list[str]
     rows = []
     for metric in (*metrics, "composite"):
         rate = report["pass_rates"].get("overall" if metric == "composite" else metric)
-        mean = f"{report['mean_scores'][metric]:.2f}"
+        mean = number(report["mean_scores"][metric])
         rows.append([metric, mean, _range(intervals["mean_scores"][metric], ".2f"), percent(rate)])
     yield "Scores", ["metric", "mean", "interval", "pass rate"], rows
     groups = [
-        [name, group["count"], *(f"{group[f'mean_{metric}']:.2f}" for metric in metrics), percent(group["pass_rate"])]
+        [name, group["count"], *(number(group[f"mean_{metric}"]) for metric in metrics), percent(group["pass_rate"])]
         for name, group in report["by_archetype"].items()
     ]
     yield "Archetypes", ["archetype", "cases", *metrics, "pass rate"], groups
     if len(report["batches"]) > 1:
         batches = [
-            [b["batch_id"], b["total_cases"], f"{b['mean_scores']['composite']:.2f}", percent(b["overall_pass_rate"])]
+            [b["batch_id"], b["total_cases"], number(b["mean_scores"]["composite"]), percent(b["overall_pass_rate"])]
             for b in report["batches"]
         ]
         yield "Batches", ["batch", "cases", "composite", "pass rate"], batches
@@ -330,5 +330,5 @@ def _range(interval: JsonMapping, form: str) -> str:
 
 def _cells(case: JsonMapping, metrics: list[str]) -> list[str]:
     scores = case.get("scores")
-    numbers = ["–" if scores is None else f"{scores[name]:.2f}" for name in (*metrics, "composite")]
+    numbers = ["–" if scores is None else number(scores[name]) for name in (*metrics, "composite")]
     return [str(case["test_id"]), str(case["archetype"]), *numbers, str(case.get("label", "Error"))]

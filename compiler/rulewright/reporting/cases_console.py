@@ -9,6 +9,7 @@ from typing import Final
 from msgspec import Struct
 
 from rulewright_runtime.english import plural
+from rulewright_runtime.report.text import number, percent
 from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.terminal import center, fit, left, one_line, width
 
@@ -52,13 +53,13 @@ def console(
     for line in lines:
         cells = (
             center(line.name, _METRIC),
-            center(f"{line.mean:.2f}", _MEAN),
-            "   " + left(f"{line.pass_rate:.0%}", _RATE - 3),
+            center(number(line.mean), _MEAN),
+            "   " + left(percent(line.pass_rate), _RATE - 3),
             " " + left(line.status, _STATUS - 1),
         )
         yield f"║{'│'.join(cells)}║"
     yield f"╠{'═' * _INNER}╣"
-    composite = f"Composite: {report['mean_scores']['composite']:.2f}"
+    composite = f"Composite: {number(report['mean_scores']['composite'])}"
     yield f"║ {left(composite, _INNER - 1)}║"
     yield f"╚{'═' * _INNER}╝"
     if is_under_reference(report):
@@ -130,7 +131,7 @@ def judged(case: JsonMapping) -> Iterator[tuple[str, ...]]:
             verdict = judged["verdict"] if "counted" in judged else f"{judged['verdict']} (a hint)"
             yield (
                 case["test_id"],
-                f"{metric} {case['scores'][metric]:.2f}",
+                f"{metric} {number(case['scores'][metric])}",
                 verdict,
                 judged["rationale"] or "no reason given",
             )
@@ -178,7 +179,7 @@ def details(cases: Iterable[JsonMapping], metrics: list[str], columns: int | Non
             yield _cut(f"  {case['test_id']} (ERROR): {case['message']}", columns)
             continue
         composite = case["scores"]["composite"]
-        yield _cut(f"  {case['test_id']} ({case['label'].upper()}, composite {composite:.2f})", columns)
+        yield _cut(f"  {case['test_id']} ({case['label'].upper()}, composite {number(composite)})", columns)
         for metric in metrics:
             places = {entry["phrase"]: entry for entry in case["evidence"][metric]}
             near = {entry["phrase"]: entry for entry in case["near_misses"][metric]}
@@ -208,7 +209,7 @@ def _totals(summary: JsonMapping, labels: Iterable[str], refused: int) -> Iterat
     words = [f"Total Cases: {total}"]
     for label in (*labels, *(["Errors"] if summary["errors"] else [])):
         count = summary[label.lower()]
-        words.append(f"{label}: {count} ({count / total if total else 0:.0%})")
+        words.append(f"{label}: {count} ({percent(count / total if total else 0)})")
     words += [f"Refused inputs: {refused}"] if refused else []
     line = words[0]
     for word in words[1:]:
@@ -248,7 +249,7 @@ def _breakdown(cases: Iterable[JsonMapping], metrics: list[str]) -> Iterator[str
     for row in chain(first, rows):
         scores = row.get("scores")
         cells = [left(str(row["test_id"]), id_width), left(str(row["archetype"]), group_width)]
-        cells += [left("  –" if scores is None else f"{scores[m]:.2f}", size) for m, size in scores_of.items()]
+        cells += [left("  –" if scores is None else number(scores[m]), size) for m, size in scores_of.items()]
         yield f"│ {' │ '.join([*cells, left(str(row.get('label', 'Error')).upper(), _LABEL)])} │"
     yield _rule("└┴┘", sizes)
 

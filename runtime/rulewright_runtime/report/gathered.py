@@ -371,8 +371,10 @@ def gate_line(name: str, gate: JsonMapping) -> str:
     if "pass_rate" in gate:
         rate = gate["pass_rate"]
         models = rate["models"].items() if len(rate["models"]) > 1 else ()
-        lacking = [f"{model} {_passing(each)}" for model, each in models if each["states"] != ["passed"]]
-        words = f"{gate_result(gate)}, {_passing(rate)} pass, {rate['required']:.6g} required"
+        lacking = [
+            f"{model} {_passing(each, rate['required'])}" for model, each in models if each["states"] != ["passed"]
+        ]
+        words = f"{gate_result(gate)}, {_passing(rate, rate['required'])} pass, {rate['required']:.6g} required"
         return f"gate {name}: {'; '.join([words, *lacking])}{_deciding(gate)}"
     if len(gate["states"]) == 1:
         return f"gate {name}: {gate['states'][0].replace('_', ' ')} {UNTOUCHED}"
@@ -385,9 +387,15 @@ def _deciding(gate: JsonMapping) -> str:
     return f"; {decide}: {some(answers)}" if answers else ""
 
 
-def _passing(counts: JsonMapping) -> str:
+def _passing(counts: JsonMapping, required: float) -> str:
     """How many transcripts pass a gate, as text: `44 to 47 of 50 (0.88 to 0.94)`."""
     low, of = counts["passed"], counts["passed"] + counts["failed"] + counts["open"]
     ends = list(dict.fromkeys((low, low + counts["open"])))
-    shares = f" ({' to '.join(f'{end / of:.4g}' for end in ends)})" if of else ""
+    shares = f" ({' to '.join(_apart(end / of, required) for end in ends)})" if of else ""
     return f"{' to '.join(map(str, ends))} of {of}{shares}"
+
+
+def _apart(share: float, required: float) -> str:
+    """A share with four digits, or with as many as show that it is not the required one."""
+    short = f"{share:.4g}"
+    return short if share == required or short != f"{required:.4g}" else f"{share:.9g}"

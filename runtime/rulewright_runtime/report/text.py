@@ -74,8 +74,8 @@ def place_of(refused: Mapping[str, object]) -> str:
 
 
 def percent(part: float | None) -> str:
-    """A share as a percentage without decimals, or a dash."""
-    return "–" if part is None else f"{part:.0%}"
+    """A share as a percentage without decimals, or a dash. Only all is `100%`, and only none is `0%`."""
+    return "–" if part is None else f"{_inside(part):.0%}"
 
 
 def p_value(p: float) -> str:
@@ -84,8 +84,13 @@ def p_value(p: float) -> str:
 
 
 def number(value: float | None) -> str:
-    """A score with two decimals, or a dash."""
-    return "–" if value is None else f"{value:.2f}"
+    """A score with two decimals, or a dash. Only 1 is `1.00`, and only 0 is `0.00`."""
+    return "–" if value is None else f"{_inside(value):.2f}"
+
+
+def _inside(share: float) -> float:
+    """A share between 0 and 1 that is rounded to neither of them."""
+    return min(max(share, 0.01), 0.99) if 0 < share < 1 else share
 
 
 def csv_cell(text: str) -> str:

@@ -1,0 +1,29 @@
+"""Numbers in reports: no share is shown as all or none unless it is."""
+
+from __future__ import annotations
+
+import pytest
+
+from rulewright_runtime.report.gathered import gate_line
+from rulewright_runtime.report.text import number, percent
+
+
+@pytest.mark.parametrize(
+    ("value", "share", "score"),
+    [
+        (None, "–", "–"),
+        (0.0, "0%", "0.00"),
+        (1 / 1000, "1%", "0.01"),
+        (2 / 3, "67%", "0.67"),
+        (399 / 400, "99%", "0.99"),
+        (1.0, "100%", "1.00"),
+    ],
+)
+def test_a_share_is_shown_as_all_or_none_only_if_it_is(value: float | None, share: str, score: str) -> None:
+    assert (percent(value), number(value)) == (share, score)
+
+
+def test_a_pass_rate_is_shown_apart_from_the_required_one_that_it_misses() -> None:
+    counts = {"passed": 34_998, "failed": 15_002, "open": 0, "required": 0.7, "states": ["failed"], "models": {}}
+    line = gate_line("held", {"pass_rate": counts, "states": ["failed"], "answers": []})
+    assert line == "gate held: failed, 34998 of 50000 (0.69996) pass, 0.7 required"
