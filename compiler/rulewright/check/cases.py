@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -11,14 +12,15 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from rulewright import dependencies
 from rulewright.diagnostics import Diagnostic, Span, advice, error, warning
 from rulewright.documents.base import descend, entries, fraction, items, number, texts
+from rulewright.documents.case_files import texts_near, values_of
 from rulewright.documents.kinds import BATCH, CASE_SETTINGS, OUTPUT_KEYS, kind_of, misspelt_list, outputs_by_id
-from rulewright.documents.layout import CASE_LINES, SUFFIXES, files_below, holds_outputs
+from rulewright.documents.layout import holds_outputs
 from rulewright.errors import DocumentError
 from rulewright.load import Loaded, Mapping, Node, Scalar, Sequence, Source, load_file, walk
 from rulewright.load.json_reader import read_lines
+from rulewright.proving.opposed_lists import opposed_lists
 from rulewright.rules.listed_twice import repeated_in
 from rulewright.rules.weights_far_apart import far_apart
 from rulewright.scoring.batches import SHIPPED, case_scorecards_of_project, lacks_scorecards, load_scorecard
@@ -136,6 +138,7 @@ def batch_findings(root: Node, plan: CaseScorecardPlan) -> list[Diagnostic]:
     cases = [each for each in records if each.is_case]
     found += _unreadable(records, plan)
     found += _duplicates(cases or records)
+    found += _in_an_earlier_batch(cases, Path(root.source.path))
     found += _of_other_concerns(cases, root)
     found += _misspelt_groups(cases, root)
     found += _misspelt_expectations(cases)
@@ -215,6 +218,21 @@ def _duplicates(records: list[_Record]) -> Iterator[Diagnostic]:
             notes = [(before.place("test_id"), "first used here")]
             message = f"duplicate test id in this batch: `{each.key}`"
             yield error(each.place("test_id"), message, code="duplicate-test-id", notes=notes)
+
+
+def _in_an_earlier_batch(cases: list[_Record], path: Path) -> Iterator[Diagnostic]:
+    """The first case that an earlier batch holds as well: the only one with its id, or with the same text."""
+    ids = {each.key: each for each in reversed(cases) if each.key is not None}
+    for file, text in texts_near(path) if ids else ():
+        if os.path.abspath(file) >= os.path.abspath(path):
+            continue
+        twice = [each for each in ids if each in {*values_of("(?:test_)?id").findall(text)}]
+        first = ids[twice[0]] if twice else cases[0]
+        if twice and (len(twice) == 1 < len(ids) or first.node.source.text[first.node.start : first.node.end] in text):
+            more = f", like {plural(len(twice) - 1, 'other case')}" if twice[1:] else ""
+            message = f"the test id `{twice[0]}` is in the batch `{file.stem}` before{more}, and both cases count"
+            yield warning(first.place("test_id"), message, code="duplicate-test-id")
+            return
 
 
 def _of_other_concerns(cases: list[_Record], root: Node) -> Iterator[Diagnostic]:
@@ -306,8 +324,11 @@ def _expectations(record: _Record, plan: CaseScorecardPlan) -> Iterator[Diagnost
     for empty in (item for each in inputs for item in items(record.case, *each.path) if _is_blank(item)):
         yield warning(empty, "an empty text is found in every output", code="case-expects-nothing")
     yield from _contradictions(record)
-    if (written := record.case.get("expectations")) is not None:
-        yield from (replace(found, code="listed-twice") for found in repeated_in(written, fold=True))
+    yield from _wanted_and_unwanted(record, plan)
+    for name in dict.fromkeys(each.path[0] for each in inputs):
+        written = record.case.get(name)
+        told = () if written is None else repeated_in(written, fold=True)
+        yield from (replace(found, code="listed-twice") for found in told)
     yield from _terms_inside_others(record)
     payload = descend(record.case, "patient_payload")
     wanted = [text for name in ("must_find", "must_contain") for text in lists.get(name, ())]
@@ -358,6 +379,20 @@ def _contradictions(record: _Record) -> Iterator[Diagnostic]:
         yield from _unreachable_counts(node) if isinstance(node, Mapping) else ()
 
 
+def _wanted_and_unwanted(record: _Record, plan: CaseScorecardPlan) -> Iterator[Diagnostic]:
+    """The findings for texts that one metric wants and another one does not want in the same place."""
+    paths = {each.name: each.path for each in plan.inputs if each.source == "case"}
+    for good, bad in opposed_lists(plan):
+        if paths.get(good) == paths.get(bad):  # reported in the scorecard
+            continue
+        unwanted = {_plain(_text(each)): each for each in items(record.case, *paths.get(bad, ("",)))}
+        for each in items(record.case, *paths.get(good, ("",))):
+            other = unwanted.get(_plain(_text(each)))
+            if other is not None and _text(each).strip():
+                message, notes = f"`{_text(each)}` is in `{good}` and in `{bad}`", [(other, "here as well")]
+                yield error(each, message, code="contradictory-expectations", notes=notes)
+
+
 def _unreachable_counts(node: Mapping) -> Iterator[Diagnostic]:
     """The finding for a least number of items that is larger than the only list beside it."""
     lists = [entry for entry in node.entries if isinstance(entry.value, Sequence)]
@@ -384,9 +419,7 @@ def _plain(text: str) -> str:
     return " ".join(text.lower().split())
 
 
-FOLDER: Final = "cases"
 GROUPS: Final = {"archetypes": "archetype", "metricIds": "metric_id"}  # keys of settings, and of cases
-LARGEST: Final = 2**20  # bytes searched in a file
 
 
 def strange_groups(settings: Mapping) -> Iterator[Diagnostic]:
@@ -412,11 +445,7 @@ def strange_outputs(path: str, ids: dict[str, Scalar]) -> Iterator[Diagnostic]:
 
 def _named(path: Path, key: str) -> Counter[str]:
     """The values of a key, with their numbers, in the files of the folder `cases` near a file."""
-    folder = next((each / FOLDER for each in path.parents[:3] if dependencies.is_folder(each / FOLDER)), None)
-    pattern = re.compile(rf'"{key}"\s*:\s*"([^"\\]*)"')
-    found = Counter[str]()
-    for file in [] if folder is None else files_below(folder, deep=True, suffixes=SUFFIXES | CASE_LINES):
-        if dependencies.is_file(file) and file.stat().st_size <= LARGEST:
-            dependencies.note_content(file, None)
-            found.update(pattern.findall(file.read_text(encoding="utf-8", errors="replace")))
+    pattern, found = values_of(key), Counter[str]()
+    for _, text in texts_near(path):
+        found.update(pattern.findall(text))
     return found

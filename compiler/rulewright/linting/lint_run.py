@@ -30,6 +30,7 @@ from rulewright.errors import UsageError
 from rulewright.linting import fixes
 from rulewright.linting.lint_report import Report, in_order, report_of
 from rulewright.linting.lint_settings import DEFAULT, LintSettings, RuleSelection, settings_around
+from rulewright.linting.repeated import with_consequences_in_cases
 from rulewright.load import Loaded, Mapping, Source, load_file, load_text
 from rulewright.load.file_reader import unsaved
 from rulewright_runtime.files import write_whole
@@ -63,8 +64,9 @@ def lint(paths: Sequence[Path | str], selection: RuleSelection = DEFAULT) -> Rep
             raise UsageError(
                 f"no document to check in `{path}`; `rulewright init` starts a project"
             )  # silence would look like success
+        own = [each for report in reports for each in report.diagnostics]
+        found += own if selection.select or not reports[1:] else with_consequences_in_cases(own)
         for report in reports:
-            found += report.diagnostics
             allowed += report.allowed
             sources |= report.sources
     return Report(in_order(found), in_order(allowed), dict(sorted(sources.items())))

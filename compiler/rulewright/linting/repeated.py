@@ -174,8 +174,8 @@ FOLLOWED_BY: Final = _code_sets(
         "bad-parameter": "review-above-pass",
         "bad-schema": "check-misses-own-example listed-twice",
         "blindspot-of-another-name": "unchanged-copy",
-        "both-sides-equal": """comparison-out-of-range outcome-contradicts-condition unread-parameter
-        unused-definition""",
+        "both-sides-equal": """comparison-out-of-range defaults-break-a-requirement
+        outcome-contradicts-condition unread-parameter unused-definition""",
         "bound-excluded": "label-row-is-dead label-table-has-a-gap review-above-pass",
         "branch-condition-incomplete": "branch-never-taken",
         "bucket-without-checks": "empty-profile",
@@ -222,7 +222,7 @@ FOLLOWED_BY: Final = _code_sets(
         "paired-with-review": "bound-never-reached",
         "parameter-does-not-fit": """check-misses-own-example check-never-fails check-never-passes
         comparison-out-of-range unread-parameter words-contradict-condition""",
-        "parameter-of-another-metric": "condition-adds-nothing unlike-its-siblings",
+        "parameter-of-another-metric": "condition-adds-nothing review-above-pass unlike-its-siblings",
         "part-exceeds-whole": "label-row-is-dead",
         "part-without-checks": "check-without-part",
         "partner-is-the-author": "challenger-is-the-reviewer",
@@ -272,6 +272,7 @@ FOLLOWED_ANYWHERE: Final = _code_sets(
         "part-without-checks": "gate-ignores-a-severity",
         "misspelt-rule-key": "check-no-scenario-reaches rule-no-answer-meets",
         "probe-without-verifier": "check-no-scenario-reaches",
+        "setting-of-two-parameters": "bad-case bad-setting",
         "unknown-value": "check-no-scenario-reaches",
     }
 )
@@ -281,6 +282,7 @@ FOLLOWED_BY_QUOTING: Final = _code_sets(
     {
         "anchor-names-ineligible-check": "check-no-scenario-reaches",
         "bad-setting": "bad-setting",
+        "misspelt-input-path": "bad-case",
         "misspelt-suffix": f"bad-expression unknown-check unknown-dependency {UNKNOWN_NAMES}",
         "opposites-agree": "subsumed-pattern",
         "question-of-common-words": "short-word-hits-inside-others subsumed-pattern",
@@ -305,6 +307,17 @@ ONCE_A_MESSAGE: Final = codes_in("""
     bad-case bad-condition bad-expression file-of-another-format input-not-awaited unknown-agent unknown-state
 """)
 _TASK: Final = re.compile(r"^task `[^`]*`, `[^`]*`: ")
+
+
+# Findings about a scorecard over cases, and what follows from them in the files of cases, which are linted alone.
+OF_CASES: Final = codes_in("bad-case bad-setting misspelt-input-path setting-of-two-parameters")
+
+
+def with_consequences_in_cases(found: Sequence[Diagnostic]) -> list[Diagnostic]:
+    """Return the findings of several documents; those about cases that follow from a scorecard's are its notes."""
+    return [*with_consequences([each for each in found if each.code in OF_CASES])] + [
+        each for each in found if each.code not in OF_CASES
+    ]
 
 
 def with_consequences(found: Sequence[Diagnostic]) -> list[Diagnostic]:

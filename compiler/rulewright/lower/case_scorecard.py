@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from rulewright.diagnostics import Diagnostic, error
-from rulewright.documents.base import place_of, text
+from rulewright.documents.base import place_of, repeated, text
 from rulewright.documents.scorecard import CaseScorecardDocument, MetricDocument, SettingDocument
 from rulewright.expression.environment import Environment
 from rulewright.expression.types import BOOL, DOUBLE, SCORE, STRING, ListType, OptionalType, Type
@@ -201,7 +201,10 @@ class _CaseScorecardLowering(ExpressionCollector):
                 self.findings.append(error(row.when, message, code="unknown-label", notes=notes))
         for label, help in guesses.items():
             place = document.key_place("exit", label)
-            self.findings.append(error(place, f"no row gives the label `{label}`", code="unknown-label", help=help))
+            twice = repeated(document.labels, lambda row: row.label) if help is None else ()
+            notes = [(row.when.span, f"this row gives the label `{row.label}` again") for row, _ in twice]
+            message = f"no row gives the label `{label}`"
+            self.findings.append(error(place, message, code="unknown-label", help=help, notes=notes))
         if document.accepted not in rows:
             place = document.place("accepted")
             self.findings.append(error(place, f"no row gives the label `{document.accepted}`", code="unknown-label"))

@@ -1,24 +1,35 @@
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Final
 
 from rulewright.diagnostics import Diagnostic, warning
+from rulewright.documents.case_files import FOLDER, texts_near
+from rulewright.documents.layout import OUTPUT_FOLDER
 from rulewright.documents.scorecard import CaseScorecardDocument
 from rulewright.load import Scalar, walk
 from rulewright.spelling import Guess, is_spelt_like
 
+KEY: Final = re.compile(r'"([^"\\\s]+)"\s*:')
+FOLDERS: Final = {"case": FOLDER, "output": OUTPUT_FOLDER}
+MOST: Final = 20  # files in which keys are looked for
+
 
 def misspelt_input_path(scorecard: CaseScorecardDocument) -> Iterator[Diagnostic]:
-    """A step in the path of an input or of `metadata` is spelt differently in several other paths.
+    """A step in the path of an input or of `metadata` is spelt differently in several other paths, or in all cases.
 
     Why it matters: no record has such a key, so every record is refused.
-    Instead: use the spelling of the other paths.
+    Instead: use the spelling of the other paths, or of the cases.
     """
     nodes = [each for key in ("inputs", "metadata") for each in walk(scorecard.get(key))]
     paths = [each for each in nodes if type(each) is Scalar and "." in str(each.value)]
     inner = [step for each in paths for step in str(each.value).split(".")[:-1]]  # the last steps differ by design
     counts = Counter(inner)
+    strange = _in_no_record(scorecard, [str(each.value) for each in paths])
     for each in paths:
         steps = str(each.value).split(".")
         for at, step in enumerate(steps[:-1]):
@@ -28,3 +39,20 @@ def misspelt_input_path(scorecard: CaseScorecardDocument) -> Iterator[Diagnostic
                 message = f"only this path has the step `{step}`, but {counts[near]} have `{near}`"
                 yield warning(each, message, help=Guess(right))
                 break
+        if near := strange.get(str(each.value)):
+            message = f"no {steps[0]} has the key `{steps[-1]}`, but `{near}`"
+            yield warning(each, message, help=Guess(".".join([*steps[:-1], near])))
+
+
+def _in_no_record(scorecard: CaseScorecardDocument, paths: list[str]) -> dict[str, str]:
+    """The paths whose last step is a key of no record near the scorecard, with a key there that no path names."""
+    found = dict[str, str]()
+    for source, folder in FOLDERS.items():
+        read = {each: each.rpartition(".")[2] for each in paths if each.startswith(f"{source}.")}
+        near = (text for _, text in islice(texts_near(Path(scorecard.path), folder), MOST))
+        keys = {key for text in near for key in KEY.findall(text)}
+        unread = sorted(keys - {step for each in read for step in each.split(".")})
+        for each, last in read.items():
+            meant = None if last in keys else next((key for key in unread if is_spelt_like(last, key)), None)
+            found |= {} if meant is None else {each: meant}
+    return found

@@ -14,6 +14,7 @@ from rulewright.rules.failure_counts_as_success import failure_counts_as_success
 from rulewright.rules.failure_is_rewarded import failure_is_rewarded
 from rulewright.rules.full_score_is_flagged import full_score_is_flagged
 from rulewright.rules.gate_ignores_unrun_checks import gate_ignores_unrun_checks
+from rulewright.rules.item_in_quotes import item_in_quotes
 from rulewright.rules.metric_points_both_ways import metric_points_both_ways
 from rulewright.rules.misspelt_input_path import misspelt_input_path
 from rulewright.rules.of_conditions import CONDITIONS, EXPRESSIONS
@@ -64,6 +65,7 @@ CASE_SCORECARD: Final[tuple[Rule[CaseScorecardDocument], ...]] = (
     prompt_asks_for_unreadable_reply,
     metric_points_both_ways,
     full_score_is_flagged,
+    item_in_quotes,
 )
 
 KINDS: Final = {

@@ -37,6 +37,7 @@ from rulewright.rules.listed_twice import listed_twice
 from rulewright.rules.loop_nothing_ends import loop_nothing_ends
 from rulewright.rules.loop_without_bound import loop_without_bound
 from rulewright.rules.metric_without_source import metric_without_source
+from rulewright.rules.misspelt_hyperparameter import misspelt_hyperparameter
 from rulewright.rules.misspelt_path import misspelt_path
 from rulewright.rules.no_tasks import no_tasks
 from rulewright.rules.of_conditions import CONDITIONS, EXPRESSIONS
@@ -84,6 +85,7 @@ WORKFLOW: Final[tuple[Rule[Workflow], ...]] = (
     declared_for_nothing,
     input_nobody_writes,
     defaults_switched_off,
+    misspelt_hyperparameter,
 )
 
 TASK: Final[tuple[Rule[TaskDocument], ...]] = (

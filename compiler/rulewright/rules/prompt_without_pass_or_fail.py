@@ -8,6 +8,7 @@ from typing import Final
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.check import CheckDocument
 from rulewright.load import place
+from rulewright.spelling import Guess
 from rulewright_runtime.plan.part import VERDICTS
 
 # At the beginning of a line or sentence.
@@ -47,7 +48,10 @@ def prompt_without_pass_or_fail(check: CheckDocument) -> Iterator[Diagnostic]:
     named = sorted(word for word in VERDICTS if unnamed and _mentions(prompt.value, word))
     labelled = LABELLED.findall(prompt.value)
     for word in unnamed if len(named) > 1 or set(named) < set(labelled) else ():
-        yield warning(prompt, f"the prompt mentions {' and '.join(named)}, but not {word}")
+        other = re.search(rf"\b{word}\w+(?=:)", prompt.value)
+        where = prompt if other is None else place(prompt, *other.span())
+        message = f"the prompt mentions {' and '.join(named)}, but not {word}"
+        yield warning(where, message, help=None if other is None else Guess(word))
 
 
 def _mentions(prompt: str, word: str) -> bool:

@@ -33,6 +33,11 @@ def setting_of_two_parameters(scorecard: CaseScorecardDocument) -> Iterator[Diag
         if item.value in read:
             message = f"the input `{read[str(item.value)]}` reads `{item.value}`, so it is not metadata"
             yield error(item, message, help="remove it here")
+    for metric in entries(scorecard.node, "metrics"):
+        lists = [(each.name, each.value) for each in entries(metric.value, "details") if isinstance(each.value, Scalar)]
+        for (name, written), (other, before) in repeated(lists, lambda each: str(each[1].value)):
+            message = f"`{other}` and `{name}` both list what is {written.value}"
+            yield error(written, message, notes=[(before, "first used here")])
     for section, keys, what in OTHERS:
         held = [(entry.name, at) for entry in entries(scorecard.node, section) if (at := scalar(entry.value, *keys))]
         for (name, at), (other, first) in repeated(held, lambda each: str(each[1].value)):

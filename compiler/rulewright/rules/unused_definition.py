@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.documents.base import entries, items
+from rulewright.documents.base import descend, entries, items
 from rulewright.documents.scorecard import CaseScorecardDocument, ScorecardDocument
-from rulewright.load import Node, Scalar, Sequence
+from rulewright.load import Node, Scalar, Sequence, walk
 
 NAMED: Final = {"parameters": "parameter", "inputs": "input", "texts": "text"}  # read by their own name
 GROUPED: Final = {"rates": "rate", "counts": "count", "lists": "list"}  # read as `counts.NAME`, or all as `counts`
@@ -20,7 +20,8 @@ def unused_definition(document: CaseScorecardDocument | ScorecardDocument) -> It
     Why it matters: setting or computing it changes no result.
     Instead: use it where it was meant to be used, or remove it.
     """
-    texts = dict(_texts(document.node))
+    unread = {each.start for part in _prose(document.node) for each in walk(part)}
+    texts = {start: text for start, text in _texts(document.node) if start not in unread}
     for section, kind in NAMED.items():
         yield from _unused(document.node, section, kind, texts)
     for section, kind in GROUPED.items():
@@ -32,6 +33,15 @@ def unused_definition(document: CaseScorecardDocument | ScorecardDocument) -> It
             others = [text for start, text in texts.items() if start != entry.value.start]
             if not any(entry.name in WORD.findall(text) for text in others):
                 yield warning(entry.key, f"nothing reads the variable `{entry.name}`")
+
+
+def _prose(root: Node) -> Iterator[Node]:
+    """The parts of a scorecard over cases that name phrases and paths."""
+    for metric in entries(root, "metrics"):
+        yield from filter(None, (descend(metric.value, key) for key in ("common", "details", "words")))
+    yield from filter(
+        None, (descend(root, "metadata"), *(descend(each.value, "from") for each in entries(root, "inputs")))
+    )
 
 
 def _unused(root: Node, section: str, kind: str, texts: dict[int, str]) -> Iterator[Diagnostic]:

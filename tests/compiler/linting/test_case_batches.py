@@ -322,3 +322,65 @@ def test_a_table_that_is_a_pipe_or_leads_nowhere_does_not_end_lint(tmp_path: Pat
     assert {("unreadable-file", "pipe.csv"), ("unreadable-file", "gone.csv"), ("duplicate-test-id", "batch.csv")} <= {
         *found
     }
+
+
+def test_a_case_that_an_earlier_batch_holds_is_reported_once_where_it_counts_twice(tmp_path: Path) -> None:
+    (tmp_path / "cases").mkdir()
+    first, second, third = (
+        tmp_path / "cases" / "b_1.json",
+        tmp_path / "cases" / "b_2.json",
+        tmp_path / "cases" / "c.json",
+    )
+    first.write_text(json.dumps([case("a"), case("b")]))
+    second.write_text(json.dumps([case("b", must=["cough"]), case("c")]))
+    assert codes(tmp_path / "cases") == [("duplicate-test-id", 1)]
+    second.write_text(json.dumps([case("a", must=["cough"]), case("b", must=["rash"])]))
+    assert codes(tmp_path / "cases") == []  # the numbering of another batch
+    third.write_text(first.read_text())
+    (found,) = lint([tmp_path / "cases"]).diagnostics
+    assert (found.code, Path(found.span.path).name) == ("duplicate-test-id", "c.json")
+
+
+OPPOSED = """\
+over: cases
+scorecard: own
+report_type: own
+title: Own
+inputs:
+  facts: {from: case.facts, type: strings}
+  banned: {from: case.banned, type: strings}
+  asked: {from: case.asked, type: strings}
+  text: {from: output.text, type: string}
+  questions: {from: output.questions, type: string}
+metrics:
+  good: {share: {of: facts, found: "contains_ci(text, it)", empty: 1}, score: share, passes: good == 1, PROSE}
+  clean: {share: {of: banned, found: "contains_ci(text, it)", empty: 0}, score: 1 - share, passes: clean == 1, PROSE}
+  kind: {share: {of: asked, found: "contains_ci(questions, it)", empty: 0}, score: 1 - share, passes: kind == 1, PROSE}
+composite: (good + clean + kind) / 3
+labels: [{label: Fail, when: good < 1}, {label: Pass, when: good == 1}]
+exit: {Fail: 1, Pass: 0}
+accepted: Pass
+"""
+
+
+def test_a_text_that_is_wanted_and_unwanted_in_the_same_place_is_reported(tmp_path: Path) -> None:
+    words = "details: {found: found}, common: {name: NAME, of: WHICH, item: it, count: n}, words: {title: T, plural: p}"
+    card = OPPOSED
+    for name, which in (("a", "missing"), ("b", "found"), ("c", "found")):
+        card = card.replace("PROSE", words.replace("NAME", name).replace("WHICH", which), 1)
+    (tmp_path / "own.yaml").write_text(card)
+    (tmp_path / "cases").mkdir()
+    record = {"test_id": "a", "facts": ["Fever", "cough"], "banned": ["fever"], "asked": ["cough"]}
+    (tmp_path / "cases" / "batch.json").write_text(json.dumps([record], indent=1))
+    (found,) = lint([tmp_path]).diagnostics
+    assert (found.code, found.message) == ("contradictory-expectations", "`Fever` is in `facts` and in `banned`")
+
+
+def test_a_misspelt_path_of_a_scorecard_is_one_finding_there(tmp_path: Path) -> None:
+    card = Path("tests/compiler/rules/misspelt_input_path/good.yaml").read_text(encoding="utf-8")
+    (tmp_path / "small.yaml").write_text(card.replace("expectations.wanted", "expectations.wanteds"))
+    (tmp_path / "cases").mkdir()
+    record = {"test_id": "a", "expectations": {"wanted": ["fever"], "refused": ["blame"]}}
+    (tmp_path / "cases" / "batch.json").write_text(json.dumps([record]))
+    (found,) = lint([tmp_path]).diagnostics
+    assert (found.code, found.severity, found.span.line) == ("misspelt-input-path", Severity.ERROR, 6)
