@@ -198,6 +198,9 @@ def test_speakers_of_a_table_of_messages_are_named(tmp_path: Path) -> None:
         assert lines(second) == ["user: Wann?", "assistant: Heute."]
         (refused,) = Reader(columns={**SPOKEN, "assistant": "Bot"}).read([path])
         assert "wer is `Anna`; expected a role, or a speaker that `--columns user=Anna`" in str(refused)
+    csv_file.write_text("nr;wer;text\n1;Anna (Bot);Hallo\n", encoding="utf-8")
+    (refused,) = Reader(columns=SPOKEN).read([csv_file])
+    assert "`--columns 'user=Anna (Bot)'` or `'assistant=Anna (Bot)'`" in str(refused)
 
 
 def test_a_mapping_that_does_not_fit_rows_of_json_is_told_for_each_of_them(tmp_path: Path) -> None:

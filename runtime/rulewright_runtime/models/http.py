@@ -68,6 +68,8 @@ class HttpModel:
                 data = self._without_key(await _read_body(response))
         except httpx2.TimeoutException as error:
             raise CallFailure(f"the endpoint did not answer in time ({type(error).__name__})", "timeout") from None
+        except httpx2.RemoteProtocolError as error:
+            raise CallFailure(f"{self.identity.endpoint} broke off its answer: {error}", "network") from None
         except (httpx2.TransportError, httpx2.StreamError) as error:
             reason = error or type(error).__name__
             raise CallFailure(f"{self.identity.endpoint} can't be reached: {reason}", "network") from None

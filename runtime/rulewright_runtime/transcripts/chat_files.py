@@ -68,7 +68,11 @@ def chat_files(
             files.append((document, document))
     unread.update(others)
     if not files:
-        yield InputError("the folder holds no file of chats, such as `*.jsonl`", printable(path))
+        begins = (
+            "; a text is one if a line begins with a speaker (name yours with `--columns user=NAME,assistant=NAME`)"
+        )
+        hint = begins if {f"`{ending}`" for ending in TEXTS} & others.keys() else ""
+        yield InputError(f"the folder holds no file of chats, such as `*.jsonl`{hint}", printable(path))
     yield from (each for _, each in sorted(files, key=lambda pair: pair[0]))
 
 

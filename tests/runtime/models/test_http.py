@@ -295,7 +295,9 @@ def test_a_small_response_that_holds_a_large_one_is_refused(monkeypatch: pytest.
 
 def test_a_connection_dropped_mid_body_is_a_network_failure() -> None:
     whole = chat("Fine.")
-    assert failure(Response(body=whole.body[:40], declared=len(whole.body))).kind == "network"
+    dropped = failure(Response(body=whole.body[:40], declared=len(whole.body)))
+    assert dropped.kind == "network"
+    assert "broke off its answer" in str(dropped)
 
 
 def test_what_was_dropped_is_no_answer_also_where_it_reads_like_one() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from shlex import quote
 from typing import Final
 
 from rulewright_runtime.english import either, ticked
@@ -99,7 +100,8 @@ class Columns:
         if not (is_exchange or {"role", "content"} <= fields.keys()):
             raise ShapeError(
                 f"unknown shape: a table with the columns {_one_of(names, 'and')}; expected `user` and `assistant`, or "
-                "`role` and `content` (name yours with `--columns user=NAME,assistant=NAME`)"
+                "`role` and `content` (name yours with `--columns user=NAME,assistant=NAME`; for a "
+                "message per row `--columns conversation=NAME,role=NAME,content=NAME,user=SPEAKER,assistant=SPEAKER`)"
             )
         return fields
 
@@ -254,9 +256,9 @@ def _role_of(value: Json, mapping: Mapping[str, str], where: str) -> str:
     named = (role for role in _SPEAKERS if speaker in mapping.get(role, "").split("|"))
     role = next(named, speaker) if speaker else ""
     if role.lower() not in ROLE_WORDS:
+        user, assistant = (quote(f"{role}={speaker[:60] or 'NAME'}") for role in ("user", "assistant"))
         raise ShapeError(
-            f"{where} is {shown(speaker)}; expected a role, or a speaker that "
-            f"`--columns user={speaker or 'NAME'}` or `assistant={speaker or 'NAME'}` names"
+            f"{where} is {shown(speaker)}; expected a role, or a speaker that `--columns {user}` or `{assistant}` names"
         )
     return role
 
