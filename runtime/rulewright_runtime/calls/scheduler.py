@@ -140,14 +140,19 @@ class Scheduler:
         Raises OutageError after many replies without a usable one. They are asked again in the next run, as are those
         of any run in which no reply was usable.
         """
-        if not reason:
-            self._unusable = None
-        elif self._unusable is not None:
+        if self._unusable is not None and reason:
             self._unusable[key] = reason
             if len(self._unusable) >= UNUSABLE:
                 self._breaker.refuse_replies(
                     f"none of the first {UNUSABLE} replies of the judge is a verdict: {reason}"
                 )
+        elif self._unusable is None or len(self._unusable) < UNUSABLE:  # else the run is ending
+            self._unusable = None
+
+    @property
+    def has_usable_reply(self) -> bool:
+        """Whether a reply is usable: then the others need not be read to know whether the judge works."""
+        return self._unusable is None
 
     @property
     def why_unusable(self) -> str:

@@ -272,7 +272,7 @@ class _Open:
         if refusal is not None:
             raise NotIndependentError(f"the endpoint serves a different model than requested: {refusal}")
         exchanges.append(_exchange(question, key, answer, None))
-        if question.judging is not None:
+        if question.judging is not None and not self._scheduler.has_usable_reply:
             why = why_unusable(answer.text, answer.finish, [question.judging])
             self._scheduler.record_reading(key, why and f"{why}; {beginning(answer.text)}")
         return answer.text if answer.is_whole else None

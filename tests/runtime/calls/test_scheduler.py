@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -349,6 +350,23 @@ def test_an_endpoint_that_only_fails_is_given_up_sooner_before_its_first_answer_
         with pytest.raises(OutageError, match=f"no answer for {seconds} s") as stopped:
             answers(FakeModel(failing(9999, kind)), ledger, *map(str, range(20)), limits=limits)
         assert stopped.value.cause == cause
+
+
+def test_a_usable_reply_that_comes_after_the_end_leaves_the_others_to_be_asked_again(ledger: Ledger) -> None:
+    model, texts = FakeModel(echo), [str(number) for number in range(scheduler.UNUSABLE)]
+    keys = [request_key(model.identity, asked(text)) for text in texts]
+
+    async def whole() -> None:
+        made = Scheduler(model, ledger, "run")
+        async with made.running():
+            for text, key in zip(texts, keys, strict=True):
+                await made.ask(asked(text))
+                with suppress(OutageError):
+                    made.record_reading(key, "no JSON")
+            made.record_reading("late", "")
+
+    anyio.run(whole)
+    assert [ledger.answer(key) for key in keys] == [None] * scheduler.UNUSABLE
 
 
 def test_an_address_that_never_answers_readably_ends_the_run(ledger: Ledger) -> None:
