@@ -69,7 +69,11 @@ def read_unread_files(project: Project) -> UnreadFiles:
     descriptions = [load_file(path) for path in descriptions_in(folder.path)] if folder else []
     documents = [each.root for each in project.loaded if folder and Path(each.source.path).is_relative_to(folder.path)]
     answers = [load_file(path) for path in _answers_in(project.root)] if documents else []
-    misnamed = [(load_file(path), name) for each in found.values() for path, name in _misnamed(each.path)]
+    misnamed = [
+        (load_file(path), name)
+        for kind, each in found.items()
+        for path, name in _misnamed(each.path, deep=kind == "scenarios")
+    ]
     return UnreadFiles(
         copies=tuple(copies),
         descriptions=tuple(each.source for each in descriptions),
@@ -82,7 +86,7 @@ def read_unread_files(project: Project) -> UnreadFiles:
     )
 
 
-def _misnamed(folder: Path) -> Iterator[tuple[Path, str]]:
+def _misnamed(folder: Path, *, deep: bool) -> Iterator[tuple[Path, str]]:
     """The files in a folder of documents whose suffix is almost that of a document, or follows one."""
     try:
         names = [*dependencies.names_in(folder)] if dependencies.is_folder(folder) else []
@@ -91,6 +95,8 @@ def _misnamed(folder: Path) -> Iterator[tuple[Path, str]]:
     for name, is_folder in names:
         path = folder / name
         suffix = path.suffix.lower()
+        if is_folder and deep and not name.startswith((".", "_")):
+            yield from _misnamed(path, deep=True)
         if is_folder or name.startswith((".", "_")) or suffix in SUFFIXES | CASE_LINES or not suffix[1:].isalpha():
             continue
         meant = next((each for each in sorted(SUFFIXES) if is_slip_of(suffix, each)), None)

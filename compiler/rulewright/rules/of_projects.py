@@ -40,6 +40,7 @@ from rulewright.rules.limit_of_zero import limit_of_zero
 from rulewright.rules.list_and_tags_disagree import list_and_tags_disagree
 from rulewright.rules.listed_check_is_silenced import listed_check_is_silenced
 from rulewright.rules.listed_twice import listed_twice
+from rulewright.rules.milliseconds_for_seconds import milliseconds_for_seconds
 from rulewright.rules.misspelt_in_scorecard import misspelt_in_scorecard
 from rulewright.rules.misspelt_name import misspelt_name
 from rulewright.rules.misspelt_rule_key import misspelt_rule_key
@@ -147,6 +148,7 @@ PROJECT: Final[tuple[Rule[Project], ...]] = (
     price_of_another_model,
     cue_nobody_says,
     setting_overruled,
+    milliseconds_for_seconds,
 )
 
 UNREAD_FILES: Final[tuple[Rule[UnreadFiles], ...]] = (

@@ -136,6 +136,8 @@ def test_the_unchanged_project_has_no_findings(tmp_path: Path) -> None:
         ("rulewright.yaml", "scorecards: scorecards", 'scorecards: ""', "out-of-range", 5),
         ("rulewright.yaml", "root: .", "root: desk", "missing-path", 2),
         ("rulewright.yaml", "project:", "name:", "unknown-key", 1),
+        ("rulewright.yaml", "root: .", "root: .\nlint: {ignore: [unit-of-analyis-missing]} # analysis, analysis",
+         "unknown-rule", 3),
     ],
 )  # fmt: skip
 def test_a_slip_in_a_project_gives_one_finding(

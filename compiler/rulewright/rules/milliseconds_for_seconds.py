@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from rulewright.diagnostics import Diagnostic, warning
+from rulewright.documents.base import numeric
+from rulewright.load import Mapping, walk
+from rulewright.spelling import Guess
+
+if TYPE_CHECKING:
+    from rulewright.project import Project
+
+LEAST: Final = 5000  # thousands of seconds are no usual time: an hour is 3600
+DAY: Final = 24 * 60 * 60
+
+
+def milliseconds_for_seconds(project: Project) -> Iterator[Diagnostic]:
+    """A time limit or an interval in seconds is a large multiple of 1000, as if it were in milliseconds.
+
+    Why it matters: a call that hangs is given up after hours, and a run waits for it.
+    Instead: write the seconds.
+    """
+    for node in walk(None if project.file is None else project.file.node):
+        for entry in node.entries if isinstance(node, Mapping) else ():
+            found = numeric(entry.value) if entry.name.endswith("_seconds") else None
+            seconds = float(str(found.value)) if found is not None else 0
+            if found is not None and LEAST <= seconds < DAY * 7 and seconds % 1000 == 0:
+                message = f"`{entry.name}` is {found.raw}, which are {seconds / 3600:.1f} hours"
+                yield warning(found, message, help=Guess(f"{seconds / 1000:g}", "it is in seconds"))
