@@ -292,9 +292,9 @@ def _encode(value: msgspec.Struct) -> bytes:
     return msgspec.json.encode(value)
 
 
-def _answer(data: bytes) -> ModelAnswer:
+def _answer(data: bytes | None) -> ModelAnswer:
     try:
-        return msgspec.json.decode(data, type=ModelAnswer)
+        return msgspec.json.decode(data or b"", type=ModelAnswer)
     except UNDECODED as error:
         raise LedgerError(f"the ledger holds an answer that can't be read: {error}") from None
 

@@ -153,6 +153,17 @@ def test_where_a_question_is_asked_is_not_part_of_its_key() -> None:
     assert request_key(ME, CallRequest(ASK.call, "t2", "c2", "edge", 4)) == KEY
 
 
+@pytest.mark.parametrize("stored", [None, b"", b"{}", b"\x00", "x"])
+def test_a_damaged_answer_is_no_answer(ledgers: tuple[Ledger, Ledger], tmp_path: Path, stored: object) -> None:
+    mine, theirs = ledgers
+    mine.claim(KEY, ME, ASK)
+    mine.store_answer(KEY, mine.begin_attempt(KEY), ModelAnswer("PASS", "m"), 0.5)
+    with sqlite3.connect(tmp_path / "ledger.sqlite3") as database:
+        database.execute("update calls set answer = ?", (stored,))
+    with pytest.raises(LedgerError, match="the ledger holds an answer that can't be read"):
+        theirs.claim(KEY, ME, ASK)
+
+
 def test_only_the_owner_may_read_the_ledger(tmp_path: Path) -> None:
     os.umask(os.umask(0))
     ledger = Ledger(tmp_path / "deep" / "ledger.sqlite3")
