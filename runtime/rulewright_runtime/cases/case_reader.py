@@ -235,9 +235,11 @@ class CaseReader:
             return None
         own_id = id_of(envelope.id)
         test_id = id_of(case.test_id) or id_of(envelope.test_id) or own_id or id_of(case.id)
-        refusal = self._refusal(batch, own_id, test_id, record, mistake)
-        if refusal is not None or test_id is None:
-            return InputError(with_path(record.path, refusal or ""), batch.file, record.line)
+        if test_id is None:
+            refusal = "the case has no `test_id`" + (f": {mistake}" if mistake else "")
+            return InputError(with_path(record.path, refusal), batch.file, record.line)
+        if self._is_other_content(hash((batch.name, own_id, test_id)), record):
+            mistake = Mistake(f"the test id `{test_id}` exists already, with another content")
         other_id = own_id if own_id != test_id else None
         if mistake is None:
             output, problem = self._output(batch, envelope, case, test_id, other_id)
@@ -266,16 +268,10 @@ class CaseReader:
         self.other_concerns += is_other
         return is_other
 
-    def _refusal(
-        self, batch: Batch, own_id: str | None, test_id: str | None, record: Record, mistake: Mistake | None
-    ) -> str | None:
-        """Return why a record can't be a case of the batch (no test id, or that of another case), or None."""
-        if test_id is None:
-            return "the case has no `test_id`" + (f": {mistake}" if mistake else "")
+    def _is_other_content(self, key: int, record: Record) -> bool:
+        """Whether an earlier record with this key, the hash of its batch and ids, had another content."""
         payload = hash(record.data.strip())
-        if self._records.add(hash((batch.name, own_id, test_id)), payload) not in (None, payload):
-            return f"the test id `{test_id}` exists already, with another content"
-        return None
+        return self._records.add(key, payload) not in (None, payload)
 
     def _output(
         self, batch: Batch, envelope: Any, case: Any, test_id: str, other_id: str | None
