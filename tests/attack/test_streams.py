@@ -20,9 +20,10 @@ PASSING, FAILING = "Hello.", "You must leave."
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A project with a gate, a talk that passes it and one that does not, and a compiled plan."""
     folder = tmp_path_factory.mktemp("streams")
-    small_project.write(
-        folder, {"checks/W-1.yaml": small_project.check(route="lexicon_only", routing="deterministic_precheck: words")}
-    )
+    parts = {"route": "lexicon_only", "routing": "deterministic_precheck: words"}
+    of_safety, of_compliance = (small_project.check(bucket=bucket, **parts) for bucket in "AB")
+    checks = {"checks/W-1.yaml": of_safety, "checks/X-1.yaml": of_compliance.replace("W-1", "X-1")}
+    small_project.write(folder, checks)
     for name, said in (("passing", PASSING), ("failing", FAILING)):
         turns = [
             {"turn": 1, "role": "user", "content": "Hello"},
