@@ -84,7 +84,7 @@ class QuotedTurns:
         turn = self._turns[index].content
         return (
             is_verbatim(quote.written, turn)
-            or is_verbatim(folding.folded_text(quote.written, folding.TEXT), folding.turn_folded(turn, folding.TEXT))
+            or is_verbatim(folding.turn_folded(quote.written, folding.TEXT), folding.turn_folded(turn, folding.TEXT))
             or occurs(quote, self._fold(index))
         )
 
@@ -227,7 +227,10 @@ def _is_word_char(char: str) -> bool:
 
 
 # Most texts contain no match of these. Testing for the characters that they need is far cheaper than searching.
-_ELLIPSIS: Final = re.compile(r"[\[(]?(?:\.(?:\s?\.){2,}|…+)[\])]?")
+_DOTS: Final = r"\.(?:\s?\.){2,}"
+_ELLIPSIS: Final = re.compile(  # each alternative starts with a character, for which the text is searched first
+    rf"\[(?:{_DOTS}|…+)[\])]?|\((?:{_DOTS}|…+)[\])]?|{_DOTS}[\])]?|…+[\])]?"
+)
 _THREE_DOTS: Final = re.compile(r"\.\s?\.\s?\.")
 _LINK: Final = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*\)")
 _AT_LINE_START: Final = re.compile(r"^[ \t]*(?:#{1,6}(?=\s)|>[> \t]*|[+•◦▪](?=\s))", re.MULTILINE)
