@@ -74,6 +74,11 @@ def test_a_check_without_a_severity_in_a_vocabulary_of_ones_own_has_none_and_its
     assert main(["report", "run"]) == 1
 
 
+def test_why_says_in_words_which_condition_decided(scanned: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["why", str(scanned)]) == 0
+    assert capsys.readouterr().out.splitlines()[0].endswith("its condition `fail` holds")
+
+
 def test_a_check_without_a_severity_counts_whatever_severity_decides(scanned: Path) -> None:
     assert [rulewright.load_run(scanned).status(fail_on=word) for word in ("low", "stop", "never")] == [1, 1, 0]
 

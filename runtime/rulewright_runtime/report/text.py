@@ -13,12 +13,16 @@ from rulewright_runtime.terminal import one_line
 _REASONS: Final = {
     "conversation_too_long": "the conversation is too long for the judge",
     "disabled_by_scan_profile": "the profile gives the check no votes",
+    "fail_condition_holds": "its condition `fail` holds",
     "incomplete_transcript": "the chat is incomplete",
     "judge_budget_exhausted": "the limit of calls was reached",
     "judge_not_asked": "the judge was not asked",
+    "no_condition_holds": "none of its conditions holds",
     "no_majority": "the votes of the judge have no majority",
     "no_scenario": "the chat has no scenario",
     "nothing_to_judge": "there is nothing to judge",
+    "pass_condition_does_not_hold": "its condition `pass` does not hold",
+    "unclear_condition_holds": "its condition `unclear` holds",
     "unverified_fail": "the judge's FAIL has no quote that occurs",
     "verifier_infrastructure_failure": "the judge gave no usable reply",
 }
