@@ -21,7 +21,7 @@ from rulewright.reporting.stored_run import FinishedRun, open_run
 from rulewright_runtime.aggregate.inference import UNIT, clustered_mean, holm, two_sided, wilson
 from rulewright_runtime.aggregate.outcome import GATE_STATES, OUTCOMES
 from rulewright_runtime.cases.confidence_intervals import Sample
-from rulewright_runtime.english import plural
+from rulewright_runtime.english import plural, some
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.plan.scorecard import HEADLINE
 from rulewright_runtime.report.summary import is_unproven, judge_line
@@ -97,6 +97,10 @@ def hindrances(board: JsonMapping) -> list[str]:
     reasons += [f"{part['model']} is left out for its harness" for part in board["excluded"]]
     if board["refused"]:
         reasons.append(f"{plural(board['refused'], 'input')} refused by the scans")
+    chats = {model["model"]: model["without_scenario"] for model in board["models"]}
+    if len(set(chats.values())) > 1:
+        numbers = some([f"{name} {count}" for name, count in sorted(chats.items())])
+        reasons.append(f"models have different numbers of chats without a scenario: {numbers}")
     for model in board["models"]:
         if model["unscored"] == model["transcripts"]:
             reasons.append(f"no transcript of {model['model']} has a score")
@@ -330,6 +334,7 @@ def _figures(name: str, entry: _Entry, clusters: Mapping[str, str], categories: 
         "interval": _interval(entry, clusters),
         "unresolved": entry.unresolved,
         "scenarios": len(means),
+        "without_scenario": len(entry.scores.get("", ())),
         "transcripts": entry.transcripts,
         "unscored": unscored,
         "failed": entry.failed,

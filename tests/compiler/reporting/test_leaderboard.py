@@ -125,6 +125,20 @@ def test_ranks_are_sets_by_paired_tests_over_all_pairs(tmp_path: Path) -> None:
     assert _rank_sets(entries, clusters)["far"] == [1, 3]
 
 
+def test_models_of_unequal_numbers_of_chats_without_a_scenario_are_not_to_be_published(tmp_path: Path) -> None:
+    same, folders = plan(tmp_path / "p"), []
+    for model, number in (("one", 2), ("other", 3), ("third", 3)):
+        said = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": GOOD}]
+        chats = [{"id": f"{model}{at}", "model": model, "messages": said} for at in range(number)]
+        path = tmp_path / f"{model}.jsonl"
+        path.write_text("".join(json.dumps(chat) + "\n" for chat in chats), encoding="utf-8")
+        folders.append(tmp_path / model)
+        run(same, [path], folders[-1])
+    reason = "models have different numbers of chats without a scenario: one 2, other 3, third 3"
+    assert leaderboard(folders, ["unrecorded"])["hindrances"] == [reason]
+    assert leaderboard(folders[1:], ["unrecorded"])["hindrances"] == []
+
+
 def test_a_model_that_lacks_a_scenario_is_named_and_not_ranked(tmp_path: Path) -> None:
     said = answers("whole", GOOD, BAD) | {("partial", "night"): GOOD}
     board = leaderboard([scan(tmp_path / "a", plan(tmp_path / "p"), said)])
