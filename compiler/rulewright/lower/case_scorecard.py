@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, Literal
 
 from rulewright.diagnostics import Diagnostic, error
@@ -39,23 +40,19 @@ INPUT_TYPES: Final[Mapping[str, Type]] = {"string": STRING, "strings": ListType(
 
 def lower_case_scorecard(document: CaseScorecardDocument) -> tuple[CaseScorecardPlan | None, list[Diagnostic]]:
     """Return the plan of a scorecard over cases and no findings, or None and the findings."""
-    lowering = _CaseScorecardLowering(document)
-    plan = lowering.plan()
-    return (None, lowering.findings) if lowering.findings else (plan, [])
+    plan, lowering = _lowered(document)
+    return (None, list(lowering.findings)) if lowering.findings else (plan, [])
 
 
 def case_scorecard_expressions(document: CaseScorecardDocument) -> list[tuple[Scalar, Environment]]:
     """Return every expression of a scorecard over cases with its environment."""
-    lowering = _CaseScorecardLowering(document)
-    lowering.plan()
-    return lowering.expressions
+    return list(_lowered(document)[1].expressions)
 
 
 def requirements_of_defaults(document: CaseScorecardDocument) -> list[tuple[Scalar, bool]]:
     """Return every requirement with whether the default parameters meet it; nothing where the scorecard has findings or
     a default is not a value of its parameter."""
-    lowering = _CaseScorecardLowering(document)
-    plan = lowering.plan()
+    plan, lowering = _lowered(document)
     values = {} if lowering.findings else values_of_defaults(document)
     if len(values) < len(document.settings) or lowering.findings:
         return []
@@ -67,11 +64,18 @@ def requirements_of_defaults(document: CaseScorecardDocument) -> list[tuple[Scal
 
 def values_of_defaults(document: CaseScorecardDocument) -> dict[str, object]:
     """Return every parameter's default, as expressions read it; nothing where one is not a value of its parameter."""
-    settings = _CaseScorecardLowering(document).plan().settings
+    settings = _lowered(document)[0].settings
     try:
         return {each.parameter.name: parameter_value(each.parameter) for each in settings}
     except PlanError:
         return {}
+
+
+@lru_cache(maxsize=16)  # several rules read the same document in turn
+def _lowered(document: CaseScorecardDocument) -> tuple[CaseScorecardPlan, _CaseScorecardLowering]:
+    """The plan, and what was collected while lowering."""
+    lowering = _CaseScorecardLowering(document)
+    return lowering.plan(), lowering
 
 
 @dataclass(slots=True)

@@ -7,7 +7,8 @@ test of an inner conditional is checked under the tests of the conditionals arou
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
 
@@ -23,6 +24,7 @@ from rulewright.load import Scalar, place
 from rulewright.proving.atoms import ERROR, FALSE, TRUE
 from rulewright.proving.domains import Domain, Domains, Path, number, whole
 from rulewright.proving.gates import as_seen
+from rulewright.proving.intervals import Goal
 from rulewright.proving.program_parts import extract, paths_of, value_of, with_item, with_values
 from rulewright.proving.search import Search, choices, comparisons, without_effect
 from rulewright.proving.static_types import LOOPS, typed
@@ -186,22 +188,36 @@ def _study_after(study: Study, before: Sequence[tuple[Program, int]], domains: D
     """The study, with the result that the tests around it never let it hold, always or for the usual parameters."""
     goal = [*((number, bits) for number, (_, bits) in enumerate(before)), (len(before), TRUE)]
     programs = [*(program for program, _ in before), study.program]
-    if _found_none(programs, domains, goal):
+    if _PreparedConditions(programs, domains).exclude(goal):
         return replace(study, never=True, given=AFTER)
     filled = [with_values(program, usual) for program in programs]
-    is_reached = not usual or filled == programs or _found_none(filled[:-1], domains, goal[:-1])
-    if is_reached or _found_none(filled[-1:], domains, [(0, TRUE)]) or not _found_none(filled, domains, goal):
+    is_reached = not usual or filled == programs or _PreparedConditions(filled[:-1], domains).exclude(goal[:-1])
+    if is_reached or is_never(filled[-1], domains, TRUE) or not _PreparedConditions(filled, domains).exclude(goal):
         return study
     return replace(study, never=True, given=f"{AFTER}{_BY_DEFAULT}")
 
 
-def _found_none(programs: Sequence[Program], domains: Domains, goal: Sequence[tuple[int, int]]) -> bool:
-    """Whether no input meets a goal, equal calls having equal results."""
-    if Search(programs, domains).excludes(goal):
-        return True
-    calls: dict[str, CallVariable] = {}
-    abstract = [abstracted(each, calls, domains) for each in programs]
-    return bool(calls) and Search(abstract, domains_of(calls, domains)).excludes(goal)
+@dataclass
+class _PreparedConditions:
+    """Conditions, prepared once for all goals; equal calls have equal results."""
+
+    programs: Sequence[Program]
+    domains: Domains
+
+    def exclude(self, goal: Goal) -> bool:
+        """Whether no input meets the goal."""
+        return self._search.excludes(goal) or (self._abstract is not None and self._abstract.excludes(goal))
+
+    @cached_property
+    def _search(self) -> Search:
+        return Search(self.programs, self.domains)
+
+    @cached_property
+    def _abstract(self) -> Search | None:
+        """The same with every call as a variable; None without calls."""
+        calls: dict[str, CallVariable] = {}
+        abstract = [abstracted(each, calls, self.domains) for each in self.programs]
+        return Search(abstract, domains_of(calls, self.domains)) if calls else None
 
 
 def _study_given(study: Study, given: tuple[str, tuple[str, ...]], environment: Environment, domains: Domains) -> Study:
@@ -214,15 +230,17 @@ def _study_given(study: Study, given: tuple[str, tuple[str, ...]], environment: 
     except ExpressionError:
         return study
     assumed = [(at, TRUE) for at in range(1, len(programs))]
-    if _found_none(programs, domains, assumed):  # they contradict each other, which is reported for them
+    conditions = _PreparedConditions(programs, domains)
+    if conditions.exclude(assumed):  # they contradict each other, which is reported for them
         return study
-    never, always = (_found_none(programs, domains, [(0, bits), *assumed]) for bits in (TRUE, FALSE | ERROR))
+    never, always = (conditions.exclude([(0, bits), *assumed]) for bits in (TRUE, FALSE | ERROR))
     return replace(study, never=never, always=always, given=phrase) if never or always else study
 
 
 def _study(program: Program, domains: Domains, usual: Values = _NO_VALUES) -> Study:
-    has_never = is_never(program, domains, TRUE)
-    has_always = not has_never and is_never(program, domains, FALSE | ERROR)
+    condition = _PreparedConditions([program], domains)
+    has_never = condition.exclude([(0, TRUE)])
+    has_always = not has_never and condition.exclude([(0, FALSE | ERROR)])
     decided = (*_decided(program, domains), *_beyond_unit(program, domains, usual))
     dead = () if has_never or has_always or decided else tuple(_dead(program, domains, usual))
     idle: tuple[tuple[Program, str], ...] = ()
@@ -233,7 +251,7 @@ def _study(program: Program, domains: Domains, usual: Values = _NO_VALUES) -> St
 
 def is_never(program: Program, domains: Domains, bits: int) -> bool:
     """Whether the condition has no result in `bits` for any input."""
-    return _found_none([program], domains, [(0, bits)])
+    return _PreparedConditions([program], domains).exclude([(0, bits)])
 
 
 def _dead(program: Program, domains: Domains, usual: Values) -> Iterator[tuple[Program, bool]]:
@@ -259,7 +277,8 @@ def _constant(part: Program, domains: Domains, usual: Values) -> bool | None:
         return True
     if not paths_of(part):
         return None
-    return True if is_never(part, domains, FALSE | ERROR) else False if is_never(part, domains, TRUE) else None
+    condition = _PreparedConditions([part], domains)
+    return True if condition.exclude([(0, FALSE | ERROR)]) else False if condition.exclude([(0, TRUE)]) else None
 
 
 def _decided(program: Program, domains: Domains) -> Iterator[tuple[Program, bool]]:
@@ -270,7 +289,8 @@ def _decided(program: Program, domains: Domains) -> Iterator[tuple[Program, bool
 
 def _result(part: Program, domains: Domains) -> bool | None:
     """False of a part that is never true, else True of one that is never false."""
-    return False if is_never(part, domains, TRUE) else True if is_never(part, domains, FALSE) else None
+    condition = _PreparedConditions([part], domains)
+    return False if condition.exclude([(0, TRUE)]) else True if condition.exclude([(0, FALSE)]) else None
 
 
 def _beyond_unit(program: Program, domains: Domains, usual: Values) -> Iterator[tuple[Program, bool]]:
