@@ -143,8 +143,10 @@ def batch_findings(root: Node, plan: CaseScorecardPlan) -> list[Diagnostic]:
     found += _misspelt_groups(cases, root)
     found += _misspelt_expectations(cases)
     found += _of_another_batch(root)
+    opposed = opposed_lists(plan) if cases else []
     for each in cases:
         found += _expectations(each, plan)
+        found += _wanted_and_unwanted(each, plan, opposed)
     return found
 
 
@@ -226,7 +228,8 @@ def _in_an_earlier_batch(cases: list[_Record], path: Path) -> Iterator[Diagnosti
     for file, text in texts_near(path) if ids else ():
         if os.path.abspath(file) >= os.path.abspath(path):
             continue
-        twice = [each for each in ids if each in {*values_of("(?:test_)?id").findall(text)}]
+        known = {*values_of("(?:test_)?id").findall(text)}
+        twice = [each for each in ids if each in known]
         first = ids[twice[0]] if twice else cases[0]
         if twice and (len(twice) == 1 < len(ids) or first.node.source.text[first.node.start : first.node.end] in text):
             more = f", like {plural(len(twice) - 1, 'other case')}" if twice[1:] else ""
@@ -324,7 +327,6 @@ def _expectations(record: _Record, plan: CaseScorecardPlan) -> Iterator[Diagnost
     for empty in (item for each in inputs for item in items(record.case, *each.path) if _is_blank(item)):
         yield warning(empty, "an empty text is found in every output", code="case-expects-nothing")
     yield from _contradictions(record)
-    yield from _wanted_and_unwanted(record, plan)
     for name in dict.fromkeys(each.path[0] for each in inputs):
         written = record.case.get(name)
         told = () if written is None else repeated_in(written, fold=True)
@@ -379,18 +381,22 @@ def _contradictions(record: _Record) -> Iterator[Diagnostic]:
         yield from _unreachable_counts(node) if isinstance(node, Mapping) else ()
 
 
-def _wanted_and_unwanted(record: _Record, plan: CaseScorecardPlan) -> Iterator[Diagnostic]:
+def _wanted_and_unwanted(
+    record: _Record, plan: CaseScorecardPlan, opposed: list[tuple[str, str]]
+) -> Iterator[Diagnostic]:
     """The findings for texts that one metric wants and another one does not want in the same place."""
     paths = {each.name: each.path for each in plan.inputs if each.source == "case"}
-    for good, bad in opposed_lists(plan):
+    for good, bad in opposed:
         if paths.get(good) == paths.get(bad):  # reported in the scorecard
             continue
         unwanted = {_plain(_text(each)): each for each in items(record.case, *paths.get(bad, ("",)))}
-        for each in items(record.case, *paths.get(good, ("",))):
-            other = unwanted.get(_plain(_text(each)))
-            if other is not None and _text(each).strip():
-                message, notes = f"`{_text(each)}` is in `{good}` and in `{bad}`", [(other, "here as well")]
-                yield error(each, message, code="contradictory-expectations", notes=notes)
+        wanted = [each for each in items(record.case, *paths.get(good, ("",))) if _text(each).strip()]
+        both = [each for each in wanted if _plain(_text(each)) in unwanted]
+        if both:
+            more = f", like {plural(len(both) - 1, 'other text')}" if both[1:] else ""
+            message = f"`{_text(both[0])}` is in `{good}` and in `{bad}`{more}"
+            notes = [(unwanted[_plain(_text(both[0]))], "here as well")]
+            yield error(both[0], message, code="contradictory-expectations", notes=notes)
 
 
 def _unreachable_counts(node: Mapping) -> Iterator[Diagnostic]:

@@ -141,5 +141,6 @@ def example_mismatch(example: Example, found: VerdictResult | InputError) -> Dia
     quotes = ticked(span.quote for span in found.evidence)
     why = f"because `{found.rationale_code}`" + (f", with the evidence {quotes}" if quotes else "")
     message = f"`{example.check.id}` gives {found.verdict} for {example.name}, which expects {example.verdict}"
-    place = descend(example.node, "verdict") or example.node
-    return error(place, message, code="check-misses-own-example", help=why)
+    place, conditions = descend(example.node, "verdict") or example.node, example.check.verdict_conditions
+    notes = [(conditions[0], "the condition")] if len(conditions) == 1 else []
+    return error(place, message, code="check-misses-own-example", help=why, notes=notes)

@@ -39,7 +39,14 @@ def cue_nobody_says(project: Project) -> Iterator[Diagnostic]:
             continue
         for scenario in silent:
             message = f"no message contains a cue of `{check.id}`, which this selects"
-            yield warning(_selecting(check, scenario), message)
+            yield warning(_selecting(check, scenario), message, notes=_phrases(check, project))
+
+
+def _phrases(check: CheckDocument, project: Project) -> list[tuple[Scalar, str]]:
+    """The first phrase of the marker set of a check, as a note."""
+    named = [each for each in project.markers if each.name in (None, check.routing.scenario_marker)]
+    found = [each for markers in named for each in text_scalars(markers.node, "identity_question")]
+    return [(each, "the first cue") for each in found[:1] if check.routing.route == "scenario_rule"]
 
 
 def _selecting(check: CheckDocument, scenario: ScenarioDocument) -> Span | Scalar:
