@@ -9,7 +9,8 @@ from typing import Final
 from rulewright.diagnostics import Diagnostic, Severity, Span
 from rulewright.expression.unparse import decompile, unparse
 from rulewright.reporting.stored_run import FinishedRun, JudgedTranscript
-from rulewright_runtime.english import plural
+from rulewright_runtime.aggregate.outcome import gates_not_run
+from rulewright_runtime.english import plural, some
 from rulewright_runtime.plan.scan import Check
 from rulewright_runtime.plan.verifiers import ExpressionVerifier
 from rulewright_runtime.report.gathered import pass_rate_lines, unresolved_lines
@@ -21,6 +22,8 @@ from rulewright_runtime.terminal import one_line
 
 REFUSED = "refused-input"
 INCOMPLETE = "incomplete-transcript"
+UNDECIDED = "undecided"
+JUDGED_NOTHING: Final = "no check applied to any transcript, so nothing was judged"
 
 
 def findings(run: FinishedRun) -> Iterator[Diagnostic]:
@@ -30,15 +33,40 @@ def findings(run: FinishedRun) -> Iterator[Diagnostic]:
     for refused in run.refused():
         yield Diagnostic(REFUSED, Severity.ERROR, refused["reason"], _span(refused["path"], refused["line"]))
     for judged in run.judged():
-        if judged.row.get("missing"):
-            what = f"`{judged.id}` lacks something, so nothing passes there: {gaps(judged.row['missing'])}"
-            yield Diagnostic(INCOMPLETE, Severity.WARNING, what, _span(judged.path, judged.line))
-        for verdict in judged.verdicts:
-            if (level := _level(judged, verdict)) is not None:
-                check = run.checks.get(verdict["check_id"])
-                name = check.name if check else verdict["check_id"]
-                text = f"{name}: {verdict['verdict']} in `{judged.id}`, {because(verdict, check)}"
-                yield Diagnostic(str(verdict["check_id"]), level, text, _span(judged.path, judged.line))
+        told = list(_of_transcript(judged, run.checks))
+        yield from told
+        if judged.engine["outcome"] == "undecided" and all(each.severity is Severity.ADVICE for each in told):
+            what = f"`{judged.id}` is undecided: {why_undecided(judged)}"
+            yield Diagnostic(UNDECIDED, Severity.WARNING, what, _span(judged.path, judged.line))
+    if judged_nothing(run.summary):
+        yield Diagnostic(UNDECIDED, Severity.WARNING, JUDGED_NOTHING, _span("", 0))
+
+
+def _of_transcript(judged: JudgedTranscript, checks: Mapping[str, Check]) -> Iterator[Diagnostic]:
+    if judged.row.get("missing"):
+        what = f"`{judged.id}` lacks something, so nothing passes there: {gaps(judged.row['missing'])}"
+        yield Diagnostic(INCOMPLETE, Severity.WARNING, what, _span(judged.path, judged.line))
+    for verdict in judged.verdicts:
+        if (level := _level(judged, verdict)) is not None:
+            check = checks.get(verdict["check_id"])
+            name = check.name if check else verdict["check_id"]
+            text = f"{name}: {verdict['verdict']} in `{judged.id}`, {because(verdict, check)}"
+            yield Diagnostic(str(verdict["check_id"]), level, text, _span(judged.path, judged.line))
+
+
+def why_undecided(judged: JudgedTranscript) -> str:
+    """Return why a transcript is undecided although none of its checks is: content is missing, a gate did not run, or
+    too few checks were decided."""
+    if judged.row.get("missing"):
+        return "the transcript is incomplete"
+    if idle := gates_not_run(judged.engine["gates"]):
+        return f"{some(idle)} did not run"
+    return f"the coverage is {judged.engine['coverage']}"
+
+
+def judged_nothing(summary: JsonMapping) -> bool:
+    """Whether no check applied to any transcript of a run, so that it is undecided."""
+    return {name for name, count in summary["outcomes"].items() if count} == {"nothing_applied"}
 
 
 def because(verdict: JsonMapping, check: Check | None) -> str:

@@ -6,10 +6,8 @@ from collections.abc import Iterator, Mapping
 
 from rulewright.render.build_servers import JUnitCase, github, junit_report
 from rulewright.render.sarif import sarif
-from rulewright.reporting.comment import because, comment, findings
+from rulewright.reporting.comment import JUDGED_NOTHING, because, comment, findings, judged_nothing, why_undecided
 from rulewright.reporting.stored_run import FinishedRun, JudgedTranscript
-from rulewright_runtime.aggregate.outcome import gates_not_run
-from rulewright_runtime.english import some
 from rulewright_runtime.plan.scan import Check
 from rulewright_runtime.report.gathered import gate_line, gate_result, is_unresolved
 from rulewright_runtime.report.text import place_of
@@ -42,6 +40,8 @@ def _suites(run: FinishedRun) -> Iterator[tuple[str, list[JUnitCase]]]:
         yield judged.id, _cases(judged, run.checks)
     if refused := list(map(_refused, run.refused())):
         yield "refused inputs", refused
+    if judged_nothing(run.summary):
+        yield "run", [JUnitCase("run", "outcome", "errors", f"undecided: {JUDGED_NOTHING}", "INCONCLUSIVE")]
     unresolved = run.summary["unresolved"]
     if gates := unresolved["gates"]:
         is_open = is_unresolved(unresolved)
@@ -64,14 +64,9 @@ def _case(judged: JudgedTranscript, verdict: JsonMapping, check: Check | None) -
 
 
 def _undecided(judged: JudgedTranscript) -> JUnitCase:
-    """A transcript that is undecided although none of its checks is: content is missing, a gate did not run, or too few
-    checks were decided."""
-    why = f"the coverage is {judged.engine['coverage']}"
-    if judged.row.get("missing"):
-        why = "the transcript is incomplete"
-    elif idle := gates_not_run(judged.engine["gates"]):
-        why = f"{some(idle)} did not run"
-    return JUnitCase(judged.id, "outcome", "errors", f"undecided: {why}", "INCONCLUSIVE", file=judged.path)
+    """A transcript that is undecided although none of its checks is."""
+    why = f"undecided: {why_undecided(judged)}"
+    return JUnitCase(judged.id, "outcome", "errors", why, "INCONCLUSIVE", file=judged.path)
 
 
 def _refused(refused: JsonMapping) -> JUnitCase:

@@ -88,6 +88,19 @@ def test_an_undecided_transcript_is_an_error_although_no_check_of_it_is_open(fin
     scores.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     reseal(finished)
     assert outcome_of(finished) == "undecided: safety did not run"
+    assert "`cut__night` is undecided: safety did not run" in run_as("github", open_run(finished), 3)
+
+
+def test_a_run_in_which_no_check_applied_is_an_error_and_no_empty_list(finished: Path) -> None:
+    said = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Yes?"}]
+    Path("chat.jsonl").write_text(json.dumps({"messages": said}), encoding="utf-8")
+    run(plan_of(finished), ["chat.jsonl"], "idle")
+    reason = "no check applied to any transcript, so nothing was judged"
+    root = ET.fromstring(run_as("junit", open_run(Path("idle")), 2))
+    assert root.attrib == {"name": "rulewright", "tests": "2", "failures": "0", "errors": "1", "skipped": "1"}
+    assert [error.get("message") for error in root.iter("error")] == [f"undecided: {reason}"]
+    for form in ("github", "sarif"):
+        assert reason in run_as(form, open_run(Path("idle")), 2)
 
 
 def outcome_of(finished: Path) -> str:
