@@ -15,10 +15,8 @@ import msgspec
 from rulewright_runtime import strict_json
 from rulewright_runtime.digests import sha256, sha256_of_much
 from rulewright_runtime.english import reason_of
-from rulewright_runtime.errors import JudgeError
+from rulewright_runtime.errors import JudgeError, RuntimeFailure
 from rulewright_runtime.input_files import MAX_EXPANDED, read_expanded
-from rulewright_runtime.models.call import CallFailure
-from rulewright_runtime.models.wire import WIRES
 from rulewright_runtime.plan.question import Judging, ReplyField
 from rulewright_runtime.strict_json import JsonObject
 
@@ -237,6 +235,8 @@ class BatchAnswers:
 
 def _answer(line: JsonObject) -> _JudgeAnswer:
     """The answer in a line: `{"reply": TEXT}`, optionally with `finish`, or the output of a chat completions batch."""
+    from rulewright_runtime.models.wire import WIRES  # only batch answers need it
+
     response = line.get("response")
     if line.get("error"):
         return _JudgeAnswer(None, "failed")
@@ -249,7 +249,7 @@ def _answer(line: JsonObject) -> _JudgeAnswer:
         return _JudgeAnswer(None, "failed")
     try:
         answer = WIRES["openai"].answer(body, "")
-    except CallFailure:
+    except RuntimeFailure:
         return _JudgeAnswer(None, "failed")
     return _JudgeAnswer(answer.text if answer.is_whole else None, "" if answer.is_whole else "not whole", answer.model)
 

@@ -141,14 +141,11 @@ def _by_workers(
     setup: Setup, jobs: int, ray: str | None, plan: Plan, fresh: Iterator[Any], log: Log, summary: Summary
 ) -> Iterator[Row]:
     """The rows that `jobs` processes make, or a Ray cluster. Raises PlanError for a plan that can't run."""
-    from rulewright_runtime.runs.jobs import Workers, judged
+    from rulewright_runtime.runs.jobs import RayTasks, Workers, judged
 
     Engine(plan, setup.parameters)  # raises before anything is written
-    if ray is None:
-        return judged(Workers(setup, jobs).answers, fresh, log, summary)
-    from rulewright_runtime.runs.jobs import RayTasks
-
-    return judged(RayTasks(setup, ray, jobs).answers, fresh, log, summary)
+    workers = Workers(setup, jobs) if ray is None else RayTasks(setup, ray, jobs)
+    return judged(workers.answers, fresh, log, summary)
 
 
 def _opened(
