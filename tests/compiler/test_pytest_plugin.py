@@ -72,7 +72,7 @@ def shop(tmp_path: Path) -> Path:
 
 
 def run(folder: Path, *words: str) -> str:
-    """What pytest prints in a process of its own, with no plug-in but ours that is installed."""
+    """What pytest prints in a process of its own, with no installed plug-in but ours."""
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-rs", "--color=no", *words]
     environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "COLUMNS": "120"}
     ours = ["-p", "rulewright.pytest_plugin"]
@@ -82,14 +82,14 @@ def run(folder: Path, *words: str) -> str:
 
 @pytest.fixture
 def run_here(shop: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Callable[..., str]:
-    """What pytest prints in this process, where it imports no test."""
+    """What pytest prints in this process, where `sys.path` stays as it is."""
     monkeypatch.chdir(shop)
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     monkeypatch.setenv("COLUMNS", "120")
 
     def run(*words: str) -> str:
         # at its end that plug-in would collect garbage five times
-        quick = ["-p", "no:cacheprovider", "-p", "no:unraisableexception"]
+        quick = ["-p", "no:cacheprovider", "-p", "no:unraisableexception", "--import-mode=importlib"]
         pytest.main([*quick, "-rs", "--color=no", *words], plugins=[pytest_plugin])
         return " ".join("".join(capfd.readouterr()).split())
 
@@ -128,12 +128,12 @@ def test_the_examples_of_check_files_are_tests(shop: Path, run_here: Callable[..
     assert "`rulewright_checks` names `cheks`, which is not a folder" in run_here("checks")
     (shop / "pytest.ini").unlink()
     (shop / "checks" / "polite.yaml").write_text("id: polite\nfail: nothing\n", encoding="utf-8")
-    broken = run(shop, "checks/no-promises.yaml")
+    broken = run_here("checks/no-promises.yaml")
     assert "`nothing` is not known here" in broken
     assert "Traceback" not in broken
 
 
-def test_examples_are_tests_beside_the_paths_of_the_other_tests(shop: Path) -> None:
+def test_examples_are_tests_beside_the_paths_of_the_other_tests(shop: Path, run_here: Callable[..., str]) -> None:
     """With `testpaths` pytest enters no other folder, so that the examples were never tried and the build was green."""
     (shop / "own").mkdir()
     (shop / "own" / "test_own.py").write_text("def test_own():\n    pass\n", encoding="utf-8")
@@ -141,8 +141,8 @@ def test_examples_are_tests_beside_the_paths_of_the_other_tests(shop: Path) -> N
     for paths in ("own", "own checks", "own ."):
         settings = f"[pytest]\nrulewright_checks = checks\ntestpaths = {paths}\npython_files = test_own.py\n"
         (shop / "pytest.ini").write_text(settings, encoding="utf-8")
-        assert "1 failed, 2 passed, 1 skipped" in run(shop), paths
-    assert "1 passed" in run(shop, "own")
+        assert "1 failed, 2 passed, 1 skipped" in run_here(), paths
+    assert "1 passed" in run_here("own")
 
 
 def test_the_plug_in_is_registered_and_imports_no_compiler() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import random
 from pathlib import Path
 from typing import Any
 
@@ -13,19 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests import folders
 from tests.compiler.small_project import check, write
-from tests.rounds import rounds
 
-from rulewright.calibration import propagate
 from rulewright.calibration.gold import GoldLabel, read_gold, to_csv
-from rulewright.calibration.propagate import (
-    FailureShare,
-    GateRow,
-    MeasuredErrors,
-    RowKind,
-    TransportedShares,
-    gate_interval,
-    next_item,
-)
 from rulewright.check.project_check import compile_project
 from rulewright.cli import main
 from rulewright.errors import UsageError
@@ -460,58 +448,6 @@ def test_labels_of_a_conversation_that_has_changed_are_refused(
     assert "remove that row" in told
 
 
-def gate_row(name: str, *doubts: tuple[Any, Any], unknown: bool = False) -> GateRow:
-    """A row with doubtful verdicts, each an item and its stratum."""
-    kind = RowKind(False, unknown, False, False, tuple(stratum for _, stratum in doubts))
-    return GateRow(name, kind, doubts, ())
-
-
-def after(rows: list[GateRow], shares: dict[Any, FailureShare], label: Any) -> float:
-    """The variance of the share of failing rows that is left on average once an item has been labelled; rows of one
-    doubt each, so that it can be worked out."""
-    item_, stratum = label
-    total = 0.0
-    for failed in (0, 1):
-        chance = shares[stratum].mean if failed else 1 - shares[stratum].mean
-        known = {**shares, stratum: FailureShare(shares[stratum].failed + failed, shares[stratum].labelled + 1)}
-        left = [row for row in rows if row.doubts[0][0] != item_]
-        variance = 0.0
-        for each, share in known.items():
-            count = sum(row.kind.doubts == (each,) for row in left)
-            inner = share.mean * (1 - share.mean) - share.variance
-            variance += (count / len(rows)) ** 2 * share.variance + count * inner / len(rows) ** 2
-        total += chance * variance
-    return total
-
-
-def test_the_next_item_is_the_one_that_takes_away_most_of_a_gates_uncertainty() -> None:
-    chance = random.Random(2)
-    for _ in range(100):
-        strata = [(f"C{at}", verdict) for at in range(2) for verdict in ("FAIL", "PASS")]
-        sizes = {each: chance.randint(1, 25) for each in strata}
-        items = [(each, (f"t{at}", "".join(each))) for each in strata for at in range(sizes[each])]
-        rows = [gate_row(item_[0], (item_, each)) for each, item_ in items]
-        shares = {}
-        for each in strata:
-            count = chance.randint(0, 12)
-            shares[each] = FailureShare(chance.randint(0, count), count)
-        found = next_item(rows, shares)
-        assert found is not None
-        left = {row.doubts[0][0]: after(rows, shares, row.doubts[0]) for row in rows}
-        assert left[found[0]] == pytest.approx(min(left.values()), rel=1e-9)
-
-
-def test_a_gate_of_two_doubtful_checks_fails_as_often_as_either() -> None:
-    one, two = ("A", "FAIL"), ("B", "FAIL")
-    rows = [gate_row(f"t{at}", ((f"t{at}", "A"), one), ((f"t{at}", "B"), two)) for at in range(400)]
-    shares = {one: FailureShare(50_000, 100_000), two: FailureShare(20_000, 100_000)}
-    found = gate_interval(rows, MeasuredErrors(shares, {}))
-    assert found["value"] == pytest.approx(0.6, abs=1e-4)
-    assert found["low"] == pytest.approx(0.6 - 1.96 * (0.24 / 400) ** 0.5, abs=5e-3)
-    missing = [gate_row("u", unknown=True), *rows[:1]]
-    assert gate_interval(missing, MeasuredErrors(shares, {}))["high"] == 1.0
-
-
 def scanned(root: Path, words: str, failing: int, judge: Any = None, prompt: str = "Is it rude?") -> Path:
     """A run over 20 transcripts of which so many fail by a word list, and by a judge where there is one."""
     check_ = "id: W-1\nname: rude\nprimary_bucket: F\nseverity: S3\nscope: universal\n"
@@ -575,31 +511,3 @@ def test_labels_of_another_judge_or_prompt_are_refused(
     capsys.readouterr()
     assert refused("calibrate", str(here), "--gold", str(path), "--measured-on", str(there))
     assert said in capsys.readouterr().err
-
-
-TRUTHS = rounds(50, 2_000)
-
-
-def test_gates_by_labels_of_another_run_hold_the_truth_as_often_as_they_claim(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(propagate, "DRAWS", 400)
-    chance = random.Random(9)
-
-    def judged(count: int, prevalence: float, sensitivity: float, specificity: float) -> list[tuple[bool, bool]]:
-        true = [chance.random() < prevalence for _ in range(count)]
-        return [(each, chance.random() < (sensitivity if each else 1 - specificity)) for each in true]
-
-    def share(found: list[tuple[bool, bool]], said: bool, of: int) -> FailureShare:
-        kind = [true for true, word in found if word == said][:of]
-        return FailureShare(sum(kind), len(kind))
-
-    held = 0
-    for _ in range(TRUTHS):
-        errors = chance.uniform(0.7, 0.95), chance.uniform(0.8, 0.98)
-        there, here = judged(1000, chance.uniform(0.2, 0.6), *errors), judged(300, chance.uniform(0.05, 0.6), *errors)
-        fails = [FailureShare(sum(word for _, word in found), len(found)) for found in (there, here)]
-        shares = share(there, said=True, of=80), share(there, said=False, of=80)
-        measured = MeasuredErrors({}, {"C": TransportedShares(shares, *fails)})
-        rows = [gate_row("t", (("t", "C"), ("C", "FAIL" if word else "PASS"))) for _, word in here]
-        found = gate_interval(rows, measured)
-        held += found["low"] <= sum(true for true, _ in here) / len(here) <= found["high"]
-    assert held >= 0.93 * TRUTHS
