@@ -128,7 +128,7 @@ def test_the_examples_of_check_files_are_tests(shop: Path, run_here: Callable[..
     assert "`rulewright_checks` names `cheks`, which is not a folder" in run_here("checks")
     (shop / "pytest.ini").unlink()
     (shop / "checks" / "polite.yaml").write_text("id: polite\nfail: nothing\n", encoding="utf-8")
-    broken = run_here("checks/no-promises.yaml")
+    broken = run(shop, "checks/no-promises.yaml")
     assert "`nothing` is not known here" in broken
     assert "Traceback" not in broken
 
