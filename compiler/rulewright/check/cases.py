@@ -6,6 +6,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,7 +15,7 @@ from msgspec.structs import replace
 
 from rulewright.diagnostics import Diagnostic, Span, advice, error, warning
 from rulewright.documents.base import descend, entries, fraction, items, number, texts
-from rulewright.documents.case_files import texts_near, values_of
+from rulewright.documents.case_files import files_near, text_of, values_in
 from rulewright.documents.kinds import BATCH, CASE_SETTINGS, OUTPUT_KEYS, kind_of, misspelt_list, outputs_by_id
 from rulewright.documents.layout import holds_outputs
 from rulewright.errors import DocumentError
@@ -225,13 +226,14 @@ def _duplicates(records: list[_Record]) -> Iterator[Diagnostic]:
 def _in_an_earlier_batch(cases: list[_Record], path: Path) -> Iterator[Diagnostic]:
     """The first case that an earlier batch holds as well: the only one with its id, or with the same text."""
     ids = {each.key: each for each in reversed(cases) if each.key is not None}
-    for file, text in texts_near(path) if ids else ():
-        if os.path.abspath(file) >= os.path.abspath(path):
-            continue
-        known = {*values_of("(?:test_)?id").findall(text)}
+    own = os.path.abspath(path)
+    earlier = (file for file in (files_near(path) if ids else ()) if os.path.abspath(file) < own)
+    for file in islice(earlier, MOST_BATCHES):
+        known = {*values_in(file, "(?:test_)?id")}
         twice = [each for each in ids if each in known]
         first = ids[twice[0]] if twice else cases[0]
-        if twice and (len(twice) == 1 < len(ids) or first.node.source.text[first.node.start : first.node.end] in text):
+        written = first.node.source.text[first.node.start : first.node.end]
+        if twice and (len(twice) == 1 < len(ids) or written in text_of(file)):
             more = f", like {plural(len(twice) - 1, 'other case')}" if twice[1:] else ""
             message = f"the test id `{twice[0]}` is in the batch `{file.stem}` before{more}, and both cases count"
             yield warning(first.place("test_id"), message, code="duplicate-test-id")
@@ -425,6 +427,7 @@ def _plain(text: str) -> str:
     return " ".join(text.lower().split())
 
 
+MOST_BATCHES: Final = 100  # in which the ids of a batch are looked for
 GROUPS: Final = {"archetypes": "archetype", "metricIds": "metric_id"}  # keys of settings, and of cases
 
 
@@ -451,7 +454,4 @@ def strange_outputs(path: str, ids: dict[str, Scalar]) -> Iterator[Diagnostic]:
 
 def _named(path: Path, key: str) -> Counter[str]:
     """The values of a key, with their numbers, in the files of the folder `cases` near a file."""
-    pattern, found = values_of(key), Counter[str]()
-    for _, text in texts_near(path):
-        found.update(pattern.findall(text))
-    return found
+    return Counter(value for file in files_near(path) for value in values_in(file, key))

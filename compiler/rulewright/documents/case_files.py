@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -14,15 +15,27 @@ FOLDER: Final = "cases"
 LARGEST: Final = 2**20  # bytes searched in a file
 
 
-def texts_near(path: Path, folder: str = FOLDER) -> Iterator[tuple[Path, str]]:
-    """Each file in the folder with this name near a file, and its text; large files are left out."""
+def files_near(path: Path, folder: str = FOLDER) -> Iterator[Path]:
+    """The files in the folder with this name near a file; large files are left out."""
     place = next((each / folder for each in path.parents[:3] if dependencies.is_folder(each / folder)), None)
     for file in [] if place is None else files_below(place, deep=True, suffixes=SUFFIXES | CASE_LINES):
         if dependencies.is_file(file) and file.stat().st_size <= LARGEST:
-            dependencies.note_content(file, None)
-            yield file, file.read_text(encoding="utf-8", errors="replace")
+            yield file
 
 
-def values_of(key: str) -> re.Pattern[str]:
-    """The expression whose group is a value of a key."""
-    return re.compile(rf'"{key}"\s*:\s*"([^"\\]*)"')
+def text_of(file: Path) -> str:
+    """The text of a file."""
+    dependencies.note_content(file, None)
+    return file.read_text(encoding="utf-8", errors="replace")
+
+
+def values_in(file: Path, key: str) -> tuple[str, ...]:
+    """The values of a key in a file, each as often as it is there. A file is read again only after a change."""
+    dependencies.note_content(file, None)
+    state = file.stat()
+    return _values_in(file, key, state.st_size, state.st_mtime_ns)
+
+
+@lru_cache(maxsize=4096)
+def _values_in(file: Path, key: str, _size: int, _changed: int) -> tuple[str, ...]:
+    return tuple(re.findall(rf'"{key}"\s*:\s*"([^"\\]*)"', text_of(file)))

@@ -11,8 +11,9 @@ from rulewright.spelling import Guess
 if TYPE_CHECKING:
     from rulewright.project import Project
 
-LEAST: Final = 5000  # thousands of seconds are no usual time: an hour is 3600
-DAY: Final = 24 * 60 * 60
+LEAST: Final = 5000  # thousands of seconds are no usual time, except in whole hours
+HOUR: Final = 60 * 60
+DAY: Final = 24 * HOUR
 
 
 def milliseconds_for_seconds(project: Project) -> Iterator[Diagnostic]:
@@ -25,6 +26,6 @@ def milliseconds_for_seconds(project: Project) -> Iterator[Diagnostic]:
         for entry in node.entries if isinstance(node, Mapping) else ():
             found = numeric(entry.value) if entry.name.endswith("_seconds") else None
             seconds = float(str(found.value)) if found is not None else 0
-            if found is not None and LEAST <= seconds < DAY * 7 and seconds % 1000 == 0:
+            if found is not None and LEAST <= seconds < DAY * 7 and seconds % 1000 == 0 and seconds % HOUR:
                 message = f"`{entry.name}` is {found.raw}, which are {seconds / 3600:.1f} hours"
                 yield warning(found, message, help=Guess(f"{seconds / 1000:g}", "it is in seconds"))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.documents.case_files import FOLDER, texts_near
+from rulewright.documents.case_files import FOLDER, files_near, text_of
 from rulewright.documents.layout import OUTPUT_FOLDER
 from rulewright.documents.scorecard import CaseScorecardDocument
 from rulewright.load import Scalar, walk
@@ -49,7 +49,7 @@ def _in_no_record(scorecard: CaseScorecardDocument, paths: list[str]) -> dict[st
     found = dict[str, str]()
     for source, folder in FOLDERS.items():
         read = {each: each.rpartition(".")[2] for each in paths if each.startswith(f"{source}.")}
-        near = (text for _, text in islice(texts_near(Path(scorecard.path), folder), MOST))
+        near = map(text_of, islice(files_near(Path(scorecard.path), folder), MOST))
         keys = {key for text in near for key in KEY.findall(text)}
         unread = sorted(keys - {step for each in read for step in each.split(".")})
         for each, last in read.items():
