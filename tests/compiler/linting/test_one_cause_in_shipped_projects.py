@@ -57,7 +57,6 @@ SLIPS = [
         "care", "checks/state_machines/danger_followed_up.yaml", "initial: calm\ncues:\n", "cues:\n  initial: calm\n",
         "unknown-key", "`initial` belongs at the top level",
     ),
-    ("service_desk", "checks/tool-arguments-invalid.yaml", "amount, currency]", "amount, amount]", "bad-schema", None),
     (
         "service_desk", DESK, WORDS, "vocabulary: {buckets: security, honesty, severities: [minor, major]}\n",
         "wrong-type", None,
@@ -67,7 +66,6 @@ SLIPS = [
         "care", "benchmark/configs/scorecards/two-tier.yaml", "  compliance:\n    of", "  safety:\n    of",
         "duplicate-key", None,
     ),
-    ("care", "checks/RW-A1.yaml", "dev_repetitions: 3", "dev_repetitions: 6", "more-votes-in-development", None),
 ]  # fmt: skip
 
 
@@ -104,23 +102,14 @@ def test_the_words_of_the_checks_are_declared_by_a_fix(tmp_path: Path) -> None:
     assert lint([entry]).diagnostics == ()
 
 
-@pytest.mark.parametrize(
-    ("file", "old", "new", "code"),
-    [
-        ("checks/identity-not-verified.yaml", "[get_account, transfer_money", "[] # [", "empty-list-searched"),
-        ("checks/instructions-leaked.yaml", "> params.share", "> params.words", "parameter-does-not-fit"),
-        ("checks/investment-advice.yaml", "check: investment_advice", "check: refund_promise", "unused-lexicon"),
-    ],
-)
-def test_a_slip_in_a_check_of_a_project_is_one_finding(
-    tmp_path: Path, file: str, old: str, new: str, code: str
-) -> None:
+def test_a_lexicon_that_a_check_no_longer_names_is_one_finding(tmp_path: Path) -> None:
     project, _ = copied("service_desk", tmp_path / "desk")
-    text = (project / file).read_text()
-    assert old in text
-    (project / file).write_text(text.replace(old, new, 1))
+    path = project / "checks" / "investment-advice.yaml"
+    text = path.read_text()
+    assert "check: investment_advice" in text
+    path.write_text(text.replace("check: investment_advice", "check: refund_promise", 1))
     (found,) = lint([project]).grouped().diagnostics
-    assert found.code == code
+    assert found.code == "unused-lexicon"
 
 
 # What the author writes in a copy of a shipped project, and the only findings that this gives, one for each slip.
@@ -131,9 +120,15 @@ ALONE: dict[str, list[tuple[str, str, str | None, str]]] = {
         ("checks/lexicons/scope_claim.yaml", "i will delete", "i", "short-word-hits-inside-others"),
         ("checks/markers/human_check.yaml", "flesh and blood like you", "a real person", "opposites-agree"),
         ("checks/state_machines/danger_followed_up.yaml", FORBIDDEN, "forbidden: []\n", "out-of-range"),
+        ("checks/RW-A1.yaml", "dev_repetitions: 3", "dev_repetitions: 6", "more-votes-in-development"),
         ("benchmark/rulewright.yaml", "accept:", "acept:", "unknown-key"),
     ],
-    "service_desk": [("checks/refund-promised.yaml", "routing:\n", None, "missing-key")],
+    "service_desk": [
+        ("checks/refund-promised.yaml", "routing:\n", None, "missing-key"),
+        ("checks/tool-arguments-invalid.yaml", "amount, currency]", "amount, amount]", "bad-schema"),
+        ("checks/identity-not-verified.yaml", "[get_account, transfer_money", "[] # [", "empty-list-searched"),
+        ("checks/instructions-leaked.yaml", "> params.share", "> params.words", "parameter-does-not-fit"),
+    ],
     "scorers": [
         (
             "scorers/scenarios/two_evenings_with_river.json",
