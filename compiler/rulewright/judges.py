@@ -15,7 +15,6 @@ from rulewright.arguments.shared_options import LEDGER
 from rulewright.errors import UsageError
 from rulewright.planning.cost_bound import exact_price, first_questions
 from rulewright.project import Project
-from rulewright_runtime.calls.breaker import FIRST_OUTAGE
 from rulewright_runtime.calls.budget import Budget, BudgetError, Price, minimum_budget
 from rulewright_runtime.calls.ledger import Ledger
 from rulewright_runtime.calls.scheduler import CallLimits, OnAmbiguous
@@ -62,7 +61,7 @@ def open_live(judge: str, project: Project | None, options: JudgeOptions = USUAL
     calls, tokens = _chosen("max_calls", options, project), _chosen("max_tokens", options, project)
     live.settings = JudgeSettings(
         ledger,
-        _limits(options, project, live.model.identity.endpoint),
+        _limits(options, project),
         calls,
         tokens,
         None if usd is None else Decimal(str(usd)),
@@ -77,15 +76,13 @@ def open_live(judge: str, project: Project | None, options: JudgeOptions = USUAL
     return live
 
 
-def _limits(options: JudgeOptions, project: Project | None, endpoint: str) -> CallLimits:
-    usual, timeout = CallLimits(), _chosen("timeout", options, project)
-    first = FIRST_OUTAGE if endpoint.startswith("http") else usual.first  # a model on this machine is there
+def _limits(options: JudgeOptions, project: Project | None) -> CallLimits:
+    usual = CallLimits()
     return CallLimits(
         concurrency=_chosen("concurrency", options, project) or usual.concurrency,
         requests=_chosen("requests_per_minute", options, project),
         tokens=_chosen("tokens_per_minute", options, project),
-        seconds=timeout or usual.seconds,
-        first=timeout or first,
+        seconds=_chosen("timeout", options, project) or usual.seconds,
         on_ambiguous=options.on_ambiguous,
     )
 

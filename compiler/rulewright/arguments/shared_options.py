@@ -225,7 +225,7 @@ def add_live_options(parser: argparse.ArgumentParser) -> None:
         "--timeout",
         type=seconds_of,
         metavar="SECONDS",
-        help="time limit of one attempt (180, and 60 until an address has answered)",
+        help="time limit of one attempt (180)",
     )
     add_spending_options(group)
     group.add_argument("--ledger", metavar="FILE", help=f"the ledger of calls ({LEDGER} of the project)")

@@ -116,7 +116,10 @@ class Breaker:
             self._cooling = min(self._cooling * 2, MAX_COOLING)
         is_over = now - self._since >= patience and (self._failures >= THRESHOLD or not self.has_answered)
         if is_over and not self._is_of_few_transcripts():
-            self._give_up(f"no answer for {patience:g} s; the last failure: {failure}", failure)
+            if failure.kind == "timeout" and not self.has_answered:
+                self._give_up(f"{failure}; `--timeout` gives a slow model longer", failure)
+            else:
+                self._give_up(f"no answer for {patience:g} s; the last failure: {failure}", failure)
 
     def _is_of_few_transcripts(self) -> bool:
         """Whether all failures since the last answer are about a few transcripts, and the model has answered before."""

@@ -33,16 +33,15 @@ UNUSABLE: Final = 16  # replies, none of them usable, after which a run stops
 class CallLimits(msgspec.Struct, frozen=True):
     """Limits of the scheduler.
 
-    At most `concurrency` calls are in flight. `requests` and `tokens` are per minute, `attempts` per call, `seconds`
-    per attempt (`first` until the first answer). After `outage` seconds in which every attempt failed the run stops,
-    unless only a few transcripts failed; before the first answer after 60 seconds, or 30 if nobody listens.
+    At most `concurrency` calls are in flight. `requests` and `tokens` are per minute, `seconds` per attempt, `attempts`
+    per call. After `outage` seconds in which every attempt failed the run stops, unless only a few transcripts failed;
+    before the first answer after 60 seconds or the first attempt, or after 30 if nobody listens.
     """
 
     concurrency: int = 8
     requests: int | None = None
     tokens: int | None = None
     seconds: float = 180.0
-    first: float = 180.0
     attempts: int = 6
     outage: float = 300.0
     on_ambiguous: OnAmbiguous = "retry"
@@ -207,18 +206,14 @@ class Scheduler:
     async def _attempt(self, key: str, request: CallRequest, reserved: Spending) -> ModelAnswer:
         number = self.ledger.begin_attempt(key)
         started = time.monotonic()
-        limit, has_answered = self.limits, self._breaker.has_answered
-        longest = limit.seconds if has_answered else min(limit.seconds, limit.first)
         self.progress.in_flight += 1
         self.on_progress(self.progress)
         actual = reserved  # without a known cost the attempt counts in full
         try:
-            with anyio.fail_after(longest):
+            with anyio.fail_after(self.limits.seconds):
                 answer = await self.model.answer(request.call)
         except (CallFailure, TimeoutError) as error:
-            late = f"no answer within {longest:g} s"
-            if longest < limit.seconds:
-                late += "; `--timeout` gives a slow model longer"
+            late = f"no answer within {self.limits.seconds:g} s"
             failure = error if isinstance(error, CallFailure) else CallFailure(late, "timeout")
             if failure.status:  # an endpoint does not charge for a refused request
                 actual = Spending(1, 0, reserved.usd and reserved.usd * 0)

@@ -337,7 +337,7 @@ def test_an_endpoint_that_hangs_is_given_up_sooner_before_its_first_answer(
 
     model = FakeModel(hang)
     with pytest.raises(OutageError, match=r"no answer within 0\.1 s; `--timeout` gives a slow model longer") as stopped:
-        answers(model, ledger, *"ab", limits=CallLimits(first=0.1, concurrency=1))
+        answers(model, ledger, *"ab", limits=CallLimits(seconds=0.1, concurrency=1))
     assert (model.asked, stopped.value.cause) == (["a"], "name")
 
 
