@@ -13,7 +13,7 @@ from rulewright.spelling import Guess, is_slip_of
 if TYPE_CHECKING:
     from rulewright.project import Project
 
-WORD: Final = re.compile(r"[a-z]{5,}")
+WORD: Final = re.compile(r"(?<![a-z])[a-z]{5,40}(?![a-z])")
 LONGEST: Final = 3  # words of a text that is a name
 LETTERS: Final = 7  # of a word with a letter more or less; shorter ones are often words of their own
 EXPRESSION: Final = re.compile(r"[()<>=\\]")
@@ -37,10 +37,11 @@ def misspelt_word(project: Project) -> Iterator[Diagnostic]:
     roots = [each for each in loaded.values() if each is not None]
     texts = (*(text for root in roots for text in _texts(root)), *(Path(path).stem.lower() for path in loaded))
     known = Counter(word for text in texts for word in WORD.findall(text))
+    similar = _SimilarWords(known)
     for root in roots:
         for name in _names(root):
             for word in WORD.findall(str(name.value).lower()):
-                near = None if known[word] > 1 else next((each for each in known if _is_slip(word, each, known)), None)
+                near = None if known[word] > 1 else similar.first(word)
                 if near is not None and near not in told:
                     told.add(word)
                     times = f"{known[near]} times" if known[near] > 1 else "elsewhere"
@@ -64,6 +65,28 @@ def _names(node: Node) -> Iterator[Scalar]:
         yield from (each for item in node.items for each in _names(item))
     elif isinstance(node.value, str) and not EXPRESSION.search(node.value) and len(node.value.split()) <= LONGEST:
         yield node
+
+
+class _SimilarWords:
+    """The words of a project by their letters, with and without one of them: words that a slip joins share a key."""
+
+    def __init__(self, known: Counter[str]) -> None:
+        self._known, self._by_letters = known, dict[str, list[str]]()
+        self._order = {word: at for at, word in enumerate(known)}
+        for word in known:
+            for key in _keys(word):
+                self._by_letters.setdefault(key, []).append(word)
+
+    def first(self, word: str) -> str | None:
+        """The first word of the project that this one may be a slip of, if there is one."""
+        found = {each for key in _keys(word) for each in self._by_letters.get(key, ())}
+        slips = (each for each in found if _is_slip(word, each, self._known))
+        return min(slips, key=self._order.__getitem__, default=None)
+
+
+def _keys(word: str) -> set[str]:
+    letters = "".join(sorted(word))
+    return {letters, *(letters[:at] + letters[at + 1 :] for at in range(len(letters)))}
 
 
 def _is_slip(word: str, other: str, known: Counter[str]) -> bool:
