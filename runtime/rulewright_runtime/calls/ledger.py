@@ -212,6 +212,11 @@ class Ledger:
         """Whether this model has answered a call."""
         return bool(self.rows("select 1 from calls where identity = ? and state = 'done' limit 1", _encode(identity)))
 
+    def has_served(self, identity: Identity, run: str) -> bool:
+        """Whether a run uses an answer of this model."""
+        found = "select 1 from calls join uses using (key) where run = ? and identity = ? and state = 'done' limit 1"
+        return bool(self.rows(found, run, _encode(identity)))
+
     def runs_of(self, transcript_id: str) -> list[str]:
         """Return the folders of the runs with calls about a transcript."""
         return [

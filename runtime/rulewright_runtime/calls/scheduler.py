@@ -87,7 +87,8 @@ class Scheduler:
         self._breaker = Breaker(self.limits.outage, lambda: ledger.has_answer_of(model.identity))
         self._rate = Rate(self.limits.requests, self.limits.tokens)
         self._active: dict[str, anyio.Event] = {}  # keys of calls in this process
-        self._unusable: dict[str, str] | None = {}  # why replies are unusable, by key; None once one is usable
+        # Why replies are unusable, by key; None once one is usable, also before the run was resumed.
+        self._unusable: dict[str, str] | None = None if ledger.has_served(model.identity, run) else {}
 
     def for_model(self, model: Model, price: Price | None) -> Scheduler:
         """Return a scheduler for another model in the same run, with the same limits and budget."""

@@ -369,6 +369,15 @@ def test_a_usable_reply_that_comes_after_the_end_leaves_the_others_to_be_asked_a
     assert [ledger.answer(key) for key in keys] == [None] * scheduler.UNUSABLE
 
 
+def test_a_run_that_is_resumed_after_a_usable_reply_is_not_ended_for_lack_of_one(ledger: Ledger) -> None:
+    model = FakeModel(echo)
+    assert answers(model, ledger, "a") == ["A"]
+    assert Scheduler(model, ledger, "run").has_usable_reply
+    assert not Scheduler(model, ledger, "next").has_usable_reply
+    model.identity = Identity("fake", "other")
+    assert not Scheduler(model, ledger, "run").has_usable_reply
+
+
 def test_an_address_that_never_answers_readably_ends_the_run(ledger: Ledger) -> None:
     model = FakeModel(failing(9999, "malformed"))
     with pytest.raises(OutageError, match="is the address right"):
