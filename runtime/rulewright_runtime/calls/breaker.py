@@ -23,6 +23,7 @@ _NONE: Final = ("", "")  # the question of a failure that no question causes
 ENDPOINT_FAILURES: Final = frozenset({"network", "server", "timeout"})  # not failures of one request
 MISNAMED: Final = ENDPOINT_FAILURES | {"malformed"}  # failures that a wrong address may have
 NOT_FOUND: Final = 404  # the status of a wrong address or model
+UNAVAILABLE: Final = 503  # that of a server which will answer later
 
 
 class Breaker:
@@ -134,8 +135,9 @@ class Breaker:
         self._open_until = min(now + self._cooling, max(now, self._give_up_at))
 
     def _patience(self, failure: CallFailure) -> float:
-        """Return the seconds to wait for an answer: few before the first one, unless a limit of calls is the reason."""
-        if self.has_answered or failure.kind == "limited":
+        """Return the seconds to wait for an answer: few before the first one, unless a limit of calls is the reason or a
+        server that is still loading its model."""
+        if self.has_answered or failure.kind == "limited" or failure.status == UNAVAILABLE:
             return self._outage
         return min(self._outage, ABSENCE if failure.kind == "network" else FIRST_OUTAGE)
 

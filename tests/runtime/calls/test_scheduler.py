@@ -341,14 +341,18 @@ def test_an_endpoint_that_hangs_is_given_up_sooner_before_its_first_answer(
     assert (model.asked, stopped.value.cause) == (["a"], "name")
 
 
-def test_an_endpoint_that_only_fails_is_given_up_sooner_before_its_first_answer_than_one_that_limits_calls(
+def test_an_endpoint_that_only_fails_is_given_up_sooner_before_its_first_answer_than_one_that_may_answer_later(
     ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(breaker, "FIRST_OUTAGE", 0.1)
     limits = CallLimits(concurrency=10, outage=0.4, attempts=99)
-    for kind, seconds, cause in (("server", "0.1", "name"), ("limited", "0.4", "outage")):
+    for kind, status, seconds, cause in (
+        ("server", 500, "0.1", "name"),
+        ("server", 503, "0.4", "name"),
+        ("limited", 429, "0.4", "outage"),
+    ):
         with pytest.raises(OutageError, match=f"no answer for {seconds} s") as stopped:
-            answers(FakeModel(failing(9999, kind)), ledger, *map(str, range(20)), limits=limits)
+            answers(FakeModel(failing(9999, kind, status=status)), ledger, *map(str, range(20)), limits=limits)
         assert stopped.value.cause == cause
 
 
