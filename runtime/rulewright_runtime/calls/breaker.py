@@ -135,8 +135,8 @@ class Breaker:
         self._open_until = min(now + self._cooling, max(now, self._give_up_at))
 
     def _patience(self, failure: CallFailure) -> float:
-        """Return the seconds to wait for an answer: few before the first one, unless a limit of calls is the reason or a
-        server that is still loading its model."""
+        """Return the seconds to wait for an answer: few before the first one, unless there is a limit of calls or
+        a server that is still loading its model."""
         if self.has_answered or failure.kind == "limited" or failure.status == UNAVAILABLE:
             return self._outage
         return min(self._outage, ABSENCE if failure.kind == "network" else FIRST_OUTAGE)

@@ -238,7 +238,9 @@ class CaseReader:
         if test_id is None:
             refusal = "the case has no `test_id`" + (f": {mistake}" if mistake else "")
             return InputError(with_path(record.path, refusal), batch.file, record.line)
+        before = self._batches.add(hash(test_id), batch.name)
         if self._is_other_content(hash((batch.name, own_id, test_id)), record):
+            before = None  # the refusal says so
             mistake = Mistake(f"the test id `{test_id}` exists already, with another content")
         other_id = own_id if own_id != test_id else None
         if mistake is None:
@@ -259,7 +261,7 @@ class CaseReader:
             record.path,
             other_id,
             mistake is not None and not mistake.is_of_output,
-            self._batches.add(hash(test_id), batch.name),
+            before,
         )
 
     def _is_other_concern(self, concern: Any) -> bool:

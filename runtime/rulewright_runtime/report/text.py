@@ -79,7 +79,9 @@ def place_of(refused: Mapping[str, object]) -> str:
 
 def percent(part: float | None) -> str:
     """A share as a percentage without decimals, or a dash. Only all is `100%`, and only none is `0%`."""
-    return "–" if part is None else f"{_inside(part):.0%}"
+    if part is None:
+        return "–"
+    return "<1%" if 0 < part < 0.01 else ">99%" if 0.99 < part < 1 else f"{part:.0%}"
 
 
 def p_value(p: float) -> str:
@@ -89,12 +91,9 @@ def p_value(p: float) -> str:
 
 def number(value: float | None) -> str:
     """A score with two decimals, or a dash. Only 1 is `1.00`, and only 0 is `0.00`."""
-    return "–" if value is None else f"{_inside(value):.2f}"
-
-
-def _inside(share: float) -> float:
-    """A share between 0 and 1 that is rounded to neither of them."""
-    return min(max(share, 0.01), 0.99) if 0 < share < 1 else share
+    if value is None:
+        return "–"
+    return f"{min(max(value, 0.01), 0.99) if 0 < value < 1 else value:.2f}"
 
 
 def csv_cell(text: str) -> str:

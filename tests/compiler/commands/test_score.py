@@ -437,11 +437,16 @@ def test_a_mistake_in_a_case_is_not_tolerated_like_an_engine_that_failed() -> No
     assert report("--batch", "c")["summary"]["errors"] == 1
 
 
-def test_a_second_case_with_the_id_of_another_counts_in_the_total_and_is_not_tolerated() -> None:
+def test_a_second_case_with_the_id_of_another_counts_in_the_total_and_is_not_tolerated(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     batch("b", case("T1"), case("T1", summary="other"), case("T2"))
     found = report("--batch", "b")["summary"]
     assert (found["total_cases"], found["errors"], found["overall_pass_rate"]) == (3, 1, 2 / 3)
     assert score("--batch", "b", "--allow-errors") == 3
+    told = capsys.readouterr().err
+    assert "`T1`: the test id `T1` exists already, with another content" in told
+    assert "both cases count" not in told
 
 
 def test_a_scorecard_with_a_gap_in_its_labels_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
