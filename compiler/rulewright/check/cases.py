@@ -21,7 +21,7 @@ from rulewright.documents.layout import holds_outputs
 from rulewright.errors import DocumentError
 from rulewright.load import Loaded, Mapping, Node, Scalar, Sequence, Source, load_file, walk
 from rulewright.load.json_reader import read_lines
-from rulewright.proving.opposed_lists import opposed_lists
+from rulewright.proving.case_values import opposed_lists
 from rulewright.rules.listed_twice import repeated_in
 from rulewright.rules.weights_far_apart import far_apart
 from rulewright.scoring.batches import SHIPPED, case_scorecards_of_project, lacks_scorecards, load_scorecard

@@ -1,4 +1,4 @@
-"""The values of the expressions of a scorecard over cases for given scores."""
+"""The values of the expressions of a scorecard over cases for given scores, and of its metrics for given texts."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from rulewright.expression.syntax_tree import Binary, Expr, Name, below, number_
 from rulewright.load import Scalar
 from rulewright.lower.case_scorecard import lower_case_scorecard
 from rulewright.lower.expressions_of import expressions_of
+from rulewright_runtime.cases.case_plan import CaseMetric, CaseScorecardPlan
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.ir import Program
@@ -64,3 +65,25 @@ def _terms(part: Expr | None, settings: Mapping[str, SettingDocument]) -> list[s
 def _ends(setting: SettingDocument) -> tuple[float, float]:
     low, high = (None if bound is None else float(str(bound.value)) for bound in (setting.minimum, setting.maximum))
     return -FAR if low is None else low, FAR if high is None else high
+
+
+def opposed_lists(plan: CaseScorecardPlan) -> list[tuple[str, str]]:
+    """The pairs of inputs whose texts raise one metric and lower another wherever the first finds them."""
+    names = [each.name for each in plan.inputs if each.source == "output"] + [each.name for each in plan.texts]
+    places = {each.name: _places(each, plan, names) for each in plan.metrics}
+    good, bad = ([each for each in plan.metrics if each.share.empty == empty] for empty in ("1", "0"))
+    return [
+        (one.share.of, other.share.of)
+        for one in good
+        for other in bad
+        if places[one.name] and places[one.name] <= places[other.name]
+    ]
+
+
+def _places(metric: CaseMetric, plan: CaseScorecardPlan, names: list[str]) -> set[str]:
+    """The parts of an output in which a metric finds a text."""
+    kinds = {each.name: each.type for each in plan.inputs}
+    empty: dict[str, object] = {name: [] if kinds.get(name) == "strings" else "" for name in (*kinds, *names)}
+    said = {name: ["word"] if kinds.get(name) == "strings" else "word" for name in names}
+    values = {**empty, "it": "word"}
+    return {name for name in names if value_where(metric.share.found, {**values, name: said[name]}, {}) is True}

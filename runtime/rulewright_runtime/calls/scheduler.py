@@ -87,8 +87,7 @@ class Scheduler:
         self._breaker = Breaker(self.limits.outage, lambda: ledger.has_answer_of(model.identity))
         self._rate = Rate(self.limits.requests, self.limits.tokens)
         self._active: dict[str, anyio.Event] = {}  # keys of calls in this process
-        # Why replies are unusable, by key; None once one is usable, also before the run was resumed.
-        self._unusable: dict[str, str] | None = None if ledger.has_served(model.identity, run) else {}
+        self._unusable: dict[str, str] | None = {}  # why replies are unusable, by key; None once one is usable
 
     def for_model(self, model: Model, price: Price | None) -> Scheduler:
         """Return a scheduler for another model in the same run, with the same limits and budget."""
@@ -98,6 +97,8 @@ class Scheduler:
     async def running(self) -> AsyncIterator[Scheduler]:
         """Renew the leases while the block runs, and close connections at its end."""
         self.progress.last_answer = time.monotonic()
+        if self.ledger.has_served(self.model.identity, self._run):  # before the run was resumed
+            self._unusable = None
         async with anyio.create_task_group() as group:
             group.start_soon(self._renew)
             group.start_soon(self._report)

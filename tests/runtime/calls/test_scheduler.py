@@ -376,10 +376,14 @@ def test_a_usable_reply_that_comes_after_the_end_leaves_the_others_to_be_asked_a
 def test_a_run_that_is_resumed_after_a_usable_reply_is_not_ended_for_lack_of_one(ledger: Ledger) -> None:
     model = FakeModel(echo)
     assert answers(model, ledger, "a") == ["A"]
-    assert Scheduler(model, ledger, "run").has_usable_reply
-    assert not Scheduler(model, ledger, "next").has_usable_reply
+
+    async def has_usable_reply(run: str) -> bool:
+        async with Scheduler(model, ledger, run).running() as running:
+            return running.has_usable_reply
+
+    assert [anyio.run(has_usable_reply, run) for run in ("run", "next")] == [True, False]
     model.identity = Identity("fake", "other")
-    assert not Scheduler(model, ledger, "run").has_usable_reply
+    assert not anyio.run(has_usable_reply, "run")
 
 
 def test_an_address_that_never_answers_readably_ends_the_run(ledger: Ledger) -> None:
