@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from rulewright.diagnostics import Span
+from rulewright.diagnostics import Diagnostic, Span, error
 from rulewright.documents.vocabulary import Vocabulary, invisiblebench
-from rulewright.load import Entry, Mapping, Node, Scalar, Sequence
+from rulewright.load import Entry, Loaded, Mapping, Node, Scalar, Sequence
 
 Step = str | int
 Model = TypeVar("Model", bound="Document")
@@ -74,6 +74,13 @@ def repeated(values: Iterable[T], key: Callable[[T], Hashable]) -> Iterator[tupl
 def with_vocabulary(document: Model, vocabulary: Vocabulary) -> Model:
     """The document with this vocabulary."""
     return document if document.vocabulary == vocabulary else replace(document, vocabulary=vocabulary)
+
+
+def no_mapping(loaded: Loaded, what: str) -> Diagnostic:
+    """The error of a file that was read and holds no mapping, where `what` must be one."""
+    if loaded.root is None:
+        return error(loaded.source.span(0, 0), "the file is empty", code="empty-document")
+    return error(loaded.root, f"{what} must be a mapping", code="wrong-type")
 
 
 def descend(node: Node | None, *steps: Step) -> Node | None:

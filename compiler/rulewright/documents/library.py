@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 from rulewright.diagnostics import Diagnostic, error
-from rulewright.documents.base import descend, entries, first_place, numeric, scalar, text
+from rulewright.documents.base import descend, entries, first_place, no_mapping, numeric, scalar, text
 from rulewright.documents.validation import departures, validate
 from rulewright.documents.vocabulary import Vocabulary, invisiblebench
 from rulewright.load import Entry, Loaded, Mapping, Node, Scalar, Sequence, load_file, plain
@@ -223,8 +223,9 @@ class DocumentReader:
         """Validate a loaded file against the schema `kind`; return its root mapping, or None."""
         self.loaded.append(loaded)
         self.findings += loaded.diagnostics
-        if loaded.root is None and not loaded.diagnostics:
-            self.findings.append(error(loaded.source.span(0, 0), "the file is empty", code="empty-document"))
+        is_shape_known = kind is not None and loaded.root is not None  # its schema says what it must be
+        if not (isinstance(loaded.root, Mapping) or is_shape_known or loaded.diagnostics):
+            self.findings.append(no_mapping(loaded, "the document"))
         if loaded.root is not None and kind is not None:
             self.findings += structure_findings(kind, loaded.root, self.vocabulary)
         return loaded.root if isinstance(loaded.root, Mapping) else None

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from rulewright import dependencies
 from rulewright.diagnostics import Diagnostic, error
-from rulewright.documents.base import scalar
+from rulewright.documents.base import no_mapping, scalar
 from rulewright.documents.layout import documents_in
 from rulewright.load import Loaded, Mapping, Node, load_file, plain
 from rulewright.spelling import did_you_mean
@@ -83,8 +83,10 @@ class _RuleSetReader:
 
     def _root(self, name: str) -> object:
         if name not in self.files:
-            self.files[name] = load_file(name)
-            self.found.extend(self.files[name].diagnostics)
+            loaded = self.files[name] = load_file(name)
+            self.found.extend(loaded.diagnostics)
+            if not isinstance(loaded.root, Mapping) and not loaded.diagnostics:
+                self.found.append(no_mapping(loaded, "a rule set"))
         return self.files[name].root
 
     def _report(self, found: Diagnostic) -> None:

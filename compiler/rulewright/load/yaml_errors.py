@@ -16,6 +16,7 @@ from rulewright.load.load_errors import mistake, shorten
 from rulewright.load.nodes import Source
 
 # Characters that libyaml rejects: control characters and noncharacters.
+_BREAK = re.compile(r"[\r\n]")
 UNREADABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 # A surrogate pair: two escapes that are one character in JSON.
@@ -111,7 +112,7 @@ def explain(failure: YAMLError, source: Source) -> Diagnostic:
         if _WORD.fullmatch(source.text[line_start:offset]):  # the key of the next line
             offset = line_start
         start = len(source.text[:offset].rstrip())
-        span = source.span(start if "\n" in source.text[start:offset] else offset, offset + 1)
+        span = source.span(start if _BREAK.search(source.text, start, offset) else offset, offset + 1)
         return mistake("yaml-syntax", span, message, *_context(failure, source, offset), help=help)
     if "cannot start any token" in problem:
         message = f"`{shorten(char)}` can't start a value"
@@ -339,7 +340,7 @@ def _open_quotes(source: Source, lines: Iterable[_Line]) -> Diagnostic | None:
             continue
         closed = _CLOSED[match[1]].match(source.text, start)
         closed_at = closed.end() if closed else start
-        multiline = closed is None or "\n" in closed.group()
+        multiline = closed is None or _BREAK.search(closed.group())
         if multiline and (closed is None or not _END.match(source.text, closed.end())):
             span = source.span(start, start + 1)
             help = "close them, or use a block (`|`)"

@@ -119,7 +119,8 @@ class _ProjectReader(DocumentReader):
             loaded=tuple(self.loaded),
             diagnostics=tuple(sorted(self.findings, key=lambda findings: findings.sort_key)),
             unreadable=frozenset(
-                {_kind_at(loaded.source.path, paths) for loaded in self.loaded if loaded.root is None} | self.unreadable
+                {_kind_at(loaded.source.path, paths) for loaded in self.loaded if not isinstance(loaded.root, Mapping)}
+                | self.unreadable
             ),
         )
 

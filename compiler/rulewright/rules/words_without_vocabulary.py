@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -12,6 +13,9 @@ from rulewright.project import Project
 from rulewright.spelling import did_you_mean, suggest
 
 PARTS: Final = (("buckets", "primary_bucket"), ("severities", "severity"))
+WORD: Final = re.compile(r"[A-Za-z0-9][\w.-]*", re.ASCII)  # what the schema of `vocabulary` allows
+# A text without quotes in every version of YAML.
+PLAIN: Final = re.compile(r"(?!(?:true|false|null|yes|no|on|off|y|n)\Z)[a-z][\w.-]*", re.IGNORECASE | re.ASCII)
 SHOWN: Final = 4  # words in the message
 
 
@@ -31,7 +35,7 @@ def words_without_vocabulary(project: Project) -> Iterator[Diagnostic]:
     if len(words) > 1 and name is not None:  # one word may be a slip
         more = f" and {len(words) - SHOWN} more" if len(words) > SHOWN else ""
         message = f"no `vocabulary` declares the words of the checks: {', '.join(words[:SHOWN])}{more}"
-        lines = [f"  {part}: [{', '.join(own[part])}]" for part in own]
+        lines = [f"  {part}: [{', '.join(map(_written, own[part]))}]" for part in own]
         written = "\n".join([name.raw, "vocabulary:", *lines])
         is_block = (
             isinstance(project.file.node, Mapping) and project.file.node.source.text[project.file.node.start] != "{"
@@ -41,11 +45,18 @@ def words_without_vocabulary(project: Project) -> Iterator[Diagnostic]:
         yield error(name, message, help=None if fix else help, fix=fix)
 
 
+def _written(word: str) -> str:
+    """A word as an item of a list in YAML: in quotes unless it is surely a text."""
+    return word if PLAIN.fullmatch(word) else f'"{word}"'
+
+
 def _own(project: Project, part: str, key: str) -> list[str]:
-    """The words of a part that the checks use, the mildest first; empty if one of them is, or resembles, a known
-    one."""
+    """The words of a part that the checks use, the mildest first; empty if one of them can't be declared, or is or
+    resembles a known one."""
     known = invisiblebench().words(part)
     used = dict.fromkeys(str(word.value) for check in project.checks if (word := scalar(check.node, key)) is not None)
-    if any(word in known or did_you_mean(word, known) or by_degree(word, known) for word in used):
+    if not all(map(WORD.fullmatch, used)) or any(
+        word in known or did_you_mean(word, known) or by_degree(word, known) for word in used
+    ):
         return []
     return sorted(used, key=lambda word: next((n for n, words in enumerate(DEGREES) if word.casefold() in words), 0))

@@ -26,7 +26,7 @@ TRAPS: Final = (
 LONE_QUOTE: Final = re.compile(r"[^\"]*\"|[^']*[^'s]'", re.DOTALL)  # `the carers'` is English
 STARTS: Final = frozenset("+-0123456789ynoYNO")
 LONGEST: Final = 40  # characters; longer texts are prose
-ITEM_BELOW: Final = re.compile(r"\n *(- .*)")
+ITEM_BELOW: Final = re.compile(r"[\r\n] *(- [^\r\n]*)")
 OCTAL: Final = re.compile(r"[-+]?0[0-7]+")
 
 
