@@ -88,7 +88,7 @@ class Breaker:
 
     def _give_up(self, reason: str, failure: CallFailure) -> None:
         may_be_misnamed = failure.kind in MISNAMED or failure.status == NOT_FOUND
-        self._fatal = OutageError(reason, "name" if may_be_misnamed and not self._is_ever_answered() else "outage")
+        self._fatal = OutageError(reason, "name" if may_be_misnamed and not self._has_ever_answered() else "outage")
 
     def record_forbidden(self, failure: CallFailure, transcript: str) -> None:
         """Record that all attempts of a call were forbidden.
@@ -96,7 +96,7 @@ class Breaker:
         Raises OutageError if no call seems to be allowed. A firewall that forbids one text only costs that text.
         """
         self._forbidden.add(transcript)
-        if not self._is_ever_answered() or len(self._forbidden) >= FORBIDDEN:
+        if not self._has_ever_answered() or len(self._forbidden) >= FORBIDDEN:
             self._give_up(f"{failure}; may this key use the model, and does a firewall let the requests pass?", failure)
         self._check()
 
@@ -125,9 +125,9 @@ class Breaker:
     def _is_of_few_transcripts(self) -> bool:
         """Whether all failures since the last answer are about a few transcripts, and the model has answered before."""
         transcripts = {transcript for transcript, _ in self._failed}
-        return len(transcripts) <= FEW and "" not in transcripts and self._is_ever_answered()
+        return len(transcripts) <= FEW and "" not in transcripts and self._has_ever_answered()
 
-    def _is_ever_answered(self) -> bool:
+    def _has_ever_answered(self) -> bool:
         return self.has_answered or self._is_known()
 
     def _cool(self, now: float) -> None:

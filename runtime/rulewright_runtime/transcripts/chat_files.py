@@ -143,15 +143,15 @@ def _is_unrelated_json(path: str) -> bool:
 
 def _holds_only_events(path: str) -> bool:
     """Whether a file of an export of Slack holds no message of a person, as on a quiet day."""
-    first = True
+    found = False
     try:
         for _, row in rows(path, printable(path), MAX_LINE):
             if isinstance(row, InputError) or not is_event(row):
                 return False
-            first = False
+            found = True
     except OSError:
         return False
-    return not first
+    return found
 
 
 def has_turns(record: Json) -> bool | None:
