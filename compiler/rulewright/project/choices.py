@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Sequence
+from collections.abc import Mapping as Mapped
 from functools import cache
 from typing import Any, Final, TypeVar
 
-from rulewright.diagnostics import Diagnostic, error
+from rulewright.diagnostics import Diagnostic, Span, error
 from rulewright.documents.base import first_place, text
 from rulewright.documents.kinds import CASE_SCORECARD, kind_of
 from rulewright.documents.profile import Profile, every_check
 from rulewright.documents.scorecard import ScorecardDocument
 from rulewright.documents.vocabulary import invisiblebench
 from rulewright.errors import UsageError
-from rulewright.load import load_file, plain
+from rulewright.load import Mapping, load_file, plain
 from rulewright.project import Project, load_scorecards
 from rulewright.shipped import CONFIGS, shipped_root
-from rulewright.spelling import did_you_mean, question
+from rulewright.spelling import Guess, did_you_mean, question, suggest
 from rulewright_runtime.english import ticked
 
 Choice = TypeVar("Choice")
 DEFAULT_PROFILE: Final = "publish"
 DEFAULT_SCORECARD: Final = "two-tier"
 SCORECARD_WITHOUT_BUCKETS: Final = "share"  # for checks without a bucket of the default vocabulary
+
+_SCORING_PATH: Final = re.compile(r"\bscoring\.(\w+(?:\.\w+)*)\Z")
 
 
 def choice_findings(project: Project) -> list[Diagnostic]:
@@ -50,12 +54,37 @@ def relocate_scorecard_findings(
     """Return the findings, those of a shipped scorecard moved to the project's scoring file, which can be fixed."""
     if project.scorecards or project.scoring is None:
         return findings
-    place = first_place(project.scoring.node)
     prefix = f"the shipped scorecard `{card.name}` can't read this file"
-    return [
-        error(place, f"{prefix}: {each.message}", code=each.code) if each.span.path == card.path else each
-        for each in findings
-    ]
+    moved = []
+    for each in findings:
+        if each.span.path != card.path:
+            moved.append(each)
+            continue
+        place, help = _place_of(_path_before(each.span, card), project.scoring.node)
+        moved.append(error(place, f"{prefix}: {each.message}", code=each.code, help=help))
+    return list(dict.fromkeys(moved))
+
+
+def _path_before(span: Span, card: ScorecardDocument) -> list[str]:
+    """The keys of `scoring.KEY.KEY` in a scorecard that ends where `span` does; none if another text does."""
+    found = _SCORING_PATH.search(card.node.source.line_text(span.end_line)[: span.end_column - 1])
+    return found[1].split(".") if found else []
+
+
+def _place_of(path: Sequence[str], node: Mapping) -> tuple[Span, Guess | None]:
+    """The last key of `path` that a mapping has, or the misspelt one after it, with the help for that; the mapping's
+    first key if it has none."""
+    place = first_place(node)
+    for key in path:
+        entry = node.index.get(key)
+        if entry is None:
+            meant = next((each for each in node.entries if suggest(each.name, path) == key), None)
+            return (place, None) if meant is None else (meant.key.span, Guess(key))
+        place = entry.key.span
+        if not isinstance(entry.value, Mapping):
+            break
+        node = entry.value
+    return place, None
 
 
 @cache
@@ -112,7 +141,7 @@ def scoring_of(project: Project) -> dict[str, object]:
     return {**shipped, **own}
 
 
-def _choose(kind: str, options: Mapping[str, Choice], requested: str | None, default: str) -> Choice:
+def _choose(kind: str, options: Mapped[str, Choice], requested: str | None, default: str) -> Choice:
     if requested is None:
         requested = default if default in options else next(iter(options)) if len(options) == 1 else None
     if requested is not None and requested in options:

@@ -258,3 +258,26 @@ def test_a_place_whose_name_no_file_can_have_is_missing_and_stops_no_lint(tmp_pa
     project = f"project: p\nscenarios: {'x' * 400}\n"
     files = {"rulewright.yaml": project, "checks/a.yaml": "id: a\nfail: size(answer) > 3\n"}
     assert "missing-path" in {each.code for each in lint([write(tmp_path, files)]).diagnostics}
+
+
+DIMENSIONS = {
+    "communication_quality": "{buckets: [C], weight: 1}",
+    "caregiver_coordination": "{buckets: [D], weight: 1}",
+    "boundary_integrity": "{buckets: [F], weight: 1}",
+}
+
+
+@pytest.mark.parametrize(
+    ("last", "line", "help"),
+    [("boundary_integrty", 5, "did you mean `boundary_integrity`?"), ("honesty", 2, None)],
+    ids=["misspelt", "absent"],
+)
+def test_what_the_shipped_scorecard_lacks_is_shown_where_the_scoring_file_can_be_fixed(
+    tmp_path: Path, last: str, line: int, help: str | None
+) -> None:
+    names = [*list(DIMENSIONS)[:2], last]
+    written = [f"  {name}: {about}" for name, about in zip(names, DIMENSIONS.values(), strict=True)]
+    text = "\n".join(["contract_version: '1'", "quality_dimensions:", *written, ""])
+    write(tmp_path, {"configs/scoring.yaml": text})
+    (found,) = [each for each in lint([tmp_path]).diagnostics if "can't read this file" in each.message]
+    assert (Path(found.span.path).name, found.span.line, found.help) == ("scoring.yaml", line, help)
