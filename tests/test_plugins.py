@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import sys
 from collections.abc import Iterator
@@ -94,7 +95,18 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     yield folder
     readers.cache_clear()
     PLUGIN_FUNCTIONS.clear()
-    sys.modules.pop("acme_checks", None)
+    for module in ("acme_checks", "acme_given"):
+        sys.modules.pop(module, None)
+
+
+def provide(site: Path, project: Path, signature: str, body: str, condition: str) -> Plan:
+    """The plan of a project whose only check calls `acme.given`, whose argument in `body` is `value`."""
+    install(site, entry_points="[rulewright.functions]\nacme.given = acme_given:given\n")
+    declared = f"@function({signature!r})\ndef given(value):\n    {body}\n"
+    source = f"import sys\nfrom rulewright_runtime.plugins import function\n\n{declared}"
+    (site / "acme_given.py").write_text(source, encoding="utf-8")
+    (project / "checks" / "polite.yaml").write_text(f"id: polite\npass: {condition}\n", encoding="utf-8")
+    return compile_project(project)
 
 
 @pytest.fixture
@@ -133,6 +145,71 @@ def test_what_a_function_raises_or_gives_of_another_type_decides_nothing(site: P
     assert verdicts(plan, "crash") == [("UNCLEAR", raised)]
     wrong = "plug_in_failed: `acme.politeness` gave 'no number'; expected double"
     assert verdicts(plan, "please", "lie") == [("UNCLEAR", wrong)]
+
+
+@pytest.mark.parametrize(
+    ("signature", "body", "condition"),
+    [
+        ("(string) -> list(string)", "return [None]", "acme.given(answer).all(each, each != 'rude')"),
+        ("(string) -> list(string)", "return [1, 2]", "size(acme.given(answer)) == 2"),
+        ("(string) -> list(string)", "return [object()]", "size(acme.given(answer)) == 1"),
+        ("(string) -> list(string)", "a = []; a.append(a); return a", "size(acme.given(answer)) == 1"),
+        ("(string) -> list(double)", "return [float('nan')]", "acme.given(answer).all(each, !(each > 0.5))"),
+        ("(string) -> list", "return [float('nan')]", "size(acme.given(answer)) == 1"),
+        ("(string) -> map(string, double)", "return {'rude': '0'}", "size(acme.given(answer)) == 1"),
+        ("(string) -> map(string, list(int))", "return {'rude': [True]}", "size(acme.given(answer)) == 1"),
+        ("(string) -> map(string, double)", "return {1: 1.0}", "size(acme.given(answer)) == 1"),
+        ("(string) -> int", "return 2**63", "acme.given(answer) > 0"),
+        ("(string) -> string", "return '\\ud800'", "acme.given(answer) != 'rude'"),
+        ("(string) -> string", "return 'x' * 10_000_001", "acme.given(answer) != 'rude'"),
+        ("(string) -> bool", "raise ValueError('\\ud800')", "acme.given(answer)"),
+        ("(string) -> bool", "sys.exit(0)", "acme.given(answer)"),
+        ("(string) -> bool", "raise GeneratorExit", "acme.given(answer)"),
+    ],
+)
+def test_a_result_that_is_not_of_the_declared_type_in_every_part_decides_nothing(
+    site: Path, project: Path, signature: str, body: str, condition: str
+) -> None:
+    ((verdict, reason),) = verdicts(provide(site, project, signature, body, condition), "please")
+    assert verdict == "UNCLEAR"
+    assert reason.startswith("plug_in_failed: `acme.given` ")
+    assert reason.encode()
+
+
+@pytest.mark.parametrize(
+    ("signature", "body", "condition"),
+    [
+        ("(string) -> list(double)", "return (1, 2.5)", "acme.given(answer) == [1.0, 2.5]"),
+        ("(string) -> map(string, list(string))", "return {'a': ['b']}", "acme.given(answer)['a'] == ['b']"),
+        ("(string) -> map(int, string)", "return {1: 'one'}", "acme.given(answer)[1] == 'one'"),
+        ("(string) -> list", "return [1, 'a', None, {'b': [True]}]", "size(acme.given(answer)) == 4"),
+        ("(string) -> double", "return 1", "acme.given(answer) == 1.0"),
+    ],
+)
+def test_a_result_of_the_declared_type_is_used(
+    site: Path, project: Path, signature: str, body: str, condition: str
+) -> None:
+    assert verdicts(provide(site, project, signature, body, condition), "please") == [("PASS", "")]
+
+
+def test_a_function_that_changes_its_argument_changes_no_other_check(site: Path, project: Path) -> None:
+    (project / "checks" / "there.yaml").write_text("id: there\npass: size(replies) == 1\n", encoding="utf-8")
+    clears = "size = len(value); value.clear(); return size"
+    plan = provide(site, project, "(list(dyn)) -> int", clears, "acme.given(replies) == 1")
+    assert verdicts(plan, "please") == [("PASS", ""), ("PASS", "")]
+
+
+def test_what_a_plug_in_prints_is_not_part_of_the_result(
+    site: Path, project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    provide(site, project, "(string) -> bool", "print('Hello!'); return True", "acme.given(answer)")
+    chat = tmp_path / "chat.json"
+    chat.write_text('{"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Yes."}]}')
+    words = ["scan", str(chat), "--project", str(project), "-o", str(tmp_path / "run"), "--format", "json"]
+    assert main(words) == 0
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["version"]
+    assert "Hello!" in printed.err
 
 
 def test_a_wrong_call_is_told_as_of_any_function(site: Path, project: Path) -> None:

@@ -16,16 +16,18 @@ installed. An exception of a plug-in, or a result of another type than declared,
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
+from rulewright_runtime.declared_values import ResultTypeError, declared_type, fitting, split_arguments
 from rulewright_runtime.english import ticked
 from rulewright_runtime.errors import EvaluationError, PlanError, RuntimeFailure
 from rulewright_runtime.functions.table import PLUGIN_FUNCTIONS
 from rulewright_runtime.plan.scan import PlugInFunction
+from rulewright_runtime.terminal import PrintsToErrors
+from rulewright_runtime.values import from_host
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -36,9 +38,7 @@ READERS: Final = "rulewright.readers"
 COLLECTORS: Final = "rulewright.collectors"
 NAME: Final = re.compile(r"[a-z][a-z0-9_]*(?:\.[a-z][a-z0-9_]*)+")  # the dot prevents shadowing of a built-in function
 SIGNATURE: Final = re.compile(r"\((?P<arguments>.*)\) -> (?P<result>[a-z]+)(?:\(.*\))?")
-_RESULTS: Final[Mapping[str, tuple[type, ...]]] = {
-    "bool": (bool,), "int": (int,), "double": (float, int), "string": (str,), "list": (list,), "map": (dict,),
-}  # fmt: skip
+_RESULTS: Final = frozenset({"bool", "int", "double", "string", "list", "map"})
 Plain = TypeVar("Plain", bound=Callable[..., Any])
 
 
@@ -57,8 +57,9 @@ class PlugIn(NamedTuple):
     def load(self) -> Any:
         """Import the object. Raises PlugInError if that fails."""
         try:
-            return self.entry.load()
-        except Exception as why:
+            with PrintsToErrors():
+                return self.entry.load()
+        except (Exception, SystemExit) as why:
             raise PlugInError(f"the plug-in `{self.name}` of {self.about} can't be loaded: {why!r}") from why
 
     @property
@@ -134,30 +135,34 @@ def register_functions(functions: Mapping[str, PlugInFunction]) -> None:
 
 def _count(signature: str) -> int:
     """The number of a signature's arguments."""
-    depth, count = 0, 1
     arguments = signature[1 : signature.rindex(") -> ")]
-    for letter in arguments:
-        depth += (letter == "(") - (letter == ")")
-        count += letter == "," and depth == 0
-    return count if arguments.strip() else 0
+    return len(split_arguments(arguments)) if arguments.strip() else 0
 
 
 def _guarded(name: str, plain: Callable[..., Any], signature: str) -> Callable[..., Any]:
-    parsed = SIGNATURE.fullmatch(signature)
-    assert parsed is not None
-    result = parsed["result"]
+    """The function with copies of its arguments, so that it can't change what other checks read, and a result of the
+    declared type or an EvaluationError."""
+    expected = signature[signature.rindex(") -> ") + len(") -> ") :]
+    declared = declared_type(expected)
 
     def call(*arguments: Any) -> Any:
         try:
-            value = plain(*arguments)
-        except Exception as why:
-            raise EvaluationError(f"`{name}` failed: {type(why).__name__}: {why}", "plug_in_failed") from why
-        fits = isinstance(value, _RESULTS[result]) and (result == "bool" or not isinstance(value, bool))
-        if not fits or (isinstance(value, float) and not math.isfinite(value)):
-            raise EvaluationError(f"`{name}` gave {value!r:.60}; expected {result}", "plug_in_failed")
-        return float(value) if result == "double" else value
+            with PrintsToErrors():
+                value = plain(*map(from_host, arguments))
+                return fitting(declared, from_host(value))
+        except ResultTypeError:
+            raise _failed(name, f"gave {value!r:.60}; expected {expected}") from None
+        except KeyboardInterrupt:
+            raise
+        except BaseException as why:  # to end the process is not for a plug-in to decide
+            raise _failed(name, f"failed: {type(why).__name__}: {why}") from why
 
     return call
+
+
+def _failed(name: str, reason: str) -> EvaluationError:
+    text = reason.encode("utf-8", "backslashreplace").decode()
+    return EvaluationError(f"`{name}` {text}", "plug_in_failed")
 
 
 @cache

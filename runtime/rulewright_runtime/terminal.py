@@ -42,7 +42,17 @@ _HIDDEN = (
 )
 _COMMANDS = ("##[", "##vso[", "##teamcity[")  # of Azure, GitHub (the old form) and TeamCity, anywhere in a line
 _escapes: dict[int, str] = {}
-prints_to_errors = ContextVar("prints_to_errors", default=False)  # set while code of the user runs
+_prints_to_errors = ContextVar("prints_to_errors", default=False)
+
+
+class PrintsToErrors:
+    """While code of the user runs, it prints to the standard error: the standard output holds the command's result."""
+
+    def __enter__(self) -> None:
+        self._token = _prints_to_errors.set(True)
+
+    def __exit__(self, *_: object) -> None:
+        _prints_to_errors.reset(self._token)
 
 
 def visible(text: str) -> str:
@@ -207,9 +217,8 @@ class SafeStream:
         return raw
 
     def write(self, text: str) -> int:
-        """Write the visible form of `text`; to the standard error while code of the user runs, because the standard
-        output holds the result of the command."""
-        if self._is_output and prints_to_errors.get():
+        """Write the visible form of `text`; to the standard error within `PrintsToErrors`."""
+        if self._is_output and _prints_to_errors.get():
             return safe_stream(sys.stderr).write(text)
         self._put(self._without_commands(visible(text)))
         return len(text)

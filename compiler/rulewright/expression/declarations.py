@@ -12,7 +12,8 @@ from typing import Final, TypeAlias
 
 from msgspec import Struct
 
-from rulewright.expression.types import Type, TypeParam, parse_type, split_arguments
+from rulewright.expression.types import Type, TypeParam, parse_type
+from rulewright_runtime.declared_values import split_arguments
 from rulewright_runtime.ir import NUMBERS
 
 _SIGNATURE: Final = re.compile(r"(?:(?P<target>.+)\.)?\((?P<arguments>.*)\) -> (?P<result>.+)")

@@ -12,6 +12,8 @@ from typing import Final
 
 from msgspec import Struct
 
+from rulewright_runtime.declared_values import split_arguments
+
 
 class Type(Struct, frozen=True):
     """The base class of all types."""
@@ -193,18 +195,6 @@ def parse_type(text: str, depth: int = 0) -> Type:
     if depth > _MAX_DEPTH:
         raise ValueError(f"a type nests deeper than {_MAX_DEPTH}")
     return named_type(name, tuple(parse_type(each, depth + 1) for each in split_arguments(rest[:-1])) if opened else ())
-
-
-def split_arguments(text: str) -> list[str]:
-    """The parts of `text` between commas outside parentheses."""
-    parts, depth = [""], 0
-    for letter in text:
-        depth += (letter == "(") - (letter == ")")
-        if letter == "," and depth == 0:
-            parts.append("")
-        else:
-            parts[-1] += letter
-    return parts
 
 
 # The types that are made of others, with the number of these.

@@ -6,8 +6,8 @@ import asyncio
 import inspect
 import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from contextvars import copy_context
 from importlib import import_module
 from threading import Thread
@@ -19,7 +19,7 @@ from rulewright_runtime.digests import file_digest
 from rulewright_runtime.models import ModelError
 from rulewright_runtime.models.call import CallFailure, Identity, ModelAnswer, ModelCall
 from rulewright_runtime.models.capabilities import Capabilities
-from rulewright_runtime.terminal import prints_to_errors
+from rulewright_runtime.terminal import PrintsToErrors
 
 WRAPPER: Final = "1"
 
@@ -41,7 +41,7 @@ class CallableModel:
         """Return the callable's answer. Raises CallFailure, which may be retried, for any exception of the callable,
         SystemExit included."""
         try:
-            with _prints_to_errors():
+            with PrintsToErrors():
                 value = await (self._function(call) if _is_async(self._function) else self._in_thread(call))
         except CallFailure:
             raise
@@ -111,7 +111,7 @@ def open_model(_: str, rest: str) -> CallableModel:
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
     try:
-        with _prints_to_errors():
+        with PrintsToErrors():
             function: object = import_module(module)
         for part in name.split("."):
             function = getattr(function, part)
@@ -127,15 +127,6 @@ def _source_digests(name: str, function: object) -> str:
     modules = (name.partition(":")[0], getattr(function, "__module__", None) or type(function).__module__)
     files = dict.fromkeys(getattr(sys.modules.get(module), "__file__", None) for module in modules)
     return " ".join(file_digest(file) for file in files if isinstance(file, str) and os.path.isfile(file))
-
-
-@contextmanager
-def _prints_to_errors() -> Iterator[None]:
-    token = prints_to_errors.set(True)
-    try:
-        yield
-    finally:
-        prints_to_errors.reset(token)
 
 
 def _is_async(function: Callable[..., Any]) -> bool:
