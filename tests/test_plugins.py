@@ -13,15 +13,16 @@ import pytest
 from rulewright.check.project_check import compile_project
 from rulewright.cli import main
 from rulewright.linting.lint_run import lint
-from rulewright_runtime.errors import JudgeError, PlanError
+from rulewright_runtime.errors import InputError, JudgeError, PlanError
 from rulewright_runtime.execution import execute
 from rulewright_runtime.functions.table import PLUGIN_FUNCTIONS
 from rulewright_runtime.judging.judge import open_judge
 from rulewright_runtime.plan.envelope import encode
 from rulewright_runtime.plan.file import decode
 from rulewright_runtime.plan.scan import Plan
-from rulewright_runtime.plugins import PlugInError, readers
+from rulewright_runtime.plugins import PlugInError
 from rulewright_runtime.transcripts.messages import Transcript
+from rulewright_runtime.transcripts.readers.plug_in_formats import plug_in_formats
 from rulewright_runtime.transcripts.transcript_reader import Reader
 from rulewright_runtime.workflow.collectors import CollectionError, measure
 
@@ -91,9 +92,9 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     folder.mkdir()
     install(folder)
     monkeypatch.syspath_prepend(folder)
-    readers.cache_clear()
+    plug_in_formats.cache_clear()
     yield folder
-    readers.cache_clear()
+    plug_in_formats.cache_clear()
     PLUGIN_FUNCTIONS.clear()
     for module in ("acme_checks", "acme_given"):
         sys.modules.pop(module, None)
@@ -275,12 +276,67 @@ def test_a_reader_reads_what_no_other_understands(site: Path, tmp_path: Path) ->
     assert "the plug-in failed: KeyError: 'said' (read as acme)" in str(bad)
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        "yield 'a text'",
+        "yield Conversation(5, ())",
+        "yield Conversation('a', (Message('user', (Part(text=5),)),))",
+        "yield Conversation('a', (Message('user', (Part(text='\\ud800'),)),))",
+        "yield Conversation('a', (Message('robot', (Part(text='Hi'),)),))",
+        "raise ValueError('\\ud800')",
+        "import sys; sys.exit(0); yield",
+        "return 5",
+    ],
+)
+def test_a_record_whose_reader_fails_in_any_way_is_refused_with_its_line(site: Path, tmp_path: Path, body: str) -> None:
+    install(site, entry_points="[rulewright.readers]\nacme = acme_given:FORMAT\n")
+    source = (
+        "from rulewright_runtime.transcripts.messages import Conversation, Message, Part\n"
+        "from rulewright_runtime.transcripts.readers.shapes import Format\n\n"
+        f"def read(records):\n    {body}\n\n"
+        "FORMAT = Format('acme', lambda record: 'acme' in record, read)\n"
+    )
+    (site / "acme_given.py").write_text(source, encoding="utf-8")
+    chats = tmp_path / "acme.jsonl"
+    talk = '{"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Yes."}]}'
+    chats.write_text(f'{{"acme": "a", "said": [{{}}]}}\n{talk}\n', encoding="utf-8")
+    refused, read = list(Reader({}).read([chats]))
+    assert isinstance(refused, InputError)
+    assert (refused.line, "(read as acme)" in refused.reason) == (1, True)
+    assert refused.reason.encode()
+    assert isinstance(read, Transcript)
+
+
 def test_a_collector_reads_a_report_that_no_other_knows(site: Path, tmp_path: Path) -> None:
     (tmp_path / "report.txt").write_text("ACME 3/4", encoding="utf-8")
     assert measure("lint_score", tmp_path, ["report.txt"]).details == "acme"
     (tmp_path / "report.txt").write_text("{}", encoding="utf-8")
     with pytest.raises(CollectionError, match="not a report of ruff"):
         measure("lint_score", tmp_path, ["report.txt"])
+
+
+@pytest.mark.parametrize("reading", ["'3', 4, 'acme'", "3, 4, None", "5, 4, 'acme'", "0, 0, 'acme'", "1e999, 1, ''"])
+def test_a_reading_of_a_collector_that_counts_nothing_sensible_is_no_evidence(
+    site: Path, tmp_path: Path, reading: str
+) -> None:
+    install(site, entry_points="[rulewright.collectors]\nlint_score.acme = acme_given:collect\n")
+    source = (
+        "from rulewright_runtime.workflow.collectors import ReportReading\n\n"
+        f"def collect(root, path, scope):\n    return ReportReading({reading})\n"
+    )
+    (site / "acme_given.py").write_text(source, encoding="utf-8")
+    (tmp_path / "report.txt").write_text("ACME", encoding="utf-8")
+    with pytest.raises(CollectionError, match=r"report\.txt"):
+        measure("lint_score", tmp_path, ["report.txt"])
+
+
+def test_a_reader_that_is_no_format_is_named(site: Path, tmp_path: Path) -> None:
+    install(site, entry_points="[rulewright.readers]\nacme = acme_checks:collect\n")
+    chats = tmp_path / "acme.jsonl"
+    chats.write_text('{"acme": "a", "said": [{}]}\n', encoding="utf-8")
+    with pytest.raises(PlugInError, match=r"the reader `acme` of `acme-checks` 1\.2 is not a `Format`"):
+        list(Reader({}).read([chats]))
 
 
 def test_the_hash_of_a_check_covers_the_checks_that_it_reads(tmp_path: Path) -> None:

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from rulewright_runtime.declared_values import ResultTypeError, declared_type, fitting, split_arguments
@@ -151,24 +150,23 @@ def _guarded(name: str, plain: Callable[..., Any], signature: str) -> Callable[.
                 value = plain(*map(from_host, arguments))
                 return fitting(declared, from_host(value))
         except ResultTypeError:
-            raise _failed(name, f"gave {value!r:.60}; expected {expected}") from None
+            message = _unicode(f"`{name}` gave {value!r:.60}; expected {expected}")
+            raise EvaluationError(message, "plug_in_failed") from None
         except KeyboardInterrupt:
             raise
         except BaseException as why:  # to end the process is not for a plug-in to decide
-            raise _failed(name, f"failed: {type(why).__name__}: {why}") from why
+            raise EvaluationError(f"`{name}` failed: {failure_of(why)}", "plug_in_failed") from why
 
     return call
 
 
-def _failed(name: str, reason: str) -> EvaluationError:
-    text = reason.encode("utf-8", "backslashreplace").decode()
-    return EvaluationError(f"`{name}` {text}", "plug_in_failed")
+def failure_of(why: BaseException) -> str:
+    """What a plug-in raised, with unpaired surrogates, which no file can hold, as escapes."""
+    return _unicode(f"{type(why).__name__}: {why}")
 
 
-@cache
-def readers() -> tuple[Any, ...]:
-    """The chat formats of plug-ins, which are tried after the built-in ones."""
-    return tuple(each.load() for each in installed(READERS))
+def _unicode(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def judge(name: str, argument: str) -> Any:

@@ -12,7 +12,7 @@ from rulewright_runtime.errors import InputError
 from rulewright_runtime.strict_json import UNDECODED
 from rulewright_runtime.transcripts.containers import MAX_DOCUMENT, Row, as_record
 from rulewright_runtime.transcripts.messages import SPEAKERS, Conversation, Transcript
-from rulewright_runtime.transcripts.readers import FORMATS, LINES, format_of, has_turns, is_turns, unknown
+from rulewright_runtime.transcripts.readers import LINES, format_of, has_turns, is_turns, unknown
 from rulewright_runtime.transcripts.readers.openai import FORMAT as OPENAI
 from rulewright_runtime.transcripts.readers.openai import LISTS, SHAREGPT, listed
 from rulewright_runtime.transcripts.readers.record_values import Record, ShapeError, parsed
@@ -246,10 +246,6 @@ def _safely(format: Format, records: list[Record]) -> Iterator[Conversation | Sh
         yield wrong
     except RecursionError:
         yield ShapeError("the record is nested too deeply")
-    except Exception as wrong:
-        if format in FORMATS:
-            raise
-        yield ShapeError(f"the plug-in failed: {type(wrong).__name__}: {wrong}")
 
 
 def _is_flat(row: Record) -> bool:

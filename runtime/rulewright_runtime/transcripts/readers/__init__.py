@@ -51,9 +51,9 @@ def _plug_in_format(record: Record) -> Format | None:
     """The plug-in format of a record; None for a chat of the native format and for a row of a table."""
     if is_turns(record) or not any(isinstance(value, dict | list) for value in record.values()):
         return None
-    from rulewright_runtime.plugins import readers
+    from rulewright_runtime.transcripts.readers.plug_in_formats import plug_in_formats
 
-    return next((each for each in readers() if _recognises(each, record)), None)
+    return next((each for each in plug_in_formats() if _recognises(each, record)), None)
 
 
 def _recognises(format: Format, record: Record) -> bool:

@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
 from rulewright_runtime.plugins import collectors
 from rulewright_runtime.workflow.collectors.checklist import checklist, requirement_coverage
 from rulewright_runtime.workflow.collectors.coverage import cobertura, coverage_json, lcov
@@ -87,7 +89,7 @@ def _with_plug_ins(kind: str) -> Collector:
             for each in collectors(kind):
                 reading = each.load()(root, path, scope)
                 if isinstance(reading, ReportReading):
-                    return reading
+                    return msgspec.convert(msgspec.to_builtins(reading), ReportReading)  # its parts may have any type
             raise unknown
 
     return collect
