@@ -57,9 +57,19 @@ def _taken(args: argparse.Namespace) -> Iterator[Adjudication]:
     """The decisions given to this command, with the time and the place."""
     given = list(read_decisions(Path(args.file), args.by)) if args.file else []
     given += [_decision((transcript, check), verdict, args.by, args.why) for transcript, check, verdict in args.decide]
+    _refuse_contradictions(given)
     at, via = datetime.now(UTC).isoformat(timespec="seconds"), here("command").describe()
     for decision in given:
         yield replace(decision, at=decision.at or at, via=via)
+
+
+def _refuse_contradictions(given: list[Adjudication]) -> None:
+    """Raise UsageError for two decisions of one command about a verdict: neither is the later one."""
+    first: dict[tuple[str, str], Adjudication] = {}
+    for decision in given:
+        earlier = first.setdefault(decision.key, decision)
+        if earlier.verdict != decision.verdict:
+            raise UsageError(f"{decision.about} is both `{earlier.verdict}` and `{decision.verdict}`")
 
 
 def _decision(key: tuple[str, str], verdict: str, by: str, why: str | None) -> Adjudication:

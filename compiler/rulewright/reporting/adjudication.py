@@ -17,9 +17,11 @@ from msgspec.structs import replace
 from rulewright.errors import UsageError
 from rulewright.reporting.derived_run import write_derived
 from rulewright.reporting.stored_run import FinishedRun, StoredRun, open_run, score_again, skipped_checks, stored
+from rulewright.spelling import question
 from rulewright_runtime import strict_json
 from rulewright_runtime.digests import sha256
 from rulewright_runtime.english import reason_of
+from rulewright_runtime.json_scanner import BOM
 from rulewright_runtime.judging.independence import spellings
 from rulewright_runtime.locks import lock_folder
 from rulewright_runtime.person_names import folded_name
@@ -30,6 +32,7 @@ from rulewright_runtime.strict_json import UNDECODED, JsonObject
 from rulewright_runtime.verdicts import VerdictResult
 
 CODE: Final = "adjudicated"
+SHOWN: Final = ("was", "reason")  # keys of a listed line that are no part of a decision
 _KEPT: Final = ("verdict", "rationale_code", "confidence", "adjudication_required", "cause")
 
 
@@ -93,7 +96,7 @@ def read_decisions(path: Path, by: str = "") -> Iterator[Adjudication]:
     """Return the decisions in a JSON Lines file; a line whose `verdict` is null is still open. `by` is the person for
     lines without one. Raises UsageError with the location of a line that is not a decision."""
     try:
-        lines = path.read_bytes().splitlines()
+        lines = path.read_bytes().removeprefix(BOM).splitlines()
     except OSError as error:
         raise UsageError(f"can't read `{path}`: {reason_of(error)}") from None
     for number, line in enumerate(lines, 1):
@@ -101,12 +104,23 @@ def read_decisions(path: Path, by: str = "") -> Iterator[Adjudication]:
             continue
         try:
             data = strict_json.decode(line, type=JsonObject)
-            if data.get("verdict") is None:
+            _check_keys(data, f"{path}:{number}")
+            if data["verdict"] is None:
                 continue
             fields = {name: data[name] for name in Adjudication.__struct_fields__ if data.get(name) is not None}
             yield msgspec.convert({"by": by, **fields}, Adjudication)
         except UNDECODED as error:
             raise UsageError(f"{path}:{number}: this is not a decision: {error}") from None
+
+
+def _check_keys(data: JsonObject, place: str) -> None:
+    """Raise UsageError for a key that nothing reads, and for a line without `verdict`: it would seem to be open."""
+    known = (*Adjudication.__struct_fields__, *SHOWN)
+    for key in data:
+        if key not in known:
+            raise UsageError(f"{place}: unknown key `{key}`{question(key, known)}")
+    if "verdict" not in data:
+        raise UsageError(f"{place}: the key `verdict` is missing; null leaves it open")
 
 
 def adjudicate(folder: Path, out: Path, new: Sequence[Adjudication]) -> JsonObject:

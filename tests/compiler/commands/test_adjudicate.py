@@ -9,6 +9,9 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
+from msgspec.structs import replace
+from tests.runtime.judging.test_gates_only import Answering, gated
+from tests.runtime.plans import write_turns
 from tests.shared_data import ROOT
 from tests.shipped_plans import shipped_plan
 
@@ -19,6 +22,8 @@ from rulewright.reporting.adjudication import Adjudication, adjudicate
 from rulewright.reporting.leaderboard import leaderboard
 from rulewright.reporting.run_reader import rows
 from rulewright_runtime.errors import BusyError, PlanError
+from rulewright_runtime.plan.file import seal
+from rulewright_runtime.report.summary import exit_status
 from rulewright_runtime.runs.store import run
 
 BENCHMARK = ROOT / "benchmark"
@@ -228,6 +233,40 @@ def test_a_damaged_line_of_a_file_is_told_with_its_place(
     assert "x.jsonl:2: this is not a decision" in errors
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"verdict": ..., "Verdict": "FAIL"}, "x.jsonl:2: unknown key `Verdict`; did you mean `verdict`?"),
+        ({"verdict": "FAIL", "reasons": "fine"}, "x.jsonl:2: unknown key `reasons`; did you mean `reason`?"),
+        ({"verdict": ...}, "x.jsonl:2: the key `verdict` is missing; null leaves it open"),
+        ({"verdict": "fail"}, "x.jsonl:2: this is not a decision"),
+        ({"verdict": "FAIL"}, "the decision about `RW-A1` in `model-b__night_shift_alone` is both `PASS` and `FAIL`"),
+    ],
+)
+def test_a_line_that_would_be_taken_for_another_is_refused_with_its_place(
+    judged: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], change: dict[str, Any], message: str
+) -> None:
+    _, listed, _ = command(capsys, judged, "--format", "jsonl")
+    first = {**json.loads(listed.splitlines()[0]), "verdict": "PASS", "why": "fine"}
+    second = {key: value for key, value in {**first, **change}.items() if value is not ...}
+    (tmp_path / "x.jsonl").write_text(f"{json.dumps(first)}\n{json.dumps(second)}\n")
+    words = ["--file", tmp_path / "x.jsonl", "--by", "Ana", "--out", tmp_path / "out"]
+    status, _, errors = command(capsys, judged, *words)
+    assert status == 3
+    assert message in errors
+    assert not (tmp_path / "out").exists()
+
+
+def test_lines_as_windows_editors_write_them_are_read(
+    judged: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, listed, _ = command(capsys, judged, "--format", "jsonl")
+    lines = [json.dumps({**json.loads(line), "verdict": "PASS", "why": "fine"}) for line in listed.splitlines()]
+    (tmp_path / "x.jsonl").write_bytes(("\ufeff" + "\r\n".join([*lines, lines[0], ""])).encode())
+    _, told, _ = command(capsys, judged, "--file", tmp_path / "x.jsonl", "--by", "Ana", "--out", tmp_path / "out")
+    assert "0 still waiting" in told
+
+
 def test_an_adjudicated_run_is_not_adjudicated_again(
     judged: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -260,3 +299,20 @@ def test_what_is_still_unknown_beside_a_decision_keeps_its_bounds(tmp_path: Path
     after = row_of(tmp_path / "out", before["transcript_id"])
     assert after["engine"]["bounds"]["unknown"] == others
     assert after["status"] == "needs_adjudication"
+
+
+@pytest.mark.parametrize("left_out", ["open", "ignore"])
+def test_a_decision_after_a_scan_of_gates_only_passes_no_gate_whose_other_check_was_skipped(
+    tmp_path: Path, left_out: Any
+) -> None:
+    made = gated("S4_GATE", "S2", "S4_GATE")
+    assert made.scorecard is not None
+    first, *others = made.checks
+    gates = tuple(replace(gate, left_out=left_out) for gate in made.scorecard.gates)
+    card = replace(made.scorecard, gates=gates)
+    made = seal(replace(made, checks=(replace(first, adjudicate=("FAIL",)), *others), scorecard=card))
+    write_turns(tmp_path / "m__s.jsonl", "hello", "a reply of words")
+    run(made, [tmp_path / "m__s.jsonl"], tmp_path / "run", judge=Answering({"X0": "FAIL"}), gates_only=True)
+    assert row_of(tmp_path / "run", "m__s")["left_out"] == ["X1", "X2"]
+    summary = adjudicate(tmp_path / "run", tmp_path / "out", [decided(("m__s", "X0"), "PASS")])
+    assert (row_of(tmp_path / "out", "m__s")["engine"]["outcome"], exit_status(summary)) == ("undecided", 2)
