@@ -101,12 +101,14 @@ def independence_of(project: Project | None) -> Independence:
 def open_waiting_judge(
     judge: str,
     stack: ExitStack,
+    read: Callable[[str], object],
     settings: Callable[[str], JudgeSettings] = lambda _: JudgeSettings(LEDGER),
     questions: Callable[[], Iterable[JudgeRequest]] | None = None,
 ) -> Judge:
     """The judge that answers one question at a time, recorded replies or a model; closed with `stack`.
 
-    `settings` are those for a model's name. Raises UsageError where `questions`, which will be put, exceed its limits.
+    `read` reads a reply, and `settings` are those for a model's name. Raises UsageError where `questions`, which will
+    be put, exceed its limits.
     """
     if not is_live(judge):
         return open_recorded(judge)
@@ -117,7 +119,7 @@ def open_waiting_judge(
         refuse_questions(questions(), live)
     if live.model.host:
         complain(f"note: what is judged is sent to {live.model.host} ({model_and_endpoint(live.model.identity)})")
-    waiting = WaitingJudge(live)
+    waiting = WaitingJudge(live, read)
     stack.callback(waiting.close)
     return waiting
 

@@ -5,6 +5,7 @@ The compiler is imported only when a test needs it, so that pytest starts as fas
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
@@ -40,6 +41,12 @@ def pytest_configure(config: pytest.Config) -> None:
             raise pytest.UsageError(f"`{CHECKS}` names `{folder}`, which is not a folder")
         if config.args_source is pytest.Config.ArgsSource.TESTPATHS and not _is_within(path, config.args):
             config.args.append(str(path))
+
+
+def pytest_unconfigure() -> None:
+    """Close the judge: questions without a usable reply are asked again by the next tests."""
+    if "rulewright.testing" in sys.modules:
+        _testing().close_judges()
 
 
 def _is_within(path: Path, folders: Iterable[str]) -> bool:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import ExitStack, closing
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from msgspec import Struct
 
@@ -39,6 +40,8 @@ from rulewright_runtime.transcripts.containers import as_record
 from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.transcript_reader import Reader, from_record
 from rulewright_runtime.verdicts import VerdictResult
+
+_OPEN: Final = ExitStack()  # judges
 
 
 class CheckError(AssertionError):
@@ -117,7 +120,13 @@ def _named_judge(specification: str) -> object:
     """The judge that an option names; shared by all tests, so that a model's ledger is opened once."""
     if specification.startswith((REPLAY, PLUGIN)):
         return open_judge(specification)
-    return WaitingJudge(LiveJudge(open_model(specification)))
+    return _OPEN.enter_context(closing(WaitingJudge(LiveJudge(open_model(specification)))))
+
+
+def close_judges() -> None:
+    """Close the judges that options named."""
+    _named_judge.cache_clear()
+    _OPEN.close()
 
 
 def resolve_judge(judge: Any) -> Any:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.model_server import chat, model_server
 
 from rulewright import pytest_plugin
 
@@ -131,6 +132,21 @@ def test_the_examples_of_check_files_are_tests(shop: Path, run_here: Callable[..
     broken = run(shop, "checks/no-promises.yaml")
     assert "`nothing` is not known here" in broken
     assert "Traceback" not in broken
+
+
+def test_a_judge_without_any_verdict_is_told_and_asked_no_more(shop: Path) -> None:
+    tests = "import pytest\n@pytest.mark.parametrize('n', range(20))\ndef test_it(rulewright_check, n):\n"
+    tests += (
+        "    rulewright_check([{'role': 'user', 'content': 'a'}, {'role': 'assistant', 'content': str(n)}], 'polite')\n"
+    )
+    (shop / "test_bot.py").write_text(tests, encoding="utf-8")
+    with model_server(lambda *_: chat("Sure!")) as server:
+        words = ("test_bot.py", "--rulewright-judge", f"openai:m@{server.base}")
+        shown = run(shop, *words)
+        assert len(server.requests) == 16
+        assert "none of the first 16 replies of the judge is a verdict" in shown
+        run(shop, *words)
+        assert len(server.requests) == 32
 
 
 def test_examples_are_tests_beside_the_paths_of_the_other_tests(shop: Path, run_here: Callable[..., str]) -> None:

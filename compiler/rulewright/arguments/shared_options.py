@@ -14,7 +14,7 @@ from rulewright_runtime.terminal import complain
 
 TYPE_CHECKING = False  # importing `typing` takes as long as all declarations here
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 LEDGER = ".rulewright/ledger.sqlite3"
 MAX_TEMPERATURE = 10
@@ -261,19 +261,45 @@ def add_policy_options(parser: argparse.ArgumentParser, help: str = "the folder 
     add_sources(parser, "; with --profile, --votes or --majority-of")
 
 
-def again() -> str:
-    """Return the command line that resumes this run."""
-    return shlex.join([*_words(), "--resume"])
+def how_to_continue(cause: str, restart: str, judge: str = "") -> str:
+    """Return how to go on after a run that stopped because of `cause`; `restart` is for a model at a wrong address."""
+    if cause == "replies":
+        return f"once `rulewright models check {shlex.quote(judge)}` says that it can judge, continue with `{again()}`"
+    if cause == "name":
+        return f"start the model or correct its name and address, then {restart}"
+    return f"continue with `{again()}`"
 
 
-def anew(out: str, judge: str = "") -> str:
-    """Return the command line that starts the run in `out` anew, with a placeholder for its judge at an address."""
-    provider, _, rest = judge.partition(":")
-    name = f"{provider}:MODEL@URL" if "@http" in rest else f"{provider}:MODEL"
-    words = [word.replace(judge, name) if judge and provider in BY_NAME else word for word in _words()]
+def again(*models: str) -> str:
+    """Return the command line that resumes this run, with a placeholder for each of `models`."""
+    words = _words(models)
+    return shlex.join(words if any(word.startswith("--resume") for word in words) else [*words, "--resume"])
+
+
+def anew(out: str, *models: str) -> str:
+    """Return the command line that starts the run in `out` anew, with a placeholder for each of `models`."""
+    words = [word for word in _words(models) if word != "--resume"]
     is_named = any(word.startswith(("--out", "-o")) for word in words)
     return shlex.join([*words, *([] if is_named else ["--out", out]), "--overwrite"])
 
 
-def _words() -> list[str]:
-    return ["rulewright", *(word for word in sys.argv[1:] if word not in ("--resume", "--overwrite"))]
+def elsewhere(out: str, *models: str) -> str:
+    """Return the command line that starts the run in another folder, with a placeholder for each of `models`."""
+    words = [word for word in _words(models) if word != "--resume"]
+    named = ("--out", "-o", f"--out={out}", f"-o{out}")
+    last = ["", *words]
+    return shlex.join(
+        word[: -len(out)] + "FOLDER" if word.endswith(out) and (word in named or before in named) else word
+        for before, word in zip(last, words, strict=False)
+    )
+
+
+def _words(models: Sequence[str]) -> list[str]:
+    """Return the words of this command line."""
+    words = ["rulewright", *(word for word in sys.argv[1:] if word != "--overwrite")]
+    for model in models:
+        provider, _, rest = model.partition(":")
+        if provider in BY_NAME:
+            name = f"{provider}:MODEL@URL" if "@http" in rest else f"{provider}:MODEL"
+            words = [word.replace(model, name) if word.endswith(model) else word for word in words]
+    return words

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from rulewright.arguments.shared_options import LEDGER, again
+from rulewright.arguments.shared_options import LEDGER, again, elsewhere, how_to_continue
 from rulewright.commands.output import answer, writing_to
 from rulewright.documents.layout import nearest_project
 from rulewright.errors import UsageError
@@ -60,13 +60,20 @@ def run(args: argparse.Namespace) -> int:
         with writing_to(args.out):
             summary = _played(args, plan, adapter, user)
     except (BudgetError, OutageError) as stopped:
-        complain(f"stopped: {stopped}", f"help: continue with `{again()}`")
+        complain(f"stopped: {stopped}", f"help: {_cure(stopped, args)}")
         return UNDECIDED if isinstance(stopped, BudgetError) else REFUSED
     except KeyboardInterrupt:
         complain("interrupted", f"help: continue with `{again()}`")
         return INTERRUPTED
     answer(args.format, summary, _outcome(summary, args.out))
     return 1 if summary["errors"] else 0
+
+
+def _cure(stopped: BudgetError | OutageError, args: argparse.Namespace) -> str:
+    """How to go on after a run that had to stop; the folder of a run belongs to its models."""
+    cause = stopped.cause if isinstance(stopped, OutageError) else "budget"
+    models = [args.model, *([] if args.user is None else [args.user])]
+    return how_to_continue(cause, f"play into another folder with `{elsewhere(args.out, *models)}`")
 
 
 def _played(args: argparse.Namespace, plan: RunPlan, adapter: Adapter, user: SimulatedUser | None) -> JsonObject:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final
 
-from rulewright.arguments.shared_options import again, anew
+from rulewright.arguments.shared_options import anew, how_to_continue
 from rulewright.exit_codes import REFUSED, UNDECIDED
 from rulewright.judges import JudgeOptions, open_live, refuse_what_cannot_fit, warn_of_unknown_families
 from rulewright_runtime.calls.budget import BudgetError
@@ -61,13 +60,9 @@ def live_run(
 def _cure(stopped: BudgetError | OutageError, args: argparse.Namespace, judge: str) -> str:
     """How to go on after a run that had to stop."""
     cause = stopped.cause if isinstance(stopped, OutageError) else "budget"
-    if cause == "replies":
-        return f"once `rulewright models check {shlex.quote(judge)}` says that it can judge, continue with `{again()}`"
-    if cause != "name":
-        return f"continue with `{again()}`"
-    if args.judge is None:
+    if cause == "name" and args.judge is None:
         return f"start the model or correct `judge.source` in the project file, then scan with `{anew(args.out)}`"
-    return f"start the model or correct its name and address, then scan with `{anew(args.out, judge)}`"
+    return how_to_continue(cause, f"scan with `{anew(args.out, judge)}`", judge)
 
 
 class LiveProgress:
@@ -105,8 +100,8 @@ class LiveProgress:
         if progress.failed:
             number = plural(progress.failed, "question")
             complain(f"warning: {number} without an answer; the last failure: {progress.last_failure}")
-        if self._scheduler and (why := self._scheduler.why_unusable):
-            complain(f"warning: no reply of the judge is a verdict, so the next run asks again: {why}")
+        if self._scheduler and (why := self._scheduler.replies.why_asked_again):
+            complain(f"warning: {why}")
         elif progress.asked_again:
             times = plural(progress.asked_again, "time")
             shown = "`rulewright why RUN TRANSCRIPT CHECK` shows it"

@@ -44,6 +44,7 @@ from rulewright_runtime.english import reason_of
 from rulewright_runtime.errors import BusyError
 from rulewright_runtime.files import open_whole
 from rulewright_runtime.judging.judge import Judge, JudgeRequest
+from rulewright_runtime.judging.replies import strict
 from rulewright_runtime.locks import lock_file
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.terminal import complain, safe_stream, width_for
@@ -154,7 +155,7 @@ def _judge(
     def settings(model: str) -> JudgeSettings:
         return judges.within(model, loaded, args.max_calls, args.max_tokens, args.max_usd)
 
-    return judges.open_waiting_judge(args.judge, stack, settings=settings, questions=questions)
+    return judges.open_waiting_judge(args.judge, stack, strict, settings=settings, questions=questions)
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from rulewright.reporting.stored_run import FinishedRun, open_judged
 from rulewright.spelling import question
 from rulewright_runtime.aggregate.outcome import ENGINE, gates_not_run
 from rulewright_runtime.ir import Program
-from rulewright_runtime.judging.replies import why_unusable
+from rulewright_runtime.judging.replies import reader, why_unusable
 from rulewright_runtime.plan.scan import Check, LeftOut, Plan
 from rulewright_runtime.plan.verifiers import ExpressionVerifier
 from rulewright_runtime.report.text import percent, reason_words
@@ -193,7 +193,7 @@ def _exchanges(folder: Path, transcript: str, check: str) -> Iterator[dict[str, 
 
 def _said(exchanges: list[JsonObject], check: Check | None) -> Iterator[tuple[str, str]]:
     """The judge's replies, each with the reason if it is not a vote."""
-    judgings = [] if check is None else list(check.verifier.judgings())
+    readers = [] if check is None else [*map(reader, check.verifier.judgings())]
     for each in exchanges:
         again = f", attempt {each['attempt'] + 1}" if each["attempt"] else ""
         where = "" if each.get("purpose", "check") == "check" else f" ({each['purpose']})"
@@ -203,7 +203,7 @@ def _said(exchanges: list[JsonObject], check: Check | None) -> Iterator[tuple[st
             yield "judge", f"{which}: no reply: {each.get('error')}"
             continue
         yield "judge", f"{which}: “{each['reply']}”"
-        if reason := why_unusable(each["reply"], each.get("finish", ""), judgings):
+        if reason := why_unusable(each["reply"], each.get("finish", ""), readers):
             yield "", f"not a vote: {reason}"
 
 

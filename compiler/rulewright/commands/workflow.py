@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import msgspec
 
-from rulewright.arguments.shared_options import LEDGER, again
+from rulewright.arguments.shared_options import LEDGER, again, how_to_continue
 from rulewright.check.workflow_check import check, compile_workflow
 from rulewright.commands.output import answer
 from rulewright.commands.workflow_graph import draw
@@ -48,6 +48,7 @@ from rulewright_runtime.workflow.run_context import utc_now
 from rulewright_runtime.workflow.run_database import Store
 from rulewright_runtime.workflow.run_records import OVER, StoredWorkflow
 from rulewright_runtime.workflow.run_settings import RunSettings
+from rulewright_runtime.workflow.task_scoring import parse_score
 from rulewright_runtime.workflow.workflow_plan import TaskPlan, WorkflowPlan, decode
 
 EXIT: Final = {"COMPLETED": 0, "FAILED": 1, "WAITING": 2, "PAUSED": 2}
@@ -173,7 +174,9 @@ def _run(args: argparse.Namespace) -> int:
     try:
         result = _execute(args, workflow, plan, settings)
     except OutageError as stopped:
-        complain(f"stopped: {stopped}", f"help: continue with `{again()}`")
+        judge = args.judge or ""
+        restart = f"continue with `{again(judge)}`"
+        complain(f"stopped: {stopped}", f"help: {how_to_continue(stopped.cause, restart, judge)}")
         return REFUSED
     if args.format == "json":
         print(msgspec.json.encode(result).decode())
@@ -223,7 +226,7 @@ def _execute(args: argparse.Namespace, workflow: Workflow, plan: WorkflowPlan, s
             only=args.task,
             one_step=args.step,
             patient=args.wait,
-            judge=open_waiting_judge(args.judge, stack, _judged_with(workflow)) if args.judge else None,
+            judge=open_waiting_judge(args.judge, stack, parse_score, _judged_with(workflow)) if args.judge else None,
             publish=_Publisher(args, store, plan),
         )
 

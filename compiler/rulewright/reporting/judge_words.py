@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -15,8 +15,7 @@ from rulewright.reporting.stored_run import FinishedRun
 from rulewright_runtime import strict_json
 from rulewright_runtime.judging.exchanges import RecordedExchange
 from rulewright_runtime.judging.judge import REPLAY, ReplayJudge, open_judge
-from rulewright_runtime.judging.replies import why_unusable
-from rulewright_runtime.plan.question import Judging
+from rulewright_runtime.judging.replies import reader, why_unusable
 from rulewright_runtime.runs.folder import REPLIES
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
 
@@ -45,7 +44,7 @@ class JudgeWords:
     def __init__(self, run: FinishedRun, files: Sequence[Path] = ()) -> None:
         """`files` are replies that the run may have replayed; the one with the recorded digest is used."""
         self._path = run.folder / REPLIES
-        self._judgings = {check.id: tuple(check.verifier.judgings()) for check in run.plan.checks}
+        self._readers = {check.id: tuple(map(reader, check.verifier.judgings())) for check in run.plan.checks}
         self._lines: dict[str, list[int]] = {}
         self.tokens = (0, 0)  # in and out, as far as the endpoint counted
         self.uncounted = 0  # exchanges of which it did not say
@@ -76,7 +75,7 @@ class JudgeWords:
         """Return the answers on a transcript by check, as far as its verdicts say that they were asked for."""
         found: dict[str, list[Words]] = {}
         for each in self._recorded(transcript, verdicts):
-            found.setdefault(each.check_id, []).append(_words(each, self._judgings.get(each.check_id, ())))
+            found.setdefault(each.check_id, []).append(_words(each, self._readers.get(each.check_id, ())))
         return found
 
     def _recorded(self, transcript: str, verdicts: Iterable[JsonMapping]) -> Iterable[RecordedExchange]:
@@ -121,14 +120,14 @@ def _error(entry: object) -> str:
     return str(entry.get("raise")) if isinstance(entry, dict) else "no reply"
 
 
-def _words(each: RecordedExchange, judgings: Sequence[Judging]) -> Words:
+def _words(each: RecordedExchange, readers: Sequence[Callable[[str], object]]) -> Words:
     which = f"vote {each.repetition + 1}"
     which += f", attempt {each.attempt + 1}" if each.attempt else ""
     which += f", part {each.window + 1}" if each.window else ""
     which += f", {each.purpose}" if each.purpose != "check" else ""
     if each.reply is None:
         return Words(which, error=each.error or "no reply")
-    unusable = why_unusable(each.reply, each.finish, judgings)
+    unusable = why_unusable(each.reply, each.finish, readers)
     if unusable:
         return Words(which, reply=each.reply, error=f"not a vote: {unusable}")
     said = _object(each.reply)

@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from rulewright_runtime.calls.breaker import Breaker
 from rulewright_runtime.calls.budget import Budget, Price, Spending, actual_spending, max_spending
 from rulewright_runtime.calls.ledger import Ledger
+from rulewright_runtime.calls.reply_watch import ReplyWatch
 from rulewright_runtime.models.call import CallFailure, CallRequest, Model, ModelAnswer, request_key
 
 OnAmbiguous = Literal["retry", "unclear", "hold"]
@@ -27,7 +28,6 @@ MAX_PAUSE: Final = 60.0  # seconds
 POLL: Final = 0.2  # seconds between checks of a call that another process makes
 RENEWAL: Final = 15.0  # seconds between renewals of the leases
 HEARTBEAT: Final = 1.0  # seconds between progress reports without changes
-UNUSABLE: Final = 16  # replies, none of them usable, after which a run stops
 
 
 class CallLimits(msgspec.Struct, frozen=True):
@@ -87,7 +87,7 @@ class Scheduler:
         self._breaker = Breaker(self.limits.outage, lambda: ledger.has_answer_of(model.identity))
         self._rate = Rate(self.limits.requests, self.limits.tokens)
         self._active: dict[str, anyio.Event] = {}  # keys of calls in this process
-        self._unusable: dict[str, str] | None = {}  # why replies are unusable, by key; None once one is usable
+        self.replies = ReplyWatch(may_stop_later=bool(run))
 
     def for_model(self, model: Model, price: Price | None) -> Scheduler:
         """Return a scheduler for another model in the same run, with the same limits and budget."""
@@ -97,8 +97,8 @@ class Scheduler:
     async def running(self) -> AsyncIterator[Scheduler]:
         """Renew the leases while the block runs, and close connections at its end."""
         self.progress.last_answer = time.monotonic()
-        if self.ledger.has_served(self.model.identity, self._run):  # before the run was resumed
-            self._unusable = None
+        if self._run and self.ledger.has_served(self.model.identity, self._run):
+            self.replies.resume()
         async with anyio.create_task_group() as group:
             group.start_soon(self._renew)
             group.start_soon(self._report)
@@ -106,8 +106,7 @@ class Scheduler:
                 yield self
             finally:
                 group.cancel_scope.cancel()
-                if self._unusable:
-                    self.ledger.reopen(self._unusable)
+                self.ledger.reopen(self.replies.asked_again)
                 with anyio.CancelScope(shield=True):
                     await self.model.aclose()
 
@@ -135,30 +134,15 @@ class Scheduler:
         usd = actual_spending(request.call, answer.usage, self.price).usd if is_counted else None
         return replace(answer, usd=None if usd is None else float(usd))
 
-    def record_reading(self, key: str, reason: str) -> None:
-        """Record that the reply to a call is usable, or the reason why not.
+    def record_reading(self, key: str, answer: ModelAnswer, about: str, reason: str) -> None:
+        """Record that the reply to a call about a chat is usable, or the reason why not.
 
-        Raises OutageError after many replies without a usable one. They are asked again in the next run, as are those
-        of any run in which no reply was usable.
+        Raises OutageError if the judge does not seem to work; its last replies are asked again in the next run.
         """
-        if self._unusable is not None and reason:
-            self._unusable[key] = reason
-            if len(self._unusable) >= UNUSABLE:
-                self._breaker.refuse_replies(
-                    f"none of the first {UNUSABLE} replies of the judge is a verdict: {reason}"
-                )
-        elif self._unusable is None or len(self._unusable) < UNUSABLE:  # else the run is ending
-            self._unusable = None
-
-    @property
-    def has_usable_reply(self) -> bool:
-        """Whether a reply is usable: then the others need not be read to know whether the judge works."""
-        return self._unusable is None
-
-    @property
-    def why_unusable(self) -> str:
-        """Why the last reply is not usable, if none is; else empty."""
-        return next(reversed(self._unusable.values()), "") if self._unusable else ""
+        if answer.is_new or not self.replies.has_usable:
+            self.replies.record(key, about, reason)
+        if reason and (why := self.replies.why_stop):
+            self._breaker.refuse_replies(why)
 
     async def _claim_and_call(self, key: str, request: CallRequest) -> ModelAnswer:
         claim = self.ledger.claim(key, self.model.identity, request)
@@ -229,7 +213,7 @@ class Scheduler:
             self._breaker.record_success(request.transcript_id, request.check_id)
             self.progress.answered += 1
             self.progress.last_answer = time.monotonic()
-            return answer
+            return replace(answer, is_new=True)
         finally:
             self.progress.in_flight -= 1
             self.budget.settle(reserved, actual)
@@ -320,6 +304,10 @@ class CallPortal:
     def ask(self, request: CallRequest) -> ModelAnswer:
         """Return the answer, from the ledger if it was paid before. Raises what `Scheduler.ask` raises."""
         return self._portal.call(self._scheduler.ask, request)
+
+    def record_reading(self, key: str, answer: ModelAnswer, about: str, reason: str) -> None:
+        """Record how a reply was read. Raises what `Scheduler.record_reading` raises."""
+        self._portal.call(self._scheduler.record_reading, key, answer, about, reason)
 
     def close(self) -> None:
         """Close connections and end the loop."""

@@ -11,8 +11,9 @@ import json
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from functools import partial
 from typing import Annotated, Final, NoReturn
 
 import msgspec
@@ -42,14 +43,19 @@ def read(raw: str, judging: Judging) -> JsonObject:
     return checked(strict(raw, frozenset(field.name for field in judging.fields)), judging)
 
 
-def why_unusable(raw: str, finish: str, judgings: Iterable[Judging]) -> str:
-    """Why a recorded reply is not a vote for any of these questions of its check; empty if it is one."""
+def reader(judging: Judging) -> Callable[[str], JsonObject]:
+    """The function that reads the replies to a question."""
+    return partial(read, judging=judging)
+
+
+def why_unusable(raw: str, finish: str, readings: Iterable[Callable[[str], object]]) -> str:
+    """Why a reply can't be read for any of the questions that it may answer; empty if it can."""
     if finish not in ("", WHOLE):
         return f"it is not whole: it ended with `{finish}`"
     reason = ""
-    for judging in judgings:
+    for reading in readings:
         try:
-            read(raw, judging)
+            reading(raw)
         except JudgeError as error:
             reason = reason or str(error)
         else:

@@ -52,7 +52,7 @@ class ModelAnswer(msgspec.Struct, frozen=True):
 
     `model` is the model's name in the response. `finish` other than `stop` means that `text` is not a complete reply:
     cut off at the token limit, refused, or filtered. `raw` is the unchanged body. `seconds` is the duration of the
-    call and `usd` its cost at today's price, as far as they are known.
+    call and `usd` its cost at today's price, as far as they are known. `is_new`: given now, not by the ledger.
     """
 
     text: str
@@ -62,6 +62,7 @@ class ModelAnswer(msgspec.Struct, frozen=True):
     raw: str = ""
     seconds: float | None = None
     usd: float | None = None
+    is_new: bool = False
 
     @property
     def is_whole(self) -> bool:

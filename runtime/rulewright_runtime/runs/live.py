@@ -24,7 +24,7 @@ from rulewright_runtime.errors import InputError, JudgeError
 from rulewright_runtime.execution import Engine
 from rulewright_runtime.judging.independence import Independence, NotIndependentError
 from rulewright_runtime.judging.judge import SPEAKERS, JudgeRecord, JudgeRequest, TooLongError
-from rulewright_runtime.judging.replies import beginning, why_unusable
+from rulewright_runtime.judging.replies import beginning, reader, why_unusable
 from rulewright_runtime.models.call import (
     TOO_LONG,
     CallFailure,
@@ -188,7 +188,7 @@ class _Pump:
         if not self._open:
             return None
         result = await self._open[0].result()
-        while self._scheduler.why_unusable and (
+        while self._scheduler.replies.is_in_doubt and (
             waiting := [task for each in self._open for task in each.tasks if not task.done()]
         ):
             done, _ = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
@@ -272,10 +272,14 @@ class _Open:
         if refusal is not None:
             raise NotIndependentError(f"the endpoint serves a different model than requested: {refusal}")
         exchanges.append(_exchange(question, key, answer, None))
-        if question.judging is not None and not self._scheduler.has_usable_reply:
-            why = why_unusable(answer.text, answer.finish, [question.judging])
-            self._scheduler.record_reading(key, why and f"{why}; {beginning(answer.text)}")
+        self._scheduler.record_reading(key, answer, question.transcript_id, _why_unusable(question, answer, str))
         return answer.text if answer.is_whole else None
+
+
+def _why_unusable(question: JudgeRequest, answer: ModelAnswer, read: Callable[[str], object]) -> str:
+    """Why a reply is not usable, and how it begins; empty if it is. `read` is for questions that are no vote."""
+    why = why_unusable(answer.text, answer.finish, [reader(question.judging) if question.judging else read])
+    return why and f"{why}; {beginning(answer.text)}"
 
 
 def _exchange(question: JudgeRequest, key: str, answer: ModelAnswer | None, error: str | None) -> Exchange:
@@ -359,14 +363,16 @@ class WaitingJudge:
 
     recorded = True  # in the ledger
 
-    def __init__(self, live: LiveJudge) -> None:
-        """Use the model and settings of `live`. Raises LedgerError."""
-        self._live, self.identity, self.record = live, live.identity, live.record
+    def __init__(self, live: LiveJudge, read: Callable[[str], object] = str) -> None:
+        """Use the model and settings of `live`. `read` raises JudgeError for an unusable reply to a question that does
+        not say how it is read. Raises LedgerError."""
+        self._live, self.identity, self.record, self._read = live, live.identity, live.record, read
         settings = live.settings
         self._portal = CallPortal(live.model, settings.ledger, "", settings.limits, settings.budget, settings.price)
 
     def ask(self, request: JudgeRequest) -> str:
-        """The reply. Raises CallFailure, TooLongError, and JudgeError if it was truncated, refused or filtered."""
+        """The reply. Raises CallFailure, OutageError, TooLongError, and JudgeError if it was truncated, refused or
+        filtered."""
         answer, _ = self.answer(request)
         if not answer.is_whole:
             raise JudgeError(f"the reply is not whole: it ended with `{answer.finish}`")
@@ -378,6 +384,8 @@ class WaitingJudge:
         if ask is None:
             raise TooLongError("the text to judge does not fit into the judge's context window")
         answer = self._portal.ask(ask)
+        key = request_key(self._live.model.identity, ask)
+        self._portal.record_reading(key, answer, request.transcript_id, _why_unusable(request, answer, self._read))
         return answer, actual_spending(ask.call, answer.usage, self._live.settings.price)
 
     def close(self) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Generator, Sequence
 from itertools import chain, islice
 from typing import TypeAlias, TypeVar
 
+from rulewright_runtime.errors import OutageError
 from rulewright_runtime.files import DiskError
 from rulewright_runtime.judging.judge import Judge, JudgeRequest, UnansweredError
 from rulewright_runtime.verdicts import Finding
@@ -41,14 +42,14 @@ def together(askings: Sequence[Asking[Result]]) -> Asking[list[Result]]:
 
 
 def reply_of(judge: Judge | None, question: JudgeRequest) -> Reply:
-    """The reply of `judge`; None if it raises. An UnansweredError is returned; DiskError is raised and ends the run."""
+    """The reply of `judge`; None if it raises. UnansweredError is returned; DiskError and OutageError end the run."""
     if judge is None:
         return None
     try:
         reply = judge.ask(question)
     except UnansweredError as error:
         return error
-    except DiskError:
+    except (DiskError, OutageError):
         raise
     except Exception:
         return None

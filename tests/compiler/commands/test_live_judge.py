@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -275,6 +276,21 @@ def test_a_run_that_stopped_says_how_to_go_on(
             .replace("JUDGE", "openai:m@URL")
         )
         assert line.replace(server.base, "URL") == said
+
+
+def test_a_harness_run_that_never_got_an_answer_is_played_elsewhere(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["init", "shop"]) == 0
+    for end in (["--out", "s"], ["-os"], ["--out=s"]):
+        with model_server(lambda *_: Response(404, b"{}")) as server:
+            words = ["harness", "shop/scenarios", "--model", f"openai:m@{server.base}", *end]
+            monkeypatch.setattr("sys.argv", ["rulewright", *words])
+            assert main(words) == 3
+        again = f"rulewright harness shop/scenarios --model openai:MODEL@URL {' '.join(end)[:-1]}FOLDER"
+        assert f"then play into another folder with `{again}`" in capsys.readouterr().err
+        shutil.rmtree("s")
 
 
 _HI = {"role": "user", "content": "Hi."}

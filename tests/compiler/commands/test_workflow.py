@@ -269,9 +269,15 @@ def judged_flow(project: Path) -> None:
 
 
 def test_a_judge_that_nobody_reaches_gives_no_score_and_the_run_goes_on_later(
-    project: Path, capsys: pytest.CaptureFixture[str]
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     judged_flow(project)
+    with model_server(lambda *_: Response(404, b"{}")) as server:
+        command = ("workflow", "run", "--judge", f"openai:m@{server.base}")
+        monkeypatch.setattr("sys.argv", ["rulewright", *command])
+        assert run(*command) == 3
+    told = capsys.readouterr().err
+    assert "then continue with `rulewright workflow run --judge openai:MODEL@URL --resume`" in told
     with model_server(lambda _, number: chat('{"score": 0.9}') if number else Response(401, b"{}")) as server:
         command = ("workflow", "run", "--judge", f"openai:m@{server.base}")
         assert run(*command) == 3

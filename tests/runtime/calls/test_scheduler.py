@@ -13,6 +13,7 @@ import pytest
 from rulewright_runtime.calls import breaker, scheduler
 from rulewright_runtime.calls.budget import Budget, BudgetError
 from rulewright_runtime.calls.ledger import Ledger
+from rulewright_runtime.calls.reply_watch import UNUSABLE
 from rulewright_runtime.calls.scheduler import CallLimits, HeldError, Scheduler
 from rulewright_runtime.errors import OutageError
 from rulewright_runtime.models.call import (
@@ -357,20 +358,20 @@ def test_an_endpoint_that_only_fails_is_given_up_sooner_before_its_first_answer_
 
 
 def test_a_usable_reply_that_comes_after_the_end_leaves_the_others_to_be_asked_again(ledger: Ledger) -> None:
-    model, texts = FakeModel(echo), [str(number) for number in range(scheduler.UNUSABLE)]
+    model, texts = FakeModel(echo), [str(number) for number in range(UNUSABLE)]
     keys = [request_key(model.identity, asked(text)) for text in texts]
 
     async def whole() -> None:
         made = Scheduler(model, ledger, "run")
         async with made.running():
             for text, key in zip(texts, keys, strict=True):
-                await made.ask(asked(text))
+                answer = await made.ask(asked(text))
                 with suppress(OutageError):
-                    made.record_reading(key, "no JSON")
-            made.record_reading("late", "")
+                    made.record_reading(key, answer, "chat", "no JSON")
+            made.record_reading("late", answer, "chat", "")
 
     anyio.run(whole)
-    assert [ledger.answer(key) for key in keys] == [None] * scheduler.UNUSABLE
+    assert [ledger.answer(key) for key in keys] == [None] * UNUSABLE
 
 
 def test_a_run_that_is_resumed_after_a_usable_reply_is_not_ended_for_lack_of_one(ledger: Ledger) -> None:
@@ -379,7 +380,7 @@ def test_a_run_that_is_resumed_after_a_usable_reply_is_not_ended_for_lack_of_one
 
     async def has_usable_reply(run: str) -> bool:
         async with Scheduler(model, ledger, run).running() as running:
-            return running.has_usable_reply
+            return running.replies.has_usable
 
     assert [anyio.run(has_usable_reply, run) for run in ("run", "next")] == [True, False]
     model.identity = Identity("fake", "other")

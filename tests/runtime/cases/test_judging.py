@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.model_server import Response, chat, model_server
 from tests.safe_cases import case, safe, settings, write
 
@@ -15,6 +16,7 @@ from rulewright_runtime.cases.case_run import score_batches
 from rulewright_runtime.cases.json_report import problem_lines
 from rulewright_runtime.cases.second_opinions import CaseJudge
 from rulewright_runtime.judging.judge import JudgeRequest, ReplayJudge
+from rulewright_runtime.judging.replies import strict
 from rulewright_runtime.models.http import HttpModel
 from rulewright_runtime.runs.live import JudgeSettings, LiveJudge, WaitingJudge
 
@@ -71,6 +73,29 @@ def test_a_reply_that_was_cut_off_is_told_as_such(tmp_path: Path) -> None:
             waiting.close()
     rationale = "the reply is not whole: it ended with `length`"
     assert result["judged"]["AH"] == {"verdict": "UNCLEAR", "rationale": rationale, "unanswered": True}
+
+
+def test_a_judge_without_any_verdict_is_given_up_and_asked_again_by_the_next_run(tmp_path: Path) -> None:
+    path = write(tmp_path / "b.json", [case(f"T{number}", questions=[f"Is it {number}?"]) for number in range(9)])
+    asked = [0]
+
+    def scored(said: str) -> Any:
+        with model_server(lambda *_: chat(said)) as server:
+            model = HttpModel("openai", "m", server.base, None)
+            model.identity = replace(model.identity, endpoint="http://127.0.0.1/v1")
+            waiting = WaitingJudge(LiveJudge(model, JudgeSettings(str(tmp_path / "ledger.sqlite3"))), strict)
+            try:
+                run = score_batches(settings(), CaseReader(safe().plan), [Batch("b", str(path))], judge=waiting)
+            finally:
+                waiting.close()
+            asked.append(len(server.requests))
+        return run.judge
+
+    judge = scored("Sure! It is a fine answer.")
+    assert (asked.pop(), judge.verdicts) == (16, {"AH": {"UNCLEAR": 9}})
+    assert any("none of the first 16 replies of the judge is a verdict" in each for each in judge.unanswered["AH"])
+    assert scored('{"verdict": "PASS"}').verdicts == {"AH": {"PASS": 9}}
+    assert asked.pop() == 9
 
 
 def test_a_second_attempt_may_answer(tmp_path: Path) -> None:

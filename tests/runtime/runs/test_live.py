@@ -21,7 +21,7 @@ from tests.model_server import Response, Server, chat, model_server
 from tests.rounds import every, rounds
 from tests.runtime.runs.watched_run import PLAN, SECONDS, at_home, judge, opinion, transcripts
 
-from rulewright_runtime.calls import scheduler
+from rulewright_runtime.calls import reply_watch
 from rulewright_runtime.calls.budget import BudgetError
 from rulewright_runtime.calls.ledger import Ledger
 from rulewright_runtime.calls.scheduler import CallLimits
@@ -247,10 +247,40 @@ def test_a_judge_that_gives_one_verdict_is_asked_to_the_end(tmp_path: Path) -> N
     assert contents(tmp_path / "run") == contents(tmp_path / "again")
 
 
+def test_a_judge_that_ceases_to_give_verdicts_ends_the_run_once_and_is_asked_again(tmp_path: Path) -> None:
+    path, limits = transcripts(tmp_path / "t", 40), CallLimits(concurrency=4)
+    with model_server(lambda asked, number: chat(GOOD) if number < 20 else garbage()) as server:
+        made = at_home(judge(server, tmp_path / "ledger.sqlite3", limits=limits))
+        with pytest.raises(
+            OutageError, match=r"no reply of the judge about 16 chats in a row .* `Sure! It is"
+        ) as stopped:
+            run(PLAN, [path], tmp_path / "run", judge=made)
+    assert stopped.value.cause == "replies"
+    done = (tmp_path / "run" / "verdicts.jsonl.part").read_bytes()
+    assert 0 < done.count(b'"verdict":"PASS"') < 20
+    with model_server(lambda *_: chat(GOOD)) as server:
+        run(PLAN, [path], tmp_path / "run", judge=at_home(judge(server, tmp_path / "ledger.sqlite3")), resume=True)
+        cured = verdicts(tmp_path / "run")
+        run(PLAN, [path], tmp_path / "next", judge=at_home(judge(server, tmp_path / "ledger.sqlite3")))
+    assert len({each["transcript_id"] for each in cured if each["verdict"] == "UNCLEAR"}) <= 2 * limits.concurrency
+
+
+def test_a_judge_that_refuses_every_later_chat_is_asked_to_the_end_by_a_resumed_run(tmp_path: Path) -> None:
+    path = transcripts(tmp_path / "t", 40)
+    with model_server(lambda asked, number: chat(GOOD) if number < 20 else garbage()) as server:
+        made = at_home(judge(server, tmp_path / "ledger.sqlite3"))
+        with pytest.raises(OutageError):
+            run(PLAN, [path], tmp_path / "run", judge=made)
+        run(PLAN, [path], tmp_path / "run", judge=at_home(judge(server, tmp_path / "ledger.sqlite3")), resume=True)
+    found = verdicts(tmp_path / "run")
+    assert len({each["transcript_id"] for each in found}) == 40
+    assert found[-1]["verdict"] == "UNCLEAR"
+
+
 def test_a_small_run_without_a_verdict_ends_undecided_and_the_next_one_asks_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scheduler, "UNUSABLE", 999)
+    monkeypatch.setattr(reply_watch, "UNUSABLE", 999)
     path = transcripts(tmp_path / "t", 1)
     with model_server(garbage) as server:
         asked = [0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from tests.model_server import chat, model_server
 from tests.runtime.workflow.running import EVIDENCE, GATE, bench, plan_of
 
 from rulewright_runtime.calls.budget import Price
+from rulewright_runtime.calls.ledger import Ledger
 from rulewright_runtime.models.http import HttpModel
 from rulewright_runtime.plan.envelope import seal
 from rulewright_runtime.runs.live import JudgeSettings, LiveJudge, WaitingJudge
@@ -24,6 +25,7 @@ from rulewright_runtime.workflow.confidence import LOG
 from rulewright_runtime.workflow.gate import judge_evidence
 from rulewright_runtime.workflow.run_settings import AdapterSettings
 from rulewright_runtime.workflow.task_context import MeasuredMetric, TaskContext
+from rulewright_runtime.workflow.task_scoring import parse_score
 from rulewright_runtime.workflow.workflow_plan import Artifact, Contract
 
 JUDGED = """
@@ -82,15 +84,20 @@ def test_what_a_model_costs_as_judge_is_in_the_budget_whatever_it_says(tmp_path:
     assert [event.event_type for event in run.events("cost.exceeded")] == ["cost.exceeded"]
 
 
-def test_a_model_that_gives_no_score_scores_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("said", "finish"), [('{"score": 0.6}', "length"), ("Sure!", "stop"), ('{"score": 7}', "stop")]
+)
+def test_a_model_that_gives_no_score_scores_nothing(tmp_path: Path, said: str, finish: str) -> None:
     run = bench(tmp_path, JUDGED)
     settings = replace(run.settings, adapters={"dev": AdapterSettings(type="mock", script=OUTPUT)})
-    with model_server(lambda *_: chat('{"score": 0.6}', finish="length")) as server, ExitStack() as stack:
+    with model_server(lambda *_: chat(said, finish=finish)) as server, ExitStack() as stack:
         live = LiveJudge(HttpModel("openai", "m", server.base, None), JudgeSettings(str(tmp_path / "ledger.sqlite3")))
-        judge = WaitingJudge(live)
+        judge = WaitingJudge(live, parse_score)
         stack.callback(judge.close)
         engine.run(run.plan, run.store, settings, judge=judge)
     assert run.record().context.confidence == "0/1"
+    with closing(Ledger(tmp_path / "ledger.sqlite3")) as ledger:  # the next run asks again
+        assert {state for (state,) in ledger.rows("select state from calls")} == {"new"}
 
 
 def test_an_output_whose_name_is_not_utf_8_is_asked_for_again(tmp_path: Path) -> None:
