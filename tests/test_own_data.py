@@ -223,6 +223,9 @@ JOINED = {"type": "message", "subtype": "channel_join", "user": "U5", "text": "<
 SLACK = {"role": "user", "content": "text", "user": "U1", "assistant": "U9"}
 
 
+BOT = {"type": "message", "subtype": "bot_message"}
+
+
 def spoken(user: str, text: str, **more: str) -> dict[str, str]:
     return {"type": "message", "user": user, "text": text, **more}
 
@@ -233,19 +236,23 @@ def test_events_of_a_channel_are_no_messages_of_a_person_and_a_file_of_them_is_t
         "2": [JOINED],
         "3": [JOINED, spoken("U1", "Hi."), spoken("U5", "Hi.")],
         "4": [spoken("U1", "Hi."), spoken("U9", "Hi.", subtype="thread_broadcast")],
+        "5": [spoken("U1", "Hi."), {**BOT, "text": "Hi.", "bot_id": "U9"}],
+        "6": [spoken("U1", "Hi."), {**BOT, "text": "Hi.", "bot_id": "B1", "username": "U9"}],
     }
     for day, rows in days.items():
         (tmp_path / f"{day}.json").write_text(json.dumps(rows), encoding="utf-8")
     reader = Reader(columns=SLACK)
-    first, refused, last = reader.read([tmp_path])
+    first, refused, *others = reader.read([tmp_path])
     assert isinstance(first, Transcript)
-    assert isinstance(last, Transcript)
     joined = "system: <@U5> has joined the channel"
     assert lines(first.conversation) == [joined, "user: Where?", "assistant: There.", joined]
     assert first.conversation.messages[0].name == "channel_join"
     assert [turn.role for turn in first.turns] == ["user", "assistant"]
     assert "user is `U5`; expected a role" in str(refused)
-    assert lines(last.conversation) == ["user: Hi.", "assistant: Hi."]
+    for other in others:
+        assert isinstance(other, Transcript)
+        assert lines(other.conversation) == ["user: Hi.", "assistant: Hi."]
+    assert len(others) == 3
     assert reader.unread == {"`.json` with only events of a channel": 1}
 
 

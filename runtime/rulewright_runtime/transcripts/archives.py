@@ -15,6 +15,10 @@ from rulewright_runtime.transcripts.readers.inspect_logs import missing
 
 ZSTD: Final = 93  # the compression method's number in zip archives
 _HEADER: Final = struct.Struct("<4s5H3I2H")  # of a member, up to its name
+_HEADERS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
+    ("header.json", {}),
+    ("_journal/start.json", {"status": "started"}),
+)
 _DAMAGED: Final = (
     zipfile.BadZipFile,
     zlib.error,
@@ -46,7 +50,9 @@ def eval_rows(path: str, shown: str) -> Iterator[Row]:
             if members[member.filename] is not member and member.filename in samples:
                 yield 0, InputError(f"the archive holds `{member.filename}` twice; the last one is read", shown)
         if not samples:
-            yield 0, InputError("the archive holds no `samples/*.json`; expected an `.eval` log of Inspect", shown)
+            foreign = "the archive is no `.eval` log of Inspect; unpack it, and name the files of chats in it"
+            is_log = any(name in members for name, _ in _HEADERS)
+            yield 0, InputError("the log holds no `samples/*.json`" if is_log else foreign, shown)
         log = _header(stream, archive, members, shown)
         if isinstance(log, InputError):
             yield 0, log
@@ -65,7 +71,7 @@ def _header(
     stream: BinaryIO, archive: zipfile.ZipFile, members: dict[str, zipfile.ZipInfo], shown: str
 ) -> dict[str, Any] | InputError:
     """The header of a log, or why it is refused; an unfinished log has only that of its start."""
-    for name, status in (("header.json", {}), ("_journal/start.json", {"status": "started"})):
+    for name, status in _HEADERS:
         if name in members:
             value = _member(stream, archive, members[name], shown)
             if isinstance(value, dict) and isinstance(value.get("eval"), dict):

@@ -10,7 +10,7 @@ import msgspec
 
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.strict_json import UNDECODED
-from rulewright_runtime.transcripts.containers import MAX_DOCUMENT, Row, as_record
+from rulewright_runtime.transcripts.containers import MAX_DOCUMENT, Row, as_record, with_speaker
 from rulewright_runtime.transcripts.messages import SPEAKERS, Conversation, Transcript
 from rulewright_runtime.transcripts.readers import LINES, format_of, has_turns, is_turns, unknown
 from rulewright_runtime.transcripts.readers.openai import FORMAT as OPENAI
@@ -232,10 +232,12 @@ def _is_page(value: object) -> TypeGuard[list[Record]]:
 
 
 def _decoded_lists(row: Record) -> Record:
-    """The record, with a list of messages in place of its JSON text, as which tables hold it."""
+    """The record, with a list of messages in place of its JSON text, as which tables hold it, or with its speaker."""
     texts = {key: value for key in LISTS if isinstance(value := row.get(key), str) and value.lstrip()[:1] == "["}
     decoded = {key: parsed(text) for key, text in texts.items()}
-    return {**row, **{key: value for key, value in decoded.items() if isinstance(value, list)}} if decoded else row
+    if decoded:
+        return {**row, **{key: value for key, value in decoded.items() if isinstance(value, list)}}
+    return with_speaker(row)
 
 
 def _safely(format: Format, records: list[Record]) -> Iterator[Conversation | ShapeError]:

@@ -146,6 +146,13 @@ def is_event(row: JsonMapping) -> bool:
     return row.get("type") == "message" and _EVENT.fullmatch(str(row.get("subtype"))) is not None
 
 
+def with_speaker(row: JsonMapping) -> JsonMapping:
+    """A message of a bot in an old export of Slack with the name of its speaker, which stands under other keys."""
+    if row.get("type") != "message" or row.get("subtype") != "bot_message" or "user" in row:
+        return row
+    return {**row, "user": row.get("username") or row.get("bot_id")}
+
+
 def as_record(value: object, shown: str, number: int, what: str = "the line") -> dict[str, object] | InputError:
     """A decoded value, which an error calls `what`, as a record; a list of messages becomes a conversation."""
     if isinstance(value, dict | InputError):

@@ -8,6 +8,7 @@ content and read by `readers`. A refused conversation never stops the others.
 from __future__ import annotations
 
 import os
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import partial
@@ -181,7 +182,8 @@ class Reader:
         except OSError:
             return False
         is_record = head.lstrip()[:1] == b"{"
-        return not is_record and self._plain_text(path).is_chat(head.decode("utf-8-sig", "replace"))
+        encoding = "utf-16" if head.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else "utf-8-sig"  # refused when it is read
+        return not is_record and self._plain_text(path).is_chat(head.decode(encoding, "replace"))
 
     def _chats(self, shown: str, size: int, *, tabular: bool = False, part: bool = False) -> Chats:
         return _chats(shown, self._columns, size, tabular=tabular, part=part)

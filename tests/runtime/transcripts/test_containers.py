@@ -114,6 +114,14 @@ def test_a_sample_that_another_one_of_its_name_hides_is_told(tmp_path: Path) -> 
     assert refused.reason == "the archive holds `samples/a_epoch_1.json` twice; the last one is read"
 
 
+def test_an_archive_that_is_no_log_is_to_be_unpacked(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "export.zip", "w") as archive:
+        archive.writestr("conversations.json", "[]")
+    (refused,) = Reader().read([tmp_path / "export.zip"])
+    assert isinstance(refused, InputError)
+    assert refused.reason == "the archive is no `.eval` log of Inspect; unpack it, and name the files of chats in it"
+
+
 def test_a_folder_holds_the_chats_of_every_format_and_may_hold_other_json_beside_them(tmp_path: Path) -> None:
     written(tmp_path, json.dumps(ATIF), "c.json")
     assert [found.id for found in conversations(tmp_path)] == ["s1"]

@@ -28,11 +28,16 @@ SPEAKERS: Final = {
     "assistant": ("assistant", "ai", "bot", "chatbot", "agent"),
 }
 _MARK: Final = "rulewright-text"  # the format of a record that is made here
+# Times as messengers write them, with and without brackets.
+_BRACKETS: Final = r"\[(?P<time>[0-9 ,.:/T-]{1,30}:[0-9]{2}[0-9 .:ZAPMapm\u202f+-]{0,20})\] *"
+_DATE: Final = r"[0-9]{1,4}(?P<mark>[./-])[0-9]{1,2}(?P=mark)[0-9]{1,4}"
+_STAMP: Final = rf"(?P<stamp>{_DATE},? [0-9]{{1,2}}(?::[0-9]{{2}}){{1,2}}(?:[ \u202f][APap]\.?[Mm]\.?)?) - "
 _SPEAKER: Final = re.compile(
     r"(?:#{1,6} +)?"  # as a heading
-    r"(?:\[(?P<time>[0-9 ,.:/T-]{1,30}:[0-9]{2}[0-9 .:ZAPMapm+-]{0,20})\] *)?"  # as messengers write it
+    rf"\u200e?(?:{_BRACKETS}|{_STAMP})?\u200e?"
     r"(?P<bold>\*\*|__)?(?P<name>[^\W_][^:*_\[\]]{0,39}?)(?(bold)(?::(?P=bold)|(?P=bold) ?:)|:)(?:\s+|$)"
 )
+_NOTICE: Final = re.compile(_STAMP)  # of a messenger, by no speaker
 _NAME: Final = re.compile(r"[\w.'-]+( [\w.'-]+){0,2}")  # not any text before a colon
 _HEADING: Final = re.compile(r"#{1,6} +(.+)")
 _RULE: Final = re.compile(r"-{3,}|={3,}")
@@ -81,7 +86,8 @@ class PlainText:
         """Whether the beginning of a file has a known speaker in its first line with text, and a user and an assistant
         in all."""
         lines = [line for line in map(str.rstrip, head.splitlines()) if line and not _RULE.fullmatch(line)]
-        first = next((line for line in lines if self._spoken(line)[0] or not _HEADING.match(line)), "")
+        others = (_HEADING, _NOTICE)
+        first = next((line for line in lines if self._spoken(line)[0] or not any(o.match(line) for o in others)), "")
         return self._spoken(first)[0] is not None and {"user", "assistant"} <= {self._spoken(line)[0] for line in lines}
 
     def rows(self, lines: Iterable[tuple[int, bytes | InputError]]) -> Iterator[Row]:
@@ -128,9 +134,12 @@ class PlainText:
             last = number
             if found and role:
                 text = text[found.end() :]
-                said.append(_Said(number, found["name"], role, found["time"], *said[-1].cut()))
-            elif found and found["time"]:
+                said.append(_Said(number, found["name"], role, found["time"] or found["stamp"], *said[-1].cut()))
+            elif found and (found["time"] or found["stamp"]):
                 raise self._refused(f"`{found['name']}` is not a known speaker", number)
+            elif not code and (notice := _NOTICE.match(text)):
+                text = text[notice.end() :]
+                said.append(_Said(number, "", "system", notice["stamp"], *said[-1].cut()))
             said[-1].lines.append(text)
             if _CODE.match(text):
                 code = 0 if code else number

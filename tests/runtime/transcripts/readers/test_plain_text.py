@@ -22,6 +22,12 @@ SAID = ["user: hi", "assistant: yo"]
         ("\ufeff\n# A chat\n\n**user:** hi\r\n\r\n__Assistant__: yo\r\n", SAID),
         ("### Human: hi\n### AI:\nyo\n", SAID),
         ("[12.05.24, 10:31:12] Customer: hi\n[12.05.24, 10:32] Bot: yo\n", SAID),
+        ("12/5/24, 3:07\u202fPM - Customer: hi\n2024-05-12 15:08 - Bot: yo\n", SAID),
+        ("\u200e[12.05.24, 10:31:12] Customer: hi\n\u200e[12.05.24, 10:32] \u200eBot: yo\n", SAID),
+        (
+            "12/5/24, 15:07 - No calls.\n12/5/24, 15:07 - User: hi\n12/5/24, 15:08 - AI: yo\n12:30 - is: it\n",
+            ["system: No calls.", "user: hi", "assistant: yo\n12:30 - is: it"],
+        ),
         ("User: hi\n---\nAssistant: yo\n---\nUser: more\n", [*SAID, "user: more"]),
         (
             "System: Help.\nUser: hi\nNote: a gift.\n\nUser : x\nASSISTANT:\n\n[1] Li: Life\n\n---\nand so on\n---\n",
@@ -67,6 +73,7 @@ def test_the_time_and_the_name_of_a_mapped_speaker_are_kept(tmp_path: Path) -> N
         ("Bot: Hello\nAnna: hi\nBot: yo\n", "1: no message of the user; the speakers seen are `Bot`, `Anna`; expected"),
         ("[10:31] Anna: hi\n[10:32] Bot: yo\n", "1: `Anna` is not a known speaker; the speakers seen are `Anna`"),
         (f"{CHAT}[10:30] Anna: and I?\n", "3: `Anna` is not a known speaker; the speakers seen are"),
+        ("12.05.24, 15:07 - Anna: hi\n12.05.24, 15:08 - Bot: yo\n", "1: `Anna` is not a known speaker"),
         (f"{CHAT}Customer: Miller\n", "3: `User` is the user, so `Customer` may be another one or a part"),
         (f"{CHAT}---\nAssistant: and more\n", "4: a rule or heading comes before `Assistant`; keep them"),
         ("User: hi\nAssistant: yo\n```\nUser: never closed\n", "3: the block of code is not closed"),
@@ -104,6 +111,10 @@ def test_the_name_of_a_mapped_role_is_text_elsewhere(tmp_path: Path) -> None:
 def test_of_the_texts_in_a_folder_the_chats_are_read(tmp_path: Path) -> None:
     for name, text in {"a.txt": CHAT, "README.md": "# About\n\nUser: see below\n", "notes.txt": "User: hi\n"}.items():
         written(tmp_path, text, name)
+    (tmp_path / "b.txt").write_text(CHAT, encoding="utf-16")
+    *_, refused = Reader().read([tmp_path])
+    assert "this is UTF-16 text; save it as UTF-8" in str(refused)
+    (tmp_path / "b.txt").unlink()
     reader = Reader()
     assert [getattr(chat, "id", "") for chat in reader.read([tmp_path])] == ["a:1"]
     assert unread_note(reader.unread) == ["note: 2 files not read as chats: 1 `.md`, 1 `.txt`"]
