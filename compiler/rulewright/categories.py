@@ -48,21 +48,21 @@ ROWS: Final[dict[str, str]] = {
         harmless-reply-violates human-gate-bypassed impossible-date index-past-the-end input-nobody-writes
         input-not-awaited integer-division item-finds-itself item-in-quotes judge-answers-as-the-author
         judge-reads-missing-file label-row-is-dead label-table-not-proved level-skipped levels-not-read
-        lexicon-hits-good-example lexicon-misses-own-example limit-of-zero listed-check-is-silenced loop-nothing-ends
-        metric-points-both-ways milliseconds-for-seconds misspelt-hyperparameter misspelt-input-path misspelt-path
-        misspelt-rule-key misspelt-suffix misspelt-tool misspelt-word mistyped-regex more-votes-in-development
-        negated-twice opposites-agree output-written-twice parameter-of-another-metric part-exceeds-whole
-        pattern-lost-in-folding pattern-shared-by-gates price-of-another-model probe-expects-an-untold-name
-        probe-names-another-turn probe-reads-a-later-session probes-contradict-each-other prompt-names-another-check
-        prompt-with-single-braces prompt-without-judge prompt-without-pass-or-fail question-of-common-words
-        quote-nobody-checks regex-between-slashes regex-taken-for-text reply-lexicon-reads-the-user
-        report-of-another-kind review-above-pass rubric-dimension-unknown rule-no-answer-meets script-for-no-agent
-        session-number-skipped setting-overruled shared-name short-word-hits-inside-others state-ends-twice
-        tag-no-scenario-carries tags-on-universal-check threshold-of-zero transcript-outside-fence
-        transition-never-made trigger-without-condition turn-numbers-out-of-order unchanged-copy
-        unclear-policy-without-its-path unit-of-analysis-unfit units-differ unreadable-elapsed-time unusable-reply
-        update-of-unstated-fact weight-of-zero weights-do-not-add-up weights-far-apart window-starts-after-its-cue
-        words-differ-in-case yaml-trap
+        lexicon-hits-good-example lexicon-misses-own-example limit-of-zero limit-read-both-ways listed-check-is-silenced
+        loop-nothing-ends metric-points-both-ways milliseconds-for-seconds misspelt-hyperparameter misspelt-input-path
+        misspelt-path misspelt-rule-key misspelt-suffix misspelt-tool misspelt-word mistyped-regex
+        more-votes-in-development negated-twice opposites-agree output-written-twice parameter-of-another-metric
+        part-exceeds-whole pattern-lost-in-folding pattern-shared-by-gates price-of-another-model
+        probe-expects-an-untold-name probe-names-another-turn probe-reads-a-later-session probes-contradict-each-other
+        prompt-names-another-check prompt-with-single-braces prompt-without-judge prompt-without-pass-or-fail
+        question-of-common-words quote-nobody-checks regex-between-slashes regex-taken-for-text
+        reply-lexicon-reads-the-user report-of-another-kind review-above-pass rubric-dimension-unknown
+        rule-no-answer-meets script-for-no-agent session-number-skipped setting-overruled shared-name
+        short-word-hits-inside-others state-ends-twice tag-no-scenario-carries tags-on-universal-check threshold-of-zero
+        transcript-outside-fence transition-never-made trigger-without-condition turn-numbers-out-of-order
+        unchanged-copy unclear-policy-without-its-path unit-of-analysis-unfit units-differ unreadable-elapsed-time
+        unusable-reply update-of-unstated-fact weight-of-zero weights-do-not-add-up weights-far-apart
+        window-starts-after-its-cue words-differ-in-case yaml-trap
     """,
     COMPLETENESS: """
         agent-without-adapter agent-without-description branch-without-triggers bucket-without-checks

@@ -25,7 +25,7 @@ from rulewright.errors import DocumentError, UsageError
 from rulewright.load import Loaded, Mapping, Node
 from rulewright.lower.corpora import lower_corpus
 from rulewright.lower.harness import harness_findings
-from rulewright.lower.jurisdictions import unknown_jurisdictions
+from rulewright.lower.jurisdictions import unknown_jurisdictions, unread_rule_findings
 from rulewright.lower.lowering import LoweringContext
 from rulewright.lower.machines import lower_machine
 from rulewright.lower.routing_conflicts import routing_conflicts
@@ -221,6 +221,7 @@ class Checked:
         for corpus in project.corpora.values():
             if corpus.name not in {*parts.lowering.corpora, *lowering.corpora}:
                 lower_corpus(corpus, found)
+        found += unread_rule_findings(project)
         included = self.profile.include_rubrics
         criteria = parts.criteria if included else lower_rubrics(project.scenarios.values(), lowering)
         for profile in project.profiles.values() if project.checks else ():

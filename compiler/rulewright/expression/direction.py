@@ -45,6 +45,14 @@ def comparisons(part: ast.Expr, sign: int) -> Iterator[tuple[int, ast.Binary]]:
         yield from comparisons(part.bodies[-1], sign)
 
 
+def conjoined(part: ast.Expr) -> Iterator[list[ast.Expr]]:
+    """The parts of each `and` and `or` anywhere in an expression, each time all that are joined."""
+    joined = part.operator if isinstance(part, ast.Binary) and part.operator in ("&&", "||") else None
+    sides = [*ast.children(part)] if joined is None else ast.chain(part, joined)
+    yield from [sides] if joined is not None else []
+    yield from (each for side in sides for each in conjoined(side))
+
+
 def denies(part: ast.Expr) -> bool:
     """Whether a condition tests for the absence of something anywhere: `not`, `== 0`, `contains_none`, `<`."""
     if isinstance(part, ast.Unary) or (isinstance(part, ast.Binary) and part.operator in NEGATIVE):

@@ -22,6 +22,7 @@ from rulewright_runtime.plan.verifiers import JurisdictionRule, RuleKind, RulePa
 from rulewright_runtime.regex import compile_regex
 
 Path = tuple[str, ...]
+KINDS: Final[tuple[RuleKind, ...]] = get_args(RuleKind)
 RESOURCE: Final = "resource"
 
 
@@ -35,7 +36,7 @@ def lower_rules(
         findings.append(error(check.key_place("routing", "route"), message, code="missing-key"))
         return None
     path = tuple((check.routing.rule_path or kind).split("."))
-    if path[-1] != kind and path[-1] in get_args(RuleKind):
+    if path[-1] != kind and path[-1] in KINDS:
         message = f"the rule is of the kind `{kind}`, but its path is that of `{path[-1]}`"
         findings.append(error(check.place("routing", "rule"), message, code="rule-nobody-has", help=Guess(path[-1])))
         return None
@@ -48,6 +49,17 @@ def lower_rules(
         findings.append(_without_sets(error(place, message, code="rule-nobody-has", help=near), project))
         return None
     return JurisdictionRule(kind=kind, rules=rules), lowering.lexicons
+
+
+def unread_rule_findings(project: Project) -> list[Diagnostic]:
+    """Return the mistakes in those kinds of rule that no check of the project reads."""
+    findings: list[Diagnostic] = []
+    read = {check.routing.rule for check in project.checks}
+    for kind in (each for each in KINDS if each not in read):
+        lowering = _JurisdictionLowering(project, (kind,), findings)
+        for name in sorted(project.rule_sets):
+            lowering.part(kind, name)
+    return findings
 
 
 def _rule_paths(project: Project) -> set[str]:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from rulewright.project import Project
 
 ROUTE_OF: Final = {"hybrid": "hybrid_llm", "llm_verifier": "llm_primary", "lexicon": "lexicon_only"}
+ROUTED: Final = ("deterministic_precheck", "state_machine", "scenario_marker")  # the keys that name a detector
 TYPE_OF: Final = {route: kind for kind, route in ROUTE_OF.items()}
 
 
@@ -62,7 +63,7 @@ def _repetitions(check: CheckDocument) -> Iterator[Diagnostic]:
 
 def _detectors(check: CheckDocument) -> Iterator[Diagnostic]:
     routing = check.routing
-    routed_names = {routing.deterministic_precheck, routing.state_machine, routing.scenario_marker} - {None}
+    routed_names = {getattr(routing, key) for key in ROUTED} - {None}
     for number, detector in enumerate(check.scorer.detectors or ()):
         if detector not in routed_names:
             names = ticked(sorted(filter(None, routed_names))) or "nothing"
@@ -70,7 +71,8 @@ def _detectors(check: CheckDocument) -> Iterator[Diagnostic]:
                 check.place("scorer", "detectors", number),
                 f"the detector `{detector}` is not routed; the routing names {names}",
                 code="detector-is-not-routed",
-                notes=[(check.key_place("routing"), "the routing")],
+                notes=[(check.place("routing", key), "routed here") for key in ROUTED if getattr(routing, key)]
+                or [(check.key_place("routing"), "the routing")],
             )
 
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.expression.direction import unwrapped
-from rulewright.expression.syntax_tree import Call, Expr, number_in
-from rulewright.lower.expressions_of import DocumentWithExpressions, operations_in
+from rulewright.expression.syntax_tree import Call, Expr, Name, number_in
+from rulewright.lower.expressions_of import DocumentWithExpressions, expressions_of, operations_in
 
 if TYPE_CHECKING:
     from rulewright.documents.scorecard import ScorecardDocument
@@ -22,10 +22,18 @@ def absent_counts_as_full(scorecard: ScorecardDocument) -> Iterator[Diagnostic]:
     for rate in (*scorecard.dimensions, *scorecard.rates):
         if "PASS" in rate.hit and str(rate.empty.value) == "1":
             yield warning(rate.empty, f"`{rate.name}` is 1 if nothing was measured", help="write `empty: absent`")
+    variables = dict(scorecard.variables)
+    of_variables = {id(each.scalar): each for each in expressions_of(scorecard)}
+    told: set[str] = set()
     for written, part in operations_in(scorecard, {">=", ">"}):
-        text = written.text(part.left)
-        if _is_full(part.left) and not reads_failures(text, scorecard):
-            yield warning(written.span(part.left), f"`{text}` is 1 if nothing was measured")
+        left, name = part.left, part.left.name if isinstance(part.left, Name) else ""
+        read = of_variables.get(id(variables.get(name)))
+        if read is not None and name not in told:
+            told.add(name)
+            written, left = read, read.checked.expr
+        text = written.text(left)
+        if _is_full(left) and not reads_failures(text, scorecard):
+            yield warning(written.span(left), f"`{text}` is 1 if nothing was measured")
 
 
 def reads_failures(text: str, document: DocumentWithExpressions) -> bool:

@@ -23,7 +23,13 @@ KEYWORDS: Final = frozenset(Draft202012Validator.VALIDATORS) | {
     "maxContains", "minContains", "readOnly", "then", "title", "writeOnly",
 }  # fmt: skip
 MAPS: Final = frozenset({"$defs", "definitions", "dependentSchemas", "patternProperties", "properties"})
-BOUNDS: Final = tuple((f"min{what}", f"max{what}") for what in ("imum", "Length", "Items", "Properties", "Contains"))
+EXCLUSIVE: Final = "exclusive"
+BOUNDS: Final = (
+    *((f"min{what}", f"max{what}") for what in ("imum", "Length", "Items", "Properties", "Contains")),
+    ("exclusiveMinimum", "maximum"),
+    ("minimum", "exclusiveMaximum"),
+    ("exclusiveMinimum", "exclusiveMaximum"),
+)
 # The keywords that limit the values of one type, in the order of the types' own names for the same limits.
 LIMITS: Final = {
     "array": ("minItems", "maxItems", "uniqueItems", "items", "prefixItems", "contains"),
@@ -103,8 +109,14 @@ def _empty_ranges(schema: Node) -> Iterator[Diagnostic]:
         yield error(listed, "an empty `enum` allows no value", help="list the allowed values, or remove the key")
     for low, high in BOUNDS:
         least, most = numeric(schema, low), numeric(schema, high)
-        if least is not None and most is not None and float(str(least.value)) > float(str(most.value)):
+        is_strict = low.startswith(EXCLUSIVE) or high.startswith(EXCLUSIVE)
+        if least is not None and most is not None and _is_empty(least, most, is_strict=is_strict):
             yield error(least, f"no value meets `{low}: {least.raw}` and `{high}: {most.raw}`")
+
+
+def _is_empty(least: Scalar, most: Scalar, *, is_strict: bool) -> bool:
+    low, high = float(str(least.value)), float(str(most.value))
+    return low > high or (is_strict and low == high)
 
 
 def _below(word: str, value: Node) -> tuple[Node, ...]:

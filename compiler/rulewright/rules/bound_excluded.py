@@ -6,22 +6,27 @@ from typing import Final
 
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.base import text
-from rulewright.expression.direction import OPPOSITE
+from rulewright.expression.direction import OPPOSITE, comparisons
 from rulewright.expression.syntax_tree import Expr, Name, field_of
-from rulewright.lower.expressions_of import DocumentWithExpressions, operations_in
+from rulewright.lower.expressions_of import DocumentWithExpressions, expressions_of, operations_in
 
 LOWER: Final = re.compile(r"(?:^|_)(?:from|min|minimum|at_least)(?:_|$)")
 FROM: Final = re.compile(r"(?:from|at least|below|under)\b", re.IGNORECASE)  # how a description of a lower bound starts
+UPPER: Final = re.compile(r"(?:^|_)(?:at_most|max|maximum|most|up_to)(?:_|$)")
+FAILING: Final = {"fails": ">=", "passes": "<"}  # by which operator a value fails that equals its upper bound
+REACHING: Final = {">=": ">", "<": "<=", ">": ">=", "<=": "<"}
 MEANT: Final = {"<=": ">=", ">": "<"}
 
 
 def bound_excluded(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
-    """A value is compared by `<=` or `>` with a parameter that is a lower bound by its name or description.
+    """A value is compared by `<=` or `>` with a lower bound, or a check fails for a value that equals its upper bound.
 
-    Why it matters: a value that equals its lower bound reaches it, so `>=` and `<` are expected. `<=` and `>` usually
-    point in the wrong direction, so that good values count as bad.
+    Why it matters: a value that equals its bound keeps to it. `<=` and `>` usually point in the wrong direction, so
+    that good values count as bad; with `fail: n >= params.most`, the largest allowed number fails. A parameter is a
+    bound by its name (`min`, `from`, `max`, `most`) or its description.
     Instead: reverse the comparison, or rename the parameter.
     """
+    yield from _upper(document)
     for written, part in operations_in(document, OPPOSITE):
         for bound, operator in ((part.right, part.operator), (part.left, OPPOSITE[part.operator])):
             other = part.left if bound is part.right else part.right
@@ -29,6 +34,18 @@ def bound_excluded(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
                 meant = MEANT[operator] if bound is part.right else OPPOSITE[MEANT[operator]]
                 message = f"`{written.text(bound)}` is a lower bound, so `{part.operator}` is the wrong way round"
                 yield warning(written.span(part), message, help=f"did you mean `{meant}`?")
+
+
+def _upper(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
+    """The comparisons by which a check fails for a value that is its upper bound."""
+    for written in expressions_of(document):
+        excluding = next((FAILING[key] for key in FAILING if getattr(document, key, None) is written.scalar), None)
+        for sign, part in comparisons(written.checked.expr, 1) if excluding is not None else ():
+            operator = part.operator if sign > 0 else OPPOSITE[part.operator]
+            name = field_of(part.right, "params")
+            if name is not None and UPPER.search(name) and operator == excluding:
+                message = f"`{written.text(part.right)}` is an upper bound, but `{part.operator}` excludes it"
+                yield warning(written.span(part), message, help=f"did you mean `{REACHING[part.operator]}`?")
 
 
 def _is_lower_bound(bound: Expr, document: DocumentWithExpressions) -> bool:

@@ -2,27 +2,34 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Final
 
 from rulewright.diagnostics import Diagnostic, replace, warning
 from rulewright.documents.base import text_scalars
 from rulewright.expression.syntax_tree import Expr, Literal
+from rulewright.load import Scalar, Sequence, walk
 from rulewright.lower.expressions_of import texts_in
 
 if TYPE_CHECKING:
-    from rulewright.load import Scalar
     from rulewright.project import Project
 
+WORD: Final = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)?")
+LEAST, MOST = 6, 12  # words of a phrase that may be two
+SAID_TWICE: Final = frozenset(
+    ["had", "long", "many", "more", "much", "never", "no", "really", "so", "that", "very", "yes"]
+)
 NAMES: Final = re.compile(r"[a-z]+(?:_[a-z]+)+(?:, [a-z]+(?:_[a-z]+)+)*")
 OF_CHECKS: Final = (("secondary_tags",), ("eligibility", "scenario_tags_any"), ("source_grounding",))
 OF_SCENARIOS: Final = (("failure_mode_tags",), ("tags",))
 
 
 def comma_missing(project: Project) -> Iterator[Diagnostic]:
-    """The comma between two tags is missing, or several names share one pair of quotes in a condition.
+    """The comma between two tags or phrases is missing, or several names share one pair of quotes in a condition.
 
-    Why it matters: the two are read as one name, which nothing has.
-    Instead: separate the tags with a comma, or quote each name.
+    Why it matters: the two are read as one name or phrase, which nothing has. A phrase of a list in brackets counts as
+    two if it says the same words twice.
+    Instead: separate the two with a comma, or quote each name.
     """
     tags = [*_tags(project)]
     known = {str(each.value) for each in tags if " " not in str(each.value)}
@@ -34,6 +41,7 @@ def comma_missing(project: Project) -> Iterator[Diagnostic]:
             message = f"`{tag.value}` is one tag, but `{next(filter(known.__contains__, words))}` is a tag of its own"
             yield warning(tag, message, help=None if fix else "write a comma between them", fix=fix)
     yield from _in_quotes(project)
+    yield from _repeating(project)
 
 
 def _in_quotes(project: Project) -> Iterator[Diagnostic]:
@@ -44,6 +52,27 @@ def _in_quotes(project: Project) -> Iterator[Diagnostic]:
         name = next((each for each in text.split(", ") if each in known and each != text), None)
         if name is not None:
             yield warning(span, f"`{text}` is one text, but `{name}` is a name of its own", help="quote each name")
+
+
+def _repeating(project: Project) -> Iterator[Diagnostic]:
+    """The phrases of a list in brackets that say the same words twice: `[i am a bot i'm a bot, ...]`."""
+    for loaded in project.loaded:
+        for listed in walk(loaded.root):
+            if isinstance(listed, Sequence) and listed.source.text.startswith("[", listed.start):
+                for phrase in (each for each in listed.items if isinstance(each, Scalar) and not each.style):
+                    again = _said_twice(WORD.findall(str(phrase.value).lower())[: MOST + 1])
+                    if again:
+                        message = f"this phrase says `{again}` twice"
+                        yield warning(phrase, message, help="write a comma between two phrases")
+
+
+def _said_twice(words: list[str]) -> str:
+    """Two words that a phrase says twice, or one that it says twice in a row; the empty text without any."""
+    pairs = [*pairwise(words)]
+    apart = (pair for at, pair in enumerate(pairs) if len(words) >= LEAST and pair in pairs[at + 2 :])
+    in_a_row = (pair for pair in pairs[1:-1] if pair[0] == pair[1] and pair[0] not in SAID_TWICE)
+    found = next(chain(apart, ((one,) for one, _ in in_a_row)), ()) if len(words) <= MOST else ()
+    return " ".join(found)
 
 
 def _names(part: Expr) -> Iterator[Literal]:

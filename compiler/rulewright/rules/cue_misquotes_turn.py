@@ -7,7 +7,7 @@ from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.scenario import ScenarioDocument
 from rulewright.rules.cue_text_not_in_turn import misplaced_cues
 
-MOST: Final = 4  # words of a quotation for each that may differ
+MOST: Final = 3  # words of a quotation for each that may differ
 
 
 def cue_misquotes_turn(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
@@ -27,6 +27,11 @@ def cue_misquotes_turn(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
 def _nearly(quoted: str, message: str) -> str | None:
     """The words of a message that differ from the quoted ones by few; None if there are none."""
     wanted, spoken = quoted.split(), message.split()
+    joined = "".join(map(_bare, wanted))
+    for start in range(len(spoken)):  # `anymore` for `any more`
+        for said in (spoken[start : start + len(wanted) + more] for more in (-1, 1)):
+            if said and "".join(map(_bare, said)) == joined:
+                return " ".join(said)
     for start in range(len(spoken) - len(wanted) + 1):
         said = spoken[start : start + len(wanted)]
         differing = sum(_bare(one) != _bare(other) for one, other in zip(wanted, said, strict=True))

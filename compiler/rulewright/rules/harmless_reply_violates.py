@@ -33,7 +33,7 @@ def harmless_reply_violates(check: CheckDocument) -> Iterator[Diagnostic]:
     if violates is None or math.prod(map(len, values.values())) > MOST:
         return
     found = _violating(check, values)
-    told = [name for name, of in values.items() if of == (False, True) and (meaning(name) < 0 or "violat" in name)]
+    told = [name for name, of in values.items() if of == (False, True) and _is_failure(name, check)]
     if told and any(not any(reply[name] for name in told) for reply in found):
         yield warning(violates, f"this also holds where `{told[0]}` is false")
         return
@@ -41,6 +41,11 @@ def harmless_reply_violates(check: CheckDocument) -> Iterator[Diagnostic]:
         is_excuse = EXCUSES.search(name) is not None
         if all((reply[name] == NOTHING) != is_excuse for reply in found):
             yield warning(violates, f"this holds only where `{name}` is {'not ' * is_excuse}`{NOTHING}`")
+
+
+def _is_failure(field: str, check: CheckDocument) -> bool:
+    """Whether a field is named after a failure: by its words, or by those of the check, whose name is the failure."""
+    return meaning(field) < 0 or "violat" in field or field in check.name.split("_")
 
 
 def _values(check: CheckDocument) -> Values:

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from rulewright.project import Project
 
 LONGEST: Final = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)  # days of the months
-DATE: Final = re.compile(r"([12]\d{3})-(\d\d)-(\d\d)(?:T.*)?")
+DATE: Final = re.compile(r"([12]\d{3})-(\d\d)(?:-(\d\d)(?:T.*)?)?")
 
 
 def impossible_date(subject: CheckDocument | Profile | ScenarioDocument | Project) -> Iterator[Diagnostic]:
-    """A date in the form YEAR-MONTH-DAY does not exist.
+    """A date in the form YEAR-MONTH-DAY or YEAR-MONTH does not exist.
 
     Why it matters: tools that sort or compare dates refuse it, or take another one; usually month and day are swapped.
     Instead: correct it.
@@ -27,11 +27,17 @@ def impossible_date(subject: CheckDocument | Profile | ScenarioDocument | Projec
     documents = (subject,) if isinstance(subject, Document) else subject.corpora.values()
     for node in (node for each in documents for node in walk(each.node)):
         written = DATE.fullmatch(str(node.value)) if type(node) is Scalar and isinstance(node.value, str) else None
-        if written is None or _exists(written[2], written[3]):
+        if written is None or _exists(written[2], written[3] or "01") or _is_season(written):
             continue
         year, month, day = written.groups()
-        help = f"did you mean `{year}-{day}-{month}`?" if _exists(day, month) else None
-        yield warning(node, f"there is no date `{year}-{month}-{day}`", help=help)
+        help = f"did you mean `{year}-{day}-{month}`?" if day and _exists(day, month) else None
+        yield warning(node, f"there is no date `{'-'.join(filter(None, (year, month, day)))}`", help=help)
+
+
+def _is_season(written: re.Match[str]) -> bool:
+    """Whether two numbers are two years in a row, `2024-25`, or no year and month at all."""
+    year, following = int(written[1]), int(written[2])
+    return written[3] is None and (not 1900 <= year < 2100 or (year + 1) % 100 == following)
 
 
 def _exists(month: str, day: str) -> bool:

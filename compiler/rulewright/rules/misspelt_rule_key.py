@@ -36,11 +36,13 @@ def misspelt_rule_key(project: Project) -> Iterator[Diagnostic]:
                     yield warning(entry.key, f"nothing reads `{entry.name}`", help=near)
         yield from _other_lists(project, root)
         phrases = descend(root, "crisis", "action_phrases")
-        actions = phrases.keys if isinstance(phrases, Mapping) else ()
+        if not isinstance(phrases, Mapping):
+            continue
         for action in text_scalars(root, "crisis", "required_actions"):
-            near = None if action.value in actions else did_you_mean(str(action.value), actions)
+            near = None if str(action.value) in phrases else did_you_mean(str(action.value), phrases.keys)
             if near is not None:
-                yield warning(action, f"`action_phrases` has no entry for `{action.value}`", help=near)
+                message, note = f"`action_phrases` has no entry for `{action.value}`", "possibly meant here"
+                yield warning(action, message, help=near, notes=[(phrases.key_span(near.meant), note)])
 
 
 def _other_lists(project: Project, root: Mapping) -> Iterator[Diagnostic]:

@@ -15,6 +15,7 @@ from rulewright.rules.failure_is_rewarded import failure_is_rewarded
 from rulewright.rules.full_score_is_flagged import full_score_is_flagged
 from rulewright.rules.gate_ignores_unrun_checks import gate_ignores_unrun_checks
 from rulewright.rules.item_in_quotes import item_in_quotes
+from rulewright.rules.limit_read_both_ways import limit_read_both_ways
 from rulewright.rules.metric_points_both_ways import metric_points_both_ways
 from rulewright.rules.misspelt_input_path import misspelt_input_path
 from rulewright.rules.of_conditions import CONDITIONS, EXPRESSIONS
@@ -47,6 +48,7 @@ SCORECARD: Final[tuple[Rule[ScorecardDocument], ...]] = (
     weights_far_apart,
     unchanged_copy,
     unlike_its_siblings,
+    limit_read_both_ways,
 )
 
 CASE_SCORECARD: Final[tuple[Rule[CaseScorecardDocument], ...]] = (
@@ -62,6 +64,7 @@ CASE_SCORECARD: Final[tuple[Rule[CaseScorecardDocument], ...]] = (
     misspelt_input_path,
     accepted_label_fails,
     unlike_its_siblings,
+    limit_read_both_ways,
     prompt_asks_for_unreadable_reply,
     metric_points_both_ways,
     full_score_is_flagged,

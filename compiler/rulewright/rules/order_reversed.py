@@ -38,6 +38,11 @@ def order_reversed(project: Project) -> Iterator[Diagnostic]:
         if len(prices) == len(numbers) == 2 and numbers[0] > numbers[1] > 0:  # a model for embeddings has no output
             message = f"the input of `{entry.name}` costs more than its output"
             yield warning(entry.value, message, help="the price of the input comes first")
+    for lexicon in project.lexicons.values():
+        right, labelled = (numeric(lexicon.node, "precision", key) for key in ("right", "labelled"))
+        if right is not None and labelled is not None and float(str(right.value)) > float(str(labelled.value)):
+            notes = [(labelled, "the hits that were labelled")]
+            yield warning(right, f"`right` is {right.raw}, more than the {labelled.raw} labelled hits", notes=notes)
 
 
 def _limits(parts: Iterable[Entry]) -> Iterator[Diagnostic]:

@@ -1,19 +1,26 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from typing import Final
 
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.scorecard import CaseScorecardDocument
 from rulewright.expression.direction import COMPARISONS
 from rulewright.expression.syntax_tree import Name
-from rulewright.lower.expressions_of import operations_in
+from rulewright.load import Scalar
+from rulewright.lower.expressions_of import WrittenExpression, operations_in
 from rulewright.spelling import Guess
+
+CONDITIONS: Final = ("passes", "fails", "flagged")
+WORD: Final = re.compile(r"\w+")
 
 
 def parameter_of_another_metric(scorecard: CaseScorecardDocument) -> Iterator[Diagnostic]:
-    """A metric with a parameter of its own is compared with a parameter named after another metric.
+    """A metric is compared with a parameter of another metric, or one of its conditions reads only another metric.
 
-    Why it matters: changing the metric's own threshold has no effect here.
+    Why it matters: changing the metric's own threshold or score has no effect here. A requirement that compares the
+    thresholds of two metrics does not keep those of one in order.
     Instead: compare the metric with its own parameter.
     """
     metrics = {metric.name for metric in scorecard.metrics}
@@ -22,8 +29,43 @@ def parameter_of_another_metric(scorecard: CaseScorecardDocument) -> Iterator[Di
         for side, other in ((part.left, part.right), (part.right, part.left)):
             if not isinstance(side, Name) or not isinstance(other, Name) or side.name not in metrics:
                 continue
-            owner = next((each for each in metrics if other.name.startswith(f"{each}_")), side.name)
+            owner = _owner(other.name, metrics) or side.name
             own = f"{side.name}{other.name.removeprefix(owner)}"
             if owner != side.name and other.name in settings and own in settings:
                 message = f"`{side.name}` is compared with `{other.name}`, a parameter of `{owner}`"
                 yield warning(written.span(other), message, help=Guess(own))
+    yield from _mixed(scorecard, metrics, settings)
+    yield from _foreign(scorecard, metrics)
+
+
+def _owner(parameter: str, metrics: set[str]) -> str | None:
+    """The metric that a parameter is named after."""
+    return next((each for each in metrics if parameter.startswith(f"{each}_")), None)
+
+
+def _mixed(scorecard: CaseScorecardDocument, metrics: set[str], settings: set[str]) -> Iterator[Diagnostic]:
+    """The only requirement that compares the thresholds of two metrics, where all others compare those of one."""
+    found: list[tuple[WrittenExpression, Name, str, str]] = []
+    for written, part in operations_in(scorecard, COMPARISONS):
+        if isinstance(part.left, Name) and isinstance(part.right, Name):
+            one, other = _owner(part.left.name, metrics), _owner(part.right.name, metrics)
+            found += [(written, part.right, one, other)] if one is not None and other is not None else []
+    mixed = [each for each in found if each[2] != each[3]]
+    for written, name, owner, other in mixed if len(mixed) == 1 < len(found) - 1 else ():
+        own = f"{owner}{name.name.removeprefix(other)}"
+        if own in settings:
+            message = f"a parameter of `{owner}` is compared with `{name.name}`, a parameter of `{other}`"
+            yield warning(written.span(name), message, help=Guess(own))
+
+
+def _foreign(scorecard: CaseScorecardDocument, metrics: set[str]) -> Iterator[Diagnostic]:
+    """The only condition of a kind that reads another metric and not the one it belongs to."""
+    for key in CONDITIONS:
+        read: list[tuple[str, Scalar, set[str]]] = []
+        for metric in scorecard.metrics:
+            written: Scalar | None = getattr(metric, key)
+            names = set() if written is None else metrics.intersection(WORD.findall(str(written.value)))
+            read += [(metric.name, written, names)] if written is not None and names else []
+        foreign = [each for each in read if each[0] not in each[2]]
+        for name, place, names in foreign if len(foreign) == 1 < len(read) else ():
+            yield warning(place, f"`{key}` of `{name}` reads only `{min(names)}`", help=Guess(name))

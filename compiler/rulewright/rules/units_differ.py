@@ -4,8 +4,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from rulewright.diagnostics import Diagnostic, warning
+from rulewright.documents.base import numeric
 from rulewright.expression.direction import COMPARISONS
-from rulewright.expression.syntax_tree import NOWHERE, Call, Expr, Name, Select, last_name, number_in
+from rulewright.expression.syntax_tree import NOWHERE, Call, Expr, Name, Select, field_of, last_name, number_in
+from rulewright.load import Scalar
 from rulewright.lower.expressions_of import DocumentWithExpressions, operations_in
 from rulewright.spelling import Guess
 
@@ -23,6 +25,7 @@ USAGE: Final = Name("usage", NOWHERE)
 COUNTS: Final = {"word_count": "words", "sentence_count": "sentences"}
 CONVERSIONS: Final = frozenset({"orValue", "value", "double", "int"})  # of an optional or a number
 LISTS: Final = {"answer": "replies", "message": "messages", "reply": "replies"}  # of the texts with these names
+LONG: Final = 5000  # seconds, more than any answer takes; whole hours are meant
 FEW: Final = frozenset({2, 3, 4})  # numbers of items, smaller than those of a text's characters
 
 
@@ -40,6 +43,9 @@ def units_differ(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
                 message = f"`{written.text(one)}` is in {unit}, but `{written.text(other)}` looks like seconds"
                 help = f"{int(number)} seconds are {number / SECONDS[unit]:g} {unit}"
                 yield warning(written.span(other), message, help=help)
+            if (limit := _in_milliseconds(document, one, other)) is not None:
+                message = f"`{written.text(one)}` is in seconds, but {limit.raw} looks like milliseconds"
+                yield warning(limit, message, help=Guess(f"{float(str(limit.value)) / 1000:g}"))
             is_few = number in FEW or (number == 1 and part.operator == "==")  # 0 and `< 1` are those of no text
             if is_few and (plural := _list_of(one)) is not None:
                 message = f"`{written.text(one)}` counts characters"
@@ -48,6 +54,16 @@ def units_differ(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
         if left and right and left != right:
             message = f"`{written.text(part.left)}` is in {left}, but `{written.text(part.right)}` in {right}"
             yield warning(written.span(part), message)
+
+
+def _in_milliseconds(document: DocumentWithExpressions, one: Expr, other: Expr) -> Scalar | None:
+    """The parameter with which a latency is compared, if its value is one of milliseconds."""
+    name = field_of(other, "params")
+    if name is None or not isinstance(one, Select) or one.operand != USAGE or measured_in(one) != "seconds":
+        return None
+    found = numeric(document.node, "params", name) or numeric(document.node, "parameters", name, "default")
+    seconds = 0.0 if found is None else float(str(found.value))
+    return found if seconds >= LONG and seconds % 100 == 0 and seconds % 3600 else None
 
 
 def _list_of(part: Expr) -> str | None:

@@ -8,7 +8,10 @@ from typing import Final
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.base import Document, entries
 from rulewright.documents.scorecard import CaseScorecardDocument, ScorecardDocument
+from rulewright.expression.direction import conjoined
+from rulewright.expression.syntax_tree import Binary, Expr, Name
 from rulewright.load import Entry, Mapping, Node, Scalar
+from rulewright.lower.expressions_of import expressions_of
 from rulewright.project import Project
 from rulewright.spelling import Guess
 
@@ -36,6 +39,7 @@ def unlike_its_siblings(subject: Project | ScorecardDocument | CaseScorecardDocu
             yield from _section(entries(subject.node, section), parameters)
             yield from _copied(entries(subject.node, section))
             yield from _left_out(entries(subject.node, section))
+        yield from _beside(subject, parameters)
         named = {each.name for section in DEFINED for each in entries(subject.node, section)}
         yield from _copied(entries(subject.node, "output"), named)
     elif isinstance(subject, Project):
@@ -70,6 +74,28 @@ def _section(parts: tuple[Entry, ...], parameters: set[str]) -> Iterator[Diagnos
                 continue  # the definition has no such parameter
             message = f"`{name}` has `{written_here}`, which breaks the pattern of the other definitions"
             yield warning(value, message, help=Guess(meant))
+
+
+def _beside(subject: ScorecardDocument | CaseScorecardDocument, parameters: set[str]) -> Iterator[Diagnostic]:
+    """The only comparison of a condition that has another operator or kind of limit than those beside it, as the second
+    of `recall < recall_review or clean < clean_pass or tone < tone_review`."""
+    for written in expressions_of(subject):
+        for part in conjoined(written.checked.expr):
+            sides = [found for each in part if (found := _own_limit(each, parameters)) is not None]
+            forms = Counter((operator, suffix) for operator, suffix, _ in sides)
+            for operator, suffix, side in sides if len(forms) == SLIPS and max(forms.values()) >= OTHERS else ():
+                (meant, ending), name = forms.most_common(1)[0][0], written.text(side.left)
+                if forms[operator, suffix] == 1 and f"{name}{ending}" in parameters:
+                    message = f"`{written.text(side)}` breaks the pattern of the comparisons beside it"
+                    yield warning(written.span(side), message, help=Guess(f"{name} {meant} {name}{ending}"))
+
+
+def _own_limit(part: Expr, parameters: set[str]) -> tuple[str, str, Binary] | None:
+    """The operator of a comparison of a metric with a parameter that is named after it, and the rest of its name."""
+    match part:
+        case Binary(left=Name(name=name), right=Name(name=limit)) if limit in parameters and limit.startswith(name):
+            return part.operator, limit.removeprefix(name), part
+    return None
 
 
 def _left_out(parts: tuple[Entry, ...]) -> Iterator[Diagnostic]:

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, error, respell, warning
+from rulewright.diagnostics import Diagnostic, Span, error, respell, warning
 from rulewright.documents.check import CheckDocument
-from rulewright.load import Mapping
+from rulewright.load import Mapping, Scalar, place
 from rulewright.lower.expressions_of import expressions_of
 from rulewright.spelling import Guess, suggest
 
@@ -22,8 +22,8 @@ def unread_parameter(check: CheckDocument) -> Iterator[Diagnostic]:
     params = check.node.get("params")
     if not isinstance(params, Mapping) or "use" in check.node or not check.verdict_conditions:
         return
-    uses = [use for each in check.verdict_conditions for use in READ.finditer(str(each.value))]
-    read = {use[1] or use[2] or use[3] for use in uses}
+    uses = [(each, use) for each in check.verdict_conditions for use in READ.finditer(str(each.value))]
+    read = {use[1] or use[2] or use[3] for _, use in uses}
     if None in read:  # a condition reads the whole map
         return
     unknown = read - {*params.keys, *check.params}
@@ -33,7 +33,13 @@ def unread_parameter(check: CheckDocument) -> Iterator[Diagnostic]:
         if name not in read and not unknown and _can_all_be_read(check):
             yield warning(entry.key, message)
         elif name not in read and (meant := suggest(name, unknown)) and _is_rarer(name, meant, check.node.source.text):
-            yield error(entry.key, message, help=Guess(meant), fix=respell(entry.key, meant, safe=False))
+            use = next(_place(each, use) for each, use in uses if meant in use.groups())
+            fix = respell(entry.key, meant, safe=False)
+            yield error(entry.key, message, help=Guess(meant), fix=fix, notes=[(use, "read here")])
+
+
+def _place(condition: Scalar, use: re.Match[str]) -> Span:
+    return place(condition, use.start(), use.end())
 
 
 def _can_all_be_read(check: CheckDocument) -> bool:
