@@ -98,7 +98,7 @@ EXIT_CODES: dict[str, dict[int, str]] = {
     "calibrate": {
         MET: "every gate fails at most as often as --require allows",
         FAILED: "a gate truly fails more often",
-        UNDECIDED: "inconclusive: an interval contains the limit, or there are no labels",
+        UNDECIDED: "inconclusive: an interval contains the limit, or no label can be compared",
         REFUSED: "unreadable labels, a threshold reported on its own split, or bad usage",
     },
     "export": {MET: "written", REFUSED: "a run that can't be read or was changed, no pyarrow, or bad usage"},

@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
     statuses = {gate.get("status") for gate in found["gates"]}
     if GATE_FAILED in statuses:
         return FAILED
-    missing = not found["labels"]["items"] or found["thresholds"]["none_for"]
+    missing = not any(check["labelled"] for check in found["checks"]) or found["thresholds"]["none_for"]
     return UNDECIDED if INCONCLUSIVE in statuses or missing else MET
 
 

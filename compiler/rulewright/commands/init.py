@@ -23,6 +23,7 @@ from rulewright_runtime.terminal import complain, say
 MOST_TOOLS = 100
 ROUND_TO = 100  # characters
 
+LAST = "rulewright.yaml"  # so that half a project is none
 PROJECT = """\
 # A project: where its documents are, and how verdicts become scores. Every key: rulewright explain project
 project: {name}
@@ -85,7 +86,7 @@ def _write(target: Path, files: Mapping[str, bytes]) -> None:
     for name in files:
         if (target / name).exists():
             raise UsageError(f"`{target / name}` exists already; `init` never overwrites a file: name a new folder")
-    for name, data in files.items():
+    for name, data in sorted(files.items(), key=lambda file: file[0] == LAST):
         (target / name).parent.mkdir(parents=True, exist_ok=True)
         write_whole(target / name, data)
 

@@ -297,11 +297,12 @@ def _lost(runs: Sequence[StoredRun], paired: Pairs) -> Iterator[str]:
 
 
 def _failed(runs: Sequence[StoredRun], paired: Pairs) -> JsonObject:
+    """As `_changed_pairs`, with the number of pairs that are `decided` in both runs."""
     outcomes = [
-        tuple(run.rows[name][ENGINE]["outcome"] == "failed" for run, name in zip(runs, pair, strict=True))
-        for pair in paired.both
+        tuple(run.rows[name][ENGINE]["outcome"] for run, name in zip(runs, pair, strict=True)) for pair in paired.both
     ]
-    return _changed_pairs(outcomes)
+    decided = sum({"passed", "failed"}.issuperset(pair) for pair in outcomes)
+    return {**_changed_pairs([tuple(each == "failed" for each in pair) for pair in outcomes]), "decided": decided}
 
 
 def _changed_pairs(pairs_of: Sequence[tuple[bool, ...]]) -> JsonObject:
@@ -353,6 +354,8 @@ def _open(comparison: JsonMapping, across_judges: bool) -> Iterator[str]:
         yield f"{_count(unproven)} now fail{'s' if len(unproven) == 1 else ''} without anybody having found a failure"
     if undecided := [row["transcript_id"] for row in _falls(comparison, "undecided")]:
         yield f"{_count(undecided)} {'is' if len(undecided) == 1 else 'are'} undecided now"
+    if not comparison["failed"]["decided"]:
+        yield "no transcript passes or fails in both runs"
     if only_before := comparison["only_before"]:
         yield f"{_count(only_before)} of the first run {_is(only_before)} missing in the second"
     if new := comparison["new_failures"]:

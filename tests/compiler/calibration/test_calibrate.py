@@ -366,6 +366,16 @@ def test_an_outage_is_no_answer_of_the_judge_and_its_labels_are_counted_beside(
     assert told in capsys.readouterr().out
 
 
+def test_labels_of_which_none_can_be_compared_show_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    class Silent(Named):
+        def ask(self, request: Any) -> str:
+            return ""
+
+    path = labelled(tmp_path / "g.csv", range(4))
+    code, found = calibrated(scanned(tmp_path / "here", "you", 10, Silent("same")), path, capsys)
+    assert (code, [check["labelled"] for check in found["checks"]]) == (2, [0])
+
+
 def test_a_gate_has_one_limit(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = labelled(tmp_path / "g.csv", range(20))
     assert refused("calibrate", str(folder), "--gold", str(path), "--require", "held=0.1", "--require", "held=0.9")

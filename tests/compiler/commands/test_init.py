@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from rulewright.cli import main
+from rulewright.commands import init
 
 
 def chat(answer: str, name: str = "one", tool: str | None = None) -> dict[str, Any]:
@@ -103,6 +104,15 @@ def test_a_file_in_the_way_stops_it_before_anything_is_written(tmp_path: Path, m
         started(tmp_path, monkeypatch, chat("Good day."))
     assert ended.value.code == 3
     assert sorted(str(each.name) for each in (tmp_path / "mine").rglob("*")) == ["scorecards", "share.yaml"]
+
+
+def test_the_project_file_is_written_last_so_that_half_a_project_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written: list[str] = []
+    monkeypatch.setattr(init, "write_whole", lambda path, _: written.append(path.name))
+    assert started(tmp_path, monkeypatch, chat("Good day.")) == 0
+    assert (written[-1], len(written) > 2) == ("rulewright.yaml", True)
 
 
 def test_a_folder_that_holds_a_run_is_linted_without_it(

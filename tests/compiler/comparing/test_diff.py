@@ -236,6 +236,14 @@ def test_as_many_missing_answers_in_other_places_are_inconclusive(plants: Plants
     assert (found["verdict"], found["lost"]) == ("inconclusive", ["model__day x J-1"])
 
 
+def test_runs_that_both_decide_nothing_are_inconclusive(plants: Plants) -> None:
+    undecided = plants.run("judge reply", "threshold")
+    assert {found_in(undecided)[name, "outcome"] for name in TRANSCRIPTS} == {"undecided"}
+    found = diff(undecided, undecided)
+    assert found["verdict"] == "inconclusive"
+    assert found["reasons"] == ["no transcript passes or fails in both runs"]
+
+
 def test_a_laxer_scorecard_does_not_hide_that_transcripts_got_worse(plants: Plants, tmp_path: Path) -> None:
     folder = project(tmp_path / "p", rule=False)
     card = folder / "configs/scorecards/quality.yaml"

@@ -227,8 +227,8 @@ def test_a_rescored_run_is_the_run_of_that_policy_and_says_what_it_came_from(
     summary = json.loads((out / "summary.json").read_text())
     assert summary["rescored"]["from"] == str(before)
     assert summary["parameters"] == {"least": "0.95"}
-    assert main(["diff", str(scanned), str(out)]) == 0
-    capsys.readouterr()
+    code, said = shown(capsys, "diff", str(scanned), str(out))
+    assert (code, "changed   nothing that the plans or summaries record" in said) == (2, True)  # nothing is decided
 
 
 def test_a_rescored_run_is_whole_or_not_there(plants: Plants, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
