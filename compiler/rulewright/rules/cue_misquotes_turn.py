@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from operator import ne
 from typing import Final
 
 from rulewright.diagnostics import Diagnostic, warning
@@ -8,6 +9,7 @@ from rulewright.documents.scenario import ScenarioDocument
 from rulewright.rules.cue_text_not_in_turn import misplaced_cues
 
 MOST: Final = 3  # words of a quotation for each that may differ
+LONGEST: Final = 100  # words of a quotation that is searched for
 
 
 def cue_misquotes_turn(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
@@ -27,16 +29,18 @@ def cue_misquotes_turn(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
 def _nearly(quoted: str, message: str) -> str | None:
     """The words of a message that differ from the quoted ones by few; None if there are none."""
     wanted, spoken = quoted.split(), message.split()
-    joined = "".join(map(_bare, wanted))
-    for start in range(len(spoken)):  # `anymore` for `any more`
-        for said in (spoken[start : start + len(wanted) + more] for more in (-1, 1)):
-            if said and "".join(map(_bare, said)) == joined:
-                return " ".join(said)
-    for start in range(len(spoken) - len(wanted) + 1):
-        said = spoken[start : start + len(wanted)]
-        differing = sum(_bare(one) != _bare(other) for one, other in zip(wanted, said, strict=True))
-        if 0 < differing * MOST <= len(wanted):
-            return " ".join(said)
+    if len(wanted) > LONGEST:
+        return None
+    bare, said = [*map(_bare, wanted)], [*map(_bare, spoken)]
+    size, joined = len(bare), "".join(bare)
+    for start in range(len(said)):
+        for end in (start + size - 1, start + size + 1):  # `anymore` for `any more`
+            if start < end <= len(said) and "".join(said[start:end]) == joined:
+                return " ".join(spoken[start:end])
+    for start in range(len(said) - size + 1):
+        differing = sum(map(ne, bare, said[start : start + size]))
+        if 0 < differing * MOST <= size:
+            return " ".join(spoken[start : start + size])
     return None
 
 
