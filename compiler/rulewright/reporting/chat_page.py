@@ -149,6 +149,8 @@ class ChatViews:
             return shown
         anchor = f"t{number}{shown.place}"
         quotes = tuple(_quoted(span, conversation, shown.verdict, shown.check_id, anchor) for span in spans)
+        said = {text for _, text in shown.conditions}
+        quotes = tuple(msgspec.structs.replace(each, why="") if each.why in said else each for each in quotes)
         return msgspec.structs.replace(shown, quotes=quotes, words=own)
 
     def _without_words(self, verdict: JsonMapping, decides: bool) -> Shown:

@@ -139,8 +139,30 @@ def test_the_gravest_verdict_that_waits_comes_first_and_says_what_makes_it_unpro
         ("W-1", "S2", "UNCLEAR"),
     ]
     text = report(tmp_path / "run")
-    assert "<td>because (unproven: quotes that do not occur)</td>" in text
-    assert "<td>the judge gave no usable reply</td>" in text
+    assert '<td class="reason">because (unproven: quotes that do not occur)</td>' in text
+    assert '<td class="reason">the judge gave no usable reply</td>' in text
+
+
+def test_a_condition_is_told_once_and_a_check_needs_no_severity(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "checks").mkdir()
+    (tmp_path / "rulewright.yaml").write_text(
+        "project: shop\nvocabulary: {severities: [low, high]}\n", encoding="utf-8"
+    )
+    said = [{"role": role, "content": "I promise."} for role in ("user", "assistant") * 2]
+    (tmp_path / "chat.jsonl").write_text(json.dumps({"messages": said}), encoding="utf-8")
+    for name, word in (("no-promises", "promise"), ("no-refunds", "refund")):
+        text = f"id: {name}\neach: reply\nfail: turn.content.matches('{word}')\n"
+        (tmp_path / "checks" / f"{name}.yaml").write_text(text, encoding="utf-8")
+    assert main(["scan", "chat.jsonl", "--out", "run"]) == 1
+    assert main(["report", "run"]) == 1
+    page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+    assert page.count('<p class="soft">confidence 1.00') == 2
+    assert "its condition `fail` does not hold" in page
+    failed = page[page.index('<details class="chat"') : page.index("passed or not applicable")]
+    assert failed.count("promise&#39;)") + failed.count("promise&#34;)") == 1
 
 
 def test_what_is_open_is_listed_before_what_failed_and_what_passed() -> None:
