@@ -101,7 +101,7 @@ def test_the_fixture_holds_a_chat_against_a_check(shop: Path) -> None:
     shown = run(shop, "test_bot.py")
     assert "5 failed, 4 passed" in shown
     assert "chat: expected a record, a list of messages, a `Transcript` or the path of a file" in shown
-    failure = """error[no-promises]: the verdict is FAIL, expected PASS, because `fail_condition_holds`
+    failure = """error[no-promises]: the verdict is FAIL, expected PASS, because its condition `fail` holds
  --> {path}:3:7
   |
 3 | fail: contains_any(turn.content, ["i promise"])

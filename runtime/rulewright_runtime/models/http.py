@@ -31,6 +31,21 @@ GZIP: Final = 16 + zlib.MAX_WBITS  # the window bits by which zlib expects the g
 LOCAL: Final = frozenset({"127.0.0.1", "::1", "localhost"})
 
 
+# What to do about an error of TLS, by its name in the error's text.
+_TLS: Final = {
+    "CERTIFICATE_VERIFY_FAILED": "; the environment variable `SSL_CERT_FILE` names a file of certificates to trust",
+    "WRONG_VERSION_NUMBER": "; an address without TLS begins with `http://`",
+}
+
+
+def why_unreachable(error: Exception) -> str:
+    """Return the reason of an error of the connection, and what to do."""
+    reason = str(error)
+    if not reason:
+        return "the connection was closed; an address with TLS begins with `https://`"
+    return reason + next((cure for name, cure in _TLS.items() if name in reason), "")
+
+
 @cache
 def _certificates() -> ssl.SSLContext:
     """The certificates that are trusted here: reading them takes longer than a call."""
@@ -71,8 +86,8 @@ class HttpModel:
         except httpx2.RemoteProtocolError as error:
             raise CallFailure(f"{self.identity.endpoint} broke off its answer: {error}", "network") from None
         except (httpx2.TransportError, httpx2.StreamError) as error:
-            reason = error or type(error).__name__
-            raise CallFailure(f"{self.identity.endpoint} can't be reached: {reason}", "network") from None
+            reason = f"{self.identity.endpoint} can't be reached: {why_unreachable(error)}"
+            raise CallFailure(reason, "network") from None
         if response.status_code != 200:
             hint = self._key_hint if response.status_code == 401 else ""
             hint = hint or _hint(response.status_code, response.headers.get("Location"), self._url)

@@ -67,6 +67,12 @@ def reason_words(code: object) -> str:
     return _REASONS.get(str(code or ""), str(code or ""))
 
 
+def quoted_reason(code: object) -> str:
+    """A rationale code in words, if it is one of the engine's; else the code in backticks."""
+    words = reason_words(code)
+    return f"`{code}`" if words == code else words
+
+
 def headline_name(summary: Mapping[str, Any]) -> str | None:
     """The title of the headline in reports: `overall`, or the name of the output; None if there is no headline."""
     name: str | None = summary.get("headline", HEADLINE)

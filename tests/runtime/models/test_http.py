@@ -293,6 +293,19 @@ def test_a_small_response_that_holds_a_large_one_is_refused(monkeypatch: pytest.
     assert "more than" in str(found)
 
 
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        ("", "the connection was closed; an address with TLS begins with `https://`"),
+        ("[SSL: CERTIFICATE_VERIFY_FAILED] self-signed", "`SSL_CERT_FILE` names a file of certificates to trust"),
+        ("[SSL: WRONG_VERSION_NUMBER] wrong", "[SSL: WRONG_VERSION_NUMBER] wrong; an address without TLS begins with"),
+        ("All connection attempts failed", "All connection attempts failed"),
+    ],
+)
+def test_an_error_of_the_connection_says_what_to_do(error: str, said: str) -> None:
+    assert said in http.why_unreachable(OSError(error))
+
+
 def test_a_connection_dropped_mid_body_is_a_network_failure() -> None:
     whole = chat("Fine.")
     dropped = failure(Response(body=whole.body[:40], declared=len(whole.body)))
