@@ -39,12 +39,12 @@ ROWS: Final[dict[str, str]] = {
         ascii-only-apostrophe backspace-in-expression blindspot-of-another-name both-sides-equal bound-excluded
         bound-never-reached branch-always-taken branch-changes-nothing branch-never-taken case-expects-nothing
         challenger-is-the-reviewer check-is-not-read check-never-fails check-never-passes check-no-scenario-reaches
-        check-without-part comma-missing comparison-out-of-range condition-adds-nothing condition-always-holds
-        condition-never-holds cue-in-another-turn cue-lexicon-ignores-the-user cue-misquotes-turn cue-nobody-says
-        directive-ignored-by-route duplicate-criterion-id each-not-read edge-without-votes equality-after-rounding
-        even-repetitions event-window-unbounded exit-below-threshold failure-is-rewarded file-named-unlike-its-scenario
-        full-score-is-flagged gate-ignores-a-severity gate-ignores-unrun-checks gate-judged-once
-        gate-severity-outside-gate-bucket guard-excludes-its-value hard-fail-contradicts-severity
+        check-without-part code-denies-its-state comma-missing comparison-out-of-range condition-adds-nothing
+        condition-always-holds condition-never-holds cue-in-another-turn cue-lexicon-ignores-the-user cue-misquotes-turn
+        cue-nobody-says directive-ignored-by-route duplicate-criterion-id each-not-read edge-without-votes
+        equality-after-rounding even-repetitions event-window-unbounded exit-below-threshold failure-is-rewarded
+        file-named-unlike-its-scenario full-score-is-flagged gate-ignores-a-severity gate-ignores-unrun-checks
+        gate-judged-once gate-severity-outside-gate-bucket guard-excludes-its-value hard-fail-contradicts-severity
         harmless-reply-violates human-gate-bypassed impossible-date index-past-the-end input-nobody-writes
         input-not-awaited integer-division item-finds-itself item-in-quotes judge-answers-as-the-author
         judge-reads-missing-file label-row-is-dead label-table-not-proved level-skipped levels-not-read
@@ -52,7 +52,7 @@ ROWS: Final[dict[str, str]] = {
         loop-nothing-ends metric-points-both-ways milliseconds-for-seconds misspelt-hyperparameter misspelt-input-path
         misspelt-path misspelt-rule-key misspelt-suffix misspelt-tool misspelt-word mistyped-regex
         more-votes-in-development negated-twice opposites-agree output-written-twice parameter-of-another-metric
-        part-exceeds-whole pattern-lost-in-folding pattern-shared-by-gates price-of-another-model
+        part-exceeds-whole pattern-lost-in-folding pattern-shared-by-gates phrase-nearly-said price-of-another-model
         probe-expects-an-untold-name probe-names-another-turn probe-reads-a-later-session probes-contradict-each-other
         prompt-names-another-check prompt-with-single-braces prompt-without-judge prompt-without-pass-or-fail
         question-of-common-words quote-nobody-checks regex-between-slashes regex-taken-for-text
@@ -66,13 +66,13 @@ ROWS: Final[dict[str, str]] = {
     """,
     COMPLETENESS: """
         agent-without-adapter agent-without-description branch-without-triggers bucket-without-checks
-        bucket-without-policy comment-contradicts-files confidence-without-gate confidence-without-metrics
-        contrast-without-counterpart count-contradicts-files coverage-not-required dead-key declared-for-nothing
-        detector-without-definition dev-repetitions-nobody-uses evaluator-without-judge event-window-without-anchor
-        expectation-without-question fact-nothing-decides gate-without-evidence judge-without-output
-        metric-without-source no-tasks overlay-not-enabled probe-without-verifier project-without-checks
-        reference-to-missing-file sign-off-without-hil state-machine-without-definition unread-definitions
-        unread-parameter unused-definition unused-lexicon unused-suppression
+        bucket-without-policy check-without-blindspot comment-contradicts-files confidence-without-gate
+        confidence-without-metrics contrast-without-counterpart count-contradicts-files coverage-not-required dead-key
+        declared-for-nothing detector-without-definition dev-repetitions-nobody-uses evaluator-without-judge
+        event-window-without-anchor expectation-without-question fact-nothing-decides gate-without-evidence
+        judge-without-output metric-without-source no-tasks overlay-not-enabled probe-without-verifier
+        project-without-checks reference-to-missing-file sign-off-without-hil state-machine-without-definition
+        unread-definitions unread-parameter unused-definition unused-lexicon unused-suppression
     """,
     STYLE: """
         bare-output-path deprecated-spelling duplicate-pattern gate-lexicon-opts-out-of-folding listed-twice

@@ -134,7 +134,8 @@ def example_mismatch(example: Example, found: VerdictResult | InputError) -> Dia
     """The message for an example with another verdict, or that can't be read; None if the verdict is as expected."""
     if isinstance(found, InputError):
         number = _MESSAGE.search(str(found))
-        messages = items(example.node, "chat", "messages")[int(number[1]) :] if number else ()
+        spoken = items(example.node, "chat", "messages") or items(example.node, "chat")
+        messages = spoken[int(number[1]) :] if number else ()
         place = messages[0] if messages else example.node
         return error(place, f"this example can't be read: {found}", code="check-misses-own-example")
     if found.verdict == example.verdict:
@@ -143,5 +144,7 @@ def example_mismatch(example: Example, found: VerdictResult | InputError) -> Dia
     why = f"because {quoted_reason(found.rationale_code)}" + (f", with the evidence {quotes}" if quotes else "")
     message = f"`{example.check.id}` gives {found.verdict} for {example.name}, which expects {example.verdict}"
     place, conditions = descend(example.node, "verdict") or example.node, example.check.verdict_conditions
-    notes = [(conditions[0], "the condition")] if len(conditions) == 1 else []
+    notes: list[tuple[Node, str]] = [(conditions[0], "the condition")] if len(conditions) == 1 else []
+    if (lost := found.extra.get("unverified_evidence")) and (replies := items(example.node, "judge")):
+        notes.append((replies[0], f"{ticked(each.quote for each in lost)} is in no message"))
     return error(place, message, code="check-misses-own-example", help=why, notes=notes)

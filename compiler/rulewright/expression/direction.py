@@ -78,6 +78,8 @@ def tells(part: ast.Expr) -> int:
         if LEAST.search(ast.last_name(part.right)):
             return 1 if part.operator in (">", ">=") else -1
         return 0
+    if isinstance(part, ast.Binary) and part.operator == "==" and ast.last_name(part.left) == "verdict":
+        return {"PASS": 1, "FAIL": -1}.get(ast.last_name(part.right), 0)
     if isinstance(part, ast.Binary) and part.operator in ("&&", "||"):
         told = {tells(part.left), tells(part.right)}
         return told.pop() if len(told) == 1 else 0

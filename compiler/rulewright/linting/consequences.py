@@ -38,8 +38,8 @@ STAGES: Final = (NAMING, STRUCTURE_CODES, None)  # the order of corrections: eac
 SCORING: Final = DEPENDENT["scoring"] | {"gate-cannot-stop", "part-without-checks"}
 # Findings about a document that is asked for by its name.
 BY_NAME: Final = codes_in("""
-    detector-without-definition state-machine-without-definition unknown-corpus unknown-cue unknown-lexicon
-    unknown-marker-set unknown-state-machine
+    bad-expression detector-without-definition state-machine-without-definition unknown-corpus unknown-cue
+    unknown-lexicon unknown-marker-set unknown-state-machine
 """)
 NAMED_BY: Final = {"gates": ("undecided",), "dimensions": ("weights",)}  # records with a field for each name of a key
 OF_TWO: Final = {"profiles": "unknown-profile", "lexicons": "unknown-lexicon"}  # where a name of the file is twice
@@ -105,13 +105,17 @@ def _without_unsure(found: list[Diagnostic], files: Mapping[str, Loaded]) -> lis
     is_named_wrongly = any(each.code in OF_ROUTING and _is_of_routing(each, files) for each in found)
     lost = {OF_TWO.get(_kind(each, files) or "") for each in found if each.code == "duplicate-key"}
     refusing = {each.span.path for each in found if each.code in ("wrong-type", "out-of-range")}
-    is_vocabulary_misplaced = any(each.code == "unknown-key" and each.about.startswith("vocabulary.") for each in found)
+    is_vocabulary_refused = any(
+        (each.code == "unknown-key" and each.about.startswith("vocabulary."))
+        or (each.code == "out-of-range" and each.message.startswith("`vocabulary."))
+        for each in found
+    )
     unread = {OF_WORKFLOWS.get(each.about) for each in found if each.code == "missing-path"}
     return [
         each
         for each in found
         if not (each.code in OF_ROUTES and is_named_wrongly)
-        and not (each.code == "unknown-value" and not each.about and is_vocabulary_misplaced)
+        and not (each.code == "unknown-value" and not each.about and is_vocabulary_refused)
         and each.code not in lost
         and not (each.code in ABSENT and each.span.path in refusing)
         and each.code not in unread

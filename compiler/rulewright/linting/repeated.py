@@ -36,6 +36,7 @@ EXPLAINED_BETTER_BY: Final = _code_sets(
         "branch-never-taken": "branch-condition-incomplete",
         "check-without-part": "part-without-checks",
         "detector-without-definition": "detector-is-not-routed",  # on which compile stops
+        "gate-without-blindspot": "check-without-blindspot",
         "id-differs-from-file-name": "duplicate-id",
         "limit-read-both-ways": "bound-excluded outcome-contradicts-condition unlike-its-siblings",
         "missing-path": "unset-variable",
@@ -93,7 +94,7 @@ def _is_echo(found: Diagnostic, codes: Mapping[Span, set[str]]) -> bool:
 # The codes that depend on all documents of a kind, by kind.
 DEPENDENT: Final = _code_sets(
     {
-        "blindspots": "gate-without-blindspot",
+        "blindspots": "check-without-blindspot gate-without-blindspot",
         "checks": """bucket-without-checks comment-contradicts-files count-contradicts-files empty-profile
         gate-without-blindspot part-without-checks project-without-checks prompt-names-another-check
         tag-no-check-looks-for unknown-check unused-lexicon unused-rule-set""",
@@ -186,6 +187,7 @@ FOLLOWED_BY: Final = _code_sets(
         condition-always-holds gate-cannot-stop gate-ignores-unclear label-row-is-dead
         label-table-has-a-gap unread-parameter""",
         "condition-adds-nothing": "check-misses-own-example",
+        "comma-missing": "check-misses-own-example",
         "condition-always-holds": "check-misses-own-example unread-parameter",
         "condition-never-holds": "check-misses-own-example check-no-scenario-reaches empty-profile unused-definition",
         "contract-mismatch": "file-of-another-format",
@@ -287,6 +289,7 @@ FOLLOWED_BY_QUOTING: Final = _code_sets(
     {
         "anchor-names-ineligible-check": "check-no-scenario-reaches",
         "bad-setting": "bad-setting",
+        "bucket-without-checks": "gate-ignores-a-severity",
         "misspelt-input-path": "bad-case",
         "misspelt-suffix": f"bad-expression unknown-check unknown-dependency {UNKNOWN_NAMES}",
         "opposites-agree": "subsumed-pattern",

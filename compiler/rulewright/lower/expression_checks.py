@@ -9,8 +9,11 @@ from math import isfinite
 from types import MappingProxyType
 from typing import Final, cast, get_args
 
-from rulewright.diagnostics import Diagnostic, error
+from msgspec import structs
+
+from rulewright.diagnostics import Diagnostic, Note, error
 from rulewright.documents.check import CheckDocument
+from rulewright.expression.build import Built
 from rulewright.expression.declarations import parse_signature
 from rulewright.expression.environment import Environment
 from rulewright.expression.types import BOOL, DYN, Type
@@ -25,6 +28,7 @@ from rulewright.lower.expressions import (
 )
 from rulewright.lower.lowering import LoweringContext, lower_prompt
 from rulewright.lower.phases import reply_environment
+from rulewright.spelling import Guess
 from rulewright_runtime.plan.scan import Check
 from rulewright_runtime.plan.verifiers import Each, ExpressionVerifier
 from rulewright_runtime.values import INT_MAX, INT_MIN
@@ -93,7 +97,7 @@ def lower_expression(check: CheckDocument, lowering: LoweringContext) -> Express
     environment = environment_of(check, lowering.check_ids)
     conditions = {"fails": check.fails, "unclear": check.unclears, "passes": check.passes}
     built = {
-        name: None if scalar is None else build_in(scalar, environment, lowering.findings, expect=BOOL)
+        name: None if scalar is None else _build(check, scalar, environment, lowering.findings)
         for name, scalar in conditions.items()
     }
     if any(scalar is not None and built[name] is None for name, scalar in conditions.items()):
@@ -106,6 +110,19 @@ def lower_expression(check: CheckDocument, lowering: LoweringContext) -> Express
         needs=tuple(sorted({path[1] for path in reads if path[0] == "v" and len(path) > 1})),
         parameters=check.params,
     )
+
+
+def _build(
+    check: CheckDocument, condition: Scalar, environment: Environment, findings: list[Diagnostic]
+) -> Built | None:
+    """The program of a verdict condition; a finding about an unknown parameter shows the one that was meant."""
+    own: list[Diagnostic] = []
+    built = build_in(condition, environment, own, expect=BOOL)
+    for found in own:
+        meant = found.help.meant if found.about == "params" and isinstance(found.help, Guess) else ""
+        place = check.key_place("params", meant) if meant in check.params else None
+        findings.append(found if place is None else structs.replace(found, notes=(Note(place, "declared here"),)))
+    return built
 
 
 def _unusable(node: Node | None) -> Iterator[Diagnostic]:
@@ -127,7 +144,7 @@ def mistakes_with(check: CheckDocument, typed: Mapping[str, Type]) -> list[Diagn
     if check.each not in PARTS:
         return findings  # the environment is unknown
     for scalar in check.verdict_conditions:
-        build_in(scalar, environment_of(check, typed=typed), findings, expect=BOOL)
+        _build(check, scalar, environment_of(check, typed=typed), findings)
     return findings
 
 

@@ -65,25 +65,26 @@ class WrittenExpression(Struct, frozen=True, eq=False):
         """The span of a node in its file."""
         return place(self.scalar, part.span.start, part.span.end)
 
-    def node(self, part: Expr) -> Node | None:
-        """The node that a file would have in place of a literal; None where a part is not a literal."""
+    def node(self, part: Expr, values: Callable[[Expr], Node | None] = lambda _: None) -> Node | None:
+        """The node that a file would have in place of a literal, in which the `values` of other parts are known; None
+        where one is not."""
         source, span = self.scalar.source, self.span(part)
         start, end = source.offset(span.line, span.column), source.offset(span.end_line, span.end_column)
         match part:
             case Literal(value=bool() | int() | float() | str() | None as value):
                 return Scalar(value, start, end, source.text[start] if source.text[start] in "'\"" else "", source)
             case ListLiteral(items=items):
-                nodes = [node for each in items if (node := self.node(each)) is not None]
+                nodes = [node for each in items if (node := self.node(each, values)) is not None]
                 return Sequence(tuple(nodes), start, end, source) if len(nodes) == len(items) else None
             case MapLiteral(entries=entries):
-                pairs = [(self.node(key), self.node(value)) for key, value in entries]
+                pairs = [(self.node(key), self.node(value, values)) for key, value in entries]
                 index = {
                     str(key.value): Entry(key, value)
                     for key, value in pairs
                     if type(key) is Scalar and value is not None
                 }
                 return Mapping(index, start, end, source) if len(index) == len(entries) else None
-        return None
+        return values(part)
 
 
 @lru_cache(maxsize=CACHE_SIZE)

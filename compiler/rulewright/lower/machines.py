@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from rulewright.diagnostics import Diagnostic, Span, error
+from msgspec.structs import replace
+
+from rulewright.diagnostics import Diagnostic, Note, Span, error
 from rulewright.documents.lexicon import LexiconDocument
 from rulewright.documents.state_machine import Cue, StateMachineDocument
 from rulewright.expression.environment import Environment
@@ -77,7 +79,9 @@ def mistakes(document: StateMachineDocument, lexicons: Mapping[str, LexiconDocum
     """Report mistakes of a state machine that no schema can: unknown names and states that no transition enters."""
     for name, place in _states_named(document) if document.states else ():  # else schema validation reports it
         if name not in document.states:
-            yield unknown_name(place, "state", name, document.states, code="unknown-state")
+            found = unknown_name(place, "state", name, document.states, code="unknown-state")
+            notes = () if found.help else (Note(document.key_place("states"), "the states"),)
+            yield replace(found, notes=notes)
     for part in document.transitions:
         if part.cue not in document.cues:
             yield unknown_name(part.place("on"), "cue", part.cue, document.cues, code="unknown-cue")

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Final
 
 from jsonschema import Draft202012Validator
@@ -11,7 +12,7 @@ from rulewright.documents.base import entries, flag, numeric, optional_text, tex
 from rulewright.documents.check import CheckDocument
 from rulewright.documents.lexicon import invalid_regex
 from rulewright.documents.validation import departures
-from rulewright.expression.syntax_tree import Call, field_of
+from rulewright.expression.syntax_tree import Call, Expr, field_of
 from rulewright.load import Entry, Mapping, Node, Scalar, Sequence, walk
 from rulewright.lower.expressions_of import parts_of
 from rulewright.spelling import Guess, suggest
@@ -63,12 +64,18 @@ def schemas_of(check: CheckDocument) -> Iterator[tuple[bool, Mapping]]:
     for written, part in parts_of(check):
         if isinstance(part, Call) and part.function == "valid_against":
             name = field_of(part.args[-1], "params")
-            literal = written.node(part.args[-1])
+            literal = written.node(part.args[-1], partial(_parameter, check)) if name is None else None
             named |= {} if name is None else {name: None}
             yield from [(True, literal)] if isinstance(literal, Mapping) else ()
     for name in named:
         schema = check.get("params", name)
         yield from [(False, schema)] if isinstance(schema, Mapping) else ()
+
+
+def _parameter(check: CheckDocument, part: Expr) -> Node | None:
+    """The value of a parameter."""
+    name = field_of(part, "params")
+    return None if name is None else check.get("params", name)
 
 
 def _wrong_keywords(schema: Node) -> Iterator[Diagnostic]:

@@ -14,6 +14,7 @@ from rulewright.rules.bucket_without_checks import bucket_without_checks
 from rulewright.rules.bucket_without_policy import bucket_without_policy
 from rulewright.rules.check_is_not_read import check_is_not_read
 from rulewright.rules.check_no_scenario_reaches import check_no_scenario_reaches
+from rulewright.rules.check_without_blindspot import check_without_blindspot
 from rulewright.rules.comma_missing import comma_missing
 from rulewright.rules.comment_contradicts_files import comment_contradicts_files
 from rulewright.rules.contrast_without_counterpart import contrast_without_counterpart
@@ -51,6 +52,7 @@ from rulewright.rules.mistyped_regex import mistyped_regex
 from rulewright.rules.opposites_agree import opposites_agree
 from rulewright.rules.order_reversed import order_reversed
 from rulewright.rules.pattern_shared_by_gates import pattern_shared_by_gates
+from rulewright.rules.phrase_nearly_said import phrase_nearly_said
 from rulewright.rules.price_of_another_model import price_of_another_model
 from rulewright.rules.probe_without_verifier import probe_without_verifier
 from rulewright.rules.project_without_checks import project_without_checks
@@ -120,6 +122,7 @@ PROJECT: Final[tuple[Rule[Project], ...]] = (
     tag_no_check_looks_for,
     listed_check_is_silenced,
     gate_without_blindspot,
+    check_without_blindspot,
     detector_without_definition,
     misspelt_rule_key,
     weight_of_zero,
@@ -147,6 +150,7 @@ PROJECT: Final[tuple[Rule[Project], ...]] = (
     declared_for_nothing,
     price_of_another_model,
     cue_nobody_says,
+    phrase_nearly_said,
     setting_overruled,
     milliseconds_for_seconds,
 )

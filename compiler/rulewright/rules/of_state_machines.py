@@ -6,6 +6,7 @@ from typing import Final
 
 from rulewright.documents.state_machine import StateMachineDocument, read_state_machine
 from rulewright.rules import DocumentKind, Rule
+from rulewright.rules.code_denies_its_state import code_denies_its_state
 from rulewright.rules.of_conditions import CONDITIONS, EXPRESSIONS
 from rulewright.rules.state_ends_twice import state_ends_twice
 from rulewright.rules.transition_never_made import transition_never_made
@@ -15,6 +16,7 @@ STATE_MACHINE: Final[tuple[Rule[StateMachineDocument], ...]] = (
     *EXPRESSIONS,
     transition_never_made,
     state_ends_twice,
+    code_denies_its_state,
 )
 
 KINDS: Final = {"state_machine": DocumentKind(lambda root, name, _: (read_state_machine(root, name),), STATE_MACHINE)}

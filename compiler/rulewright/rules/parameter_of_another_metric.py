@@ -36,6 +36,7 @@ def parameter_of_another_metric(scorecard: CaseScorecardDocument) -> Iterator[Di
                 yield warning(written.span(other), message, help=Guess(own))
     yield from _mixed(scorecard, metrics, settings)
     yield from _foreign(scorecard, metrics)
+    yield from _prose(scorecard, metrics)
 
 
 def _owner(parameter: str, metrics: set[str]) -> str | None:
@@ -56,6 +57,16 @@ def _mixed(scorecard: CaseScorecardDocument, metrics: set[str], settings: set[st
         if own in settings:
             message = f"a parameter of `{owner}` is compared with `{name.name}`, a parameter of `{other}`"
             yield warning(written.span(name), message, help=Guess(own))
+
+
+def _prose(scorecard: CaseScorecardDocument, metrics: set[str]) -> Iterator[Diagnostic]:
+    """The requirements whose message names another metric than their condition."""
+    for that, otherwise in scorecard.requires:
+        read = {owner for word in WORD.findall(str(that.value)) if (owner := _owner(f"{word}_", metrics)) is not None}
+        named = metrics.intersection(WORD.findall(otherwise))
+        if len(read) == len(named) == 1 and read != named:
+            message = f"this compares the parameters of `{min(read)}`, but the message names `{min(named)}`"
+            yield warning(that, message, help=Guess(min(read)))
 
 
 def _foreign(scorecard: CaseScorecardDocument, metrics: set[str]) -> Iterator[Diagnostic]:

@@ -31,7 +31,8 @@ def unread_parameter(check: CheckDocument) -> Iterator[Diagnostic]:
         name = str(entry.key.value)
         message = f"no condition reads the parameter `{name}`"
         if name not in read and not unknown and _can_all_be_read(check):
-            yield warning(entry.key, message)
+            notes = [(each, "the condition") for each in check.verdict_conditions]
+            yield warning(entry.key, message, notes=notes if len(notes) == 1 else ())
         elif name not in read and (meant := suggest(name, unknown)) and _is_rarer(name, meant, check.node.source.text):
             use = next(_place(each, use) for each, use in uses if meant in use.groups())
             fix = respell(entry.key, meant, safe=False)

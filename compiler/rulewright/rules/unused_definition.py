@@ -45,11 +45,14 @@ def _prose(root: Node) -> Iterator[Node]:
 
 
 def _unused(root: Node, section: str, kind: str, texts: dict[int, str]) -> Iterator[Diagnostic]:
+    outputs = entries(root, "output")
     for entry in entries(root, section):
         inside = range(entry.value.start, entry.value.end)
         others = [text for start, text in texts.items() if start not in inside]
         if not any(entry.name in WORD.findall(text) for text in others):
-            yield warning(entry.key, f"nothing reads the {kind} `{entry.name}`")
+            namesake = next((each for each in outputs if each.name.startswith(f"{entry.name}_")), None)
+            notes = [(namesake.value, "perhaps meant here")] if namesake is not None else ()
+            yield warning(entry.key, f"nothing reads the {kind} `{entry.name}`", notes=notes)
 
 
 def _texts(node: Node) -> Iterator[tuple[int, str]]:

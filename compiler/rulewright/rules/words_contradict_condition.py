@@ -54,6 +54,7 @@ SUBJECT: Final = re.compile(r"(?! (?:and|but|for|in|or|per)\b) \w")
 VERB: Final = re.compile(
     r"\b(?:are|be|contains?|costs?|has|have|is|keeps?|lasts?|needs?|remains?|stays?|takes?|uses?|waits?) $"
 )
+ONLY_UNDER: Final = "the note allows something only under a condition, but `fail` does not test for its absence"
 LISTS: Final = frozenset({"messages", "replies", "tool_calls", "turns"})
 JOINS: Final = re.compile(r"\b(and|or|both|either|unless)\b")
 
@@ -87,7 +88,12 @@ def words_contradict_condition(check: CheckDocument) -> Iterator[Diagnostic]:
         message = _against(check, words, written.checked.expr, sign)
         if message is not None:
             place = said if said is not None and "note" in message else check.place("id")
-            yield warning(written.span(written.checked.expr), message, notes=[(place, "said here")])
+            yield warning(written.span(_at(written.checked.expr, message)), message, notes=[(place, "said here")])
+
+
+def _at(part: Expr, message: str) -> Expr:
+    """The last part of a condition that allows something only under another one, else the whole."""
+    return chain(part, "&&")[-1] if message == ONLY_UNDER else part
 
 
 def _roots(check: CheckDocument) -> Iterator[tuple[WrittenExpression, int]]:
@@ -221,7 +227,7 @@ def _against(check: CheckDocument, words: str, part: Expr, sign: int) -> str | N
     if sign > 0 and FORBIDS.search(words) and len(DENIALS.findall(words)) == 1 and is_presence and is_named:
         return "the note forbids something, but `pass` does not test for its absence"
     if sign < 0 and ONLY.search(words) and len(sides) > 1 and is_presence:
-        return "the note allows something only under a condition, but `fail` does not test for its absence"
+        return ONLY_UNDER
     for named, operator in EXTREME.items():
         found = {turned * -1 for turned, each in comparisons(part, sign) if each.operator[0] != operator}
         if re.search(named, check.id) and found == {1} and not _points(part, sign, operator):

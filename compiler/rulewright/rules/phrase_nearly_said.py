@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from rulewright.diagnostics import Diagnostic, warning
+from rulewright.documents.lexicon import LexiconDocument
+from rulewright.documents.scenario import TurnDocument
+from rulewright.load import Node, Scalar, Sequence
+from rulewright.lower.lexicons import lower_lexicon
+from rulewright.lower.semantics import policies
+from rulewright.project import Project
+from rulewright.spelling import is_slip_of
+from rulewright_runtime.errors import PlanError
+from rulewright_runtime.matching.match import first
+
+Words = tuple[str, ...]
+Said = dict[Words, dict[str, TurnDocument]]  # neighbours with one word left out, the words in its place, and where
+
+WORD: Final = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)?")
+OUT: Final = ""
+LONG: Final = 4  # letters of a word that may be misspelt
+HALVES: Final = 4  # words of a phrase that may be two
+VARIANTS: Final = 8  # words that are remembered in one place
+
+
+def phrase_nearly_said(project: Project) -> Iterator[Diagnostic]:
+    """A lexicon of the user's words finds nothing in any scenario, but a message nearly contains one of its phrases.
+
+    Why it matters: a word is misspelt or a comma between two phrases is missing, so a cue is not found.
+    Instead: correct the phrase, or the message.
+    """
+    lexicons = [each for each in project.lexicons.values() if each.role == "user"]
+    turns = [turn for scenario in project.scenarios.values() for turn in scenario.turns] if lexicons else []
+    said = _said(turns)
+    for lexicon in lexicons:
+        near = next((each for phrase in _phrases(lexicon) for each in _near(phrase, said)), None)
+        if near is not None and not _hits(lexicon, project, turns):
+            phrase, words, turn = near
+            message = f"no message contains `{phrase.value}`, but one says `{words}`"
+            yield warning(phrase, message, notes=[(turn.place("user_message"), "said here")])
+
+
+def _said(turns: list[TurnDocument]) -> Said:
+    said: Said = {}
+    for turn in turns:
+        for three in _threes(WORD.findall(turn.user_message.lower())):
+            for hole, word in enumerate(three):
+                found = said.setdefault(_without(three, hole), {})
+                if len(found) < VARIANTS:
+                    found.setdefault(word, turn)
+    return said
+
+
+def _threes(words: list[str]) -> Iterator[Words]:
+    yield from zip(words, words[1:], words[2:], strict=False)
+
+
+def _without(words: Words, hole: int) -> Words:
+    return (*words[:hole], OUT, *words[hole + 1 :])
+
+
+def _phrases(lexicon: LexiconDocument) -> Iterator[Scalar]:
+    """The phrases of a lexicon that are texts."""
+    listed: Node | None = lexicon.get("patterns") or lexicon.get(lexicon.name)
+    items = listed.items if isinstance(listed, Sequence) else ()
+    yield from (each for each in items if isinstance(each, Scalar) and isinstance(each.value, str))
+
+
+def _near(phrase: Scalar, said: Said) -> Iterator[tuple[Scalar, str, TurnDocument]]:
+    """What messages say that is a phrase but for one letter, or half of a phrase of four words."""
+    words = WORD.findall(str(phrase.value).lower())
+    for three in _threes(words):
+        for hole, word in enumerate(three):
+            for other, turn in said.get(_without(three, hole), {}).items() if len(word) >= LONG else ():
+                if is_slip_of(word, other):
+                    yield phrase, " ".join((*three[:hole], other, *three[hole + 1 :])), turn
+    if len(words) == HALVES:
+        for one, other in ((words[0], words[1]), (words[2], words[3])):
+            for turn in said.get((one, other, OUT), {}).values():
+                yield phrase, f"{one} {other}", turn
+
+
+def _hits(lexicon: LexiconDocument, project: Project, turns: list[TurnDocument]) -> bool:
+    """Whether a message of the user, also in a branch, has a hit; a pattern that can't be compiled counts as one."""
+    lowered = lower_lexicon(lexicon, policies(project.semantics).fold)
+    spoken = (text for turn in turns for text in (turn.user_message, *(each.user_message for each in turn.branches)))
+    try:
+        return any(first("", lowered, text) is not None for text in spoken)
+    except PlanError:
+        return True
