@@ -173,9 +173,13 @@ class _Pump:
         self._running: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
+        """Return when the scheduler runs. Raises LedgerError if it can't."""
         ready = asyncio.Event()
         self._running = asyncio.create_task(self._run(ready))
+        self._running.add_done_callback(lambda _: ready.set())
         await ready.wait()
+        if self._running.done():
+            self._running.result()
 
     async def _run(self, ready: asyncio.Event) -> None:
         async with self._scheduler.running():

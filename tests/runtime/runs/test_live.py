@@ -15,6 +15,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from tests.model_server import Response, Server, chat, model_server
@@ -23,7 +24,7 @@ from tests.runtime.runs.watched_run import PLAN, SECONDS, at_home, judge, opinio
 
 from rulewright_runtime.calls import reply_watch
 from rulewright_runtime.calls.budget import BudgetError
-from rulewright_runtime.calls.ledger import Ledger
+from rulewright_runtime.calls.ledger import Ledger, LedgerError
 from rulewright_runtime.calls.scheduler import CallLimits
 from rulewright_runtime.errors import OutageError, PlanError
 from rulewright_runtime.files import BUFFER
@@ -74,6 +75,17 @@ def test_a_run_from_the_ledger_asks_nobody(expected: dict[str, bytes], tmp_path:
             before = len(server.requests)
         assert len(server.requests) == before
     assert contents(tmp_path / "one") == contents(tmp_path / "two") == expected
+
+
+def test_a_run_whose_ledger_can_not_be_read_when_it_begins_ends_with_the_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Ledger, "has_served", Mock(side_effect=LedgerError("the ledger is damaged")))
+    with (
+        model_server(lambda asked, _: opinion(asked)) as server,
+        pytest.raises(LedgerError, match="the ledger is damaged"),
+    ):
+        run(PLAN, [transcripts(tmp_path / "said")], tmp_path / "run", judge=judge(server, tmp_path / "l.sqlite3"))
 
 
 def test_who_judged_and_what_was_said_are_part_of_the_run(expected: dict[str, bytes]) -> None:
