@@ -17,6 +17,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from rulewright_runtime.digests import blake2b
 from rulewright_runtime.english import reason_of
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.models.call import CallFailure, CallRequest, Identity, ModelAnswer, ModelCall
@@ -25,6 +26,7 @@ from rulewright_runtime.shared_database import open_shared, prepare, transaction
 from rulewright_runtime.strict_json import UNDECODED
 
 FORMAT: Final = 1
+CHECKSUM: Final = b',"checksum":"'  # ends an answer; without one, an earlier version wrote it
 LEASE: Final = 60.0  # seconds; renewed while the owner works
 TABLES: Final = """
 create table calls (
@@ -133,7 +135,7 @@ class Ledger:
                 return Claim("claimed")
             ((state, owner, lease, answer),) = rows
             if state == "done":
-                return Claim("answered", _answer(answer))
+                return Claim("answered", self._opened(key, answer))
             if owner != self.owner and lease > self._clock() and _is_alive(owner, lease - self._clock()):
                 return Claim("busy")
             if state == "sent":
@@ -159,7 +161,9 @@ class Ledger:
     def store_answer(self, key: str, attempt: int, answer: ModelAnswer, seconds: float, usd: object = None) -> None:
         """Store an answer, which is served from now on without a call."""
         with self._transaction():
-            self._db.execute("update calls set state = 'done', answer = ? where key = ?", (_encode(answer), key))
+            self._db.execute(
+                "update calls set state = 'done', answer = ? where key = ?", (_sealed(key, _encode(answer)), key)
+            )
             self._end_attempt(attempt, seconds, "answer", "", 200, "", usd)
 
     def store_failure(self, key: str, attempt: int, failure: CallFailure, seconds: float, usd: object = None) -> None:
@@ -284,7 +288,20 @@ class Ledger:
     def answer(self, key: str) -> ModelAnswer | None:
         """Return the stored answer, or None."""
         rows = self.rows("select answer from calls where key = ? and state = 'done'", key)
-        return _answer(rows[0][0]) if rows else None
+        return self._opened(key, rows[0][0]) if rows else None
+
+    def _opened(self, key: str, stored: bytes | str | None) -> ModelAnswer:
+        """The stored answer to a call. Raises LedgerError if it can't be read or is not what was stored."""
+        try:
+            answer = msgspec.json.decode(stored or b"", type=ModelAnswer)
+        except UNDECODED as error:
+            raise LedgerError(f"the ledger holds an answer that can't be read: {error}") from None
+        data = stored.encode() if isinstance(stored, str) else stored or b""  # text: another program wrote it
+        body, mark, _ = data.rpartition(CHECKSUM)
+        if mark and _sealed(key, body + b"}") != data:
+            what = f"the answer to the call `{key[:12]}` was changed in the ledger `{self.path}`"
+            raise LedgerError(f"{what}; restore the file, or name another one with `--ledger`")
+        return answer
 
 
 def _position(request: CallRequest) -> tuple[object, ...]:
@@ -297,11 +314,10 @@ def _encode(value: msgspec.Struct) -> bytes:
     return msgspec.json.encode(value)
 
 
-def _answer(data: bytes | None) -> ModelAnswer:
-    try:
-        return msgspec.json.decode(data or b"", type=ModelAnswer)
-    except UNDECODED as error:
-        raise LedgerError(f"the ledger holds an answer that can't be read: {error}") from None
+def _sealed(key: str, answer: bytes) -> bytes:
+    """The encoded answer with a checksum that binds it to its call: SQLite does not notice changed bytes."""
+    checksum = blake2b(key.encode() + answer, digest_size=16).hexdigest()
+    return b'%s%s%s"}' % (answer.removesuffix(b"}"), CHECKSUM, checksum.encode())
 
 
 def _is_alive(owner: str, left: float) -> bool:
