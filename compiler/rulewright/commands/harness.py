@@ -204,7 +204,7 @@ def _figures(cost: JsonMapping) -> Sequence[str]:
     user = cost.get("user")
     return (
         f"model       {cost['model']}",
-        *(() if user is None else (f"user        {user['model']}, {user['calls']['lower']} calls more",)),
+        *(() if user is None else (f"user        {user['model']}, {plural(user['calls']['lower'], 'more call')}",)),
         f"scenarios   {cost['scenarios']} with {plural(cost['branches'], 'branch', 'branches')}",
         f"turns       {calls['lower']:,} (at most {plural(calls['upper'], 'call')})",
         f"tokens in   about {tokens['lower']:,} to {tokens['upper']:,}",

@@ -119,7 +119,11 @@ def _keys(
         if name not in written and (not routes or not route or route in routes):
             edit = TextEdit(place, _key(name, reading, source))
             detail = "required" if name in needed else None
-            about = about_key(kind, (*path, name)) if declared is None else text(declared, name, "description")
+            about = (
+                about_key(kind, (*path, name), context.vocabulary)
+                if declared is None
+                else text(declared, name, "description")
+            )
             yield _item(name, CompletionItemKind.Property, edit, about, detail=detail)
 
 

@@ -9,6 +9,7 @@ from typing import Final
 from lsprotocol.types import Hover, MarkupContent, MarkupKind, Position, Range
 
 from rulewright.documents.keys import allowed
+from rulewright.documents.vocabulary import Vocabulary
 from rulewright.load import Loaded, Scalar, place
 from rulewright.lsp.cursor import Cursor, cursor_at, expression_at
 from rulewright.lsp.expression_help import describe_at
@@ -35,13 +36,16 @@ def hover(loaded: Loaded, position: Position, context: DocumentContext, encoding
     if not cursor.is_key and (result := _in_expression(kind, cursor, offset, context, loaded, encoding)) is not None:
         return result
     # For a name of the author's own or a list item, show the description of the key above.
-    text = _of_target(kind, cursor, context) or about_key(kind, cursor.path) or about_key(kind, cursor.path[:-1])
+    text = _of_target(kind, cursor, context)
+    for path in (cursor.path, cursor.path[:-1]):
+        text = text or about_key(kind, path, context.vocabulary)
     return _hover(text, range_of(cursor.scalar.span, source, encoding))
 
 
-def about_key(kind: str, path: tuple[str | int, ...]) -> str:
-    """Return the schema's description of the key at a path, in Markdown; empty without one."""
-    parts = allowed(kind, path)
+def about_key(kind: str, path: tuple[str | int, ...], vocabulary: Vocabulary) -> str:
+    """Return the schema's description of the key at a path, in Markdown, with the words of a vocabulary; empty without
+    one."""
+    parts = allowed(kind, path, vocabulary)
     description = next((part["description"] for part in parts if "description" in part), "")
     if not description:
         return ""

@@ -39,6 +39,18 @@ def test_a_word_is_explained(editor: Editor, project: Path, word: str, expected:
     assert expected in hover_text(editor, project / CHECK, a_project.CHECK, word)
 
 
+def test_a_key_is_explained_with_the_words_of_the_project(editor: Editor, tmp_path: Path) -> None:
+    (tmp_path / "rulewright.yaml").write_text(
+        "project: desk\nvocabulary: {severities: [minor, major]}\n", encoding="utf-8"
+    )
+    path = tmp_path / "checks" / "brief.yaml"
+    path.parent.mkdir()
+    path.write_text("", encoding="utf-8")
+    found = hover_text(editor, path, "id: brief\nseverity: minor\nfail: size(answer) > 80\n", "severity")
+    assert "one of `minor`, `major`" in found
+    assert "S4" not in found.partition("one of")[2]
+
+
 def test_a_function_is_explained(editor: Editor, project: Path) -> None:
     text = "id: brief\nfail: word_count(answer) > 80\n"
     found = hover_text(editor, project / "checks" / "brief.yaml", text, "word_count")
