@@ -35,7 +35,7 @@ from rulewright_runtime.judging.judge import PLUGIN, REPLAY, open_judge
 from rulewright_runtime.models import open_model
 from rulewright_runtime.plan.judge_needs import needs_judge
 from rulewright_runtime.plan.scan import Plan
-from rulewright_runtime.report.text import quoted_reason
+from rulewright_runtime.report.text import because
 from rulewright_runtime.runs.live import LiveJudge, WaitingJudge
 from rulewright_runtime.transcripts.containers import as_record
 from rulewright_runtime.transcripts.messages import Transcript
@@ -154,8 +154,8 @@ def _transcript(chat: Any) -> Transcript:
 def _mismatch(check: CheckDocument, result: VerdictResult, expect: str) -> Diagnostic:
     evidence = "; ".join(f"turn {span.turn}, {span.role}: `{span.quote}`" for span in result.evidence)
     undecided = result.extra.get("undecided")
-    why = f"because {quoted_reason(result.rationale_code)}" + (f": {undecided}" if undecided else "")
-    message = f"the verdict is {result.verdict}, expected {expect}, {why}"
+    why = because(result.rationale_code) + (f": {undecided}" if undecided else "")
+    message = ", ".join(filter(None, (f"the verdict is {result.verdict}", f"expected {expect}", why)))
     place = next(iter(check.verdict_conditions), None) or check.prompt or check.node
     return error(place, message, code=check.id, help=evidence or None)
 

@@ -59,6 +59,9 @@ class Judge:
 
 def test_with_judge(rulewright_check):
     rulewright_check(chat("Today."), "polite", judge=Judge())
+
+def test_without_a_reason(rulewright_check):
+    rulewright_check(chat("Today."), "polite", judge=Judge(), expect="UNCLEAR")
 """
 
 
@@ -99,7 +102,8 @@ def run_here(shop: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureF
 
 def test_the_fixture_holds_a_chat_against_a_check(shop: Path) -> None:
     shown = run(shop, "test_bot.py")
-    assert "5 failed, 4 passed" in shown
+    assert "6 failed, 4 passed" in shown
+    assert "the verdict is PASS, expected UNCLEAR -->" in shown
     assert "chat: expected a record, a list of messages, a `Transcript` or the path of a file" in shown
     failure = """error[no-promises]: the verdict is FAIL, expected PASS, because its condition `fail` holds
  --> {path}:3:7
@@ -144,6 +148,7 @@ def test_a_judge_without_any_verdict_is_told_and_asked_no_more(shop: Path) -> No
         words = ("test_bot.py", "--rulewright-judge", f"openai:m@{server.base}")
         shown = run(shop, *words)
         assert len(server.requests) == 16
+        assert "the verdict is UNCLEAR, expected PASS, because the judge gave no usable reply" in shown
         assert "none of the first 16 replies of the judge is a verdict" in shown
         run(shop, *words)
         assert len(server.requests) == 32

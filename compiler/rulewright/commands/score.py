@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from itertools import count
 from pathlib import Path
+from shlex import quote
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -119,7 +120,7 @@ def _score(args: argparse.Namespace, card: CaseScorecard, settings: ScoreSetting
             results, settings_hash = run.spool.results(), about["configuration"]["hash"]
             about["comparison"] = compare(plan, baseline, results, run.errors, settings_hash)
         head = report_head(run, batch_id=args.batch, concern_id=args.concern, generated_at=now, about=about)
-        _complain(run, args.concern)
+        _complain(run, args.concern, args.judge)
         status = _status(run, about.get("comparison"), allow_errors=args.allow_errors)
         _write_reports(places, prepared, run, head, status)
         if hooks is not None and args.events:
@@ -193,9 +194,11 @@ def _hooks(stack: ExitStack, args: argparse.Namespace, plan: CaseScorecardPlan, 
     return hooks
 
 
-def _complain(run: BatchRun, concern: str) -> None:
+def _complain(run: BatchRun, concern: str, judge: str | None) -> None:
     """Print every error and warning to standard error, each on a line with its place."""
     complain(*problem_lines(run))
+    if judge and run.judge is not None and run.judge.is_given_up:
+        complain(f"help: score again once `rulewright models check {quote(judge)}` says that it can judge")
     if not run.all_cases.total and not run.errors:
         complain(f"error: no case has the concern `{concern}`")
 

@@ -20,7 +20,7 @@ from rulewright_runtime.execution import execute
 from rulewright_runtime.judging.judge import Judge, JudgeRequest
 from rulewright_runtime.plan.judge_needs import needs_judge
 from rulewright_runtime.plan.scan import Plan
-from rulewright_runtime.report.text import quoted_reason
+from rulewright_runtime.report.text import because
 from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.transcript_reader import from_record
 from rulewright_runtime.verdicts import VerdictResult
@@ -141,10 +141,10 @@ def example_mismatch(example: Example, found: VerdictResult | InputError) -> Dia
     if found.verdict == example.verdict:
         return None
     quotes = ticked(span.quote for span in found.evidence)
-    why = f"because {quoted_reason(found.rationale_code)}" + (f", with the evidence {quotes}" if quotes else "")
+    why = ", ".join(filter(None, (because(found.rationale_code), quotes and f"with the evidence {quotes}")))
     message = f"`{example.check.id}` gives {found.verdict} for {example.name}, which expects {example.verdict}"
     place, conditions = descend(example.node, "verdict") or example.node, example.check.verdict_conditions
     notes: list[tuple[Node, str]] = [(conditions[0], "the condition")] if len(conditions) == 1 else []
     if (lost := found.extra.get("unverified_evidence")) and (replies := items(example.node, "judge")):
         notes.append((replies[0], f"{ticked(each.quote for each in lost)} is in no message"))
-    return error(place, message, code="check-misses-own-example", help=why, notes=notes)
+    return error(place, message, code="check-misses-own-example", help=why or None, notes=notes)

@@ -50,7 +50,8 @@ def problem_lines(run: BatchRun) -> Iterator[str]:
     if run.judge is not None:
         for metric, reasons in run.judge.unanswered.items():
             share = f"{sum(reasons.values())} of {plural(sum(run.judge.verdicts[metric].values()), 'question')}"
-            yield f"warning: no usable reply of the judge to {share} about {metric}: {next(iter(reasons))}"
+            usual = max(reasons, key=reasons.__getitem__)
+            yield f"warning: no usable reply of the judge to {share} about {metric}: {usual}"
     if run.other_concerns:
         yield f"note: {plural(run.other_concerns, 'case')} of other concerns left out"
 

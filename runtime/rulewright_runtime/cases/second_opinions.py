@@ -18,7 +18,7 @@ from rulewright_runtime.cases.case_plan import CaseScorecardPlan, Question, Sema
 from rulewright_runtime.cases.phrase_evidence import parts_of
 from rulewright_runtime.cases.scoring import Scored
 from rulewright_runtime.embedding.opening import Embedding
-from rulewright_runtime.errors import JudgeError, RuntimeFailure
+from rulewright_runtime.errors import JudgeError, OutageError, RuntimeFailure
 from rulewright_runtime.judging.judge import Judge, JudgeRequest, UnansweredError
 from rulewright_runtime.judging.replies import strict
 from rulewright_runtime.plan.scorecard import mentioned
@@ -184,6 +184,7 @@ class CaseJudge:
         self._judge = judge
         self.verdicts: dict[str, dict[str, int]] = {name: {} for name, _ in self._questions}
         self.unanswered: dict[str, dict[str, int]] = {}  # questions without a usable reply: by metric, by reason
+        self.is_given_up = False  # whether later questions were not put
 
     def judge_case(self, test_id: str, inputs: JsonMapping) -> dict[str, JsonObject]:
         """Return by metric `{verdict, rationale}`, with `counted` when it counts. Without a usable reply after three
@@ -220,6 +221,7 @@ class CaseJudge:
                 problem = str(error)
             except RuntimeFailure as error:  # the model's client has retried already
                 problem = f"the judge failed: {error}"
+                self.is_given_up |= isinstance(error, OutageError)
                 break
             except Exception as error:  # a judge may be third-party code: an error is not a usable reply
                 problem = f"the judge failed: {type(error).__name__}"

@@ -67,10 +67,10 @@ def reason_words(code: object) -> str:
     return _REASONS.get(str(code or ""), str(code or ""))
 
 
-def quoted_reason(code: object) -> str:
-    """A rationale code in words, if it is one of the engine's; else the code in backticks."""
+def because(code: str | None) -> str:
+    """`because` with a rationale code in words, if it is one of the engine's, or in backticks; empty without one."""
     words = reason_words(code)
-    return f"`{code}`" if words == code else words
+    return words and f"because {f'`{code}`' if words == code else words}"
 
 
 def headline_name(summary: Mapping[str, Any]) -> str | None:

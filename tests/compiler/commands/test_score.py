@@ -262,6 +262,20 @@ def test_a_judge_may_be_a_model(capsys: pytest.CaptureFixture[str]) -> None:
         assert len(server.requests) == 1  # both cases ask the same, and the second run finds it in the ledger
 
 
+def test_a_judge_that_is_given_up_is_told_with_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
+    batch("b", *(case(f"T{number}", questions=[f"Is it {number}?"]) for number in range(20)))
+    with model_server(lambda *_: chat("Sure!")) as server:
+        assert score("--batch", "b", "--judge", f"openai:a-model@{server.base}") == 2
+        assert len(server.requests) == 16
+    told = capsys.readouterr().err
+    assert "judge to 20 of 20 questions about AH: the judge failed: none of the first 16 replies of the judge" in told
+    assert f"help: score again once `rulewright models check openai:a-model@{server.base}` says that it can" in told
+    with model_server(lambda *_: chat('{"verdict": "PASS"}', finish="length")) as server:
+        batch("one", case("T1"))
+        assert score("--batch", "one", "--judge", f"openai:a-model@{server.base}") == 2
+    assert "score again once" not in capsys.readouterr().err
+
+
 def test_a_limit_below_what_the_cases_ask_refuses_before_anything_is_sent(capsys: pytest.CaptureFixture[str]) -> None:
     batch("b", case("T1", questions=["Who?"]), case("T2", questions=["Why?"]))
     with model_server(lambda *_: chat('{"verdict": "PASS"}')) as server:
