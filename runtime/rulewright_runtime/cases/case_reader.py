@@ -212,15 +212,19 @@ class CaseReader:
             yield from self._outputs.unused(batches)
 
     def cases(self, batch: Batch) -> Iterator[Case | InputError]:
-        """Yield the cases of a batch in order, and an InputError for each record that is not a case."""
+        """Yield the cases of a batch in order, and an InputError for each record that is not a case, and for a batch
+        without one."""
         header, records = records_of(batch.file)
         if header.concern_id is not None and self._is_other_concern(header.concern_id):
             self.other_concerns += sum(1 for record in records if isinstance(record, Record)) - 1
             return
+        at = -1
         for at, record in enumerate(records):
             case = record if isinstance(record, InputError) else self._case(batch, record, header, at)
             if case is not None:
                 yield case
+        if at < 0:
+            yield InputError("the batch holds no case", batch.file)
 
     def _case(self, batch: Batch, record: Record, header: BatchHeader, at: int) -> Case | InputError | None:
         decoded = self._shape.decode(record.data)

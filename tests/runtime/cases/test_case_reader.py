@@ -265,6 +265,15 @@ def test_a_broken_file_gives_one_message(text: str, message: str, tmp_path: Path
     assert message in outcomes(read(path))
 
 
+@pytest.mark.parametrize("text", ["[]", '{"cases": []}'])
+def test_a_batch_without_a_case_is_refused(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "b.json"
+    path.write_text(text)
+    (refused,) = read(path)
+    assert isinstance(refused, InputError)
+    assert (refused.path, refused.reason) == (str(path), "the batch holds no case")
+
+
 def test_a_broken_letter_anywhere_is_said_and_the_rest_is_read(tmp_path: Path) -> None:
     path = tmp_path / "b.json"
     text = json.dumps([case("T1"), case("T2"), without_output("T3")]).encode()
