@@ -13,6 +13,7 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from rulewright.check.phrase_numbers import other_numbers
 from rulewright.diagnostics import Diagnostic, Span, advice, error, warning
 from rulewright.documents.base import descend, entries, fraction, items, number, texts
 from rulewright.documents.case_files import files_near, text_of, values_in
@@ -38,19 +39,22 @@ OUTPUT_MARKS: Final = frozenset({*OUTPUT_KEYS, *OUTPUTS, *FAILURES, "summary"})
 
 
 class _Record(Struct, frozen=True):
-    """A record and the case inside it, which may be the record itself. `key` is its test id."""
+    """A record and the case inside it, which may be the record itself. `key` is its test id. Only cases have the keys
+    that are `expected`."""
 
     node: Mapping
     case: Mapping
     key: str | None
     concern: str | None
+    expected: frozenset[str]
 
     @property
     def is_case(self) -> bool:
         """Whether it is a test case: it has expectations, or no part of an output and is not in a folder of these."""
-        if holds_outputs(self.node.source.path):
-            return "expectations" in self.node
-        return self.case is not self.node or "expectations" in self.node or OUTPUT_MARKS.isdisjoint(self.node.index)
+        expects = not self.expected.isdisjoint(self.node.index)
+        if expects or holds_outputs(self.node.source.path):
+            return expects
+        return self.case is not self.node or OUTPUT_MARKS.isdisjoint(self.node.index)
 
     def place(self, key: str) -> Span:
         """The span of the value of a key, or of the record's first key."""
@@ -76,7 +80,7 @@ def case_document_findings(root: Node) -> list[Diagnostic]:
         written = [each.value for each in entries(root, "weights") if isinstance(each.value, Scalar)]
         weights = [(value, each) for each in written if (value := fraction(each)) is not None]
         return [*found, *far_apart(weights), *strange_groups(root)]
-    return [*min((batch_findings(root, plan) for plan in plans), key=_refused), *_of_outputs(root)]
+    return [*min((batch_findings(root, plan) for plan in plans), key=_refused), *_of_outputs(root, plans)]
 
 
 def table_findings(path: Path) -> tuple[Loaded, list[Diagnostic]]:
@@ -104,9 +108,10 @@ def _line(table: Source, number: int) -> Span:
     return table.span(start, start + len(table.line_text(number)))
 
 
-def _of_outputs(root: Node) -> Iterator[Diagnostic]:
+def _of_outputs(root: Node, plans: list[CaseScorecardPlan]) -> Iterator[Diagnostic]:
     """The findings for outputs without a case."""
-    records = [_record(each, None) for each in records_in(root) if isinstance(each, Mapping)]
+    expected = frozenset().union(*map(_expected_keys, plans))
+    records = [_record(each, None, expected) for each in records_in(root) if isinstance(each, Mapping)]
     if records and not any(each.is_case for each in records):
         ids = {str(name.value): name for each in records if isinstance(name := each.node.get("test_id"), Scalar)}
         if isinstance(root, Mapping) and _by_id(root):
@@ -135,7 +140,8 @@ def batch_findings(root: Node, plan: CaseScorecardPlan) -> list[Diagnostic]:
     keys = {id(entry.value): entry.name for entry in root.entries} if isinstance(root, Mapping) else {}
     if holds_outputs(root.source.path):  # an output without an id has that of its file, as for `score`
         keys[id(root)] = Path(root.source.path).stem
-    records = [_record(each, keys.get(id(each))) for each in nodes if isinstance(each, Mapping)]
+    expected = _expected_keys(plan)
+    records = [_record(each, keys.get(id(each)), expected) for each in nodes if isinstance(each, Mapping)]
     cases = [each for each in records if each.is_case]
     found += _unreadable(records, plan)
     found += _duplicates(cases or records)
@@ -170,16 +176,21 @@ def _by_id(root: Mapping) -> tuple[Mapping, ...]:
     return outputs_by_id(root)
 
 
-def _record(node: Mapping, name: str | None) -> _Record:
+def _expected_keys(plan: CaseScorecardPlan) -> frozenset[str]:
+    """The keys of a case under which the scorecard reads what is expected."""
+    return frozenset({"expectations", *(each.path[0] for each in plan.inputs if each.source == "case")})
+
+
+def _record(node: Mapping, name: str | None, expected: frozenset[str]) -> _Record:
     below = node.get("test_case")
     case = below if isinstance(below, Mapping) else node
     read = read_names(_bytes(node))
     if read is None:
-        return _Record(node, case, name, None)
+        return _Record(node, case, name, None, expected)
     envelope, inner = read
     names = (inner.test_id, envelope.test_id, envelope.id, inner.id)
     key = next((found for name in names if (found := id_of(name)) is not None), name)
-    return _Record(node, case, key, inner.concern_id or envelope.concern_id)
+    return _Record(node, case, key, inner.concern_id or envelope.concern_id, expected)
 
 
 def _bytes(node: Node) -> bytes:
@@ -245,7 +256,7 @@ def _of_other_concerns(cases: list[_Record], root: Node) -> Iterator[Diagnostic]
     around = descend(root, "concern_id") if isinstance(root, Mapping) and len(records_in(root)) > 1 else None
     counts = Counter(each.concern for each in cases if each.concern)
     (usual, often), *_ = [*counts.most_common(1), (None, 0)]
-    most = usual if often > len(cases) / 2 and often > 1 else None
+    most = usual if often > len(cases) / 2 and often > 1 else _named_by(root, counts)
     expected = str(around.value) if isinstance(around, Scalar) and around.value else most
     if isinstance(around, Scalar) and expected and usual and often == len(cases) > 1 and not _same(usual, expected):
         message = f"the batch has the concern `{expected}`, but all its cases have `{usual}`"
@@ -256,6 +267,13 @@ def _of_other_concerns(cases: list[_Record], root: Node) -> Iterator[Diagnostic]
             message = f"the case has the concern `{each.concern}`, but its batch has `{expected}`"
             help = did_you_mean(each.concern, [expected])
             yield error(each.place("concern_id"), message, code="unknown-concern", help=help)
+
+
+def _named_by(root: Node, counts: Counter[str]) -> str | None:
+    """The concern of half of the cases, if the name of the file begins with it."""
+    stem = Path(root.source.path).stem.lower()
+    is_half = (each for each, count in counts.items() if 2 * count == counts.total())
+    return next((each for each in is_half if stem.startswith((f"{each.lower()}_", f"{each.lower()}-"))), None)
 
 
 def _misspelt_groups(cases: list[_Record], root: Node) -> Iterator[Diagnostic]:
@@ -329,6 +347,10 @@ def _expectations(record: _Record, plan: CaseScorecardPlan) -> Iterator[Diagnost
     for empty in (item for each in inputs for item in items(record.case, *each.path) if _is_blank(item)):
         yield warning(empty, "an empty text is found in every output", code="case-expects-nothing")
     yield from _contradictions(record)
+    positive = {each.share.of for each in plan.metrics if each.share.empty == "1"}
+    phrases = [item for each in inputs if each.name in positive for item in items(record.case, *each.path)]
+    excluded = {*(each.path[0] for each in inputs), *OUTPUTS}
+    yield from other_numbers(phrases, [each.value for each in record.case.entries if each.name not in excluded])
     for name in dict.fromkeys(each.path[0] for each in inputs):
         written = record.case.get(name)
         told = () if written is None else repeated_in(written, fold=True)

@@ -223,7 +223,7 @@ FOLLOWED_BY: Final = _code_sets(
         "out-of-range": "probe-reads-a-later-session unused-definition",
         "order-reversed": """check-never-fails check-never-passes condition-always-holds condition-never-holds
         defaults-break-a-requirement out-of-range""",
-        "output-written-twice": "misspelt-path",
+        "output-written-twice": "file-of-another-format input-nobody-writes misspelt-path",
         "overlay-not-enabled": "bad-condition confidence-without-gate",
         "paired-with-review": "bound-never-reached",
         "parameter-does-not-fit": """check-misses-own-example check-never-fails check-never-passes
@@ -263,6 +263,7 @@ FOLLOWED_BY: Final = _code_sets(
         "unread-parameter": "check-misses-own-example condition-adds-nothing",
         "verdict-without-meaning": "failure-counts-as-success",
         "weight-of-zero": "weights-do-not-add-up",
+        "weights-for-other-values": "unused-definition",
         "words-contradict-condition": """check-misses-own-example check-never-fails check-never-passes
         unread-parameter""",
         "wrong-type": """bad-expression check-never-fails check-never-passes confidence-without-gate
@@ -276,10 +277,13 @@ FOLLOWED_ANYWHERE: Final = _code_sets(
         "bad-rule": "check-no-scenario-reaches",
         "bucket-without-checks": "gate-severity-outside-gate-bucket",
         "gate-cannot-stop": "check-without-part",
+        "judge-is-the-author": "script-for-no-agent",
         "part-without-checks": "gate-ignores-a-severity",
+        "partner-is-the-author": "script-for-no-agent",
         "misspelt-rule-key": "check-no-scenario-reaches rule-no-answer-meets",
         "probe-without-verifier": "check-no-scenario-reaches",
         "setting-of-two-parameters": "bad-case bad-setting",
+        "unknown-dependency": "script-for-no-agent",
         "unknown-value": "check-no-scenario-reaches",
     }
 )
@@ -290,7 +294,7 @@ FOLLOWED_BY_QUOTING: Final = _code_sets(
         "anchor-names-ineligible-check": "check-no-scenario-reaches",
         "bad-setting": "bad-setting",
         "bucket-without-checks": "gate-ignores-a-severity",
-        "misspelt-input-path": "bad-case",
+        "misspelt-input-path": "bad-case bad-setting",
         "misspelt-suffix": f"bad-expression unknown-check unknown-dependency {UNKNOWN_NAMES}",
         "opposites-agree": "subsumed-pattern",
         "question-of-common-words": "short-word-hits-inside-others subsumed-pattern",
@@ -366,6 +370,14 @@ def _causes(cause: Diagnostic, found: Diagnostic) -> bool:
         return cause.span.path == found.span.path and (is_beside or is_within(cause.span, found.span))
     if found.code in FOLLOWED_BY_QUOTING.get(cause.code, ()) and _subject(cause) in found.message.split("`")[1::2]:
         return cause.code != found.code or (cause is not found and cause.sort_key < found.sort_key)
+    if (
+        cause.code == "misspelt-input-path"
+        and found.code in ("bad-case", "bad-setting")
+        and isinstance(cause.help, Guess)
+    ):
+        paths = (f".{_subject(cause)}.", f".{cause.help.meant}.")
+        quoted = [each for each in found.message.split("`")[1::2] if "." in each]
+        return any(f".{each}." in path for each in quoted for path in paths)
     if cause.code == "probe-without-verifier" and found.code == "check-no-scenario-reaches":
         is_of_probes = isinstance(cause.help, Guess) or "expects nothing" in cause.message
         return (is_of_probes or cause.span.path == found.span.path) and "probe" in found.message

@@ -197,19 +197,22 @@ class _CaseScorecardLowering(ExpressionCollector):
         rows, exits = [row.label for row in document.labels], [label for label, _ in document.exits]
         missing = {row.label for row in document.labels} - {*exits}
         guesses = {label: did_you_mean(label, missing) for label in exits if label not in rows}
+        if guesses.get(document.accepted) is not None:  # `accepted` and `exit` agree: the row is misspelt
+            del guesses[document.accepted]
         meant = {each.meant for each in guesses.values() if each is not None}
         for row in document.labels:
             if row.label in missing - meant:
                 message = f"`exit` does not know the label `{row.label}`"
                 notes = [(document.key_place("exit"), "every label needs a status here")]
-                self.findings.append(error(row.when, message, code="unknown-label", notes=notes))
+                help = did_you_mean(row.label, exits)
+                self.findings.append(error(row.when, message, code="unknown-label", help=help, notes=notes))
         for label, help in guesses.items():
             place = document.key_place("exit", label)
             twice = repeated(document.labels, lambda row: row.label) if help is None else ()
             notes = [(row.when.span, f"this row gives the label `{row.label}` again") for row, _ in twice]
             message = f"no row gives the label `{label}`"
             self.findings.append(error(place, message, code="unknown-label", help=help, notes=notes))
-        if document.accepted not in rows:
+        if document.accepted not in rows and not (missing - meant and document.accepted in exits):
             place = document.place("accepted")
             self.findings.append(error(place, f"no row gives the label `{document.accepted}`", code="unknown-label"))
 

@@ -265,6 +265,8 @@ class _ProjectReader(DocumentReader):
                 self.unreadable.add(f"{kind}s")
                 continue
             self.findings.extend(validate(kind if kind == CASE_SCORECARD else "scorecard", root, self.vocabulary))
+            if kind == CASE_SCORECARD and is_slip_of(name := text(root, "scorecard"), path.stem):
+                self._compare_with_file_name(path, root, "scorecard", name)
             card, findings = (None, []) if kind == CASE_SCORECARD else read_scorecard(root)
             self.findings.extend(findings)
             if card is not None:

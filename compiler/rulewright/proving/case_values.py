@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from fractions import Fraction
 from typing import Final
 
@@ -69,7 +70,7 @@ def _ends(setting: SettingDocument) -> tuple[float, float]:
 
 def opposed_lists(plan: CaseScorecardPlan) -> list[tuple[str, str]]:
     """The pairs of inputs whose texts raise one metric and lower another wherever the first finds them."""
-    names = [each.name for each in plan.inputs if each.source == "output"] + [each.name for each in plan.texts]
+    names = [each.name for each in plan.inputs if each.source == "output"]
     places = {each.name: _places(each, plan, names) for each in plan.metrics}
     good, bad = ([each for each in plan.metrics if each.share.empty == empty] for empty in ("1", "0"))
     return [
@@ -82,8 +83,13 @@ def opposed_lists(plan: CaseScorecardPlan) -> list[tuple[str, str]]:
 
 def _places(metric: CaseMetric, plan: CaseScorecardPlan, names: list[str]) -> set[str]:
     """The parts of an output in which a metric finds a text."""
-    kinds = {each.name: each.type for each in plan.inputs}
-    empty: dict[str, object] = {name: [] if kinds.get(name) == "strings" else "" for name in (*kinds, *names)}
-    said = {name: ["word"] if kinds.get(name) == "strings" else "word" for name in names}
-    values = {**empty, "it": "word"}
-    return {name for name in names if value_where(metric.share.found, {**values, name: said[name]}, {}) is True}
+    are_lists = {each.name for each in plan.inputs if each.type == "strings"}
+    empty: dict[str, object] = {each.name: [] if each.name in are_lists else "" for each in plan.inputs}
+    found = set()
+    for name in names:
+        values = {**empty, name: ["word"] if name in are_lists else "word", "it": "word"}
+        with suppress(EvaluationError):
+            texts = {each.name: prepare(each.value)(values) for each in plan.texts}
+            if value_where(metric.share.found, {**values, **texts}, {}) is True:
+                found.add(name)
+    return found

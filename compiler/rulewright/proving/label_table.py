@@ -34,6 +34,7 @@ from rulewright_runtime.ir import Program
 from rulewright_runtime.score import Score, exact_pair
 
 _SHARE: Final = "share"
+MOST_ROWS: Final = 20
 
 
 class LabelTable(Struct, frozen=True):
@@ -132,7 +133,7 @@ def _has_switch_for(dead: Diagnostic, card: CaseScorecard) -> bool:
         with suppress(PlanError):  # a requirement may rule the other value out
             if isinstance(usual.value, bool):
                 other = CaseSettings(card.plan, {name: not usual.value}).scorer(None, None)
-                if dead not in table_findings(card, other):
+                if (dead.code, dead.span) not in {(each.code, each.span) for each in table_findings(card, other)}:
                     return True
     return False
 
@@ -163,8 +164,19 @@ def table_findings(card: CaseScorecard, scorer: CaseScorer) -> list[Diagnostic]:
     for at, (row, result) in enumerate(zip(rows, reached, strict=True), start=1):
         if isinstance(result, Refuted):
             message = f"row {at} of the label table (`{row.label}`) never decides: an earlier row always does"
-            findings.append(warning(row.when, message, code="label-row-is-dead"))
+            last = _covering_row(table, at - 1)
+            notes = [] if last is None else [(rows[last].when, "the last of the rows that leave nothing to it")]
+            findings.append(warning(row.when, message, code="label-row-is-dead", notes=notes))
     return findings
+
+
+def _covering_row(table: LabelTable, dead: int) -> int | None:
+    """The row with which the rows before a dead one leave no case to it; None if it holds nowhere, or is far below."""
+    for last in range(-1, min(dead, MOST_ROWS)):
+        conditions = (*table.conditions[: last + 1], table.conditions[dead])
+        if isinstance(survey(conditions, table.domains)[1][-1], Refuted):
+            return last if last >= 0 else None
+    return None
 
 
 def _not_proved(card: CaseScorecard, why: str) -> Diagnostic:

@@ -31,8 +31,8 @@ def both_sides_equal(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
     for written, part in parts_of(document):
         if isinstance(part, Binary) and part.operator in operators and part.left == part.right:
             yield warning(written.span(part), f"both sides of `{part.operator}` are `{written.text(part.left)}`")
-        elif isinstance(part, Binary) and part.operator == "+" and part.right in _summands(part.left):
-            yield warning(written.span(part.right), f"`{written.text(part.right)}` is added twice")
+        elif isinstance(part, Binary) and part.operator == "+" and _unscaled(part.right) in _summands(part.left):
+            yield warning(written.span(part.right), f"`{written.text(_unscaled(part.right))}` is added twice")
         elif isinstance(part, Call) and part.function in COMPARING and len({*part.args}) == 1 < len(part.args):
             yield warning(written.span(part), f"both arguments of `{part.function}` are `{written.text(part.args[0])}`")
         elif isinstance(part, ListLiteral) and (twice := _repeated(part)) is not None:
@@ -52,4 +52,15 @@ def _summands(part: Expr) -> Iterator[Expr]:
         yield from _summands(part.left)
         yield from _summands(part.right)
     elif not isinstance(part, Literal):
-        yield part
+        yield _unscaled(part)
+
+
+def _unscaled(part: Expr) -> Expr:
+    """A summand without the number that it is multiplied by."""
+    if (
+        isinstance(part, Binary)
+        and part.operator == "*"
+        and (number_in(part.left) is None) != (number_in(part.right) is None)
+    ):
+        return part.left if number_in(part.left) is None else part.right
+    return part

@@ -21,7 +21,7 @@ def exit_on_failure(task: TaskDocument) -> Iterator[Diagnostic]:
     of the loop ends it otherwise.
     """
     for written in expressions_of(task):
-        for part in chain(written.checked.expr, "||"):
+        for part in (each for side in chain(written.checked.expr, "||") for each in chain(side, "&&")):
             if _is_refusal(part, wanted=True):
                 ends = any(written.scalar in loop.conditions for loop in task.loops)
                 what = "the loop ends" if ends else "the gate passes"

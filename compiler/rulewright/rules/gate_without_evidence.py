@@ -15,6 +15,6 @@ def gate_without_evidence(task: TaskDocument) -> Iterator[Diagnostic]:
     """
     gate, missing = task.on("policy_gate"), task.missing_evidence
     if gate is not None and missing:
-        place = gate.find("evidence") or gate.place
+        place = next((each.key_span("evidence") for each in gate.layers if "evidence" in each), gate.place)
         message = f"the {task.tier} gate never says PASS: `evidence` names no file for {evidence_phrase(missing)}"
         yield task.warning(place, gate.field, message, fix=gate_evidence(task, missing))

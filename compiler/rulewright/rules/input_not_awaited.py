@@ -18,8 +18,15 @@ def input_not_awaited(workflow: Workflow) -> Iterator[Diagnostic]:
         return
     above = ancestors(workflow.document)
     for task in workflow.document.tasks:
-        for artifact in task.inputs:
-            writer = writers.get(artifact.path)
-            if writer is not None and writer is not task and writer.id not in above[task.id]:
-                message = f"`{artifact.path}` is written by `{writer.id}`, which this task does not wait for"
-                yield task.warning(artifact.node, artifact.field, message, help=f"add `{writer.id}` to `dependencies`")
+        early = [
+            (artifact, writer)
+            for artifact in task.inputs
+            if (writer := writers.get(artifact.path)) is not None
+            if writer is not task and writer.id not in above[task.id]
+        ]
+        if early:
+            (first, writer), *others = early
+            message = f"`{first.path}` is written by `{writer.id}`, which this task does not wait for"
+            notes = [(each.node, f"written by `{other.id}`") for each, other in others]
+            help = f"add `{writer.id}` to `dependencies`"
+            yield task.warning(first.node, first.field, message, help=help, notes=notes)

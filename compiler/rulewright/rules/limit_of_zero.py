@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.documents.base import Document, numeric
+from rulewright.documents.base import Document, numeric, text
 from rulewright.load import Mapping, Node, Sequence, walk
+from rulewright_runtime.judging.judge import is_live
 
 if TYPE_CHECKING:
     from rulewright.documents.check import CheckDocument
@@ -20,12 +21,14 @@ ZEROS: Final = {
     ("input_tokens_per_llm_call",): "every question is estimated as free",
     ("output_tokens_per_llm_call",): "every reply is estimated as free",
 }
+CALLS: Final = ("max_calls", "max_tokens")  # of the judge
+JUDGED: Final = (*CALLS, "max_usd", "concurrency", "requests_per_minute")
 RETRIES: Final = ("max_retries", "retry_backoff_seconds")
 REQUIRED: Final = ("required_sections", "required_fields")  # by contracts
 
 
 def limit_of_zero(subject: CheckDocument | Profile | Project | Workflow) -> Iterator[Diagnostic]:
-    """A budget, an interval, a share or a number of tokens is 0, or a contract requires only an empty list.
+    """A budget, an interval, a limit or a share is 0 or below another one, or a contract requires only an empty list.
 
     Why it matters: the setting looks like a limit, but nothing can meet it, or everything does.
     Instead: write the limit that is meant, or remove the key.
@@ -36,9 +39,24 @@ def limit_of_zero(subject: CheckDocument | Profile | Project | Workflow) -> Iter
         yield from (each for loaded in subject.loaded for each in _contracts(loaded.root))
     elif subject.file is not None:
         yield from _zeros(subject.file.node)
+        yield from _of_judge(subject, subject.file.node)
         retries, wait = (numeric(subject.file.node, "workflow", "engine", key) for key in RETRIES)
         if retries is not None and retries.value == 0 and wait is not None and wait.value != 0:
             yield warning(wait, f"`{RETRIES[1]}` has no effect: `{RETRIES[0]}` is 0", help="remove one of the two")
+
+
+def _of_judge(project: Project, node: Mapping) -> Iterator[Diagnostic]:
+    """The limits of the judge that forbid every call, and calls in flight that may not be started."""
+    source, limits = text(node, "judge", "source"), {key: numeric(node, "judge", key) for key in JUDGED}
+    price = project.pricing.get(text(node, "judge", "model"))
+    forbidding = (*CALLS, *(("max_usd",) if price is not None and price.input + price.output else ()))
+    for key, found in limits.items():
+        if found is not None and found.value == 0 and key in forbidding and source and is_live(source):
+            yield warning(found, f"`{key}` is 0: the judge can't be asked")
+    at_once, started = limits["concurrency"], limits["requests_per_minute"]
+    if at_once is not None and started is not None and float(str(at_once.value)) > float(str(started.value)) > 0:
+        message = f"`concurrency` is {at_once.raw}, but only {started.raw} calls may start in a minute"
+        yield warning(at_once, message, notes=[(started, "the limit")])
 
 
 def _zeros(node: Node) -> Iterator[Diagnostic]:

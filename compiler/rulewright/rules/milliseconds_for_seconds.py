@@ -17,9 +17,10 @@ DAY: Final = 24 * HOUR
 
 
 def milliseconds_for_seconds(project: Project) -> Iterator[Diagnostic]:
-    """A time limit or an interval in seconds is a large multiple of 1000, as if it were in milliseconds.
+    """A time limit or an interval in seconds is a large multiple of 1000, or a time limit is below a second.
 
-    Why it matters: a call that hangs is given up after hours, and a run waits for it.
+    Why it matters: in milliseconds, a call that hangs is given up after hours, and a run waits for it. No model answers
+    within less than a second.
     Instead: write the seconds.
     """
     for node in walk(None if project.file is None else project.file.node):
@@ -29,3 +30,7 @@ def milliseconds_for_seconds(project: Project) -> Iterator[Diagnostic]:
             if found is not None and LEAST <= seconds < DAY * 7 and seconds % 1000 == 0 and seconds % HOUR:
                 message = f"`{entry.name}` is {found.raw}, which are {seconds / 3600:.1f} hours"
                 yield warning(found, message, help=Guess(f"{seconds / 1000:g}", "it is in seconds"))
+            elif entry.name == "timeout_seconds" and found is not None and 0 < seconds < 1:
+                yield warning(
+                    found, f"`{entry.name}` is {found.raw}, less than any call takes", help="it is in seconds"
+                )

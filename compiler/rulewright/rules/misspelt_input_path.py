@@ -8,40 +8,64 @@ from pathlib import Path
 from typing import Final
 
 from rulewright.diagnostics import Diagnostic, warning
+from rulewright.documents.base import descend, entries
 from rulewright.documents.case_files import FOLDER, files_near, text_of
 from rulewright.documents.layout import OUTPUT_FOLDER
 from rulewright.documents.scorecard import CaseScorecardDocument
-from rulewright.load import Scalar, walk
-from rulewright.spelling import Guess, is_spelt_like
+from rulewright.load import Node, Scalar, walk
+from rulewright.spelling import MIN_LENGTH, Guess, is_spelt_like
 
 KEY: Final = re.compile(r'"([^"\\\s]+)"\s*:')
 FOLDERS: Final = {"case": FOLDER, "output": OUTPUT_FOLDER}
+ENDING: Final = 2  # letters that one spelling of a step has more than another
 MOST: Final = 20  # files in which keys are looked for
 
 
 def misspelt_input_path(scorecard: CaseScorecardDocument) -> Iterator[Diagnostic]:
-    """A step in the path of an input or of `metadata` is spelt differently in several other paths, or in all cases.
+    """A step in the path of an input, of `metadata` or a setting is spelt differently in other paths, or in all cases.
 
-    Why it matters: no record has such a key, so every record is refused.
+    Why it matters: no record has such a key, so every record is refused; a setting is not found in its file.
     Instead: use the spelling of the other paths, or of the cases.
     """
     nodes = [each for key in ("inputs", "metadata") for each in walk(scorecard.get(key))]
     paths = [each for each in nodes if type(each) is Scalar and "." in str(each.value)]
-    inner = [step for each in paths for step in str(each.value).split(".")[:-1]]  # the last steps differ by design
-    counts = Counter(inner)
     strange = _in_no_record(scorecard, [str(each.value) for each in paths])
+    yield from _odd_steps(paths)
+    yield from _odd_steps([each for entry in entries(scorecard.get("parameters")) for each in _file_of(entry.value)])
     for each in paths:
         steps = str(each.value).split(".")
-        for at, step in enumerate(steps[:-1]):
-            near = next((name for name in counts if counts[name] > 1 and is_spelt_like(step, name)), None)
-            if near is not None and counts[step] == 1:
-                right = ".".join([*steps[:at], near, *steps[at + 1 :]])
-                message = f"only this path has the step `{step}`, but {counts[near]} have `{near}`"
-                yield warning(each, message, help=Guess(right))
-                break
         if near := strange.get(str(each.value)):
             message = f"no {steps[0]} has the key `{steps[-1]}`, but `{near}`"
             yield warning(each, message, help=Guess(".".join([*steps[:-1], near])))
+
+
+def _file_of(parameter: Node) -> Iterator[Scalar]:
+    """The place of a parameter in the settings file."""
+    written = descend(parameter, "file")
+    if type(written) is Scalar:
+        yield written
+
+
+def _odd_steps(paths: list[Scalar]) -> Iterator[Diagnostic]:
+    """The steps that one path spells differently from others; the last steps differ by design."""
+    counts = Counter(step for each in paths for step in str(each.value).split(".")[:-1])
+    usual = [name for name, count in counts.items() if count > 1]
+    for each in paths:
+        steps = str(each.value).split(".")
+        for at, step in enumerate(steps[:-1]):
+            near = next((name for name in usual if counts[step] == 1 and _is_like(step, name)), None)
+            if near is not None:
+                right = ".".join([*steps[:at], near, *steps[at + 1 :]])
+                message = f"`{each.value}` is the only path with the step `{step}`; {counts[near]} have `{near}`"
+                yield warning(each, message, help=Guess(right))
+                break
+
+
+def _is_like(step: str, name: str) -> bool:
+    """Whether a step is spelt like a name, or is its beginning or its continuation: `expect` and `expected`."""
+    shorter, longer = sorted((step, name), key=len)
+    is_part = longer.startswith(shorter) and len(shorter) < len(longer) <= len(shorter) + ENDING
+    return is_spelt_like(step, name) or (len(shorter) >= MIN_LENGTH and is_part)
 
 
 def _in_no_record(scorecard: CaseScorecardDocument, paths: list[str]) -> dict[str, str]:

@@ -19,6 +19,7 @@ from rulewright.rules.limit_read_both_ways import limit_read_both_ways
 from rulewright.rules.metric_points_both_ways import metric_points_both_ways
 from rulewright.rules.misspelt_input_path import misspelt_input_path
 from rulewright.rules.of_conditions import CONDITIONS, EXPRESSIONS
+from rulewright.rules.one_threshold_for_both import one_threshold_for_both
 from rulewright.rules.parameter_of_another_metric import parameter_of_another_metric
 from rulewright.rules.prompt_asks_for_unreadable_reply import prompt_asks_for_unreadable_reply
 from rulewright.rules.prompt_holds_a_verdict import prompt_holds_a_verdict
@@ -57,6 +58,7 @@ CASE_SCORECARD: Final[tuple[Rule[CaseScorecardDocument], ...]] = (
     *EXPRESSIONS,
     unused_definition,
     review_above_pass,
+    one_threshold_for_both,
     defaults_break_a_requirement,
     all_weights_zero,
     setting_of_two_parameters,
@@ -68,6 +70,7 @@ CASE_SCORECARD: Final[tuple[Rule[CaseScorecardDocument], ...]] = (
     prompt_asks_for_unreadable_reply,
     metric_points_both_ways,
     full_score_is_flagged,
+    threshold_of_zero,
     item_in_quotes,
 )
 

@@ -22,8 +22,10 @@ from rulewright.rules.defaults_switched_off import defaults_switched_off
 from rulewright.rules.duplicate_metric import duplicate_metric
 from rulewright.rules.evaluator_without_judge import evaluator_without_judge
 from rulewright.rules.exit_below_threshold import exit_below_threshold
+from rulewright.rules.exit_by_count import exit_by_count
 from rulewright.rules.exit_on_failure import exit_on_failure
 from rulewright.rules.file_of_another_format import file_of_another_format
+from rulewright.rules.gate_unlike_its_siblings import gate_unlike_its_siblings
 from rulewright.rules.gate_without_evidence import gate_without_evidence
 from rulewright.rules.human_gate_bypassed import human_gate_bypassed
 from rulewright.rules.input_nobody_writes import input_nobody_writes
@@ -47,6 +49,7 @@ from rulewright.rules.paired_with_review import paired_with_review
 from rulewright.rules.partner_is_the_author import partner_is_the_author
 from rulewright.rules.partner_missing import partner_missing
 from rulewright.rules.report_of_another_kind import report_of_another_kind
+from rulewright.rules.report_of_another_task import report_of_another_task
 from rulewright.rules.script_for_no_agent import script_for_no_agent
 from rulewright.rules.sign_off_without_hil import sign_off_without_hil
 from rulewright.rules.threshold_of_zero import threshold_of_zero
@@ -86,6 +89,8 @@ WORKFLOW: Final[tuple[Rule[Workflow], ...]] = (
     input_nobody_writes,
     defaults_switched_off,
     misspelt_hyperparameter,
+    gate_unlike_its_siblings,
+    report_of_another_task,
 )
 
 TASK: Final[tuple[Rule[TaskDocument], ...]] = (
@@ -105,6 +110,7 @@ TASK: Final[tuple[Rule[TaskDocument], ...]] = (
     judge_without_output,
     exit_below_threshold,
     exit_on_failure,
+    exit_by_count,
     overlay_not_enabled,
     human_gate_bypassed,
     sign_off_without_hil,

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
@@ -21,10 +22,11 @@ def parameter_of_another_metric(scorecard: CaseScorecardDocument) -> Iterator[Di
 
     Why it matters: changing the metric's own threshold or score has no effect here. A requirement that compares the
     thresholds of two metrics does not keep those of one in order.
-    Instead: compare the metric with its own parameter.
+    Instead: compare the metric with its own parameter, which is named after it, or with which it is compared elsewhere.
     """
     metrics = {metric.name for metric in scorecard.metrics}
     settings = {setting.name for setting in scorecard.settings}
+    yield from _of_other_groups(scorecard, metrics, settings)
     for written, part in operations_in(scorecard, COMPARISONS):
         for side, other in ((part.left, part.right), (part.right, part.left)):
             if not isinstance(side, Name) or not isinstance(other, Name) or side.name not in metrics:
@@ -80,3 +82,47 @@ def _foreign(scorecard: CaseScorecardDocument, metrics: set[str]) -> Iterator[Di
         foreign = [each for each in read if each[0] not in each[2]]
         for name, place, names in foreign if len(foreign) == 1 < len(read) else ():
             yield warning(place, f"`{key}` of `{name}` reads only `{min(names)}`", help=Guess(name))
+
+
+def _of_other_groups(scorecard: CaseScorecardDocument, metrics: set[str], settings: set[str]) -> Iterator[Diagnostic]:
+    """The findings about groups of parameters that are not named after metrics: `facts_pass` and `facts_review`."""
+    sizes = Counter(map(_group, settings))
+    usual = _usual_groups(scorecard, metrics, sizes)
+    for written, part in operations_in(scorecard, COMPARISONS):
+        for side, other in ((part.left, part.right), (part.right, part.left)):
+            if not isinstance(side, Name) or not isinstance(other, Name) or sizes[_group(other.name)] < 2:
+                continue
+            is_setting = side.name in settings and sizes[_group(side.name)] > 1 and side is part.left
+            group = _group(side.name) if is_setting else usual.get(side.name)
+            own = f"{group}{other.name.removeprefix(_group(other.name))}"
+            if group in metrics or _group(other.name) in metrics:  # compared above
+                continue
+            if group is not None and group != _group(other.name) and own in settings - {side.name}:
+                message = f"`{side.name}` is compared with `{other.name}`, not with `{own}`"
+                yield warning(written.span(other), message, help=Guess(own))
+
+
+def _usual_groups(scorecard: CaseScorecardDocument, metrics: set[str], sizes: Counter[str]) -> dict[str, str]:
+    """The group of parameters with which a metric is compared except once, where no other metric has it."""
+    compared: dict[str, Counter[str]] = {}
+    for _, part in operations_in(scorecard, COMPARISONS):
+        for side, other in ((part.left, part.right), (part.right, part.left)):
+            if (
+                isinstance(side, Name)
+                and isinstance(other, Name)
+                and side.name in metrics
+                and sizes[_group(other.name)] > 1
+            ):
+                compared.setdefault(side.name, Counter())[_group(other.name)] += 1
+    groups = {
+        name: counts.most_common(1)[0][0]
+        for name, counts in compared.items()
+        if counts.total() - counts.most_common(1)[0][1] <= 1 < counts.most_common(1)[0][1]
+    }
+    return {
+        name: group for name, group in groups.items() if group not in metrics and [*groups.values()].count(group) == 1
+    }
+
+
+def _group(parameter: str) -> str:
+    return parameter.rpartition("_")[0]

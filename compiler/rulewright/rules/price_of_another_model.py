@@ -5,11 +5,12 @@ from collections.abc import Iterator
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.base import scalar
 from rulewright.project import Project
+from rulewright.spelling import Guess
 from rulewright_runtime.judging.judge import is_live
 
 
 def price_of_another_model(project: Project) -> Iterator[Diagnostic]:
-    """`judge.source` asks another model than `judge.model` names.
+    """`judge.source` asks another model than `judge.model` names, or the whole name of it.
 
     Why it matters: `plan` estimates the costs of a run with the price of `judge.model`.
     Instead: name the model of `source`, whose price the project lists.
@@ -19,6 +20,9 @@ def price_of_another_model(project: Project) -> Iterator[Diagnostic]:
     if source is None or model is None or not is_live(str(source.value)) or str(source.value).startswith("plugin:"):
         return
     asked = str(source.value).partition(":")[2]
-    if asked != model.value and {asked, model.value} <= set(project.pricing):
+    is_part = asked in project.pricing and model.value not in project.pricing and asked.startswith(str(model.value))
+    if is_part:
+        yield warning(model, f"no price is known for the model `{model.value}`", help=Guess(asked))
+    elif asked != model.value and {asked, model.value} <= set(project.pricing):
         notes = [(source, "asked here")]
         yield warning(model, f"the price is that of `{model.value}`, but `{asked}` is asked", notes=notes)

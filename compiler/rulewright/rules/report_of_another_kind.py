@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
@@ -25,12 +26,28 @@ CONTENTS: Final = {purpose: content for content, (_, purposes) in REPORTS.items(
 KNOWN: Final = frozenset().union(*(suffixes for suffixes, _ in REPORTS.values()))
 
 
+# Words in the name of a report that say what it is about, among them the names of tools.
+SUBJECTS: Final = {
+    "lint": frozenset({"lint", "ruff", "eslint", "pylint", "flake8"}),
+    "security": frozenset({"security", "bandit", "gitleaks", "trivy"}),
+    "coverage": frozenset({"coverage", "cobertura", "lcov"}),
+    "acceptance": frozenset({"acceptance", "junit"}),
+}
+
+
 class ReadReport(Struct, frozen=True):
     """A report's path, the evidence or metric that it is for, and what is read in it."""
 
     path: Scalar
     purpose: str
     content: str
+
+    @property
+    def misnamed(self) -> str:
+        """What the report is about by its name, where this is not what it is read for; "" for all other reports."""
+        words = {*re.findall(r"[a-z0-9]+", PurePosixPath(str(self.path.value)).name.lower())}
+        about = [subject for subject, named in SUBJECTS.items() if words & named]
+        return about[0] if about and not any(each in self.purpose for each in about) else ""
 
     @property
     def suffix(self) -> str:
@@ -43,13 +60,13 @@ class ReadReport(Struct, frozen=True):
 
 
 def report_of_another_kind(task: TaskDocument) -> Iterator[Diagnostic]:
-    """A report has the wrong suffix for its evidence or metric, or is read as two different kinds of report.
+    """A report has the suffix or the name of another evidence or metric, or is read as two different kinds of report.
 
     Why it matters: the reader of test results can't read a lint report. The run then has no evidence, or the metric no
     value, after the work has been paid for. Usually two paths are swapped, or one was copied.
     Instead: name the report of the tool that the evidence or metric is about.
     """
-    reports = list(_reports(task))
+    reports = list(reports_of(task))
     unfit = [each for each in reports if each.suffix in KNOWN and not each.fits(each.content)]
     for at, each in enumerate(unfit):
         others = [other for other in unfit if each.fits(other.content) and other.fits(each.content)]
@@ -58,7 +75,10 @@ def report_of_another_kind(task: TaskDocument) -> Iterator[Diagnostic]:
             notes = [(other.path, f"read for `{other.purpose}`") for other in others]
             yield warning(each.path, message, notes=notes, help="swap the two paths" if others else None)
     for each in (each for each in reports if each not in unfit):
-        if (
+        if each.misnamed:
+            message = f"`{each.path.value}` is read for `{each.purpose}`, but is named after {each.misnamed}"
+            yield warning(each.path, message)
+        elif (
             (others := _read_otherwise(each, reports))
             and not _is_named(each)
             and _is_outnumbered(each, others, reports)
@@ -67,7 +87,8 @@ def report_of_another_kind(task: TaskDocument) -> Iterator[Diagnostic]:
             yield warning(each.path, message, notes=[(others[0].path, f"read for `{others[0].purpose}`")])
 
 
-def _reports(task: TaskDocument) -> Iterator[ReadReport]:
+def reports_of(task: TaskDocument) -> Iterator[ReadReport]:
+    """The reports that the gate and the metrics of a task read."""
     evidence = descend(task.node, "overlays", "policy_gate", "evidence")
     for kind, content in CONTENTS.items():
         for path in _paths(descend(evidence, kind)):

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.base import descend, scalar
 from rulewright.documents.workflow import TaskDocument
-from rulewright.load import Entry, Loaded, Mapping
+from rulewright.load import Entry, Loaded, Mapping, Sequence
 from rulewright.spelling import Guess, suggest
 from rulewright.workflow import Workflow
 from rulewright_runtime.workflow.adapters.agent_adapter import Purpose
@@ -30,6 +30,11 @@ def script_for_no_agent(workflow: Workflow) -> Iterator[Diagnostic]:
     for script in scripts.values():
         if not isinstance(script.root, Mapping):
             continue
+        if _is_no_script(script.root, workflow, tasks):
+            name = next(name for name, each in workflow.scripts.items() if each is script)
+            place = scalar(workflow.settings, "adapters", name, "script") or script.root
+            yield warning(place, "no key of this file names an agent, and its values are no lists of replies")
+            continue
         unknown = [
             found
             for entry in script.root.entries
@@ -42,6 +47,12 @@ def script_for_no_agent(workflow: Workflow) -> Iterator[Diagnostic]:
         if len(unknown) == len(unanswered) == 1 and unknown[0].help is None:  # they are one mistake
             unknown, unanswered = [replace(unknown[0], help=Guess(*unanswered))], {}
         yield from (*unknown, *unanswered.values())
+
+
+def _is_no_script(root: Mapping, workflow: Workflow, tasks: dict[str, TaskDocument]) -> bool:
+    """Whether a file has neither an agent of the workflow nor lists of replies, as another document."""
+    are_lists = all(isinstance(entry.value, Sequence) for entry in root.entries)
+    return not are_lists and all(_unknown(entry, workflow, tasks) is not None for entry in root.entries)
 
 
 def _unknown(entry: Entry, workflow: Workflow, tasks: dict[str, TaskDocument]) -> Diagnostic | None:

@@ -4,15 +4,16 @@ from collections.abc import Iterator
 from typing import Final
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.documents.scorecard import ScorecardDocument
+from rulewright.documents.scorecard import CaseScorecardDocument, ScorecardDocument
 from rulewright.documents.workflow import TaskDocument
 from rulewright.load import Scalar
+from rulewright.rules.review_above_pass import THRESHOLD
 
 LEAST: Final = 0.1
 
 
-def threshold_of_zero(document: ScorecardDocument | TaskDocument) -> Iterator[Diagnostic]:
-    """A confidence threshold, a bound of coverage, a minimum of resolved checks or a pass rate is 0, or below a tenth.
+def threshold_of_zero(document: ScorecardDocument | CaseScorecardDocument | TaskDocument) -> Iterator[Diagnostic]:
+    """A threshold of confidence, coverage, similarity or a metric, or a pass rate, is 0 or below a tenth.
 
     Why it matters: nothing is below 0, so the loop ends, the gate passes and the row is valid whatever was measured.
     A decimal point in the wrong place (`0.095`) has nearly the same effect. `scan` refuses a pass rate of 0.
@@ -24,7 +25,7 @@ def threshold_of_zero(document: ScorecardDocument | TaskDocument) -> Iterator[Di
             yield warning(scalar, f"{met} a `{name}` of {scalar.raw}")
 
 
-def _thresholds(document: ScorecardDocument | TaskDocument) -> Iterator[tuple[str, Scalar]]:
+def _thresholds(document: ScorecardDocument | CaseScorecardDocument | TaskDocument) -> Iterator[tuple[str, Scalar]]:
     """The thresholds, each with the name of its key or parameter."""
 
     found: list[tuple[str, Scalar | None]]
@@ -33,6 +34,11 @@ def _thresholds(document: ScorecardDocument | TaskDocument) -> Iterator[tuple[st
         found += [(f"gates.{gate.name}.pass_rate", gate.pass_rate) for gate in document.gates]
         named = {str(written.value) for _, written in found if written is not None}
         found += [(each.name, each.default) for each in document.parameters if each.name in named]
+    elif isinstance(document, CaseScorecardDocument):
+        found = [(f"metrics.{each.name}.semantic.threshold", each.semantic_threshold) for each in document.metrics]
+        limits = [THRESHOLD.fullmatch(str(each.passes.value)) for each in document.metrics if each.passes is not None]
+        passing = {each[3] for each in limits if each is not None and each[2].startswith(">")}
+        found += [(each.name, each.default) for each in document.settings if each.name in passing]
     else:
         loop, gate = document.on("confidence_loop"), document.on("policy_gate")
         found = [

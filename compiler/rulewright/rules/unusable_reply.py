@@ -11,8 +11,10 @@ from rulewright.spelling import Guess, did_you_mean
 from rulewright.workflow import Workflow
 from rulewright_runtime.workflow.adapters.agent_adapter import AgentReply
 from rulewright_runtime.workflow.adapters.in_process import SCRIPT_KEYS
+from rulewright_runtime.workflow.task_context import AgentUsage
 
 KEYS: Final = SCRIPT_KEYS | {*AgentReply.__struct_fields__, "score"}
+USAGE: Final = frozenset(AgentUsage.__struct_fields__)
 DECISIONS: Final = ("GO", "NO_GO")
 
 
@@ -27,8 +29,10 @@ def unusable_reply(workflow: Workflow) -> Iterator[Diagnostic]:
     replies = [reply for root in scripts.values() for reply in _replies(root)]
     files = [entry for reply in replies for entry in entries(reply, "files")]
     missing = named - {entry.name for entry in files}
+    known = {*workflow.agents.names, *(task.id for task in workflow.document.tasks)}
     for root in scripts.values():
-        for entry in entries(root):
+        is_script = any(not known.isdisjoint(entry.name.split("/")) for entry in entries(root))
+        for entry in entries(root) if is_script else ():
             if not isinstance(entry.value, Sequence):
                 yield warning(
                     entry.key, f"the replies of `{entry.name}` must be a list", help="write the reply in `[...]`"
@@ -44,10 +48,14 @@ def unusable_reply(workflow: Workflow) -> Iterator[Diagnostic]:
 
 
 def _of_keys(reply: Mapping) -> Iterator[Diagnostic]:
-    for entry in reply.entries:
-        near = None if entry.name in KEYS else did_you_mean(entry.name, KEYS - set(reply.keys))
-        if near is not None:
-            yield warning(entry.key, f"unknown key `{entry.name}` in a reply", help=near)
+    usage = reply.get("usage")
+    for node, known in ((reply, KEYS), (usage, USAGE)):
+        for entry in entries(node):
+            near = (
+                None if entry.name in known else did_you_mean(entry.name, known - {each.name for each in entries(node)})
+            )
+            if near is not None:
+                yield warning(entry.key, f"unknown key `{entry.name}` in a reply", help=near)
     decision = scalar(reply, "decision")
     if decision is not None and decision.value not in DECISIONS:
         help = did_you_mean(str(decision.value), DECISIONS) or "write `GO` or `NO_GO`"

@@ -1,16 +1,18 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.documents.base import descend, entries, items
+from rulewright.documents.base import descend, entries, items, scalar
 from rulewright.documents.scorecard import CaseScorecardDocument, ScorecardDocument
 from rulewright.load import Node, Scalar, Sequence, walk
 
 NAMED: Final = {"parameters": "parameter", "inputs": "input", "texts": "text"}  # read by their own name
 GROUPED: Final = {"rates": "rate", "counts": "count", "lists": "list"}  # read as `counts.NAME`, or all as `counts`
+UNREAD: Final = frozenset({"description", "title", "scorecard", "requires", "file", "environment", "flag"})
 WORD: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -51,12 +53,20 @@ def _unused(root: Node, section: str, kind: str, texts: dict[int, str]) -> Itera
         others = [text for start, text in texts.items() if start not in inside]
         if not any(entry.name in WORD.findall(text) for text in others):
             namesake = next((each for each in outputs if each.name.startswith(f"{entry.name}_")), None)
-            notes = [(namesake.value, "perhaps meant here")] if namesake is not None else ()
+            notes = [(namesake.value, "perhaps meant here")] if namesake is not None else []
+            notes += [(each, "the phrases of two metrics") for each in _searched_twice(root)] if kind == "input" else []
             yield warning(entry.key, f"nothing reads the {kind} `{entry.name}`", notes=notes)
 
 
+def _searched_twice(root: Node) -> Iterator[Scalar]:
+    """The inputs of phrases that two metrics name: one of them may be meant to name the unused input."""
+    searched = [found for entry in entries(root, "metrics") if (found := scalar(entry.value, "share", "of"))]
+    counts = Counter(each.value for each in searched)
+    yield from (each for each in searched if counts[each.value] > 1)
+
+
 def _texts(node: Node) -> Iterator[tuple[int, str]]:
-    """Every text below a node with its offset, except titles, descriptions and requirements."""
+    """Every text below a node with its offset, except titles, descriptions, requirements and places of settings."""
     if isinstance(node, Scalar):
         yield node.start, str(node.value)
     elif isinstance(node, Sequence):
@@ -64,5 +74,5 @@ def _texts(node: Node) -> Iterator[tuple[int, str]]:
             yield from _texts(item)
     else:
         for entry in node.entries:
-            if entry.name not in {"description", "title", "scorecard", "requires"}:
+            if entry.name not in UNREAD:
                 yield from _texts(entry.value)

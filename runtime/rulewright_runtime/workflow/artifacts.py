@@ -78,7 +78,7 @@ def _files(root: Path, artifacts: Iterable[Artifact]) -> Iterator[tuple[str, Pat
 _HEADING: Final = re.compile(r" {0,3}#{1,6}[ \t]+(.+?)[ \t]*#*")
 _UNDERLINE: Final = re.compile(r" {0,3}(?:=+|-+)[ \t]*")
 # File name suffixes of a format, where they differ from the format's own name.
-_SUFFIXES: Final = {
+SUFFIXES: Final = {
     "markdown": (".md", ".markdown"),
     "md": (".md", ".markdown"),
     "yaml": (".yaml", ".yml"),
@@ -94,7 +94,7 @@ _SUFFIXES: Final = {
 def has_format(path: str, file_format: str) -> bool:
     """Whether a file of this format may have this name."""
     kind = file_format.lower().lstrip(".")
-    return path.lower().endswith(_SUFFIXES.get(kind, (f".{kind}",)))
+    return path.lower().endswith(SUFFIXES.get(kind, (f".{kind}",)))
 
 
 def breaches(artifacts: Iterable[Artifact], root: Path) -> Iterator[str]:

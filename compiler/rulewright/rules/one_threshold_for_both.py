@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rulewright.diagnostics import Diagnostic, warning
+from rulewright.documents.scorecard import CaseScorecardDocument
+from rulewright.rules.review_above_pass import THRESHOLD
+
+
+def one_threshold_for_both(scorecard: CaseScorecardDocument) -> Iterator[Diagnostic]:
+    """A metric passes and fails by the same parameter, although it has another one.
+
+    Why it matters: the other threshold decides nothing in the report of the metric: no score is between the two.
+    Instead: compare with the threshold that is named after the key.
+    """
+    names = {each.name for each in scorecard.settings}
+    for metric in scorecard.metrics:
+        limits = [
+            found[3]
+            if each is not None and (found := THRESHOLD.fullmatch(str(each.value))) and found[1] == metric.name
+            else ""
+            for each in (metric.passes, metric.fails)
+        ]
+        group, _, purpose = limits[0].rpartition("_")
+        others = sorted(each for each in names if group and each.rpartition("_")[0] == group and "weight" not in each)
+        if limits[0] == limits[1] in others and len(others) == 2 and metric.fails is not None:
+            wrong, right = (
+                (metric.fails, metric.passes) if "passes".startswith(purpose) else (metric.passes, metric.fails)
+            )
+            meant = next(each for each in others if each != limits[0])
+            message = f"`{metric.name}` passes and fails by `{limits[0]}`, and not by `{meant}`"
+            yield warning(wrong, message, notes=[(right, "the same threshold")])

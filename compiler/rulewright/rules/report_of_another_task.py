@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from rulewright.diagnostics import Diagnostic, warning
+from rulewright.documents.workflow import TaskDocument
+from rulewright.load import Scalar
+from rulewright.rules.report_of_another_kind import reports_of
+from rulewright.spelling import Guess
+from rulewright.workflow import Workflow
+
+
+def report_of_another_task(workflow: Workflow) -> Iterator[Diagnostic]:
+    """A task reads the report of another task, although its other reports are named after itself.
+
+    Why it matters: the gate or the metric judges other work than that of the task. Usually the path was copied.
+    Instead: name the report of this task.
+    """
+    reports = {task.id: [each.path for each in reports_of(task)] for task in workflow.document.tasks}
+    owners = {str(path.value): set[str]() for paths in reports.values() for path in paths}
+    for name, paths in reports.items():
+        for path in paths:
+            owners[str(path.value)].add(name)
+    for task in workflow.document.tasks:
+        own = [path for path in reports[task.id] if _names(path, task)]
+        for path in reports[task.id] if own else ():
+            others = [other for other in workflow.document.tasks if other.id in owners[str(path.value)] - {task.id}]
+            other = next((each for each in others if _names(path, each)), None)
+            if other is not None and not _names(path, task):
+                message = (
+                    f"`{path.value}` is the report of the task `{other.id}`, and `{own[0].value}` that of `{task.id}`"
+                )
+                yield warning(path, message, help=Guess(str(path.value).replace(other.id, task.id)))
+
+
+def _names(path: Scalar, task: TaskDocument) -> bool:
+    """Whether a path names a task."""
+    return re.search(rf"(?<![a-zA-Z0-9]){re.escape(task.id)}(?![a-zA-Z0-9])", str(path.value)) is not None
