@@ -29,7 +29,7 @@ from rulewright.documents.layout import (
 from rulewright.errors import UsageError
 from rulewright.linting import fixes
 from rulewright.linting.lint_report import Report, in_order, report_of
-from rulewright.linting.lint_settings import DEFAULT, LintSettings, RuleSelection, settings_around
+from rulewright.linting.lint_settings import DEFAULT, LintSettings, RuleSelection, is_used, settings_around
 from rulewright.linting.repeated import with_consequences_in_cases
 from rulewright.load import Loaded, Mapping, Source, load_file, load_text
 from rulewright.load.file_reader import unsaved
@@ -64,7 +64,8 @@ def lint(paths: Sequence[Path | str], selection: RuleSelection = DEFAULT) -> Rep
             raise UsageError(
                 f"no document to check in `{path}`; `rulewright init` starts a project"
             )  # silence would look like success
-        own = [each for report in reports for each in report.diagnostics]
+        accepted = [each for report in reports[1:] for each in report.allowed]  # in cases, which are linted alone
+        own = [each for report in reports for each in report.diagnostics if not is_used(each, accepted)]
         found += own if selection.select or not reports[1:] else with_consequences_in_cases(own)
         for report in reports:
             allowed += report.allowed

@@ -161,6 +161,14 @@ class LintSettings(Struct, frozen=True):
         return found
 
 
+def is_used(idle: Diagnostic, accepted: Iterable[Diagnostic]) -> bool:
+    """Whether the entry that a finding calls unused matches one of the `accepted` findings of other documents."""
+    _, _, _, pattern, *_ = (*idle.message.split("`"), "", "", "", "")
+    return idle.code == "unused-suppression" and any(
+        each.code == idle.about and path_fits(pattern, each.span.path, Path(idle.span.path).parent) for each in accepted
+    )
+
+
 @lru_cache(maxsize=64)
 def _code_meant(rule: str) -> str:
     """The code that an entry accepts; the nearest one where it is misspelt, which is an error of its own."""
