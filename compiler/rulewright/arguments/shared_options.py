@@ -264,7 +264,8 @@ def add_policy_options(parser: argparse.ArgumentParser, help: str = "the folder 
 def how_to_continue(cause: str, restart: str, judge: str = "") -> str:
     """Return how to go on after a run that stopped because of `cause`; `restart` is for a model at a wrong address."""
     if cause == "replies":
-        return f"once `rulewright models check {shlex.quote(judge)}` says that it can judge, continue with `{again()}`"
+        checked = f"once `rulewright models check {shlex.quote(judge)}` says that it can judge"
+        return f"{checked}, continue with `{again()}`, which asks to the end"
     if cause == "name":
         return f"start the model or correct its name and address, then {restart}"
     return f"continue with `{again()}`"

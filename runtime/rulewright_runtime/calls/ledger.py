@@ -216,10 +216,17 @@ class Ledger:
         """Whether this model has answered a call."""
         return bool(self.rows("select 1 from calls where identity = ? and state = 'done' limit 1", _encode(identity)))
 
-    def has_served(self, identity: Identity, run: str) -> bool:
-        """Whether a run uses an answer of this model."""
-        found = "select 1 from calls join uses using (key) where run = ? and identity = ? and state = 'done' limit 1"
-        return bool(self.rows(found, run, _encode(identity)))
+    def replies_in(self, run: str, identity: Identity) -> tuple[int, int]:
+        """The number of replies of this model that a run uses, and of those that it had and that are asked again."""
+        counted = self.rows(
+            "select state, count(distinct key) from calls join uses using (key)"
+            " where run = ? and identity = ? and (state = 'done' or state = 'new' and answer is not null)"
+            " group by state",
+            run,
+            _encode(identity),
+        )
+        counts = dict(counted)
+        return counts.get("done", 0), counts.get("new", 0)
 
     def runs_of(self, transcript_id: str) -> list[str]:
         """Return the folders of the runs with calls about a transcript."""

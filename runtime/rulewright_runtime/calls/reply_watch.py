@@ -11,19 +11,20 @@ UNUSABLE: Final = 16  # replies before the first usable one, or chats in a row a
 class ReplyWatch:
     """The replies after the last usable one.
 
-    A judge may refuse to talk about many chats in a row, so a run is ended for them only once, if it can be resumed.
+    A judge may refuse to talk about many chats, also the first ones, so a run is ended for its replies only once.
     """
 
-    def __init__(self, *, may_stop_later: bool) -> None:
-        """`may_stop_later`: the run may be ended after a usable reply, too."""
+    def __init__(self, *, stops_later: bool) -> None:
+        """`stops_later`: the run is also ended for replies after a usable one."""
         self.has_usable = False
-        self._may_stop_later = may_stop_later
+        self._may_stop, self._stops_later = True, stops_later
         self._reasons: dict[str, str] = {}  # by key
         self._chats: set[str] = set()  # that they are about
 
-    def resume(self) -> None:
-        """Continue a run that had a usable reply."""
-        self.has_usable, self._may_stop_later = True, False
+    def resume(self, used: int, asked_again: int) -> None:
+        """Continue a run that uses so many replies, and was ended for those that are asked again if they are many."""
+        self.has_usable = bool(used)
+        self._may_stop = not used and asked_again < UNUSABLE
 
     def record(self, key: str, about: str, reason: str) -> None:
         """Record a reply about a chat, and why it is not usable; one that comes while the run ends changes nothing."""
@@ -38,7 +39,7 @@ class ReplyWatch:
     @property
     def is_in_doubt(self) -> bool:
         """Whether the run may be ended for the last replies: until then, nothing is decided by them."""
-        return bool(self._reasons) and (self._may_stop_later or not self.has_usable)
+        return bool(self._reasons) and self._may_stop and (self._stops_later or not self.has_usable)
 
     @property
     def why_stop(self) -> str:

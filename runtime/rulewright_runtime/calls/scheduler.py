@@ -87,7 +87,7 @@ class Scheduler:
         self._breaker = Breaker(self.limits.outage, lambda: ledger.has_answer_of(model.identity))
         self._rate = Rate(self.limits.requests, self.limits.tokens)
         self._active: dict[str, anyio.Event] = {}  # keys of calls in this process
-        self.replies = ReplyWatch(may_stop_later=bool(run))
+        self.replies = ReplyWatch(stops_later=bool(run))
 
     def for_model(self, model: Model, price: Price | None) -> Scheduler:
         """Return a scheduler for another model in the same run, with the same limits and budget."""
@@ -97,8 +97,8 @@ class Scheduler:
     async def running(self) -> AsyncIterator[Scheduler]:
         """Renew the leases while the block runs, and close connections at its end."""
         self.progress.last_answer = time.monotonic()
-        if self._run and self.ledger.has_served(self.model.identity, self._run):
-            self.replies.resume()
+        if self._run:
+            self.replies.resume(*self.ledger.replies_in(self._run, self.model.identity))
         async with anyio.create_task_group() as group:
             group.start_soon(self._renew)
             group.start_soon(self._report)

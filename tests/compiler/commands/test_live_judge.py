@@ -243,7 +243,8 @@ def test_a_run_that_stopped_says_how_to_go_on(
     cases = [
         (
             chat("Sure!"),
-            "help: once `rulewright models check JUDGE` says that it can judge, continue with `SCAN --resume`",
+            "help: once `rulewright models check JUDGE` says that it can judge, "
+            "continue with `SCAN --resume`, which asks to the end",
         ),
         (
             Response(404, b"{}"),

@@ -80,7 +80,7 @@ def test_a_run_from_the_ledger_asks_nobody(expected: dict[str, bytes], tmp_path:
 def test_a_run_whose_ledger_can_not_be_read_when_it_begins_ends_with_the_reason(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Ledger, "has_served", Mock(side_effect=LedgerError("the ledger is damaged")))
+    monkeypatch.setattr(Ledger, "replies_in", Mock(side_effect=LedgerError("the ledger is damaged")))
     with (
         model_server(lambda asked, _: opinion(asked)) as server,
         pytest.raises(LedgerError, match="the ledger is damaged"),
@@ -287,6 +287,22 @@ def test_a_judge_that_refuses_every_later_chat_is_asked_to_the_end_by_a_resumed_
     found = verdicts(tmp_path / "run")
     assert len({each["transcript_id"] for each in found}) == 40
     assert found[-1]["verdict"] == "UNCLEAR"
+
+
+def test_a_judge_that_refuses_every_chat_is_asked_to_the_end_by_a_resumed_run(tmp_path: Path) -> None:
+    path = transcripts(tmp_path / "t", 40)
+    with model_server(garbage) as server:
+        ledger = tmp_path / "ledger.sqlite3"
+        with pytest.raises(OutageError):
+            run(PLAN, [path], tmp_path / "run", judge=at_home(judge(server, ledger)))
+        run(PLAN, [path], tmp_path / "run", judge=at_home(judge(server, ledger)), resume=True)
+        asked = len(server.requests)
+        with pytest.raises(OutageError):
+            run(PLAN, [path], tmp_path / "other", judge=at_home(judge(server, ledger)))
+    found = verdicts(tmp_path / "run")
+    assert len({each["transcript_id"] for each in found}) == 40
+    assert not {each["verdict"] for each in found} & {"PASS", "NOT_APPLICABLE"}
+    assert len(server.requests) > asked
 
 
 def test_a_small_run_without_a_verdict_ends_undecided_and_the_next_one_asks_again(
