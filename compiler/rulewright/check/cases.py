@@ -150,6 +150,7 @@ def batch_findings(root: Node, plan: CaseScorecardPlan) -> list[Diagnostic]:
     found += _misspelt_groups(cases, root)
     found += _misspelt_expectations(cases)
     found += _of_another_batch(root)
+    found += _of_plans(root, len(nodes))
     opposed = opposed_lists(plan) if cases else []
     for each in cases:
         found += _expectations(each, plan)
@@ -293,6 +294,15 @@ def _of_another_batch(root: Node) -> Iterator[Diagnostic]:
     if isinstance(written, Scalar) and (name := str(written.value)) != stem and _bare(name) == _bare(stem):
         message = f"`batch_id` is `{name}`, but the file is called `{stem}`"
         yield error(written, message, code="id-differs-from-file-name", help=Guess(stem))
+
+
+def _of_plans(root: Node, count: int) -> Iterator[Diagnostic]:
+    """The findings for a list of scenarios with another length than the list of cases, which it is matched with."""
+    for plan in ("batch_plan", "batch_strategy"):
+        listed = descend(root, plan, "scenarios") if isinstance(root, Mapping) else None
+        if isinstance(listed, Sequence) and listed.items and len(listed) != count:
+            message = f"`{plan}` has {plural(len(listed), 'scenario')} for {plural(count, 'case')}, matched by position"
+            yield warning(listed, message, code="bad-case")
 
 
 def _bare(name: str) -> str:

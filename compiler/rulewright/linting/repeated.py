@@ -306,8 +306,8 @@ FOLLOWED_BY_QUOTING: Final = _code_sets(
 # Codes whose findings in one line, or in one document, usually have one cause.
 ONCE_A_LINE: Final = codes_in("""
     bad-setting cyclic-dependency empty-list-searched gate-cannot-stop gate-ignores-unclear lexicon-hits-good-example
-    lexicon-misses-own-example mistyped-regex outcome-contradicts-condition units-differ unknown-label
-    unlike-its-siblings verdict-without-meaning
+    lexicon-misses-own-example mistyped-regex outcome-contradicts-condition parameter-of-another-metric units-differ
+    unknown-label unlike-its-siblings verdict-without-meaning
 """)
 # What follows from a text in the place of a list: `{tools: a, b}` has a key `b`, and `[0.1 0.4]` too few items.
 UNBRACKETED: Final = frozenset({"out-of-range", "unknown-key"})

@@ -4,17 +4,36 @@ from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.scorecard import CaseScorecardDocument
+from rulewright.lower.case_scorecard import lower_case_scorecard, values_of_defaults
+from rulewright.proving.case_values import value_where
 
 
 def accepted_label_fails(scorecard: CaseScorecardDocument) -> Iterator[Diagnostic]:
-    """The accepted label has an exit code other than 0, or another label has the exit code 0.
+    """The accepted label has an exit code other than 0, another one has 0, or a row gives it where a metric fails.
 
     Why it matters: a build that reads the exit code passes where the scorecard does not accept, or fails where it does.
-    Instead: give 0 to the accepted label only.
+    Instead: give 0 to the accepted label only, and the label only to cases that fail no metric.
     """
+    yield from _given_to_failures(scorecard)
     for label, status in scorecard.exits:
         if (status == 0) != (label == scorecard.accepted) and scorecard.accepted:
             other = "is not accepted, but exits with 0" if status == 0 else f"is accepted, but exits with {status}"
             notes = [(scorecard.place("accepted"), "the accepted label")]
             yield warning(scorecard.place("exit", label), f"`{label}` {other}", notes=notes)
+            return
+
+
+def _given_to_failures(scorecard: CaseScorecardDocument) -> Iterator[Diagnostic]:
+    """The first row that accepts a case because of a metric that it fails, where all other metrics are 1."""
+    plan, _ = lower_case_scorecard(scorecard)
+    if plan is None:
+        return
+    parameters = values_of_defaults(scorecard)
+    for metric in plan.metrics:
+        scores = {each.name: int(each.name != metric.name) for each in plan.metrics}
+        fails = metric.fails is not None and value_where(metric.fails, parameters, scores)
+        rows = zip(scorecard.labels, plan.labels, strict=True)
+        row = next((row for row, each in rows if value_where(each.when, parameters, scores) is True), None)
+        if fails is True and row is not None and row.label == scorecard.accepted and metric.name in str(row.when.value):
+            yield warning(row.when, f"this row gives `{row.label}` to a case that fails `{metric.name}`")
             return

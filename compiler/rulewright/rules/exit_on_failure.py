@@ -37,6 +37,8 @@ def _is_refusal(part: Expr, *, wanted: bool) -> bool:
         other = part.right.value if isinstance(part.right, Literal) else getattr(part.right, "name", None)
         if isinstance(other, bool):
             return _is_wanted(part.left) and other != equal
+        if isinstance(other, (int, float)):
+            return _is_wanted(part.left) and (other > 0) != equal
         return (other in GOOD and not equal) or (other in ("NO_GO", "FAIL", "NEEDS_REWORK", "FAILED") and equal)
     if isinstance(part, Binary) and part.operator in ORDERED:
         return _is_wanted(part.left) and (part.operator[0] == "<") == wanted

@@ -22,7 +22,9 @@ ZEROS: Final = {
     ("output_tokens_per_llm_call",): "every reply is estimated as free",
 }
 CALLS: Final = ("max_calls", "max_tokens")  # of the judge
-JUDGED: Final = (*CALLS, "max_usd", "concurrency", "requests_per_minute")
+PER_CALL: Final = {"max_tokens": "max_calls", "tokens_per_minute": "requests_per_minute"}
+LEAST: Final = 20  # tokens of a call
+JUDGED: Final = (*CALLS, "max_usd", "concurrency", "requests_per_minute", "tokens_per_minute")
 RETRIES: Final = ("max_retries", "retry_backoff_seconds")
 REQUIRED: Final = ("required_sections", "required_fields")  # by contracts
 
@@ -53,6 +55,15 @@ def _of_judge(project: Project, node: Mapping) -> Iterator[Diagnostic]:
     for key, found in limits.items():
         if found is not None and found.value == 0 and key in forbidding and source and is_live(source):
             yield warning(found, f"`{key}` is 0: the judge can't be asked")
+    for most, calls in PER_CALL.items():
+        tokens, number = (limits[key] for key in (most, calls))
+        if (
+            tokens is not None
+            and number is not None
+            and 0 < float(str(tokens.value)) < LEAST * float(str(number.value))
+        ):
+            message = f"`{most}` is {tokens.raw}, less than {LEAST} for each of the {number.raw} of `{calls}`"
+            yield warning(tokens, message, notes=[(number, "the number of calls")])
     at_once, started = limits["concurrency"], limits["requests_per_minute"]
     if at_once is not None and started is not None and float(str(at_once.value)) > float(str(started.value)) > 0:
         message = f"`concurrency` is {at_once.raw}, but only {started.raw} calls may start in a minute"

@@ -13,7 +13,7 @@ from rulewright.documents.case_files import FOLDER, files_near, text_of
 from rulewright.documents.layout import OUTPUT_FOLDER
 from rulewright.documents.scorecard import CaseScorecardDocument
 from rulewright.load import Node, Scalar, walk
-from rulewright.spelling import MIN_LENGTH, Guess, is_spelt_like
+from rulewright.spelling import MIN_LENGTH, Guess, is_slip_of, is_spelt_like
 
 KEY: Final = re.compile(r'"([^"\\\s]+)"\s*:')
 FOLDERS: Final = {"case": FOLDER, "output": OUTPUT_FOLDER}
@@ -31,7 +31,9 @@ def misspelt_input_path(scorecard: CaseScorecardDocument) -> Iterator[Diagnostic
     paths = [each for each in nodes if type(each) is Scalar and "." in str(each.value)]
     strange = _in_no_record(scorecard, [str(each.value) for each in paths])
     yield from _odd_steps(paths)
-    yield from _odd_steps([each for entry in entries(scorecard.get("parameters")) for each in _file_of(entry.value)])
+    places = [(entry.name, each) for entry in entries(scorecard.get("parameters")) for each in _file_of(entry.value)]
+    yield from _odd_steps([each for _, each in places])
+    yield from _unlike_its_parameter(places)
     for each in paths:
         steps = str(each.value).split(".")
         if near := strange.get(str(each.value)):
@@ -44,6 +46,18 @@ def _file_of(parameter: Node) -> Iterator[Scalar]:
     written = descend(parameter, "file")
     if type(written) is Scalar:
         yield written
+
+
+def _unlike_its_parameter(places: list[tuple[str, Scalar]]) -> Iterator[Diagnostic]:
+    """The only step that misspells the name of its parameter: `thresholds.MANNER.pass` of `MANNERS_pass`."""
+    counts = Counter(step for _, each in places for step in str(each.value).split("."))
+    for name, each in places:
+        group = name.rpartition("_")[0]
+        steps = str(each.value).split(".")
+        odd = next((step for step in steps if counts[step] == 1 and is_slip_of(step, group)), None)
+        if odd is not None and len(group) >= MIN_LENGTH and counts[group] == 1:  # else reported with the other paths
+            right = ".".join(group if step == odd else step for step in steps)
+            yield warning(each, f"`{each.value}` has `{odd}`, but its parameter is `{name}`", help=Guess(right))
 
 
 def _odd_steps(paths: list[Scalar]) -> Iterator[Diagnostic]:

@@ -25,6 +25,7 @@ from rulewright.rules.prompt_asks_for_unreadable_reply import prompt_asks_for_un
 from rulewright.rules.prompt_holds_a_verdict import prompt_holds_a_verdict
 from rulewright.rules.review_above_pass import review_above_pass
 from rulewright.rules.setting_of_two_parameters import setting_of_two_parameters
+from rulewright.rules.threshold_in_no_row import threshold_in_no_row
 from rulewright.rules.threshold_of_zero import threshold_of_zero
 from rulewright.rules.unchanged_copy import unchanged_copy
 from rulewright.rules.unlike_its_siblings import unlike_its_siblings
@@ -59,6 +60,7 @@ CASE_SCORECARD: Final[tuple[Rule[CaseScorecardDocument], ...]] = (
     unused_definition,
     review_above_pass,
     one_threshold_for_both,
+    threshold_in_no_row,
     defaults_break_a_requirement,
     all_weights_zero,
     setting_of_two_parameters,

@@ -21,8 +21,10 @@ def price_of_another_model(project: Project) -> Iterator[Diagnostic]:
         return
     asked = str(source.value).partition(":")[2]
     is_part = asked in project.pricing and model.value not in project.pricing and asked.startswith(str(model.value))
+    maker = str(model.value).partition("-")[0]
+    is_sibling = asked.startswith(f"{maker}-") and not asked.startswith(str(model.value))
     if is_part:
         yield warning(model, f"no price is known for the model `{model.value}`", help=Guess(asked))
-    elif asked != model.value and {asked, model.value} <= set(project.pricing):
+    elif asked != model.value and model.value in project.pricing and (asked in project.pricing or is_sibling):
         notes = [(source, "asked here")]
         yield warning(model, f"the price is that of `{model.value}`, but `{asked}` is asked", notes=notes)
