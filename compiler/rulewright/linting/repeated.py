@@ -197,7 +197,7 @@ FOLLOWED_BY: Final = _code_sets(
         "cyclic-dependency": "input-not-awaited",
         "detector-is-not-routed": """gate-judged-once llm-required-contradicts-routing missing-prompt
         reply-lexicon-reads-the-user""",
-        "duplicate-key": "figures-without-figure unknown-dependency",
+        "duplicate-key": "declared-for-nothing figures-without-figure missing-key unknown-dependency",
         "duplicate-metric": "bad-condition report-of-another-kind weights-do-not-add-up",
         "duplicate-session-number": "probe-reads-a-later-session",
         "empty-profile": "edge-without-votes",
@@ -355,7 +355,7 @@ def _causing(code: str) -> tuple[str, ...]:
     tables = (FOLLOWED_BY, FOLLOWED_ANYWHERE, FOLLOWED_BY_QUOTING)
     listed = {cause: None for table in tables for cause, codes in table.items() if code in codes}
     listed |= dict.fromkeys(UNKNOWN_NAMES.split() if code == "missing-path" else ())
-    own = [code] if code in ONCE_A_LINE | ONCE_A_DOCUMENT | ONCE_A_MESSAGE else []
+    own = [code] if code in ONCE_A_LINE | ONCE_A_DOCUMENT | ONCE_A_MESSAGE | {"unknown-value"} else []
     of_lists = ["wrong-type"] if code in UNBRACKETED else []
     return tuple(dict.fromkeys((MISSPELT, "unknown-key", *listed, *of_lists, *own)))
 
@@ -393,7 +393,8 @@ def _causes(cause: Diagnostic, found: Diagnostic) -> bool:
         return False
     if cause.code != found.code:
         return _is_named(cause, found) or found.code in FOLLOWED_BY.get(cause.code, ())
-    on_line = found.code in ONCE_A_LINE and cause.span.line == found.span.line
+    is_of_line = found.code in ONCE_A_LINE or (found.code == "unknown-value" and not isinstance(found.help, Guess))
+    on_line = is_of_line and cause.span.line == found.span.line
     is_same = found.code in ONCE_A_MESSAGE and _TASK.sub("", cause.message) == _TASK.sub("", found.message)
     is_open = found.code == "bad-expression" and "only known when it runs" in found.message
     return (on_line or is_same or is_open or found.code in ONCE_A_DOCUMENT) and cause.sort_key <= found.sort_key

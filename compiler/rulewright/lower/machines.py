@@ -93,7 +93,8 @@ def mistakes(document: StateMachineDocument, lexicons: Mapping[str, LexiconDocum
     for number, state in enumerate(document.states):
         if state not in entered:
             place = document.place("states", number)
-            yield error(place, f"no transition enters the state `{state}` from another one", code="unreachable-state")
+            message, begins = f"no transition enters the state `{state}` from another one", document.place("initial")
+            yield error(place, message, code="unreachable-state", notes=[(begins, "the machine begins here")])
     if entered.issuperset(document.states) and all(name in document.states for name, _ in _states_named(document)):
         yield from _impossible_paths(document)
 

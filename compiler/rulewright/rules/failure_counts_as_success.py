@@ -53,14 +53,15 @@ def _misnamed(scorecard: ScorecardDocument) -> Iterator[Diagnostic]:
     """The counts and lists that are named after another verdict than they select."""
     selecting = {id(of): name for name, of in scorecard.counts} | {id(each.of): each.name for each in scorecard.lists}
     for written in expressions_of(scorecard):
-        told = {VERDICT[word] for word in selecting.get(id(written.scalar), "").split("_") if word in VERDICT}
-        for part in chain(written.checked.expr, "&&") if len(told) == 1 else ():
+        words = selecting.get(id(written.scalar), "")
+        told = {VERDICT[word] for word in words.split("_") if word in VERDICT}
+        is_bad = not told and meaning(words) < 0
+        for part in chain(written.checked.expr, "&&") if len(told) == 1 or is_bad else ():
             match part:
                 case Binary(operator="==", left=Select(field="verdict"), right=Name(name=verdict)):
-                    if verdict in VERDICT.values() and verdict not in told:
-                        name = selecting[id(written.scalar)]
-                        message = f"`{name}` selects the verdict {verdict}"
-                        yield warning(written.span(part), message, help=Guess(told.pop()))
+                    if verdict == "PASS" if is_bad else verdict in VERDICT.values() and verdict not in told:
+                        message = f"`{words}` selects the verdict {verdict}"
+                        yield warning(written.span(part), message, help=Guess(min(told, default="FAIL")))
 
 
 def _few(rate: RateDocument, scorecard: ScorecardDocument) -> float:

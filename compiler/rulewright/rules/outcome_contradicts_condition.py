@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.expression.direction import OPPOSITE, ORDERED, comparisons, meaning, tells, unwrapped
+from rulewright.expression.direction import LEAST, OPPOSITE, ORDERED, comparisons, meaning, tells, unwrapped
 from rulewright.expression.syntax_tree import (
     NOWHERE,
     Binary,
@@ -16,6 +16,9 @@ from rulewright.expression.syntax_tree import (
     Name,
     Select,
     chain,
+    field_of,
+    last_name,
+    number_in,
 )
 from rulewright.lower.expressions_of import DocumentWithExpressions, WrittenExpression, parts_of
 from rulewright.rules.absent_counts_as_full import reads_failures
@@ -72,10 +75,24 @@ def _unlike_expected(document: DocumentWithExpressions, written: WrittenExpressi
     for sign, part in comparisons(written.checked.expr, 1):
         for call, operator in ((part.left, part.operator), (part.right, OPPOSITE[part.operator])):
             meant = operator if sign > 0 else OPPOSITE[operator]
+            if _is_of_usage(call) and meant[0] == upward and not _is_least(call, part):
+                who, how = ("dear or slow", "pass") if upward == ">" else ("cheap or fast", "fail")
+                yield warning(written.span(part), f"with `{written.text(part)}`, {who} answers {how}")
             if _is_of_expected(call) and meant[0] != upward:
                 who, how = ("unlike", "pass") if upward == ">" else ("like", "fail")
                 message = f"with `{written.text(part)}`, answers that are {who} the expected one {how}"
                 yield warning(written.span(part), message, help="reverse the comparison")
+
+
+def _is_of_usage(part: Expr) -> bool:
+    """Whether a part is the cost or the latency of a chat."""
+    return field_of(part, "usage") in ("cost", "latency")
+
+
+def _is_least(call: Expr, comparison: Binary) -> bool:
+    """Whether the other side is 0, or a lower limit by its name."""
+    other = comparison.right if call is comparison.left else comparison.left
+    return number_in(other) == 0 or LEAST.search(last_name(other)) is not None
 
 
 def _is_of_expected(part: Expr) -> bool:

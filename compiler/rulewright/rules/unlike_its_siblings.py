@@ -19,6 +19,7 @@ SECTIONS: Final = ("gates", "dimensions", "rates", "metrics", "parameters")
 TOKEN: Final = re.compile(r"\w+|[<>=!]=|&&|\|\||[^\w\s]")
 OPERATORS: Final = frozenset(["&&", "||", "and", "or", "<", "<=", ">", ">=", "==", "!=", "!", "not", "in"])
 DEFINED: Final = ("gates", "rates", "counts", "lists", "dimensions")  # what an output may show under its name
+SHOWN: Final = re.compile(r"\s*(counts|lists|rates)\.(\w+)\s*")  # a definition that an output shows
 SELF: Final = "SELF0"  # stands for the name of a definition
 OTHERS: Final = 2  # definitions that agree, to be a habit
 SLIPS: Final = 2  # tokens of one slip: an operator and the name beside it
@@ -42,6 +43,7 @@ def unlike_its_siblings(subject: Project | ScorecardDocument | CaseScorecardDocu
         yield from _beside(subject, parameters)
         named = {each.name for section in DEFINED for each in entries(subject.node, section)}
         yield from _copied(entries(subject.node, "output"), named)
+        yield from _of_another(subject)
     elif isinstance(subject, Project):
         yield from _buckets(subject)
 
@@ -117,6 +119,16 @@ def _copied(parts: tuple[Entry, ...], named: Collection[str] = ()) -> Iterator[D
             other = next((each for each in same if each in TOKEN.findall(str(value.value))[1:]), None)
             if other is not None:
                 yield warning(value, f"`{name}` has `{value.value}` of `{other}`", help=f"write `{name}`")
+
+
+def _of_another(subject: ScorecardDocument | CaseScorecardDocument) -> Iterator[Diagnostic]:
+    """The outputs that show another definition than the one they are named after: `unclear_count: counts.failed`."""
+    for entry in entries(subject.node, "output"):
+        shown = SHOWN.fullmatch(str(entry.value.value)) if isinstance(entry.value, Scalar) else None
+        names = [] if shown is None else [each.name for each in entries(subject.node, shown[1])]
+        meant = next((each for each in names if entry.name.startswith(f"{each}_")), None)
+        if shown is not None and meant is not None and meant != shown[2] and shown[2] not in entry.name:
+            yield warning(entry.value, f"`{entry.name}` shows `{shown[2]}`", help=Guess(f"{shown[1]}.{meant}"))
 
 
 def _same(one: Scalar | None, other: Scalar) -> bool:
