@@ -292,6 +292,12 @@ def test_no_private_part_of_lark_or_jsonschema_is_used() -> None:
         assert list(private_parts(ast.parse(f"import lark\n{reaching}"))) == [2]
 
 
+def test_no_decision_depends_on_the_english_of_a_finding() -> None:
+    reads = re.compile(r"[\"'] (?:not )?in \w+\.message\b|\.message\.(?:startswith|endswith|partition|split|find)\(")
+    names = {path.name for _, path in sources() if reads.search(path.read_text(encoding="utf-8"))}
+    assert names == {"diagnostics.py"}, "use `Diagnostic.about`, or `quoted`, whose words are the author's"
+
+
 def test_any_is_the_exception() -> None:
     """What is only passed on is an `object`, what JSON holds `Json`, what an expression works on a `Value`."""
     texts = [path.read_text(encoding="utf-8") for _, path in sources()]

@@ -60,8 +60,8 @@ class Fix(Struct, frozen=True):
 
 class Diagnostic(Struct, frozen=True):
     """One finding. `code` is the rule's name with dashes; `message` starts in lower case and fits one line; `about` is
-    what it refers to: the code of another rule, a kind of document, the record of an unknown field, or the path where
-    an unknown key belongs."""
+    what it refers to: the code of another rule, a kind of document, the record of an unknown field, the kind of a
+    mistake in an expression, the path where an unknown key belongs, or the path of a key in another document."""
 
     code: str
     severity: Severity
@@ -73,11 +73,22 @@ class Diagnostic(Struct, frozen=True):
     about: str = ""
 
     @property
+    def quoted(self) -> list[str]:
+        """The texts that the message has in backticks: names, and the author's words."""
+        return self.message.split("`")[1::2]
+
+    @property
+    def subject(self) -> str:
+        """The first text that the message has in backticks; empty without one."""
+        return next(iter(self.quoted), "")
+
+    @property
     def sort_key(self) -> tuple[Span, int, str, str]:
         """The sort key by span, severity, code and message, so that the same input gives the same bytes."""
         return (self.span, self.severity.rank, self.code, self.message)
 
 
+OPEN_TYPE: Final = "open type"  # what mistakes are about whose type is only known at run time
 RULE_SETS: Final = "rule sets"  # what findings in a project without any are about
 JOINERS: Final = "\u200c\u200d"  # invisible, and needed inside emoji sequences and Indic scripts
 QUOTES: Final = ("'", '"', "j")  # the styles of quoted scalars; the last is a JSON string

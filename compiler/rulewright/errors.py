@@ -33,6 +33,7 @@ class Reason(Enum):
     UNKNOWN_NAME = auto()
     UNKNOWN_FUNCTION = auto()  # or an unknown method
     UNKNOWN_VALUE = auto()  # not a member of an enum
+    OPEN_TYPE = auto()  # known at run time only
     UNCLOSED_STRING = auto()  # in quotes of one character
     UNCLOSED = auto()  # a bracket or text in triple quotes that does not end, or a bracket that does not begin
     MISSING_PART = auto()  # a value or an operator between two tokens

@@ -320,7 +320,8 @@ def expect(c: CheckingContext, e: Expr, found: Type, expected: Type) -> None:
         c.conform(e, expected)
     if actual == DYN and expected != DYN and not c.strict:
         help = "compare it with a value" if expected == BOOL else f"convert it, as in `{expected}(...)`"
-        c.report(e, f"expected a `{expected}`, but the type of this is only known when it runs", help, whole=True)
+        message = f"expected a `{expected}`, but the type of this is only known when it runs"
+        c.report(e, message, help, whole=True, reason=Reason.OPEN_TYPE)
     elif not (_widens(actual, expected) or c.known.fits(actual, expected)):
         compare = "compare it with a value" if expected == BOOL else None
         advice = _ABSENT if isinstance(actual, OptionalType) else compare

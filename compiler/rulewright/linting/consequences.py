@@ -107,7 +107,7 @@ def _without_unsure(found: list[Diagnostic], files: Mapping[str, Loaded]) -> lis
     refusing = {each.span.path for each in found if each.code in ("wrong-type", "out-of-range")}
     is_vocabulary_refused = any(
         (each.code == "unknown-key" and each.about.startswith("vocabulary."))
-        or (each.code == "out-of-range" and each.message.startswith("`vocabulary."))
+        or (each.code == "out-of-range" and each.subject.startswith("vocabulary."))
         for each in found
     )
     unread = {OF_WORKFLOWS.get(each.about) for each in found if each.code == "missing-path"}
@@ -147,7 +147,7 @@ def _quoted(found: Diagnostic, files: Mapping[str, Loaded]) -> str:
 
 def _is_of_routing(found: Diagnostic, files: Mapping[str, Loaded]) -> bool:
     """Whether a finding is about the routing of a check."""
-    if found.code == "missing-key" and "`routing`" in found.message:
+    if found.code == "missing-key" and "routing" in found.quoted:
         return True
     loaded = files.get(found.span.path)
     routing = descend(None if loaded is None else loaded.root, "routing")

@@ -163,7 +163,7 @@ class LintSettings(Struct, frozen=True):
 
 def is_used(idle: Diagnostic, accepted: Iterable[Diagnostic]) -> bool:
     """Whether the entry that a finding calls unused matches one of the `accepted` findings of other documents."""
-    _, _, _, pattern, *_ = (*idle.message.split("`"), "", "", "", "")
+    _, pattern, *_ = (*idle.quoted, "", "")
     return idle.code == "unused-suppression" and any(
         each.code == idle.about and path_fits(pattern, each.span.path, Path(idle.span.path).parent) for each in accepted
     )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from rulewright.diagnostics import RULE_SETS, Diagnostic, Note, Severity, Span, is_within
+from rulewright.diagnostics import OPEN_TYPE, RULE_SETS, Diagnostic, Note, Severity, Span, is_within
 from rulewright.spelling import Guess
 
 if TYPE_CHECKING:
@@ -55,6 +55,8 @@ EXPLAINED_BETTER_BY: Final = _code_sets(
     }
 )
 MISSPELT: Final = "misspelt-word"
+PROBES: Final = "routing.probes"  # what findings about probes are about
+EXPECTED: Final = "probes.expected"
 
 
 def without_echoes(found: Sequence[Diagnostic], allowed: Sequence[Diagnostic] = ()) -> list[Diagnostic]:
@@ -64,7 +66,7 @@ def without_echoes(found: Sequence[Diagnostic], allowed: Sequence[Diagnostic] = 
     own = _codes_by_place(found)
     codes = _codes_by_place((*found, *allowed))
     said = " ".join(_parts(each)[0] for each in (*found, *allowed) if each.code != MISSPELT)
-    found = [each for each in found if each.code != MISSPELT or _subject(each) not in said]
+    found = [each for each in found if each.code != MISSPELT or each.subject not in said]
     return [each for each in found if not _is_echo(each, own if each.code == "missing-key" else codes)]
 
 
@@ -361,33 +363,33 @@ def _causing(code: str) -> tuple[str, ...]:
 
 
 def _causes(cause: Diagnostic, found: Diagnostic) -> bool:
-    if cause.code == MISSPELT and found.code != MISSPELT and _subject(cause) in _parts(found)[1]:
+    if cause.code == MISSPELT and found.code != MISSPELT and cause.subject in _parts(found)[1]:
         return True
     if found.fix is not None:
         return False
     if cause.code == "wrong-type" and found.code in UNBRACKETED:
         is_beside = found.code == "unknown-key" and found.span.line == cause.span.line
         return cause.span.path == found.span.path and (is_beside or is_within(cause.span, found.span))
-    if found.code in FOLLOWED_BY_QUOTING.get(cause.code, ()) and _subject(cause) in found.message.split("`")[1::2]:
+    if found.code in FOLLOWED_BY_QUOTING.get(cause.code, ()) and cause.subject in found.quoted:
         return cause.code != found.code or (cause is not found and cause.sort_key < found.sort_key)
     if (
         cause.code == "misspelt-input-path"
         and found.code in ("bad-case", "bad-setting")
         and isinstance(cause.help, Guess)
     ):
-        paths = (f".{_subject(cause)}.", f".{cause.help.meant}.")
-        quoted = [each for each in found.message.split("`")[1::2] if "." in each]
+        paths = (f".{cause.subject}.", f".{cause.help.meant}.")
+        quoted = [each for each in found.quoted if "." in each]
         return any(f".{each}." in path for each in quoted for path in paths)
     if cause.code == "probe-without-verifier" and found.code == "check-no-scenario-reaches":
-        is_of_probes = isinstance(cause.help, Guess) or "expects nothing" in cause.message
-        return (is_of_probes or cause.span.path == found.span.path) and "probe" in found.message
+        is_of_probes = isinstance(cause.help, Guess) or cause.about == EXPECTED
+        return (is_of_probes or cause.span.path == found.span.path) and found.about == PROBES
     if found.code == "missing-path" and found.severity is Severity.WARNING:  # the folder of the name is empty
         return cause.code in DEPENDENT.get(found.about, ())
     is_sure = cause.severity is Severity.ERROR or cause.code == "misspelt-rule-key"
     if found.code in FOLLOWED_ANYWHERE.get(cause.code, ()) and is_sure:
-        return found.code != "unknown-value" or _subject(cause) == _subject(found)
+        return found.code != "unknown-value" or cause.subject == found.subject
     if cause.span.path != found.span.path and found.code == "bad-expression" and _is_named(cause, found):
-        return _subject(found) == _subject(cause)
+        return found.subject == cause.subject
     places = {found.span.path, *(note.span.path for note in found.notes if found.code == "unchanged-copy")}
     if cause.span.path not in places or cause is found:
         return False
@@ -396,19 +398,14 @@ def _causes(cause: Diagnostic, found: Diagnostic) -> bool:
     is_of_line = found.code in ONCE_A_LINE or (found.code == "unknown-value" and not isinstance(found.help, Guess))
     on_line = is_of_line and cause.span.line == found.span.line
     is_same = found.code in ONCE_A_MESSAGE and _TASK.sub("", cause.message) == _TASK.sub("", found.message)
-    is_open = found.code == "bad-expression" and "only known when it runs" in found.message
+    is_open = found.code == "bad-expression" and found.about == OPEN_TYPE
     return (on_line or is_same or is_open or found.code in ONCE_A_DOCUMENT) and cause.sort_key <= found.sort_key
 
 
 def _is_named(cause: Diagnostic, found: Diagnostic) -> bool:
     """Whether a finding names the key that the cause reports as unknown, which may therefore be missing elsewhere."""
-    quoted = found.message.split("`")[1::2] if cause.code == "unknown-key" else ()
-    return any(each.rpartition(".")[2] == _subject(cause) for each in quoted)
-
-
-def _subject(found: Diagnostic) -> str:
-    """The first word that a message quotes."""
-    return [*found.message.split("`"), ""][1]
+    quoted = found.quoted if cause.code == "unknown-key" else ()
+    return any(each.rpartition(".")[2] == cause.subject for each in quoted)
 
 
 def _with_followers(found: Diagnostic, others: list[Diagnostic]) -> Diagnostic:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, get_args
 
 from msgspec.structs import replace
 
-from rulewright.diagnostics import Diagnostic, Located, error
+from rulewright.diagnostics import OPEN_TYPE, Diagnostic, Located, error
 from rulewright.documents.vocabulary import Vocabulary, schema_in
 from rulewright.errors import ExpressionError, Reason
 from rulewright.expression.build import Built, build
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 # Keys of a scenario that the plan always holds; any other key is added when a program reads it.
 SCENARIO_FACTS: Final = ("id", "title", "category", "tags", "eligible_modes")
 VERDICT_RECORD: Final = "verdict record"  # the name of the type of `v`
+KINDS: Final = {Reason.UNKNOWN_VALUE: "unknown-value", Reason.OPEN_TYPE: OPEN_TYPE}  # that findings are about
 HIDDEN: Final = frozenset({"failure_mode_tags", "risk_triggers", "scenario_id", "tags"})
 ROLE: Final = EnumType("role", ROLES)
 SPEAKER: Final = EnumType("role", SPEAKERS)
@@ -247,7 +248,7 @@ def mistakes_of(failure: ExpressionError, scalar: Scalar) -> list[Diagnostic]:
     return [
         replace(
             error(place(scalar, mistake.start, mistake.end), mistake.message, code="bad-expression", help=mistake.help),
-            about="unknown-value" if mistake.reason is Reason.UNKNOWN_VALUE else mistake.subject,
+            about=KINDS.get(mistake.reason, mistake.subject),
         )
         for mistake in failure.errors
     ]

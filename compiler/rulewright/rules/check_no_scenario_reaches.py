@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Final
+
+from msgspec.structs import replace
 
 from rulewright.diagnostics import Diagnostic, Located, Span, warning
 from rulewright.documents.check import CheckDocument
@@ -9,6 +12,8 @@ from rulewright.lower.applicability import applies, by_condition, is_silenced
 from rulewright.lower.jurisdictions import lower_rules
 from rulewright.lower.verifiers import probes_of
 from rulewright.project import Project
+
+MEMORY_PROBE: Final = "memory_probe"
 
 
 def check_no_scenario_reaches(project: Project) -> Iterator[Diagnostic]:
@@ -30,7 +35,8 @@ def check_no_scenario_reaches(project: Project) -> Iterator[Diagnostic]:
             message = f"`{check.id}` applies in none of the {len(scenarios)} scenarios"
         else:
             message = f"`{check.id}` does not apply in the only scenario"
-        yield warning(_deciding(check), message)
+        is_of_probes = first is not None and check.routing.route == MEMORY_PROBE
+        yield replace(warning(_deciding(check), message), about="routing.probes" if is_of_probes else "")
 
 
 def _deciding(check: CheckDocument) -> Span | Located:
@@ -43,12 +49,12 @@ def _deciding(check: CheckDocument) -> Span | Located:
 
 
 def _served(check: CheckDocument) -> str:
-    return "probe of its kinds" if check.routing.route == "memory_probe" else "rule for it in its jurisdiction"
+    return "probe of its kinds" if check.routing.route == MEMORY_PROBE else "rule for it in its jurisdiction"
 
 
 def _serves(check: CheckDocument, project: Project) -> Callable[[ScenarioDocument], bool]:
     """Whether a scenario has what the route of the check verifies, as a predicate."""
-    if check.routing.route == "memory_probe":
+    if check.routing.route == MEMORY_PROBE:
         kinds = check.routing.probes or ()
         return lambda scenario: any(probe.kind in kinds for probe in probes_of(scenario))
     lowered = lower_rules(check, project, []) if check.routing.route == "jurisdiction_rule" else None

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from msgspec.structs import replace
+
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.check import CheckDocument
 from rulewright.documents.scenario import ScenarioDocument
@@ -27,7 +29,7 @@ def probe_without_verifier(subject: Project | ScenarioDocument) -> Iterator[Diag
             help = did_you_mean(probe.kind, PROBE_KINDS) or f"the kinds are {ticked(PROBE_KINDS)}"
             yield warning(probe.place("kind"), f"unknown kind of probe: `{probe.kind}`", help=help)
         if probe.get("expected") is not None and not probe.expected:
-            yield warning(probe.place("expected"), "the probe expects nothing")
+            yield replace(warning(probe.place("expected"), "the probe expects nothing"), about="probes.expected")
         if probe.kind == "pronoun_continuity":
             for place, item in enumerate(probe.expected):
                 if parse(item) is None:
