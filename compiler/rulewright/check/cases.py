@@ -34,6 +34,7 @@ from rulewright_runtime.cases.shape import FAILURES, OUTPUTS, CaseShape, Mistake
 from rulewright_runtime.english import plural
 from rulewright_runtime.errors import InputError
 
+LONG: Final = 6  # letters of a word that is no other word but for a letter
 LEAST: Final = re.compile(r"min_\w*count")
 OUTPUT_MARKS: Final = frozenset({*OUTPUT_KEYS, *OUTPUTS, *FAILURES, "summary"})
 
@@ -313,11 +314,12 @@ def _bare(name: str) -> str:
 def _misspelt_expectations(cases: list[_Record]) -> Iterator[Diagnostic]:
     """The expected texts with one word that the rest of the case does not have, which has one spelt like it."""
     for case in cases:
-        expected = case.case.get("expectations")
-        inside = range(0) if expected is None else range(expected.start, expected.end)
-        others = [each for each in walk(case.node) if isinstance(each, Scalar) and each.start not in inside]
+        expected = [entry.value for entry in case.case.entries if entry.name in case.expected]
+        inside = [range(each.start, each.end) for each in expected]
+        scalars = (each for each in walk(case.node) if isinstance(each, Scalar))
+        others = [each for each in scalars if not any(each.start in part for part in inside)]
         known = Counter(word for each in others for word in _words(each))
-        for item in walk(expected):
+        for item in (each for part in expected for each in walk(part)):
             words = _words(item) if isinstance(item, Scalar) and isinstance(item.value, str) else []
             strange = [word for word in words if word not in known]
             near = [each for each in known if len(strange) == 1 < len(words) and _is_slip_in(strange[0], each)]
@@ -327,8 +329,10 @@ def _misspelt_expectations(cases: list[_Record]) -> Iterator[Diagnostic]:
 
 
 def _is_slip_in(word: str, other: str) -> bool:
-    """Whether a word misspells another one; another ending is another form."""
-    return is_spelt_like(word, other) and not (word.startswith(other) or other.startswith(word))
+    """Whether a word misspells another one. Another ending is another form, short words differ by a letter, and numbers
+    are compared on their own."""
+    is_sure = not re.search(r"\d", word) and (len(word) >= LONG or sorted(word) == sorted(other))
+    return is_sure and is_spelt_like(word, other) and not (word.startswith(other) or other.startswith(word))
 
 
 def _words(node: Scalar) -> list[str]:
