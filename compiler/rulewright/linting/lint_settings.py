@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Final
@@ -53,7 +53,6 @@ class LintSetting(Struct, frozen=True):
     match `path`; `severity` gives codes another severity, `preview` includes preview rules."""
 
     path: Annotated[str, At(usual="**")]
-    place: Annotated[Scalar | None, At("path")]
     select: tuple[Scalar, ...]
     ignore: tuple[Scalar, ...]
     extend: Annotated[tuple[Scalar, ...], At("extend_select")]
@@ -99,7 +98,6 @@ class LintSettings(Struct, frozen=True):
         patterns = [scalar for row in self.rows for scalar in (*row.select, *row.extend, *row.ignore)]
         patterns += [entry.key for row in self.rows for entry in row.severity if entry.name not in pages()]
         return [
-            *self._of_paths(),
             *(found for loaded in self.loaded for found in loaded.diagnostics),
             *(
                 unknown_name(scalar, "rule", str(scalar.value), pages(), code="unknown-rule")
@@ -107,14 +105,6 @@ class LintSettings(Struct, frozen=True):
                 if not any(fits_any(code, [str(scalar.value)]) for code in pages())
             ),
         ]
-
-    def _of_paths(self) -> Iterator[Diagnostic]:
-        """The errors for patterns of paths in a folder that is misspelt, so that they match nothing."""
-        for row in self.rows:
-            folder = row.path.partition("*")[0].rpartition("/")[0]
-            if row.place is not None and (meant := self._path_meant(folder)) is not None:
-                message, right = f"`{folder}` does not exist", row.path.replace(folder, meant, 1)
-                yield error(row.place, message, code="missing-path", help=Guess(right))
 
     def accepting(self, found: Diagnostic) -> set[int]:
         """Return the indexes of the `accept` entries with the finding's code and a matching path."""
