@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import takewhile
 from typing import Final
 
@@ -28,6 +28,7 @@ MIN_LIKENESS_WITHOUT_ENDING: Final = 0.6  # of words without their common last p
 MIN_STEM: Final = 5  # letters of a stem that is compared on its own
 MIN_LIKENESS_OF_STEMS: Final = 0.5  # of such stems
 MIN_LENGTH: Final = 4  # letters of a word that is completed
+LONGEST: Final = 40  # letters of a word that is compared with many others
 WORD: Final = re.compile(r"[\s-]")
 
 
@@ -90,6 +91,34 @@ def is_spelt_like(word: str, other: str) -> bool:
 
 def _bare(word: str) -> str:
     return re.sub(r"[\s_-]", "", word).casefold()
+
+
+class SimilarWords:
+    """Words by their letters, with and without one of them: two words that a slip joins share a key, so that a word is
+    not compared with all others."""
+
+    def __init__(self, known: Iterable[str], is_slip: Callable[[str, str], bool]) -> None:
+        """`is_slip` says of two words that differ by one letter, or by case, dashes and underscores, whether the first
+        may be a slip of the second."""
+        self._is_slip, self._by_letters = is_slip, dict[str, list[str]]()
+        self._order = {word: at for at, word in enumerate(known)}
+        for word in self._order:
+            for key in _letters(word):
+                self._by_letters.setdefault(key, []).append(word)
+
+    def first(self, word: str) -> str | None:
+        """Return the first known word that this one may be a slip of, or None."""
+        found = {each for key in _letters(word) for each in self._by_letters.get(key, ())}
+        slips = (each for each in found if self._is_slip(word, each))
+        return min(slips, key=self._order.__getitem__, default=None)
+
+
+def _letters(word: str) -> set[str]:
+    """The sorted letters of a word, and these without one; none of a word too long to be one."""
+    if len(word) > LONGEST:
+        return set()
+    letters = "".join(sorted(_bare(word)))
+    return {letters, *(letters[:at] + letters[at + 1 :] for at in range(len(letters)))}
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> Guess | None:

@@ -27,13 +27,15 @@ from rulewright.rules.listed_twice import repeated_in
 from rulewright.rules.weights_far_apart import far_apart
 from rulewright.scoring.batches import SHIPPED, case_scorecards_of_project, lacks_scorecards, load_scorecard
 from rulewright.scoring.score_settings import settings_findings
-from rulewright.spelling import Guess, did_you_mean, is_slip_of, is_spelt_like
+from rulewright.spelling import Guess, SimilarWords, did_you_mean, is_slip_of, is_spelt_like
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
 from rulewright_runtime.cases.records import LIST_KEYS, id_of, records_of
 from rulewright_runtime.cases.shape import FAILURES, OUTPUTS, CaseShape, Mistake, read_names
 from rulewright_runtime.english import plural
 from rulewright_runtime.errors import InputError
 
+MARKS: Final = re.compile(r"\W{2,}")
+MARK_AT_AN_END: Final = re.compile(r"\A\W|\W\Z")
 LONG: Final = 6  # letters of a word that is no other word but for a letter
 LEAST: Final = re.compile(r"min_\w*count")
 OUTPUT_MARKS: Final = frozenset({*OUTPUT_KEYS, *OUTPUTS, *FAILURES, "summary"})
@@ -149,7 +151,9 @@ def batch_findings(root: Node, plan: CaseScorecardPlan) -> list[Diagnostic]:
     found += _in_an_earlier_batch(cases, Path(root.source.path))
     found += _of_other_concerns(cases, root)
     found += _misspelt_groups(cases, root)
-    found += _misspelt_expectations(cases)
+    numbers = [number for each in cases for number in _other_numbers(each, plan)]
+    told = {each.span for each in numbers}
+    found += [*numbers, *(each for each in _misspelt_expectations(cases) if each.span not in told)]
     found += _of_another_batch(root)
     found += _of_plans(root, len(nodes))
     opposed = opposed_lists(plan) if cases else []
@@ -311,6 +315,15 @@ def _bare(name: str) -> str:
     return re.sub(r"\d+", "", name)
 
 
+def _other_numbers(record: _Record, plan: CaseScorecardPlan) -> Iterator[Diagnostic]:
+    """The findings for phrases that the case has with another number."""
+    inputs = [each for each in plan.inputs if each.source == "case"]
+    positive = {each.share.of for each in plan.metrics if each.share.empty == "1"}
+    phrases = [item for each in inputs if each.name in positive for item in items(record.case, *each.path)]
+    excluded = {*(each.path[0] for each in inputs), *OUTPUTS}
+    return other_numbers(phrases, [each.value for each in record.case.entries if each.name not in excluded])
+
+
 def _misspelt_expectations(cases: list[_Record]) -> Iterator[Diagnostic]:
     """The expected texts with one word that the rest of the case does not have, which has one spelt like it."""
     for case in cases:
@@ -318,25 +331,31 @@ def _misspelt_expectations(cases: list[_Record]) -> Iterator[Diagnostic]:
         inside = [range(each.start, each.end) for each in expected]
         scalars = (each for each in walk(case.node) if isinstance(each, Scalar))
         others = [each for each in scalars if not any(each.start in part for part in inside)]
-        known = Counter(word for each in others for word in _words(each))
+        known = dict.fromkeys(word for each in others for word in _words(each))
+        similar: SimilarWords | None = None
         for item in (each for part in expected for each in walk(part)):
             words = _words(item) if isinstance(item, Scalar) and isinstance(item.value, str) else []
             strange = [word for word in words if word not in known]
-            near = [each for each in known if len(strange) == 1 < len(words) and _is_slip_in(strange[0], each)]
-            if near:
-                message = f"the case does not have `{strange[0]}`, but `{near[0]}`"
-                yield warning(item, message, code="bad-case", help=Guess(near[0]))
+            if len(strange) != 1 or len(words) == 1:
+                continue
+            similar = similar or SimilarWords(known, _is_slip_in)
+            near = similar.first(strange[0])
+            if near is not None:
+                message = f"the case does not have `{strange[0]}`, but `{near}`"
+                yield warning(item, message, code="bad-case", help=Guess(near))
 
 
 def _is_slip_in(word: str, other: str) -> bool:
-    """Whether a word misspells another one. Another ending is another form, short words differ by a letter, and numbers
-    are compared on their own."""
-    is_sure = not re.search(r"\d", word) and (len(word) >= LONG or sorted(word) == sorted(other))
+    """Whether a word misspells another one. Another ending is another form, and numbers or short words that differ by a
+    letter are others."""
+    is_sure = sorted(word) == sorted(other) or (len(word) >= LONG and re.search(r"\d", word) is None)
     return is_sure and is_spelt_like(word, other) and not (word.startswith(other) or other.startswith(word))
 
 
 def _words(node: Scalar) -> list[str]:
-    return re.findall(r"\w+(?:\W\w+)*?(?=[\W_]*(?:\s|$))", str(node.value).lower())
+    """The words between blanks, each without the marks around it; `user-id` is one, and `one...two` ends with `two`."""
+    parts = ([part for part in MARKS.split(each) if part] for each in str(node.value).lower().split())
+    return [word for each in parts if each and (word := MARK_AT_AN_END.sub("", each[-1]))]
 
 
 def _is_slip(name: str, other: str) -> bool:
@@ -361,10 +380,6 @@ def _expectations(record: _Record, plan: CaseScorecardPlan) -> Iterator[Diagnost
     for empty in (item for each in inputs for item in items(record.case, *each.path) if _is_blank(item)):
         yield warning(empty, "an empty text is found in every output", code="case-expects-nothing")
     yield from _contradictions(record)
-    positive = {each.share.of for each in plan.metrics if each.share.empty == "1"}
-    phrases = [item for each in inputs if each.name in positive for item in items(record.case, *each.path)]
-    excluded = {*(each.path[0] for each in inputs), *OUTPUTS}
-    yield from other_numbers(phrases, [each.value for each in record.case.entries if each.name not in excluded])
     for name in dict.fromkeys(each.path[0] for each in inputs):
         written = record.case.get(name)
         told = () if written is None else repeated_in(written, fold=True)

@@ -3,12 +3,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.load import Mapping, Node, Scalar, Sequence, walk
-from rulewright.spelling import Guess, is_slip_of
+from rulewright.spelling import Guess, SimilarWords, is_slip_of
 
 if TYPE_CHECKING:
     from rulewright.project import Project
@@ -37,7 +38,7 @@ def misspelt_word(project: Project) -> Iterator[Diagnostic]:
     roots = [each for each in loaded.values() if each is not None]
     texts = (*(text for root in roots for text in _texts(root)), *(Path(path).stem.lower() for path in loaded))
     known = Counter(word for text in texts for word in WORD.findall(text))
-    similar = _SimilarWords(known)
+    similar = SimilarWords(known, partial(_is_slip, known=known))
     for root in roots:
         for name in _names(root):
             for word in WORD.findall(str(name.value).lower()):
@@ -65,28 +66,6 @@ def _names(node: Node) -> Iterator[Scalar]:
         yield from (each for item in node.items for each in _names(item))
     elif isinstance(node.value, str) and not EXPRESSION.search(node.value) and len(node.value.split()) <= LONGEST:
         yield node
-
-
-class _SimilarWords:
-    """The words of a project by their letters, with and without one of them: words that a slip joins share a key."""
-
-    def __init__(self, known: Counter[str]) -> None:
-        self._known, self._by_letters = known, dict[str, list[str]]()
-        self._order = {word: at for at, word in enumerate(known)}
-        for word in known:
-            for key in _keys(word):
-                self._by_letters.setdefault(key, []).append(word)
-
-    def first(self, word: str) -> str | None:
-        """The first word of the project that this one may be a slip of, if there is one."""
-        found = {each for key in _keys(word) for each in self._by_letters.get(key, ())}
-        slips = (each for each in found if _is_slip(word, each, self._known))
-        return min(slips, key=self._order.__getitem__, default=None)
-
-
-def _keys(word: str) -> set[str]:
-    letters = "".join(sorted(word))
-    return {letters, *(letters[:at] + letters[at + 1 :] for at in range(len(letters)))}
 
 
 def _is_slip(word: str, other: str, known: Counter[str]) -> bool:
