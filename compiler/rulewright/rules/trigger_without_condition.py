@@ -14,9 +14,9 @@ def trigger_without_condition(check: CheckDocument) -> Iterator[Diagnostic]:
     """
     if (
         check.get("scope") is not None
-        and check.scope == "trigger"
+        and not check.is_universal
         and not check.tags
         and check.get("eligibility", "when") is None
     ):
-        message = "`scope: trigger` without tags or a condition: the check applies to every scenario"
+        message = f"`scope: {check.scope}` without tags or a condition: the check applies to every scenario"
         yield warning(check.place("scope"), message)
