@@ -5,7 +5,8 @@ from typing import Final
 
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.base import entries, scalar
-from rulewright.load import Mapping, Node, Sequence
+from rulewright.load import Mapping, Node, Scalar, Sequence
+from rulewright.load.nodes import Plain
 from rulewright.rules.misspelt_path import output_meant, paths_of
 from rulewright.spelling import Guess, did_you_mean
 from rulewright.workflow import Workflow
@@ -19,10 +20,11 @@ DECISIONS: Final = ("GO", "NO_GO")
 
 
 def unusable_reply(workflow: Workflow) -> Iterator[Diagnostic]:
-    """A scripted agent has no reply, or one with a misspelt key, an unknown `decision` or a misspelt file.
+    """A scripted agent has no reply, or one with a misspelt key, a value that fails the call, or a misspelt file.
 
-    Why it matters: an unknown key is ignored, an unknown decision fails the call, and a misspelt file is not found.
-    Instead: correct the spelling. `decision` is `GO` or `NO_GO`; the replies of an agent are a list.
+    Why it matters: an unknown key is ignored, such a value fails the call, and a misspelt file is not found.
+    Instead: correct the spelling. `decision` is `GO` or `NO_GO`, `approved` is true or false, and `score` is a number
+    from 0 to 1; the replies of an agent are a list.
     """
     named = {str(each.value) for each in paths_of(workflow)}
     scripts = {id(each): each.root for each in workflow.scripts.values()}
@@ -60,6 +62,15 @@ def _of_keys(reply: Mapping) -> Iterator[Diagnostic]:
     if decision is not None and decision.value not in DECISIONS:
         help = did_you_mean(str(decision.value), DECISIONS) or "write `GO` or `NO_GO`"
         yield warning(decision, f"unknown `decision`: `{decision.value}`", help=help)
+    approved, score = reply.get("approved"), reply.get("score")
+    if isinstance(approved, Scalar) and not isinstance(approved.value, bool | None):
+        yield warning(approved, f"`approved` must be true or false, not `{approved.raw}`")
+    if isinstance(score, Scalar) and not _is_score(score.value):
+        yield warning(score, f"`score` must be a number from 0 to 1, not `{score.raw}`")
+
+
+def _is_score(value: Plain) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
 
 
 def _replies(root: Node | None) -> Iterator[Mapping]:
