@@ -67,41 +67,45 @@ def unchanged_copy(subject: Project | ScenarioDocument | ScorecardDocument) -> I
     if isinstance(subject, Document):
         yield from _of_document(subject)
         return
-    equal = list(_copies(found for check in subject.checks for found in _check(check)))
+    for message, pairs in _in_project(subject):
+        for original, copy in pairs:
+            yield _finding(message, original, copy)
+
+
+def _in_project(project: Project) -> Iterator[tuple[str, Iterable[tuple[Definition, Definition]]]]:
+    """The pairs of an original and its copy, with the message for them."""
+    equal = list(_copies(found for check in project.checks for found in _check(check)))
     copied = {copy.name for _, copy in equal}
-    names = _texts((each for each in subject.checks if each.id not in copied), "name")
-    titles = _texts((each for each in subject.scenarios.values() if each.contrast_group is None), "title")
-    lexicons = (
-        Definition(each.name, [(entry.mode, entry.text) for entry in each.patterns], each.patterns[0].scalar.span)
-        for each in subject.lexicons.values()
-        if each.patterns
+    yield "`{}` decides the same as `{}`", equal
+    yield (
+        "`{}` has the name of `{}`",
+        _copies(_texts((each for each in project.checks if each.id not in copied), "name")),
     )
-    own = [each for each in subject.checks if each.get("use") is None]
-    rules = (_texts(own, key) for key in ("pass_rule", "fail_rule"))
+    own = [each for each in project.checks if each.get("use") is None]
+    yield from (("`{}` has the rule of `{}`", _copies(_texts(own, key))) for key in ("pass_rule", "fail_rule"))
     programmes = (
         Definition(each.id, name.value, name.span)
-        for corpus in subject.corpora.values()
+        for corpus in project.corpora.values()
         for each in corpus.programmes
         for name in text_scalars(each.node, "names")
     )
-    flags = descend(subject.roots.get("blindspots"))
+    yield "the programme `{}` has a name of `{}`", _copies(programmes)
+    titles = _texts((each for each in project.scenarios.values() if each.contrast_group is None), "title")
+    yield "`{}` has the title of `{}`", _copies(titles)
+    lexicons = (
+        Definition(each.name, [(entry.mode, entry.text) for entry in each.patterns], each.patterns[0].scalar.span)
+        for each in project.lexicons.values()
+        if each.patterns
+    )
+    yield "the lexicon `{}` has the patterns of `{}`", _copies(lexicons)
+    flags = descend(project.roots.get("blindspots"))
     raised = (
         Definition(entry.name, plain(entry.value), entry.value.span)
         for entry in (flags.entries if isinstance(flags, Mapping) else ())
     )
-    for message, pairs in (
-        ("`{}` decides the same as `{}`", equal),
-        ("`{}` has the name of `{}`", _copies(names)),
-        *(("`{}` has the rule of `{}`", _copies(found)) for found in rules),
-        ("the programme `{}` has a name of `{}`", _copies(programmes)),
-        ("`{}` has the title of `{}`", _copies(titles)),
-        ("the lexicon `{}` has the patterns of `{}`", _copies(lexicons)),
-        ("`{}` is raised by the check of `{}`", _copies(raised)),
-        ("`{}` has the description of `{}`", _copies(_described(subject, copied))),
-        ("`{}` has the description of `{}`", _of_other_documents(subject, copied)),
-    ):
-        for original, copy in pairs:
-            yield _finding(message, original, copy)
+    yield "`{}` is raised by the check of `{}`", _copies(raised)
+    yield "`{}` has the description of `{}`", _copies(_described(project, copied))
+    yield "`{}` has the description of `{}`", _of_other_documents(project, copied)
 
 
 def _of_document(document: Document) -> Iterator[Diagnostic]:

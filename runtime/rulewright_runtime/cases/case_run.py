@@ -217,13 +217,7 @@ def score_batches(
     Raises PlanError when the scorecard counts semantic matches or a judge's verdicts and there is no source for them.
     """
     plan = settings.plan
-    for metric in plan.metrics:
-        if embedding is None and metric.semantic is not None and metric.semantic.counts:
-            raise PlanError(
-                f"`{plan.name}` counts semantic matches for {metric.name}: name an embedding with `--semantic`"
-            )
-        if judge is None and metric.judge is not None and metric.judge.unclear is not None:
-            raise PlanError(f"`{plan.name}` counts a judge's verdict on {metric.name}: name one with `--judge`")
+    _refuse_without_source(plan, embedding, judge)
     run = BatchRun(plan, Tally(plan), phrase_evidence=PhraseEvidence(plan) if verbose else None, on_case=on_case)
     run.judge = None if judge is None else CaseJudge(plan, judge)
     run.semantic = None if embedding is None else SemanticMatcher(plan, embedding)
@@ -244,6 +238,17 @@ def score_batches(
         run.add_warning(_refusal(unused))
     run.other_concerns = reader.other_concerns
     return run
+
+
+def _refuse_without_source(plan: CaseScorecardPlan, embedding: Embedding | None, judge: Judge | None) -> None:
+    """Raise PlanError if the scorecard counts semantic matches or a judge's verdicts without a source for them."""
+    for metric in plan.metrics:
+        if embedding is None and metric.semantic is not None and metric.semantic.counts:
+            raise PlanError(
+                f"`{plan.name}` counts semantic matches for {metric.name}: name an embedding with `--semantic`"
+            )
+        if judge is None and metric.judge is not None and metric.judge.unclear is not None:
+            raise PlanError(f"`{plan.name}` counts a judge's verdict on {metric.name}: name one with `--judge`")
 
 
 def _note(case: Case, message: str) -> JsonObject:

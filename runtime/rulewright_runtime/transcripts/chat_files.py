@@ -9,7 +9,7 @@ from typing import Final
 
 from rulewright_runtime.english import reason_of
 from rulewright_runtime.errors import InputError
-from rulewright_runtime.strict_json import Json
+from rulewright_runtime.strict_json import Json, JsonMapping
 from rulewright_runtime.transcripts.containers import TEXTS, is_event, rows, without_compression
 from rulewright_runtime.transcripts.turn_lines import printable
 
@@ -40,40 +40,49 @@ def chat_files(
     files: list[tuple[str, str | InputError]] = []
     documents: list[str] = []
     others: Counter[str] = Counter()
-    for file in _below(path):
-        if isinstance(file, InputError):
-            files.append((file.path, file))
-            continue
-        name = os.path.basename(file)
-        plain, ending = os.path.splitext(name.lower())
-        expanded = without_compression(name).lower()
-        if expanded.endswith(SUFFIXES) or (expanded.endswith(TEXTS) and is_text_chat(file)):
-            files.append((file, file))
-        elif expanded.endswith(".json"):
+    for each in _below(path):
+        file, found = (each.path, each) if isinstance(each, InputError) else (each, _of_chats(each, is_text_chat))
+        if found is not None:
+            files.append((file, found))
+        elif without_compression(file).lower().endswith(".json"):
             documents.append(file)
-        elif ending in CLOSED and plain.endswith((*SUFFIXES, ".json")):
-            files.append((file, InputError(f"`{ending}` is not read; expected gzip or zstd", printable(file))))
-        elif name.endswith(".jsonl.part") and "__" in name:
-            reason = "the conversation is not finished; continue it with `--resume`"
-            files.append((file, InputError(reason, printable(file))))
-        elif not name.startswith("."):
+        elif not os.path.basename(file).startswith("."):
+            ending = _ending(file)
             others[f"`{printable(ending)}`" if ending else "without a suffix"] += 1
     has_chats = bool(files)
     for document in documents:
-        if _holds_only_events(document):
+        if _are_all(is_event, document):  # an export of Slack, of a quiet day
             others["`.json` with only events of a channel"] += 1
-        elif has_chats and _is_unrelated_json(document):
+        elif has_chats and _are_all(lambda row: has_turns(row) is None, document):
             others["`.json` without chats"] += 1
         else:
             files.append((document, document))
     unread.update(others)
     if not files:
-        begins = (
-            "; a text is one if a line begins with a speaker (name yours with `--columns user=NAME,assistant=NAME`)"
-        )
-        hint = begins if {f"`{ending}`" for ending in TEXTS} & others.keys() else ""
-        yield InputError(f"the folder holds no file of chats, such as `*.jsonl`{hint}", printable(path))
+        yield _no_chats(path, others)
     yield from (each for _, each in sorted(files, key=lambda pair: pair[0]))
+
+
+def _no_chats(path: str, others: Counter[str]) -> InputError:
+    begins = "; a text is one if a line begins with a speaker (name yours with `--columns user=NAME,assistant=NAME`)"
+    hint = begins if {f"`{ending}`" for ending in TEXTS} & others.keys() else ""
+    return InputError(f"the folder holds no file of chats, such as `*.jsonl`{hint}", printable(path))
+
+
+def _of_chats(file: str, is_text_chat: Callable[[str], bool]) -> str | InputError | None:
+    """The file if its suffix is that of chats, or why it is refused; None for any other file."""
+    expanded, ending = without_compression(file).lower(), _ending(file)
+    if expanded.endswith(SUFFIXES) or (expanded.endswith(TEXTS) and is_text_chat(file)):
+        return file
+    if ending in CLOSED and expanded.removesuffix(ending).endswith((*SUFFIXES, ".json")):
+        return InputError(f"`{ending}` is not read; expected gzip or zstd", printable(file))
+    if file.endswith(".jsonl.part") and "__" in os.path.basename(file):
+        return InputError("the conversation is not finished; continue it with `--resume`", printable(file))
+    return None
+
+
+def _ending(file: str) -> str:
+    return os.path.splitext(os.path.basename(file).lower())[1]
 
 
 def _below(path: str) -> Iterator[str | InputError]:
@@ -128,25 +137,12 @@ def _is_run(folder: str) -> bool:
         return False
 
 
-def _is_unrelated_json(path: str) -> bool:
-    """Whether the file is JSON without any chat, such as a summary or a configuration next to chats."""
+def _are_all(holds: Callable[[JsonMapping], bool], path: str) -> bool:
+    """Whether a file holds records, and each of them `holds`; False if one can't be read."""
     found = False
     try:
         for _, row in rows(path, printable(path), MAX_LINE):
-            if not isinstance(row, dict) or has_turns(row) is not None:
-                return False
-            found = True
-    except OSError:
-        return False
-    return found
-
-
-def _holds_only_events(path: str) -> bool:
-    """Whether a file of an export of Slack holds no message of a person, as on a quiet day."""
-    found = False
-    try:
-        for _, row in rows(path, printable(path), MAX_LINE):
-            if isinstance(row, InputError) or not is_event(row):
+            if isinstance(row, InputError) or not holds(row):
                 return False
             found = True
     except OSError:
