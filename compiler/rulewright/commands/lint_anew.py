@@ -24,6 +24,7 @@ from rulewright.manual import advice_of, explain
 from rulewright.render.human import summary
 from rulewright.render.output_formats import render
 from rulewright.result_cache import CacheEntry
+from rulewright_runtime.english import plural
 from rulewright_runtime.files import write_whole
 from rulewright_runtime.terminal import complain, safe_stream, say, visible, wants_colour, width_for
 
@@ -78,7 +79,7 @@ def _allow(args: argparse.Namespace) -> int:
         say(f"changed {path}")
     for found in left:
         complain(f"{found.span.path}:{found.span.line}: `{found.code}` can't be allowed by a comment")
-    say(f"{allowed} findings are allowed now")
+    say(f"{plural(allowed, 'finding')} {'is' if allowed == 1 else 'are'} allowed now")
     return 1 if left else 0
 
 
