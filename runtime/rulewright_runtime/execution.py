@@ -41,9 +41,15 @@ class BatchJudge(Protocol):
         """The judge's fingerprint, which a resumed run compares."""
 
     def results(
-        self, engine: Engine, items: Iterable[Any], run: str = "", watch: Callable[[Any], None] = lambda _: None
+        self,
+        engine: Engine,
+        items: Iterable[Any],
+        run: str = "",
+        watch: Callable[[Any], None] = lambda _: None,
+        *,
+        resumed: bool = False,
     ) -> Iterator[TranscriptResult]:
-        """Yield one result for each transcript, in order."""
+        """Yield one result for each transcript, in order; `resumed`: the run named `run` is continued."""
 
 
 def execute(

@@ -77,11 +77,14 @@ class Scheduler:
         budget: Budget | None = None,
         price: Price | None = None,
         on_progress: Callable[[Progress], None] = lambda _: None,
+        *,
+        resumed: bool = False,
     ) -> None:
-        """Send calls to `model` for the run named `run`; `on_progress` is called after every change."""
+        """Send calls to `model` for the run named `run`, which is `resumed` or begins; `on_progress` is called after
+        every change."""
         self.model, self.ledger, self.price = model, ledger, price
         self.limits, self.budget, self.progress = limits or CallLimits(), budget or Budget(), Progress()
-        self._run, self.on_progress = run, on_progress
+        self._run, self._is_resumed, self.on_progress = run, resumed, on_progress
         self.reasons: Counter[tuple[str, str]] | None = None  # calls by check and reason; None: not counted
         self._slots = anyio.Semaphore(max(self.limits.concurrency, 1))
         self._breaker = Breaker(self.limits.outage, lambda: ledger.has_answer_of(model.identity))
@@ -97,7 +100,7 @@ class Scheduler:
     async def running(self) -> AsyncIterator[Scheduler]:
         """Renew the leases while the block runs, and close connections at its end."""
         self.progress.last_answer = time.monotonic()
-        if self._run:
+        if self._is_resumed:
             self.replies.resume(*self.ledger.replies_in(self._run, self.model.identity))
         async with anyio.create_task_group() as group:
             group.start_soon(self._renew)

@@ -128,16 +128,25 @@ class LiveJudge:
         return price
 
     def results(
-        self, engine: Engine, items: Iterable[Any], run: str = "", watch: Callable[[Scheduler], None] = lambda _: None
+        self,
+        engine: Engine,
+        items: Iterable[Any],
+        run: str = "",
+        watch: Callable[[Scheduler], None] = lambda _: None,
+        *,
+        resumed: bool = False,
     ) -> Iterator[TranscriptResult]:
         """Yield one result for each transcript, in order; a transcript of the judge's own model family is refused.
+        `resumed`: the run named `run` is continued.
 
         Raises BudgetError or OutageError if no further call can be made; the ledger holds all replies, and the run can
         be resumed. Raises NotIndependentError if the endpoint turns out to serve a model of that family.
         """
         settings = self.settings
         ledger = Ledger(settings.ledger)
-        scheduler = Scheduler(self.model, ledger, run, settings.limits, settings.budget, settings.price)
+        scheduler = Scheduler(
+            self.model, ledger, run, settings.limits, settings.budget, settings.price, resumed=resumed
+        )
         scheduler.on_progress = lambda _: watch(scheduler)
         scheduler.reasons = Counter() if settings.explain else None
         try:

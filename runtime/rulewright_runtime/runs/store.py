@@ -115,7 +115,9 @@ def run(
             rows = _by_workers(setup, jobs, ray, plan, inputs, log, writer.summary)
         else:
             engine = Engine(plan, parameters, gates_only=gates_only)
-            rows = _by_judge(engine, inputs, writer, max_calls, lambda scheduler: watch(scheduler, writer.summary))
+            rows = _by_judge(
+                engine, inputs, writer, max_calls, lambda scheduler: watch(scheduler, writer.summary), resume
+            )
         if log.steps:
             folder.reopen()
         else:
@@ -126,13 +128,19 @@ def run(
 
 
 def _by_judge(
-    engine: Engine, inputs: Iterator[Any], writer: _Writer, calls: int | None, watch: Callable[[Scheduler], None]
+    engine: Engine,
+    inputs: Iterator[Any],
+    writer: _Writer,
+    calls: int | None,
+    watch: Callable[[Scheduler], None],
+    resumed: bool,
 ) -> Iterator[Row]:
     """The rows that this process makes."""
     row_writer, judge = RowWriter(writer.summary), writer.judge
     items = row_writer.noted(inputs)
     if isinstance(judge, BatchJudge):
-        return map(row_writer.row, judge.results(engine, items, os.path.abspath(writer.folder.path), watch))
+        run = os.path.abspath(writer.folder.path)
+        return map(row_writer.row, judge.results(engine, items, run, watch, resumed=resumed))
     answering = writer.recording or _limited(judge, writer.log, calls)
     return map(row_writer.row, results(engine, items, answering))
 

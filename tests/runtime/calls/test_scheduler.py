@@ -390,13 +390,14 @@ def test_a_run_that_is_resumed_after_a_usable_reply_is_not_ended_for_lack_of_one
     model = FakeModel(echo)
     assert answers(model, ledger, "a") == ["A"]
 
-    async def has_usable_reply(run: str) -> bool:
-        async with Scheduler(model, ledger, run).running() as running:
+    async def has_usable_reply(run: str, resumed: bool) -> bool:
+        async with Scheduler(model, ledger, run, resumed=resumed).running() as running:
             return running.replies.has_usable
 
-    assert [anyio.run(has_usable_reply, run) for run in ("run", "next")] == [True, False]
+    runs = [("run", True), ("next", True), ("run", False)]
+    assert [anyio.run(has_usable_reply, *each) for each in runs] == [True, False, False]
     model.identity = Identity("fake", "other")
-    assert not anyio.run(has_usable_reply, "run")
+    assert not anyio.run(has_usable_reply, "run", True)
 
 
 def test_an_address_that_never_answers_readably_ends_the_run(ledger: Ledger) -> None:

@@ -81,11 +81,10 @@ def test_a_run_whose_ledger_can_not_be_read_when_it_begins_ends_with_the_reason(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Ledger, "replies_in", Mock(side_effect=LedgerError("the ledger is damaged")))
-    with (
-        model_server(lambda asked, _: opinion(asked)) as server,
-        pytest.raises(LedgerError, match="the ledger is damaged"),
-    ):
-        run(PLAN, [transcripts(tmp_path / "said")], tmp_path / "run", judge=judge(server, tmp_path / "l.sqlite3"))
+    with model_server(lambda asked, _: opinion(asked)) as server:
+        made, path = judge(server, tmp_path / "l.sqlite3"), transcripts(tmp_path / "said")
+        with pytest.raises(LedgerError, match="the ledger is damaged"):
+            run(PLAN, [path], tmp_path / "run", judge=made, resume=True)
 
 
 def test_who_judged_and_what_was_said_are_part_of_the_run(expected: dict[str, bytes]) -> None:
@@ -303,6 +302,15 @@ def test_a_judge_that_refuses_every_chat_is_asked_to_the_end_by_a_resumed_run(tm
     assert len({each["transcript_id"] for each in found}) == 40
     assert not {each["verdict"] for each in found} & {"PASS", "NOT_APPLICABLE"}
     assert len(server.requests) > asked
+
+
+def test_a_run_that_begins_anew_in_the_same_folder_is_stopped_again(tmp_path: Path) -> None:
+    path = transcripts(tmp_path / "t", 40)
+    with model_server(lambda asked, number: chat(GOOD) if 16 <= number < 36 else garbage()) as server:
+        for overwrite in (False, True, True):
+            made = at_home(judge(server, tmp_path / "ledger.sqlite3", limits=CallLimits(concurrency=1)))
+            with pytest.raises(OutageError):
+                run(PLAN, [path], tmp_path / "run", judge=made, overwrite=overwrite)
 
 
 def test_a_small_run_without_a_verdict_ends_undecided_and_the_next_one_asks_again(
