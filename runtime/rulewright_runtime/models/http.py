@@ -38,11 +38,12 @@ _TLS: Final = {
 }
 
 
-def why_unreachable(error: Exception) -> str:
-    """Return the reason of an error of the connection, and what to do."""
+def why_unreachable(error: Exception, url: str) -> str:
+    """Return the reason of an error of the connection to `url`, and what to do."""
     reason = str(error)
     if not reason:
-        return "the connection was closed; an address with TLS begins with `https://`"
+        may_need_tls = url.startswith("http:")
+        return "the connection was closed" + "; an address with TLS begins with `https://`" * may_need_tls
     return reason + next((cure for name, cure in _TLS.items() if name in reason), "")
 
 
@@ -86,7 +87,7 @@ class HttpModel:
         except httpx2.RemoteProtocolError as error:
             raise CallFailure(f"{self.identity.endpoint} broke off its answer: {error}", "network") from None
         except (httpx2.TransportError, httpx2.StreamError) as error:
-            reason = f"{self.identity.endpoint} can't be reached: {why_unreachable(error)}"
+            reason = f"{self.identity.endpoint} can't be reached: {why_unreachable(error, self._url)}"
             raise CallFailure(reason, "network") from None
         if response.status_code != 200:
             hint = self._key_hint if response.status_code == 401 else ""

@@ -294,16 +294,20 @@ def test_a_small_response_that_holds_a_large_one_is_refused(monkeypatch: pytest.
 
 
 @pytest.mark.parametrize(
-    ("error", "said"),
+    ("error", "scheme", "said"),
     [
-        ("", "the connection was closed; an address with TLS begins with `https://`"),
-        ("[SSL: CERTIFICATE_VERIFY_FAILED] self-signed", "`SSL_CERT_FILE` names a file of certificates to trust"),
-        ("[SSL: WRONG_VERSION_NUMBER] wrong", "[SSL: WRONG_VERSION_NUMBER] wrong; an address without TLS begins with"),
-        ("All connection attempts failed", "All connection attempts failed"),
+        ("", "http", "the connection was closed; an address with TLS begins with `https://`"),
+        ("", "https", "the connection was closed"),
+        ("[SSL: CERTIFICATE_VERIFY_FAILED] own", "https", "own; the environment variable `SSL_CERT_FILE` names"),
+        ("[SSL: WRONG_VERSION_NUMBER] wrong", "https", "wrong; an address without TLS begins with `http://`"),
+        ("All connection attempts failed", "http", "All connection attempts failed"),
     ],
 )
-def test_an_error_of_the_connection_says_what_to_do(error: str, said: str) -> None:
-    assert said in http.why_unreachable(OSError(error))
+def test_an_error_of_the_connection_says_what_to_do(error: str, scheme: str, said: str) -> None:
+    told = http.why_unreachable(OSError(error), f"{scheme}://models.example/v1")
+    assert said in told
+    assert told.count("://") <= 1
+    assert "https://" not in told or scheme == "http"
 
 
 def test_a_connection_dropped_mid_body_is_a_network_failure() -> None:
