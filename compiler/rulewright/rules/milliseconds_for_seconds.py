@@ -14,13 +14,14 @@ if TYPE_CHECKING:
 LEAST: Final = 5000  # thousands of seconds are no usual time, except in whole hours
 HOUR: Final = 60 * 60
 DAY: Final = 24 * HOUR
+SHORTEST: Final = 0.1  # seconds
 
 
 def milliseconds_for_seconds(project: Project) -> Iterator[Diagnostic]:
-    """A time limit or an interval in seconds is a large multiple of 1000, or a time limit is below a second.
+    """A time limit or an interval in seconds is a large multiple of 1000, or a time limit is below a tenth.
 
-    Why it matters: in milliseconds, a call that hangs is given up after hours, and a run waits for it. No model answers
-    within less than a second.
+    Why it matters: in milliseconds, a call that hangs is given up after hours, and a run waits for it. Within less than
+    a tenth of a second nearly every call is given up.
     Instead: write the seconds.
     """
     for node in walk(None if project.file is None else project.file.node):
@@ -30,7 +31,6 @@ def milliseconds_for_seconds(project: Project) -> Iterator[Diagnostic]:
             if found is not None and LEAST <= seconds < DAY * 7 and seconds % 1000 == 0 and seconds % HOUR:
                 message = f"`{entry.name}` is {found.raw}, which are {seconds / 3600:.1f} hours"
                 yield warning(found, message, help=Guess(f"{seconds / 1000:g}", "it is in seconds"))
-            elif entry.name == "timeout_seconds" and found is not None and 0 < seconds < 1:
-                yield warning(
-                    found, f"`{entry.name}` is {found.raw}, less than any call takes", help="it is in seconds"
-                )
+            elif entry.name == "timeout_seconds" and found is not None and 0 < seconds < SHORTEST:
+                message = f"with `{entry.name}: {found.raw}`, nearly every call is given up"
+                yield warning(found, message, help="it is in seconds")

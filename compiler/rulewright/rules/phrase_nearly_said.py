@@ -33,7 +33,7 @@ def phrase_nearly_said(project: Project) -> Iterator[Diagnostic]:
     """
     lexicons = [each for each in project.lexicons.values() if each.role == "user"]
     turns = [turn for scenario in project.scenarios.values() for turn in scenario.turns] if lexicons else []
-    said = _said(turns)
+    said = _said(turns, {key for lexicon in lexicons for phrase in _phrases(lexicon) for key in _keys(phrase)})
     for lexicon in lexicons:
         near = next((each for phrase in _phrases(lexicon) for each in _near(phrase, said)), None)
         if near is not None and not _hits(lexicon, project, turns):
@@ -42,15 +42,32 @@ def phrase_nearly_said(project: Project) -> Iterator[Diagnostic]:
             yield warning(phrase, message, notes=[(turn.place("user_message"), "said here")])
 
 
-def _said(turns: list[TurnDocument]) -> Said:
+def _said(turns: list[TurnDocument], wanted: set[Words]) -> Said:
+    """What messages say around one word left out, as far as a phrase says it, too."""
     said: Said = {}
     for turn in turns:
         for three in _threes(WORD.findall(turn.user_message.lower())):
             for hole, word in enumerate(three):
-                found = said.setdefault(_without(three, hole), {})
+                key = _without(three, hole)
+                found = said.setdefault(key, {}) if key in wanted else {}
                 if len(found) < VARIANTS:
                     found.setdefault(word, turn)
     return said
+
+
+def _keys(phrase: Scalar) -> Iterator[Words]:
+    words = _words(phrase)
+    yield from (_without(three, hole) for three in _threes(words) for hole in range(len(three)))
+    yield from ((*half, OUT) for half in _halves(words))
+
+
+def _words(phrase: Scalar) -> list[str]:
+    return WORD.findall(str(phrase.value).lower())
+
+
+def _halves(words: list[str]) -> list[tuple[str, str]]:
+    """The halves of a phrase that may be two phrases."""
+    return [(words[0], words[1]), (words[2], words[3])] if len(words) == HALVES else []
 
 
 def _threes(words: list[str]) -> Iterator[Words]:
@@ -70,16 +87,15 @@ def _phrases(lexicon: LexiconDocument) -> Iterator[Scalar]:
 
 def _near(phrase: Scalar, said: Said) -> Iterator[tuple[Scalar, str, TurnDocument]]:
     """What messages say that is a phrase but for one letter, or half of a phrase of four words."""
-    words = WORD.findall(str(phrase.value).lower())
+    words = _words(phrase)
     for three in _threes(words):
         for hole, word in enumerate(three):
             for other, turn in said.get(_without(three, hole), {}).items() if len(word) >= LONG else ():
                 if is_slip_of(word, other):
                     yield phrase, " ".join((*three[:hole], other, *three[hole + 1 :])), turn
-    if len(words) == HALVES:
-        for one, other in ((words[0], words[1]), (words[2], words[3])):
-            for turn in said.get((one, other, OUT), {}).values():
-                yield phrase, f"{one} {other}", turn
+    for half in _halves(words):
+        for turn in said.get((*half, OUT), {}).values():
+            yield phrase, " ".join(half), turn
 
 
 def _hits(lexicon: LexiconDocument, project: Project, turns: list[TurnDocument]) -> bool:
