@@ -6,7 +6,6 @@ cases by a compiled scorecard over cases.
 
 from __future__ import annotations
 
-import os
 import sys
 from importlib import import_module
 from typing import Final
@@ -18,6 +17,7 @@ from collections.abc import Sequence
 
 from rulewright_runtime.commands.options import WrongUsageError
 from rulewright_runtime.errors import RuntimeFailure
+from rulewright_runtime.process_end import end_now, keep
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.terminal import READER_GONE, SafeStreams, complain
 
@@ -144,6 +144,7 @@ def _parse(words: list[str]) -> dict[str, object]:
 
 
 if __name__ == "__main__":
+    keep()
     with seldom_collected():
         status = main()
-    os._exit(status)  # all output is written; interpreter shutdown takes as long as judging forty transcripts
+    end_now(status)  # all output is written; interpreter shutdown takes as long as judging forty transcripts

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import msgspec
 
 from rulewright_runtime.aggregate.outcome import without_scores
-from rulewright_runtime.errors import InputError, PlanError
+from rulewright_runtime.errors import InputError, OutageError, PlanError
 from rulewright_runtime.judging.judge import Judge, open_judge
 from rulewright_runtime.matching.match import Matcher
 from rulewright_runtime.plan.guard import reading_verdicts
@@ -236,6 +236,8 @@ class Engine:
             return concluded(not_eligible(eligibility.why))
         try:
             finding = verifier_of(type(check.verifier))(check, check.verifier, context)
+        except OutageError:
+            raise
         except Exception as error:
             finding = failed(f"verifier_exception:{type(error).__name__}")
         return concluded(finding) if isinstance(finding, Finding) else CheckAsking(check.id, finding, concluded)

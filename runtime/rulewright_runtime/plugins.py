@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from rulewright_runtime.declared_values import ResultTypeError, declared_type, fitting, split_arguments
 from rulewright_runtime.english import ticked
-from rulewright_runtime.errors import EvaluationError, PlanError, RuntimeFailure
+from rulewright_runtime.errors import EvaluationError, OutageError, PlanError, RuntimeFailure
 from rulewright_runtime.functions.table import PLUGIN_FUNCTIONS
 from rulewright_runtime.plan.scan import PlugInFunction
-from rulewright_runtime.terminal import PrintsToErrors
+from rulewright_runtime.user_code import Called, UserCode, UserCodeError
 from rulewright_runtime.values import from_host
 
 if TYPE_CHECKING:
@@ -56,15 +56,20 @@ class PlugIn(NamedTuple):
     def load(self) -> Any:
         """Import the object. Raises PlugInError if that fails."""
         try:
-            with PrintsToErrors():
+            with UserCode(self.called):
                 return self.entry.load()
-        except (Exception, SystemExit) as why:
+        except Exception as why:
             raise PlugInError(f"the plug-in `{self.name}` of {self.about} can't be loaded: {why!r}") from why
 
     @property
     def about(self) -> str:
         """The distribution and its version, as text."""
         return f"`{self.distribution}` {self.version}"
+
+    @property
+    def called(self) -> Called:
+        """A new count of calls, under its name with its distribution."""
+        return Called(f"`{self.name}` of {self.about}")
 
 
 def function(signature: str) -> Callable[[Plain], Plain]:
@@ -129,7 +134,7 @@ def register_functions(functions: Mapping[str, PlugInFunction]) -> None:
             reason = f"but it is installed {installation}; compile the plan again"
             raise PlanError(f"the plan calls `{name}` of {origin}, {reason}")
         count = _count(expected.signature)
-        PLUGIN_FUNCTIONS[name] = (_guarded(name, plug_in.load(), expected.signature), count, count)
+        PLUGIN_FUNCTIONS[name] = (_guarded(plug_in, plug_in.load(), expected.signature), count, count)
 
 
 def _count(signature: str) -> int:
@@ -138,44 +143,69 @@ def _count(signature: str) -> int:
     return len(split_arguments(arguments)) if arguments.strip() else 0
 
 
-def _guarded(name: str, plain: Callable[..., Any], signature: str) -> Callable[..., Any]:
+def _guarded(plug_in: PlugIn, plain: Callable[..., Any], signature: str) -> Callable[..., Any]:
     """The function with copies of its arguments, so that it can't change what other checks read, and a result of the
-    declared type or an EvaluationError."""
+    declared type or an EvaluationError. Raises OutageError if it often does not return."""
+    name, called = plug_in.name, plug_in.called
     expected = signature[signature.rindex(") -> ") + len(") -> ") :]
     declared = declared_type(expected)
 
     def call(*arguments: Any) -> Any:
         try:
-            with PrintsToErrors():
+            with UserCode(called):
                 value = plain(*map(from_host, arguments))
                 return fitting(declared, from_host(value))
         except ResultTypeError:
             message = _unicode(f"`{name}` gave {value!r:.60}; expected {expected}")
             raise EvaluationError(message, "plug_in_failed") from None
-        except KeyboardInterrupt:
+        except OutageError:
             raise
-        except BaseException as why:  # to end the process is not for a plug-in to decide
+        except Exception as why:
             raise EvaluationError(f"`{name}` failed: {failure_of(why)}", "plug_in_failed") from why
 
     return call
 
 
-def failure_of(why: BaseException) -> str:
+def failure_of(why: Exception) -> str:
     """What a plug-in raised, with unpaired surrogates, which no file can hold, as escapes."""
-    return _unicode(f"{type(why).__name__}: {why}")
+    return _unicode(str(why) if isinstance(why, UserCodeError) else f"{type(why).__name__}: {why}")
 
 
 def _unicode(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def judge(name: str, argument: str) -> Any:
+class GuardedJudge:
+    """A judge of a plug-in, which can't end the process and is limited in time."""
+
+    record: object = None
+
+    def __init__(self, judge: Any, called: Called) -> None:
+        """Calls of `judge` count as of `called`."""
+        self.judge, self._called = judge, called
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.judge, name)
+
+    def ask(self, request: object) -> str | None:
+        """The judge's reply. Raises what it raises, and UserCodeError or OutageError."""
+        with UserCode(self._called):
+            reply: str | None = self.judge.ask(request)
+            return reply
+
+
+def judge(name: str, argument: str) -> GuardedJudge:
     """The judge of `plugin:NAME:ARGUMENT`. Raises PlugInError if there is none, or it has no `ask`."""
     plug_in = named(JUDGES, name)
-    created = plug_in.load()(argument)
+    make = plug_in.load()
+    try:
+        with UserCode(plug_in.called):
+            created = make(argument)
+    except Exception as why:
+        raise PlugInError(f"the judge `{name}` of {plug_in.about} can't be made: {failure_of(why)}") from why
     if not callable(getattr(created, "ask", None)):
         raise PlugInError(f"the judge `{name}` of {plug_in.about} has no `ask(request)`")
-    return created
+    return GuardedJudge(created, plug_in.called)
 
 
 def collectors(kind: str) -> Iterator[PlugIn]:

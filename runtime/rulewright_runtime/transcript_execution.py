@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from rulewright_runtime.errors import OutageError
 from rulewright_runtime.judging.judge import Judge
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.transcripts.completeness import Gap
@@ -53,6 +54,8 @@ class CheckAsking:
             return next(self._asking) if replies is None else self._asking.send(replies)
         except StopIteration as done:
             self.verdict = self._conclude(done.value)
+        except OutageError:
+            raise
         except Exception as error:
             self.verdict = self._conclude(failed(f"verifier_exception:{type(error).__name__}"))
         return None

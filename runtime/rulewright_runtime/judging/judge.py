@@ -294,7 +294,8 @@ def open_judge(specification: str, max_expanded: int = MAX_EXPANDED) -> Judge:
         from rulewright_runtime.plugins import judge
 
         name, _, argument = specification.removeprefix(PLUGIN).partition(":")
-        opened: Judge = judge(name, argument)
+        opened = judge(name, argument)
+        opened.record = record_of(opened.judge, {})
         return opened
     if not specification.startswith(REPLAY):
         raise JudgeError(f"unknown judge `{specification}`; expected `{REPLAY}FILE` or `{PLUGIN}NAME`")

@@ -20,6 +20,7 @@ from rulewright_runtime.models import ModelError
 from rulewright_runtime.models.call import CallFailure, Identity, ModelAnswer, ModelCall
 from rulewright_runtime.models.capabilities import Capabilities
 from rulewright_runtime.terminal import PrintsToErrors
+from rulewright_runtime.user_code import Called, UserCode
 
 WRAPPER: Final = "1"
 
@@ -111,11 +112,11 @@ def open_model(_: str, rest: str) -> CallableModel:
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
     try:
-        with PrintsToErrors():
+        with UserCode(Called(f"`python:{rest}`")):
             function: object = import_module(module)
-        for part in name.split("."):
-            function = getattr(function, part)
-    except (Exception, SystemExit) as error:
+            for part in name.split("."):
+                function = getattr(function, part)
+    except Exception as error:
         raise ModelError(f"`python:{rest}` can't be imported: {type(error).__name__}: {error}") from error
     if not callable(function):
         raise ModelError(f"`python:{rest}` is not callable")

@@ -25,6 +25,7 @@ from rulewright_runtime.execution import Engine, results
 from rulewright_runtime.input_files import MAX_EXPANDED
 from rulewright_runtime.judging.judge import open_judge
 from rulewright_runtime.plan.file import decode
+from rulewright_runtime.process_end import keep
 from rulewright_runtime.runs.run_rows import Row, RowWriter, summary_of
 from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.pieces import Piece
@@ -123,6 +124,7 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal interrupts every process; the parent decides
     target = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # printed text must not break a frame
+    keep()
     with seldom_collected():
         serve(sys.stdin.buffer, target)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from rulewright_runtime.english import ticked
+from rulewright_runtime.errors import OutageError
 from rulewright_runtime.transcripts.readers import (
     agent_sessions,
     chat_apps,
@@ -59,6 +60,8 @@ def _plug_in_format(record: Record) -> Format | None:
 def _recognises(format: Format, record: Record) -> bool:
     try:
         return format.recognises(record) is True
+    except OutageError:
+        raise
     except Exception:  # a plug-in that fails does not recognise the record
         return False
 

@@ -8,10 +8,12 @@ from functools import cache
 from msgspec.json import decode, encode
 from msgspec.structs import replace
 
+from rulewright_runtime.errors import OutageError
 from rulewright_runtime.plugins import READERS, PlugIn, PlugInError, failure_of, installed
 from rulewright_runtime.transcripts.messages import Conversation
 from rulewright_runtime.transcripts.readers.record_values import Record, ShapeError
 from rulewright_runtime.transcripts.readers.shapes import Format
+from rulewright_runtime.user_code import UserCode
 
 
 @cache
@@ -22,17 +24,23 @@ def plug_in_formats() -> tuple[Format, ...]:
 
 def _guarded(plug_in: PlugIn) -> Format:
     """The format with a reader that gives valid conversations or raises ShapeError."""
-    format = plug_in.load()
+    format, called = plug_in.load(), plug_in.called
     if not isinstance(format, Format):
         raise PlugInError(f"the reader `{plug_in.name}` of {plug_in.about} is not a `Format`")
 
     def read(records: Sequence[Record]) -> Iterator[Conversation | ShapeError]:
         try:
-            for item in format.read(records):
+            with UserCode(called):
+                items = list(format.read(records))
+            for item in items:
                 yield item if isinstance(item, ShapeError) else decode(encode(item), type=Conversation)
-        except ShapeError:
+        except (ShapeError, OutageError):
             raise
-        except (Exception, SystemExit) as why:
+        except Exception as why:
             raise ShapeError(f"the plug-in failed: {failure_of(why)}") from why
 
-    return replace(format, read=read)
+    def recognises(record: Record) -> bool:
+        with UserCode(called):
+            return format.recognises(record)
+
+    return replace(format, recognises=recognises, read=read)

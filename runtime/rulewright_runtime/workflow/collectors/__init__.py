@@ -11,7 +11,9 @@ from typing import Final
 
 import msgspec
 
+from rulewright_runtime.errors import OutageError
 from rulewright_runtime.plugins import collectors
+from rulewright_runtime.user_code import UserCode
 from rulewright_runtime.workflow.collectors.checklist import checklist, requirement_coverage
 from rulewright_runtime.workflow.collectors.coverage import cobertura, coverage_json, lcov
 from rulewright_runtime.workflow.collectors.junit import junit
@@ -87,7 +89,9 @@ def _with_plug_ins(kind: str) -> Collector:
             return _METRICS[kind](root, path, scope)
         except CollectionError as unknown:
             for each in collectors(kind):
-                reading = each.load()(root, path, scope)
+                collector = each.load()
+                with UserCode(each.called):
+                    reading = collector(root, path, scope)
                 if isinstance(reading, ReportReading):
                     return msgspec.convert(msgspec.to_builtins(reading), ReportReading)  # its parts may have any type
             raise unknown
@@ -113,7 +117,7 @@ def _read(collector: Collector, root: Path, path: str, scope: Sequence[str]) -> 
     try:
         reading = collector(root, path, scope)
         return share(path, reading.good, reading.total, reading.details)
-    except CollectionError:
+    except (CollectionError, OutageError):
         raise
     except Exception as error:  # a report is untrusted data and must not end the run
         raise CollectionError(path, f"can't be read: {type(error).__name__}: {error}") from error

@@ -1,0 +1,105 @@
+"""Code of the user in this process, such as plug-ins: it prints to the standard error, can't end the process, and is
+stopped when it does not return.
+
+Only the main thread can be stopped, where the system has alarms (not on Windows), and native code only between its
+checks for signals.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from threading import Thread, current_thread, main_thread
+from time import monotonic, sleep
+from types import FrameType, TracebackType
+from typing import Final
+
+from rulewright_runtime.errors import OutageError, RuntimeFailure
+from rulewright_runtime.process_end import end_now
+from rulewright_runtime.terminal import PrintsToErrors
+
+SECONDS = 180.0  # for one call; as long as a model may take
+AGAIN: Final = 1.0  # seconds after which code that caught the exception is stopped again
+MOST: Final = 3  # calls that don't return before the run ends
+PATIENCE: Final = 5.0  # seconds for threads and exit handlers that it left, when the command ends
+_REFUSED: Final = 3
+
+
+class UserCodeError(RuntimeFailure):
+    """Code of the user ended the process, or did not return in time."""
+
+
+class Called:
+    """What is called, by its name in a message; counts the calls that do not return."""
+
+    def __init__(self, name: str) -> None:
+        """Start without such calls."""
+        self.name, self.late = name, 0
+
+
+class _LateError(BaseException):
+    """Raised in code that does not return; no `except Exception` catches it."""
+
+
+class UserCode:
+    """The context in which code of the user is called.
+
+    Leaving it raises UserCodeError where the code raises what is no Exception (KeyboardInterrupt passes), or does not
+    return; OutageError where that happened three times to the same `called`.
+    """
+
+    def __init__(self, called: Called) -> None:
+        """Calls of the same `called` are counted together."""
+        self._called, self._prints = called, PrintsToErrors()
+
+    def __enter__(self) -> None:
+        self._prints.__enter__()
+        self._process = os.getpid()
+        self._is_late, self._is_limited = False, current_thread() is main_thread() and hasattr(signal, "setitimer")
+        if self._is_limited:
+            self._started, self._is_running = monotonic(), True
+            self._handler = signal.signal(signal.SIGALRM, self._stop)
+            self._timer = signal.setitimer(signal.ITIMER_REAL, SECONDS, AGAIN)
+
+    def _stop(self, _: int, __: FrameType | None) -> None:
+        if self._is_running:
+            self._is_late = True
+            raise _LateError
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._is_running = False
+        if os.getpid() != self._process:
+            end_now(_REFUSED)  # a child that the code forked must not continue the command
+        if self._is_limited:
+            self._restore_alarm()
+        self._prints.__exit__()
+        if self._is_late:
+            self._refuse_late()
+        if error is not None and not isinstance(error, Exception | KeyboardInterrupt):
+            raise UserCodeError(f"{type(error).__name__}: {error}") from error
+
+    def _restore_alarm(self) -> None:
+        """Give the alarm back to whom it belonged."""
+        left, interval = self._timer
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, self._handler or signal.SIG_DFL)
+        if left:
+            signal.setitimer(signal.ITIMER_REAL, max(left - (monotonic() - self._started), 0.001), interval)
+
+    def _refuse_late(self) -> None:
+        self._called.late += 1
+        if self._called.late >= MOST:
+            raise OutageError(f"{self._called.name} gave no result within {SECONDS:g} s, {MOST} times") from None
+        raise UserCodeError(f"no result within {SECONDS:g} s") from None
+
+
+def limit_exit(status: int) -> None:
+    """End the process with `status` after a while, if the threads and exit handlers that the code left don't end."""
+
+    def end() -> None:
+        sleep(PATIENCE)
+        end_now(status)
+
+    Thread(target=end, daemon=True).start()
