@@ -14,6 +14,7 @@ from rulewright_runtime.judging.replies import beginning, strict
 from rulewright_runtime.models import open_model
 from rulewright_runtime.models.call import CallFailure, ChatMessage, Model, ModelAnswer, ModelCall
 from rulewright_runtime.strict_json import JsonObject
+from rulewright_runtime.terminal import complain
 
 SCHEMA: JsonObject = {
     "type": "object",
@@ -23,6 +24,17 @@ SCHEMA: JsonObject = {
 }
 QUESTION = 'Is two plus two four? Answer with {"verdict": "PASS"} if it is, else {"verdict": "FAIL"}, and nothing else.'
 TOKENS = 4000  # of the reply, as a judge's first attempt has them by default
+# What to do about a reply that is no verdict, by how it ended.
+_CURES = {
+    "length": f"a judge has {TOKENS} tokens for its first attempt; a model that thinks longer needs less reasoning, "
+    "which its server sets",
+    "refusal": "the model refused to answer so plain a question; name another model",
+    "filter": "a filter of the provider held the reply back; the provider's settings for the model change it",
+}
+_OPEN_THOUGHTS = (
+    "the chat template opens `<think>`, which the reply then only closes; let the server separate the reasoning "
+    "(vLLM: `--reasoning-parser`)"
+)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -42,6 +54,8 @@ def run(args: argparse.Namespace) -> int:
     except (CallFailure, TimeoutError) as failure:
         found["reason"] = str(failure) or f"no answer within {args.timeout:g} s"
     answer(args.format, found, [_line(found)])
+    if args.format == "human" and "help" in found:
+        complain(f"help: {found['help']}")
     return MET if found.get("gives_a_verdict") else REFUSED
 
 
@@ -74,5 +88,10 @@ def _usable(answer: ModelAnswer) -> JsonObject:
         verdict = strict(answer.text)
     except JudgeError as error:
         reason = f"{error}; {beginning(answer.text)}"
-        return {"gives_a_verdict": False, "keeps_to_schema": False, "reason": reason}
+        cure = _CURES.get(answer.finish) or _OPEN_THOUGHTS * _only_closes_thoughts(answer.text)
+        return {"gives_a_verdict": False, "keeps_to_schema": False, "reason": reason} | ({"help": cure} if cure else {})
     return {"gives_a_verdict": True, "keeps_to_schema": verdict in ({"verdict": "PASS"}, {"verdict": "FAIL"})}
+
+
+def _only_closes_thoughts(text: str) -> bool:
+    return "</think>" in text and "<think>" not in text

@@ -15,13 +15,14 @@ FIRST_COOLING: Final = 1.0  # seconds without calls; doubled after each failed p
 MAX_COOLING: Final = 60.0  # seconds
 FIRST_OUTAGE: Final = 60.0  # seconds that an endpoint may fail before its first answer
 ABSENCE: Final = 30.0  # seconds that nobody may listen at its address until then
-UNREADABLE: Final = 24  # responses without an answer, before the first answer: the address is wrong
+UNREADABLE: Final = 24  # responses without an answer, before the first answer: the address or the request is wrong
 FORBIDDEN: Final = 8  # transcripts in a row of which a call is forbidden: the access was withdrawn
 FEW: Final = 3  # transcripts in a row that may be the cause of their failures; of more, the endpoint is
 MAX_HOLD: Final = 600.0  # seconds that a server may ask to wait; for more the run stops
 _NONE: Final = ("", "")  # the question of a failure that no question causes
 ENDPOINT_FAILURES: Final = frozenset({"network", "server", "timeout"})  # not failures of one request
 MISNAMED: Final = ENDPOINT_FAILURES | {"malformed"}  # failures that a wrong address may have
+_WITHOUT_ANSWER: Final = frozenset({"malformed", "rejected"})
 NOT_FOUND: Final = 404  # the status of a wrong address or model
 UNAVAILABLE: Final = 503  # that of a server which will answer later
 
@@ -29,9 +30,9 @@ UNAVAILABLE: Final = 503  # that of a server which will answer later
 class Breaker:
     """A closed breaker passes all calls. An open one lets them wait, and sends one at a time as a probe."""
 
-    def __init__(self, outage: float, is_known: Callable[[], bool]) -> None:
+    def __init__(self, outage: float, is_known: Callable[[], bool], *, resumed: bool = False) -> None:
         """End the run after `outage` seconds without an answer; `is_known` says whether the model has answered any
-        run."""
+        run. A run that is `resumed` asks to the end, also if every request is rejected."""
         self._outage, self._is_known = outage, is_known
         self._failures = 0
         self._since: float | None = None  # the first failure after the last answer, or the run's first call
@@ -41,7 +42,7 @@ class Breaker:
         self._probe = anyio.Lock()
         self._fatal: OutageError | None = None
         self.has_answered = False
-        self._unreadable = 0
+        self._unreadable, self._is_resumed = 0, resumed
         self._forbidden: set[str] = set()  # transcripts since the last answer
         self._failed: set[tuple[str, str]] = set()  # transcripts and checks that the endpoint failed on, likewise
         self._doubtful: set[tuple[str, str]] = set()  # those of before the last answer, to another question
@@ -75,11 +76,19 @@ class Breaker:
             self._give_up(f"{failure}; it asks to wait {failure.retry_after:.0f} s", failure)
         elif failure.kind in ENDPOINT_FAILURES or (failure.kind == "limited" and not self.has_answered):
             self._count(failure, (transcript, check))
-        elif failure.kind == "malformed" and not self.has_answered:
-            self._unreadable += 1
-            if self._unreadable >= UNREADABLE:
-                self._give_up(f"{failure}; no response could be read so far: is the address right?", failure)
+        elif failure.kind in _WITHOUT_ANSWER and not self.has_answered:
+            self._count_unreadable(failure)
         self._check()
+
+    def _count_unreadable(self, failure: CallFailure) -> None:
+        """Count a response without an answer. A model that has ever answered may reject many chats."""
+        self._unreadable += 1
+        if self._unreadable < UNREADABLE:
+            return
+        if failure.kind == "malformed":
+            self._give_up(f"{failure}; no response could be read so far: is the address right?", failure)
+        elif not self._is_resumed and not self._is_known():
+            self._give_up(f"{failure}; no request was accepted so far", failure)
 
     def refuse_replies(self, reason: str) -> None:
         """Stop the run, because no reply is usable. Raises OutageError."""

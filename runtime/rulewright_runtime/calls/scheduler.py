@@ -87,7 +87,7 @@ class Scheduler:
         self._run, self._is_resumed, self.on_progress = run, resumed, on_progress
         self.reasons: Counter[tuple[str, str]] | None = None  # calls by check and reason; None: not counted
         self._slots = anyio.Semaphore(max(self.limits.concurrency, 1))
-        self._breaker = Breaker(self.limits.outage, lambda: ledger.has_answer_of(model.identity))
+        self._breaker = Breaker(self.limits.outage, lambda: ledger.has_answer_of(model.identity), resumed=resumed)
         self._rate = Rate(self.limits.requests, self.limits.tokens)
         self._active: dict[str, anyio.Event] = {}  # keys of calls in this process
         self.replies = ReplyWatch(stops_later=bool(run))

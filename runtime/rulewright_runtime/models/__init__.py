@@ -23,6 +23,8 @@ PROVIDERS: Final = {
     "openai": "http",
     "python": "callables",
 }
+# Servers with OpenAI's interface that other tools name as providers.
+SERVERS: Final = frozenset({"litellm", "llamacpp", "lmstudio", "localai", "ollama", "sglang", "tgi", "vllm"})
 FORMS: Final = (
     "openai:MODEL[@BASE_URL]",
     "anthropic:MODEL[@BASE_URL]",
@@ -55,6 +57,12 @@ def why_unknown(specification: str) -> str | None:
     return f"unknown model `{specification}`; {_guess(specification)}expected one of {ticked(FORMS)}"
 
 
+def _with_path(rest: str) -> str:
+    """Return `MODEL@BASE_URL` with the path of most servers, if it has none."""
+    scheme, _, address = rest.rpartition("://")
+    return rest if "/" in address.rstrip("/") else f"{scheme}://{address.rstrip('/')}/v1"
+
+
 def _guess(specification: str) -> str:
     """Return what an address or a name without its provider was meant to be, or nothing."""
     provider, colon, rest = specification.partition(":")
@@ -63,7 +71,8 @@ def _guess(specification: str) -> str:
     if provider in ("http", "https"):
         return f"did you mean `openai:MODEL@{specification}`? "
     if "@http" in specification:
-        return f"did you mean `openai:{specification}`? "
+        is_server = provider.lower() in SERVERS
+        return f"did you mean `openai:{_with_path(rest) if is_server else specification}`? "
     if colon and rest:  # another provider, such as `ollama:llama3`
         return f"a server with OpenAI's interface is `openai:{rest}@http://HOST:PORT/v1`; "
     other = "local" if specification.endswith(".gguf") else "openai"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import ssl
 import zlib
 from collections.abc import Mapping
@@ -14,16 +15,21 @@ from urllib.parse import urlsplit, urlunsplit
 
 import httpx2
 
-from rulewright_runtime.models import ModelError
+from rulewright_runtime.models import ModelError, event_stream
 from rulewright_runtime.models.call import CallFailure, Identity, ModelAnswer, ModelCall
 from rulewright_runtime.models.capabilities import Capabilities, capabilities_of
 from rulewright_runtime.models.wire import WIRES, ChatCompletions, decode_body, response_failure
+from rulewright_runtime.strict_json import JsonObject
 
 WRAPPER: Final = "1"  # raised whenever requests to the same model change
 BASES: Final = {"anthropic": "https://api.anthropic.com", "openai": "https://api.openai.com/v1"}
 BASE_VARIABLES: Final = {"anthropic": "ANTHROPIC_BASE_URL", "openai": "OPENAI_BASE_URL"}
 KEY_VARIABLES: Final = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
 OTHER_KEY: Final = "RULEWRIGHT_API_KEY"  # for servers given as @BASE_URL
+OTHER_HEADERS: Final = "RULEWRIGHT_HEADERS"  # likewise
+OUR_HEADERS: Final = frozenset({"accept-encoding", "content-length", "content-type", "host", "transfer-encoding"})
+_HEADER: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+_HEADER_VALUE: Final = re.compile(r"[ -~]+")
 SHORTEST_KEY: Final = 12  # characters
 MAX_BODY: Final = 2**24  # bytes of a response, after decompression
 TIMEOUT: Final = httpx2.Timeout(None, connect=10.0)  # seconds; the caller limits the whole call
@@ -57,19 +63,33 @@ class HttpModel:
     """A model behind an HTTP endpoint."""
 
     def __init__(
-        self, provider: str, model: str, base: str, key: str | None, capabilities: Capabilities | None = None
+        self,
+        provider: str,
+        model: str,
+        base: str,
+        key: str | None,
+        capabilities: Capabilities | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> None:
-        """`base` is the endpoint's base URL; the key is sent only there and stored nowhere else."""
+        """`base` is the endpoint's base URL; the key and the headers are sent only there and stored nowhere else."""
+        headers = headers or {}
         self._wire = WIRES[provider]
-        self._model, self._key = model, key
+        self._model = model
+        self._refused: frozenset[str] = frozenset()  # what the endpoint does not accept in a request
+        values = [key or "", *headers.values()]
+        self._secrets = [value.encode() for value in values if len(value) >= SHORTEST_KEY]
         self.capabilities = capabilities or capabilities_of(provider, model)
         self.host = "" if urlsplit(base).hostname in LOCAL else str(urlsplit(base).hostname)
         self.identity = Identity(provider, model, base, self._wire.version, WRAPPER)
         self._url = base.rstrip("/") + self._wire.path
-        self._key_hint = f"; the key in `{_key_variable(provider, base)}` is {'refused' if key else 'not set'}"
+        variable = _key_variable(provider, base)
+        others = f"; `{OTHER_HEADERS}` holds other headers, as `Name: value`" * (variable == OTHER_KEY)
+        self._key_hint = f"; the key in `{variable}` is {'refused' if key else 'not set'}{others}"
         limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None)
+        sent = httpx2.Headers({**self._wire.headers(key), "Accept-Encoding": "gzip"})
+        sent.update(headers)
         self._client = httpx2.AsyncClient(
-            headers={**self._wire.headers(key), "Accept-Encoding": "gzip"},
+            headers=sent,
             timeout=TIMEOUT,
             limits=limits,
             follow_redirects=False,
@@ -79,6 +99,20 @@ class HttpModel:
     async def answer(self, call: ModelCall) -> ModelAnswer:
         """Return the endpoint's answer. Raises CallFailure for any other response, and without one."""
         body = self._wire.body(self._model, call, self.capabilities)
+        refused = self._refused
+        while True:
+            try:
+                answer = await self._answer(self._wire.without(body, refused))
+            except CallFailure as failure:
+                part = self._wire.refused_part(failure)
+                if part is None or part in refused:
+                    raise
+                refused |= {part}
+            else:
+                self._refused = refused
+                return answer
+
+    async def _answer(self, body: JsonObject) -> ModelAnswer:
         try:
             async with self._client.stream("POST", self._url, json=body) as response:
                 data = self._without_key(await _read_body(response))
@@ -93,11 +127,15 @@ class HttpModel:
             hint = self._key_hint if response.status_code == 401 else ""
             hint = hint or _hint(response.status_code, response.headers.get("Location"), self._url)
             raise response_failure(response.status_code, data, _retry_after(response.headers), hint)
-        return self._wire.answer(decode_body(data), data.decode("utf-8", "replace"))
+        raw = data.decode("utf-8", "replace")
+        is_joined = self._wire.may_stream and event_stream.is_stream(raw)
+        return self._wire.answer(event_stream.joined(raw) if is_joined else decode_body(data), raw)
 
     def _without_key(self, data: bytes) -> bytes:
         """A body without the key, which some servers repeat; shorter ones are words or placeholders such as `none`."""
-        return data if len(self._key or "") < SHORTEST_KEY else data.replace(str(self._key).encode(), b"[key]")
+        for secret in self._secrets:
+            data = data.replace(secret, b"[key]")
+        return data
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -123,7 +161,18 @@ def open_model(provider: str, rest: str) -> HttpModel:
         raise ModelError(
             f"`{provider}:{model}` needs a key in the environment variable `{variable}`{_scheme_hint(model)}"
         )
-    return HttpModel(provider, model, base, key)
+    return HttpModel(provider, model, base, key, headers=_headers() if variable == OTHER_KEY else None)
+
+
+def _headers() -> dict[str, str]:
+    """The headers in the environment for a server given as `@BASE_URL`, one `Name: value` per line."""
+    headers = {}
+    for line in filter(None, map(str.strip, (os.environ.get(OTHER_HEADERS) or "").splitlines())):
+        name, _, value = (part.strip() for part in line.partition(":"))
+        if not _HEADER.fullmatch(name) or name.lower() in OUR_HEADERS or not _HEADER_VALUE.fullmatch(value):
+            raise ModelError(f"`{OTHER_HEADERS}` holds a line that is no header to be added; expected `Name: value`")
+        headers[name] = value
+    return headers
 
 
 def _configured(provider: str) -> str:

@@ -7,16 +7,18 @@ Anthropic's API.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from typing import Final
 
 from rulewright_runtime import strict_json
 from rulewright_runtime.models.call import TOO_LONG, WHOLE, CallFailure, Finish, ModelAnswer, ModelCall, Usage
 from rulewright_runtime.models.capabilities import Capabilities
+from rulewright_runtime.models.event_stream import is_stream
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
 
 ANTHROPIC_VERSION: Final = "2023-06-01"
 SCHEMA_NAME: Final = "reply"
+STREAMED: Final[JsonMapping] = {"stream": True, "stream_options": {"include_usage": True}}  # added to a request
 
 
 class ChatCompletions:
@@ -24,6 +26,7 @@ class ChatCompletions:
 
     path = "/chat/completions"
     version = "chat-completions/1"
+    may_stream = True
 
     def headers(self, key: str | None) -> dict[str, str]:
         """Return a bearer token, if there is a key."""
@@ -42,6 +45,22 @@ class ChatCompletions:
             schema = {"name": SCHEMA_NAME, "schema": call.schema, "strict": True}
             body["response_format"] = {"type": "json_schema", "json_schema": schema}
         return body
+
+    def refused_part(self, failure: CallFailure) -> str | None:
+        """Return the part of a request for which the endpoint refused it, and without which it may accept it."""
+        if failure.status != REFUSED_STATUS:
+            return None
+        named = _as_mapping(_decoded(failure.raw).get("error")).get("param")
+        if named in _OPTIONAL:
+            return str(named)
+        return "whole" if _STREAM.search(str(failure)) else None
+
+    def without(self, body: JsonObject, refused: Set[str]) -> JsonObject:
+        """Return a body without the parts that were refused; without a whole answer, it asks for a stream."""
+        changed = {key: value for key, value in body.items() if key not in refused}
+        if "max_tokens" in refused & body.keys():
+            changed["max_completion_tokens"] = body["max_tokens"]
+        return {**changed, **STREAMED} if "whole" in refused else changed
 
     def answer(self, data: JsonMapping, raw: str) -> ModelAnswer:
         """Return the message of the only choice. An error object in a response of status 200, as some routers send, is
@@ -64,6 +83,8 @@ class ChatCompletions:
             content, finish = refusal if isinstance(refusal, str) else content or "", "refusal"
         if content is None and finish != WHOLE:
             content = ""
+        if isinstance(content, list):
+            content = _joined_parts(content)
         if not isinstance(content, str):
             raise CallFailure("the response's message has no text under `content`", "malformed", raw=raw)
         usage = _as_mapping(data.get("usage"))
@@ -77,6 +98,7 @@ class Messages:
 
     path = "/v1/messages"
     version = f"messages/{ANTHROPIC_VERSION}"
+    may_stream = False
 
     def headers(self, key: str | None) -> dict[str, str]:
         """Return the version of the API, and the key if there is one."""
@@ -102,6 +124,13 @@ class Messages:
             body["output_config"] = {"format": {"type": "json_schema", "schema": call.schema}}
         return body
 
+    def refused_part(self, failure: CallFailure) -> str | None:
+        """No error names the part of a request for which it was refused."""
+
+    def without(self, body: JsonObject, refused: Set[str]) -> JsonObject:
+        """Return the body: nothing was refused."""
+        return body
+
     def answer(self, data: JsonMapping, raw: str) -> ModelAnswer:
         """Return the joined text blocks of the content, without thinking. Raises CallFailure."""
         _refuse_error(data, raw)
@@ -119,6 +148,14 @@ class Messages:
         return ModelAnswer("".join(map(str, texts)), _text(data.get("model")), finish, counts, raw)
 
 
+def _joined_parts(parts: list[object]) -> str | None:
+    """The text of a message in parts, as some models that think send it; None if a part is neither text nor thought."""
+    known = [part for part in parts if isinstance(part, dict) and part.get("type") in _PARTS]
+    texts = [part.get("text") for part in known if part.get("type") == "text"]
+    are_whole = len(known) == len(parts) and texts and all(isinstance(text, str) for text in texts)
+    return "".join(map(str, texts)) if are_whole else None
+
+
 _CHAT_FINISH: Final[dict[str, Finish]] = {
     **dict.fromkeys(("stop", "eos_token", "stop_sequence", "end_turn"), "stop"),  # of compatible servers, too
     **dict.fromkeys(("length", "max_tokens"), "length"),
@@ -131,11 +168,16 @@ _MESSAGES_FINISH: Final[dict[str, Finish]] = {
     "refusal": "refusal",
     "stop_sequence": "stop",
 }
+_PARTS: Final = frozenset({"text", "thinking", "reasoning"})
 _BLOCKS: Final = frozenset({"text", "thinking", "redacted_thinking"})  # other blocks call tools
 # Errors for a prompt and reply that do not fit into the model's context window.
 _TOO_LONG: Final = re.compile(
     r"(context_length_exceeded|exceed_context_size|.{0,60}(maximum context length|prompt is too long|context window))"
 )
+# Errors of a server that only streams. A message may echo the prompt: the second request is then refused, too.
+_STREAM: Final = re.compile(r"stream", re.IGNORECASE)
+REFUSED_STATUS: Final = 400
+_OPTIONAL: Final = ("max_tokens", "response_format", "temperature")  # `max_tokens` has a newer name
 # Errors for an exhausted account: OpenAI's code with 429, Anthropic's message with 400. A message may echo the prompt.
 _NO_CREDIT: Final = re.compile(r"insufficient_quota\Z|your credit balance is too low", re.IGNORECASE)
 WIRES: Final[dict[str, ChatCompletions | Messages]] = {"anthropic": Messages(), "openai": ChatCompletions()}
@@ -147,9 +189,8 @@ def decode_body(body: bytes) -> JsonObject:
     try:
         data = strict_json.decode(body)
     except strict_json.UNDECODED:
-        start = raw.lstrip()
-        is_stream = start.startswith(("data:", "event:", ":"))
-        what = ", but a stream of events" if is_stream else ", but a web page" if start.startswith("<") else ""
+        is_page = raw.lstrip().startswith("<")
+        what = ", but a stream of events" if is_stream(raw) else ", but a web page" * is_page
         raise CallFailure(f"the response is not JSON{what}", "malformed", raw=raw) from None
     if not isinstance(data, dict):
         raise CallFailure("the response is not a JSON object", "malformed", raw=raw)
@@ -200,6 +241,13 @@ def _message(error: object) -> str:
     """Return the message of an error object or string; empty for any other value."""
     text = error.get("message") if isinstance(error, dict) else error
     return " ".join(text.split()) if isinstance(text, str) else ""
+
+
+def _decoded(raw: str) -> JsonObject:
+    try:
+        return decode_body(raw.encode())
+    except CallFailure:
+        return {}
 
 
 def _as_mapping(value: object) -> JsonObject:

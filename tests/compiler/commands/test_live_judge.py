@@ -236,6 +236,26 @@ def test_models_check_says_whether_a_reply_is_a_verdict(
     assert said in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        (chat("", finish="length"), "help: a judge has 4000 tokens for its first attempt; a model that thinks longer"),
+        (chat(None, refusal="No."), "help: the model refused to answer"),
+        (chat("", finish="content_filter"), "help: a filter of the provider held the reply back"),
+        (chat('A {}? </think>{"verdict": "PASS"}'), "help: the chat template opens `<think>`, which the reply"),
+        (chat("Sure! It is four."), ""),
+    ],
+)
+def test_models_check_says_what_to_do_about_a_reply_that_is_no_verdict(
+    reply: Response, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with model_server(lambda *_: reply) as server:
+        assert main(["models", "check", f"openai:m@{server.base}"]) == 3
+    told = capsys.readouterr().err
+    assert said in told
+    assert bool(said) == bool(told)
+
+
 def test_a_run_that_stopped_says_how_to_go_on(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -407,6 +407,32 @@ def test_an_address_that_never_answers_readably_ends_the_run(ledger: Ledger) -> 
     assert len(model.asked) == breaker.UNREADABLE
 
 
+def test_an_endpoint_that_accepts_no_request_ends_the_run_until_it_is_resumed(ledger: Ledger) -> None:
+    model = FakeModel(failing(9999, "rejected"))
+    with pytest.raises(OutageError, match="no request was accepted so far"):
+        answers(model, ledger, *map(str, range(50)), limits=CallLimits(concurrency=1))
+    assert len(model.asked) == breaker.UNREADABLE
+
+    async def resumed() -> None:
+        async with Scheduler(model, ledger, "run", CallLimits(concurrency=1), resumed=True).running() as running:
+            for number in range(50):
+                with pytest.raises(CallFailure):
+                    await running.ask(CallRequest(ModelCall((ChatMessage("user", f"{number}"),), 10)))
+
+    anyio.run(resumed)
+
+
+def test_requests_that_a_model_rejects_end_no_run_that_has_an_answer(ledger: Ledger) -> None:
+    async def reply(text: str, before: int) -> ModelAnswer:
+        if text != "good":
+            raise CallFailure("filtered", "rejected")
+        return await echo(text, before)
+
+    assert answers(FakeModel(reply), ledger, "good") == ["GOOD"]
+    found = answers(FakeModel(reply), ledger, *map(str, range(50)), limits=CallLimits(concurrency=1))
+    assert found == ["rejected: filtered"] * 50
+
+
 def test_an_endpoint_that_comes_back_answers_everything(ledger: Ledger) -> None:
     broken = 30
 

@@ -271,12 +271,157 @@ def test_an_error_inside_a_choice_is_a_failure() -> None:
 def test_a_missing_or_refused_key_is_named_by_its_variable(key: str | None, told: str) -> None:
     with pytest.raises(CallFailure) as found:
         ask(lambda *_: Response(401, json.dumps({"error": {"message": "Who are you?"}}).encode()), key=key)
-    assert str(found.value) == f"the endpoint answered 401: Who are you?; the key in `RULEWRIGHT_API_KEY` {told}"
+    said = f"the endpoint answered 401: Who are you?; the key in `RULEWRIGHT_API_KEY` {told}"
+    assert str(found.value) == f"{said}; `RULEWRIGHT_HEADERS` holds other headers, as `Name: value`"
 
 
 def test_a_response_of_another_kind_than_json_is_named() -> None:
     assert str(failure(MALFORMED["an HTML page"])) == "the response is not JSON, but a web page"
     assert str(failure(MALFORMED["a stream of events"])) == "the response is not JSON, but a stream of events"
+
+
+def _events(*chunks: dict[str, Any], end: bytes = b"data: [DONE]\n\n") -> Response:
+    return Response(body=b": hi\n\n" + b"".join(b"data: %s\n\n" % json.dumps(chunk).encode() for chunk in chunks) + end)
+
+
+def _delta(text: str | None, finish: str | None = None, **other: Any) -> dict[str, Any]:
+    choice = {"index": 0, "delta": {"content": text, **other}, "finish_reason": finish}
+    return {"model": "served-1", "choices": [choice]}
+
+
+COUNTED = {"choices": [], "usage": {"prompt_tokens": 11, "completion_tokens": 7}}
+
+
+def test_an_answer_that_arrives_as_a_stream_is_joined() -> None:
+    stream = _events(_delta("", role="assistant"), _delta("Fi"), _delta("ne."), _delta(None, "stop"), COUNTED)
+    answer, _ = ask(lambda *_: stream)
+    assert (answer.text, answer.model, answer.finish, answer.usage) == ("Fine.", "served-1", "stop", Usage(11, 7))
+    crlf = Response(body=stream.body.replace(b"\n", b"\r\n"))
+    assert ask(lambda *_: crlf)[0].text == "Fine."
+
+
+def test_a_stream_says_how_its_answer_ended() -> None:
+    assert ask(lambda *_: _events(_delta("Fi"), _delta(None, "length")))[0].finish == "length"
+    assert ask(lambda *_: _events(_delta(None, refusal="I "), _delta(None, "stop", refusal="won't")))[0] == ModelAnswer(
+        "I won't",
+        "served-1",
+        "refusal",
+        raw=_events(_delta(None, refusal="I "), _delta(None, "stop", refusal="won't")).body.decode(),
+    )
+    assert (
+        ask(lambda *_: _events(_delta("Fine."), _delta(None, "stop", tool_calls=[{"index": 0}])))[0].finish == "other"
+    )
+
+
+@pytest.mark.parametrize(
+    ("stream", "kind"),
+    {
+        "without its end": (_events(_delta('{"verdict": "PASS"}'), end=b""), "network"),
+        "cut in an event": (Response(body=b'data: {"choices": [{"delta": {"content": "a"}, "fini'), "malformed"),
+        "an error in an event": (_events(_delta("a"), {"error": {"message": "died", "code": 502}}), "server"),
+        "two choices": (_events({"choices": [{"delta": {"content": "a"}}, {"delta": {"content": "b"}}]}), "malformed"),
+        "another choice": (_events(_delta("a"), {"choices": [{"index": 1, "delta": {"content": "b"}}]}), "malformed"),
+        "text after the end": (_events(_delta("a", "stop"), _delta("b", "stop")), "malformed"),
+        "no object": (_events([1]), "malformed"),  # type: ignore[arg-type]
+        "content of another type": (_events(_delta(["a"], "stop")), "malformed"),  # type: ignore[arg-type]
+    }.values(),
+)
+def test_a_stream_that_is_not_one_whole_answer_is_a_failure(stream: Response, kind: str) -> None:
+    assert failure(stream).kind == kind
+
+
+def test_a_server_that_only_streams_is_asked_for_a_stream() -> None:
+    def answer(body: dict[str, Any], _: int) -> Response:
+        said = {"error": {"message": "This model only supports stream mode, please enable the stream parameter."}}
+        return (
+            _events(_delta("Fine.", "stop"), COUNTED)
+            if body.get("stream")
+            else Response(400, json.dumps(said).encode())
+        )
+
+    with model_server(answer) as server:
+        model = HttpModel("openai", "m", server.base, None)
+
+        async def twice() -> ModelAnswer:
+            await model.answer(CALL)
+            return await model.answer(CALL)
+
+        assert _run(model, twice).text == "Fine."
+    assert [request.get("stream") for request in server.requests] == [None, True, True]
+
+
+def test_a_parameter_that_a_server_refuses_by_name_is_not_sent_again() -> None:
+    def answer(body: dict[str, Any], _: int) -> Response:
+        refused = next((name for name in ("max_tokens", "temperature", "response_format") if name in body), None)
+        said = {"error": {"message": f"Unsupported parameter: '{refused}'", "param": refused}}
+        return Response(400, json.dumps(said).encode()) if refused else chat("Fine.")
+
+    call = ModelCall(CALL.messages, 400, 0.3, SCHEMA)
+    with model_server(answer) as server:
+        model = HttpModel("openai", "gpt-4o", server.base, None)
+
+        async def twice() -> ModelAnswer:
+            await model.answer(call)
+            return await model.answer(call)
+
+        assert _run(model, twice).text == "Fine."
+    assert len(server.requests) == 5
+    assert server.requests[-1] == server.requests[-2]
+    assert server.requests[-1].keys() == {"path", "model", "messages", "max_completion_tokens"}
+    assert server.requests[-1]["max_completion_tokens"] == 400
+
+
+def test_a_server_that_refuses_every_request_for_the_same_parameter_is_asked_twice() -> None:
+    said = Response(400, b'{"error": {"message": "no", "param": "temperature"}}')
+    with model_server(lambda *_: said) as server:
+        model = HttpModel("openai", "m", server.base, None)
+        with pytest.raises(CallFailure):
+            _run(model, lambda: model.answer(ModelCall(CALL.messages, 400, 0.3)))
+    assert len(server.requests) == 2
+
+
+def test_a_refusal_of_the_stream_is_a_failure_like_any_other() -> None:
+    said = Response(400, b'{"error": {"message": "stream is wrong"}}')
+    with pytest.raises(CallFailure) as found:
+        ask(lambda *_: said)
+    assert found.value.kind == "rejected"
+
+
+def test_the_text_parts_of_a_message_are_its_text() -> None:
+    parts = [{"type": "thinking", "thinking": [{"type": "text", "text": "FAIL?"}]}, {"type": "text", "text": "Fi"}]
+    assert ask(lambda *_: chat([*parts, {"type": "text", "text": "ne."}]))[0].text == "Fine."  # type: ignore[arg-type]
+    assert failure(chat([*parts, {"type": "image_url"}])).kind == "malformed"  # type: ignore[arg-type]
+    assert failure(chat(parts[:1])).kind == "malformed"  # type: ignore[arg-type]
+
+
+def test_headers_of_a_gateway_are_sent_and_never_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RULEWRIGHT_HEADERS", "X-Team-Key: abcdefghijkl:m\n\n api-version : 2\n")
+    with model_server(lambda *_: chat("You sent abcdefghijkl:m.")) as server:
+        model = open_model(f"openai:m@{server.base}")
+        assert isinstance(model, HttpModel)
+        answer = _run(model, lambda: model.answer(CALL))
+    assert (server.headers[0]["x-team-key"], server.headers[0]["api-version"]) == ("abcdefghijkl:m", "2")
+    assert "abcdef" not in f"{answer} {model.identity}"
+
+
+@pytest.mark.parametrize("headers", ["secret", ": secret", "X Y: secret", "X-Y: secr\u00e9t", "X-Y:", "Host: secret"])
+def test_a_header_that_can_not_be_sent_is_refused_without_showing_it(
+    headers: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RULEWRIGHT_HEADERS", headers)
+    with pytest.raises(ModelError, match="`RULEWRIGHT_HEADERS`") as caught:
+        open_model("openai:m@http://127.0.0.1:9/v1")
+    assert "secr" not in str(caught.value)
+
+
+def test_headers_of_a_gateway_are_not_sent_to_the_providers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RULEWRIGHT_HEADERS", "X-Team-Key: secret")
+    with model_server(lambda *_: chat("x")) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base)
+        model = open_model("openai:m")
+        assert isinstance(model, HttpModel)
+        _run(model, lambda: model.answer(CALL))
+    assert "x-team-key" not in server.headers[0]
 
 
 def test_a_compressed_answer_is_read() -> None:
@@ -448,6 +593,9 @@ def test_a_key_goes_only_to_the_host_it_was_made_for(monkeypatch: pytest.MonkeyP
         ("open-ai:m@http://localhost:1/v1", "did you mean `openai:m@http://localhost:1/v1`?"),
         ("llama.gguf", "did you mean `local:llama.gguf`?"),
         ("ollama:llama3", "a server with OpenAI's interface is `openai:llama3@http://HOST:PORT/v1`"),
+        ("ollama:llama3@http://localhost:1", "did you mean `openai:llama3@http://localhost:1/v1`?"),
+        ("vllm:org/m:7b@http://localhost:1/v1", "did you mean `openai:org/m:7b@http://localhost:1/v1`?"),
+        ("qwen3:8b@http://localhost:1/v1", "did you mean `openai:qwen3:8b@http://localhost:1/v1`?"),
         ("llama3@http://localhost:1/v1", "did you mean `openai:llama3@http://localhost:1/v1`?"),
         ("http://localhost:1/v1", "did you mean `openai:MODEL@http://localhost:1/v1`?"),
         ("openai:", "unknown model `openai:`"),

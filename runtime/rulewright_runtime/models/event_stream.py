@@ -1,0 +1,89 @@
+"""A chat completion that arrives as a stream of server-sent events, joined to the one that it is the pieces of."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from rulewright_runtime import strict_json
+from rulewright_runtime.models.call import CallFailure
+from rulewright_runtime.strict_json import JsonMapping, JsonObject
+
+STARTS: Final = ("data:", "event:", "id:", "retry:", ":")  # of the lines of a stream
+_DONE: Final = "[DONE]"  # the last event
+_TEXTS: Final = ("content", "refusal")  # of a piece that are joined
+_CALLS: Final = ("tool_calls", "function_call")
+
+
+def is_stream(body: str) -> bool:
+    """Whether a body is a stream of events, and not JSON."""
+    return body.lstrip().startswith(STARTS)
+
+
+def joined(body: str) -> JsonObject:
+    """Return the completion that the events are the pieces of; an event with an error instead of it.
+
+    Raises CallFailure for a stream that breaks off (`network`), and for events that are no pieces of one answer.
+    """
+    whole: JsonObject = {}
+    message: JsonObject = {}
+    finish = None
+    for event in _events(body):
+        if event.get("error"):
+            return event
+        whole |= {key: event[key] for key in ("model", "usage") if event.get(key)}
+        choice = _choice(event, body)
+        if choice is None:
+            continue
+        if finish is not None and any((choice.get("delta") or {}).get(key) for key in (*_TEXTS, *_CALLS)):
+            raise _malformed("the stream goes on after the end of its answer", body)
+        _add(message, choice.get("delta") or {}, body)
+        finish = choice.get("finish_reason") or finish
+    if not message and finish is None:
+        raise _malformed("the response is not JSON, but a stream of events", body)
+    if finish is None:
+        raise CallFailure("the stream of events ends before the answer does", "network", raw=body)
+    return {**whole, "choices": [{"message": message, "finish_reason": finish}]}
+
+
+def _events(body: str) -> list[JsonObject]:
+    """The JSON of each event before the last one."""
+    events = []
+    for line in body.splitlines():
+        value = line.removeprefix("data:").strip() if line.startswith("data:") else ""
+        if value == _DONE:
+            break
+        if value:
+            try:
+                event = strict_json.decode(value.encode())
+            except strict_json.UNDECODED:
+                raise _malformed("an event of the stream is not JSON", body) from None
+            if not isinstance(event, dict):
+                raise _malformed("an event of the stream is not a JSON object", body)
+            events.append(event)
+    return events
+
+
+def _choice(event: JsonMapping, body: str) -> JsonObject | None:
+    """The piece of the only choice in an event; None in one that counts the tokens."""
+    choices = event.get("choices") or []
+    if not choices:
+        return None
+    is_first = isinstance(choices, list) and len(choices) == 1 and isinstance(choices[0], dict)
+    if not is_first or choices[0].get("index") not in (0, None) or not isinstance(choices[0].get("delta", {}), dict):
+        raise _malformed("an event of the stream has no single entry in `choices`", body)
+    choice: JsonObject = choices[0]
+    return choice
+
+
+def _add(message: JsonObject, delta: JsonMapping, body: str) -> None:
+    for key in _TEXTS:
+        piece = delta.get(key)
+        if piece is not None and not isinstance(piece, str):
+            raise _malformed(f"an event of the stream has no text under `{key}`", body)
+        if piece is not None:
+            message[key] = message.get(key, "") + piece
+    message.update({key: delta[key] for key in _CALLS if delta.get(key)})
+
+
+def _malformed(reason: str, body: str) -> CallFailure:
+    return CallFailure(reason, "malformed", raw=body)
