@@ -108,8 +108,7 @@ def _sweep(args: argparse.Namespace, stored: StoredRun, policy: ScoringPolicy) -
     """The sweep of a parameter of the scorecard, or of the number of votes if no parameter has that name."""
     if args.sweep == VOTES and VOTES not in {parameter.name for parameter in policy.card.parameters}:
         return sweep_votes(stored.plan, partial(_rejudged, args, stored), policy)
-    from rulewright.whatif.pass_rate_sweep import is_pass_rate, sweep_pass_rate  # imports the prover
-    from rulewright.whatif.sweep import sweep
+    from rulewright.whatif.sweep import is_pass_rate, sweep, sweep_pass_rate  # imports the prover
 
     swept = sweep_pass_rate if is_pass_rate(policy.card, args.sweep) else sweep
     return {"parameter": args.sweep, "breakpoints": swept(stored, policy, args.sweep)}

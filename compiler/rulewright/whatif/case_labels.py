@@ -150,7 +150,7 @@ def _sweep(
 ) -> list[dict[str, object]]:
     """Return the breakpoints of a parameter in ascending order, as `sweep` does, with the cases that change there."""
     parameter = swept([each.parameter for each in plan.settings], name)
-    low, high = range_of(parameter)
+    bounds = range_of(parameter)
     label = cache(partial(_label_at, plan, choices, parameter))
     groups: dict[tuple[object, ...], list[CaseResult]] = {}
     for case in cases:
@@ -161,8 +161,7 @@ def _sweep(
     for alike in groups.values():
         first = alike[0]
         scores = {Fraction(*exact_pair(exact(score))) for score in first.scores.values()}
-        points = sorted({low, high, *(value for value in scores | written if low < value < high)})
-        for change in changes(points, partial(_labelled, label, first)):
+        for change in changes(bounds, scores | written, partial(_labelled, label, first)):
             found.setdefault(change, []).extend(each.test_id for each in alike)
     ordered = sorted(found.items(), key=lambda item: (item[0][0], item[0][1] == "after"))
     return [

@@ -3,37 +3,42 @@
 A row can change where the parameter equals a number of the row or a literal of the scorecard: a rate, a dimension, the
 coverage, a confidence, a score, or what an expression compares with the parameter. Each of these values and the points
 beside it are tried. A change elsewhere between two neighbours, where the parameter is computed with, is located by
-bisection and reported as inexact; several of them are one.
+bisection and reported as inexact; several of them are one. A pass rate changes no row: it is swept over the results of
+the gates.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache, partial
 from itertools import pairwise
 from typing import Any, Final, NamedTuple, TypeGuard
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from rulewright.errors import UsageError
 from rulewright.policies.scorecards import SIZE, with_sizes
 from rulewright.proving.program_parts import constants_of, extract, numbers_of, paths_of
 from rulewright.reporting.stored_run import StoredRun, decision_of, skipped_checks, waiting_in
-from rulewright.whatif.rescoring import ScoringPolicy
+from rulewright.whatif.rescoring import ScoringPolicy, rescored
 from rulewright_runtime.aggregate.aggregation import Scorecard, Summed
-from rulewright_runtime.aggregate.effects import LEAVES_OPEN, STOPS, Effect, counts_in, earned_in
+from rulewright_runtime.aggregate.effects import STOPS, Effect
 from rulewright_runtime.aggregate.outcome import ENGINE
 from rulewright_runtime.english import ticked
+from rulewright_runtime.errors import PlanError
 from rulewright_runtime.ir import MIRRORED, Program, free_locals
 from rulewright_runtime.plan.part import programs_of
 from rulewright_runtime.plan.scorecard import Parameter, ScorecardPlan, mentioned
+from rulewright_runtime.report.gathered import Unresolved, gate_result
 from rulewright_runtime.score import Score
-from rulewright_runtime.strict_json import JsonMapping
+from rulewright_runtime.strict_json import JsonMapping, JsonObject
 from rulewright_runtime.verdicts import VerdictResult
 
 _HALVINGS: Final = 40
 _CLOSE: Final = 1 << 30
+_BESIDE: Final = Fraction(1, _CLOSE)
 _SHARES: Final = 10_000
 _SWEPT: Final = ("score", "number")
 _WRAPPED: Final = 2  # nodes of a name, in a call of `score`
@@ -45,7 +50,7 @@ def sweep(run: StoredRun, policy: ScoringPolicy, name: str) -> list[dict[str, ob
     not a number, or without bounds.
     """
     parameter = swept(policy.card.parameters, name)
-    low, high = range_of(parameter)
+    bounds = range_of(parameter)
     found: dict[tuple[Fraction, str, bool], list[str]] = {}
     scorecard, same_effects = policy.prepared(), not reads_verdicts(policy.card, name)
     cards: dict[tuple[int, int], Scorecard] = {}  # a fraction's hash takes longer than that of its parts
@@ -59,16 +64,16 @@ def sweep(run: StoredRun, policy: ScoringPolicy, name: str) -> list[dict[str, ob
 
     written = literals_of(programs_of(policy.card))
     compared = _compared(policy, name)
-    for names in folded(run, at(low), name):
+    for names in folded(run, at(bounds[0]), name):
         row, verdicts = run.rows[names[0]], tuple(run.verdicts[names[0]].values())
         incomplete = bool(row.get("missing"))
-        summed = at(low).summed(verdicts, incomplete=incomplete)
-        numbers = {*_numbers(at(low), row, verdicts, summed), *written}
+        summed = at(bounds[0]).summed(verdicts, incomplete=incomplete)
+        numbers = {*_numbers(at(bounds[0]), row, verdicts, summed), *written}
         if compared is not None:
             operands = compared.aggregate(verdicts, incomplete=incomplete, summed=summed)
             numbers.update(_exact(operands.values()))
-        points = sorted({low, high, *(value for value in numbers if low < value < high)})
-        for change in changes(points, partial(_told, run, at, row, verdicts, summed if same_effects else None)):
+        told = partial(_told, run, at, row, verdicts, summed if same_effects else None)
+        for change in changes(bounds, numbers, told):
             found.setdefault(change, []).extend(names)
     place = {transcript: at_row for at_row, transcript in enumerate(run.rows)}
     ordered = sorted(found.items(), key=lambda item: (item[0][0], item[0][1] == "after"))
@@ -92,8 +97,12 @@ def _told(
     return decision_of(scored, card.plan)
 
 
-def changes(points: Sequence[Fraction], result: Callable[[Fraction], object]) -> Iterator[tuple[Fraction, str, bool]]:
-    """Yield the changes of the result at the points and between them: the value, its side, and whether it is exact."""
+def changes(
+    bounds: tuple[Fraction, Fraction], numbers: Iterable[Fraction], result: Callable[[Fraction], object]
+) -> Iterator[tuple[Fraction, str, bool]]:
+    """Yield the changes of the result at the numbers within the bounds and between them: the value, its side, and
+    whether it is exact."""
+    points = sorted({*bounds, *(each for each in numbers if bounds[0] < each < bounds[1])})
     at_low = result(points[0])
     for low, high in pairwise(points):
         step = (high - low) / _CLOSE
@@ -203,12 +212,9 @@ class _ColumnsRead(NamedTuple):
 
 
 class _VerdictPart(NamedTuple):
-    """The contribution of one verdict to a row."""
+    """The contribution of one verdict to a row: its effect on what is read, without the name of its check."""
 
-    gates: tuple[tuple[int, int], ...]
-    gained: tuple[Fraction | int, ...]
-    of: tuple[int, ...]
-    counts: tuple[int, ...]  # and lists
+    effect: Effect
     undecided: tuple[str, ...]
     eligible: bool
     resolved: bool
@@ -267,13 +273,21 @@ class _Codes:
         return self.places[part]
 
     def _part(self, does: Effect, verdict: VerdictResult) -> _VerdictPart:
-        applies = verdict.eligible is not False
+        applies, read = verdict.eligible is not False, self.read
         clear = verdict.verdict in ("PASS", "NOT_APPLICABLE")
+        effect = replace(
+            does,
+            check_id="",
+            hits=_among(read.rates, does.hits),
+            misses=_among(read.rates, does.misses),
+            credits=tuple([each for each in does.credits if each[0] in read.rates]),
+            counts=_among(read.counts, does.counts),
+            lists=_among(read.lists, does.lists),
+            flag=None,
+            undecided=(),
+        )
         return _VerdictPart(
-            does.gates,
-            tuple([_whole(earned_in(does, at)) for at in self.read.rates]),
-            tuple([int(counts_in(does, at)) for at in self.read.rates]),
-            (*map(does.counts.count, self.read.counts), *map(does.lists.count, self.read.lists)),
+            effect,
             tuple([f"{each['place']} {each['reason']}" for each in does.undecided]),
             applies,
             applies and verdict.verdict in ("PASS", "FAIL"),
@@ -282,37 +296,26 @@ class _Codes:
         )
 
     def _folded(self, parts: Sequence[_VerdictPart]) -> object:
-        strongest: dict[int, int] = {}
-        opens: dict[tuple[int, int], int] = {}
-        for gate, strength in (each for part in parts for each in part.gates):
-            strongest[gate] = max(strongest.get(gate, -1), strength)
-            opens[gate, strength] = opens.get((gate, strength), 0) + 1
+        _, totals = self.card.summed_of([part.effect for part in parts])
         eligible, resolved = sum(part.eligible for part in parts), sum(part.resolved for part in parts)
         words = {part.word for part in parts}
         return (
-            tuple(sorted(strongest.items())),
-            tuple(sorted((each, count) for each, count in opens.items() if each[1] == LEAVES_OPEN)),
-            tuple([_rate(parts, at) for at in range(len(self.read.rates))]),
-            tuple([sum(each) for each in zip(*(part.counts for part in parts), strict=True)]),
+            tuple(totals.strongest),
+            tuple(map(len, totals.leaving_open)),
+            tuple(self.card.rates(totals)),
+            tuple(totals.counts),
+            tuple(sorted(listed for part in parts for listed in part.effect.lists)),
             tuple([each for part in parts for each in part.undecided]),
-            _share(resolved, eligible),
-            any(strength == STOPS and part.word != "FAIL" for part in parts for _, strength in part.gates),
+            Fraction(resolved, eligible) if eligible else None,
+            any(strength == STOPS and part.word != "FAIL" for part in parts for _, strength in part.effect.gates),
             "FAIL" in words,
             bool(words - {"FAIL", ""}),
             tuple([part.cause for part in parts if part.cause]),
         )
 
 
-def _rate(parts: Sequence[_VerdictPart], at: int) -> Fraction | None:
-    return _share(sum(each.gained[at] for each in parts), sum(each.of[at] for each in parts))
-
-
-def _whole(value: Fraction | int) -> Fraction | int:
-    return value.numerator if value.denominator == 1 else value
-
-
-def _share(gained: Fraction | int, of: int) -> Fraction | None:
-    return Fraction(gained) / of if of else None
+def _among(read: Collection[int], indices: Iterable[int]) -> tuple[int, ...]:
+    return tuple([each for each in indices if each in read])
 
 
 def reads_verdicts(plan: ScorecardPlan, name: str) -> bool:
@@ -366,3 +369,61 @@ def _reach(name: str, programs: Mapping[str, Program], variables: set[str]) -> s
         found |= set(paths)
         pending += [path[0] for path in paths if path[0] in variables]
     return found
+
+
+# A pass rate.
+
+
+def is_pass_rate(card: ScorecardPlan, name: str) -> bool:
+    """Whether a parameter is read by the pass rate of a gate."""
+    return name in mentioned(programs_of(tuple([gate.pass_rate for gate in card.gates])))
+
+
+def sweep_pass_rate(run: StoredRun, policy: ScoringPolicy, name: str) -> list[JsonObject]:
+    """Return the breakpoints as `sweep` does; no transcript changes, but `gates` do: a mapping of names to
+    `{before, after}`. An exact value is also a `fraction`. Raises UsageError for a parameter that is not a number with
+    bounds, or that other conditions read as well.
+    """
+    parameter, card = swept(policy.card.parameters, name), policy.prepared()
+    bounds = range_of(parameter)
+    gates = [replace(gate, pass_rate=UNSET) for gate in policy.card.gates]
+    if name in mentioned(programs_of(replace(policy.card, gates=tuple(gates)))):
+        raise UsageError(f"`{name}` is a pass rate and read by other conditions too: try its values with `--set`")
+    found, refused = Unresolved(), run.summary["refused"]["count"]
+    for row in rescored(run, card).values():
+        found.add(row)
+
+    def results(value: Fraction) -> dict[str, str]:
+        try:
+            rates = card.having({name: value if parameter.type == "score" else float(value)}).pass_rates
+        except PlanError:  # a rate of 0, for example
+            return {}
+        for gate in found.gates.keys() & rates.keys():
+            found.gates[gate].pass_rate = rates[gate]
+        rated = found.result(refused)["gates"]
+        return {gate: gate_result(each) for gate, each in rated.items() if gate in rates}
+
+    shares = {*_shares_of(found.result(refused)["gates"].values()), *literals_of(programs_of(policy.card.gates))}
+    return [each for change in changes(bounds, shares, results) for each in _breakpoint(*change, results)]
+
+
+def _shares_of(gates: Iterable[JsonMapping]) -> Iterator[Fraction]:
+    """Yield the least and the greatest share of transcripts that may pass each gate, of the run and of each model."""
+    rates = [gate["pass_rate"] for gate in gates if "pass_rate" in gate]
+    for each in (part for rate in rates for part in (rate, *rate["models"].values())):
+        if of := each["passed"] + each["failed"] + each["open"]:
+            yield from (Fraction(each["passed"], of), Fraction(each["passed"] + each["open"], of))
+
+
+def _breakpoint(
+    value: Fraction, side: str, is_exact: bool, results: Callable[[Fraction], Mapping[str, str]]
+) -> Iterator[JsonObject]:
+    before, after = (results(value + _BESIDE * beside) for beside in ((-1, 0) if side == "at" else (0, 1)))
+    gates = {
+        gate: {"before": before[gate], "after": result}
+        for gate, result in after.items()
+        if before.get(gate, result) != result
+    }
+    if gates:
+        about = {"at": float(value), "exact": is_exact, "side": side, "transcripts": []}
+        yield {**about, **({"fraction": str(value)} if is_exact else {}), "gates": gates}

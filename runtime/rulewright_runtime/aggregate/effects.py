@@ -163,12 +163,6 @@ def counts_in(effect: Effect, rate: int) -> bool:
     return rate in effect.hits or rate in effect.misses or any(rate == index for index, _ in effect.credits)
 
 
-def earned_in(effect: Effect, rate: int) -> int | Fraction:
-    """What the effect adds to the numerator of a rate."""
-    hit = int(rate in effect.hits)
-    return sum((share for index, share in effect.credits if index == rate), hit) if effect.credits else hit
-
-
 def chances(rate: int, effects: Collection[Effect]) -> tuple[bool, bool, bool]:
     """Whether one of the effects may be a hit in a rate, a miss, or not counted. Part credit that is still to be given
     is unknown, so it may be either."""
