@@ -29,7 +29,7 @@ FINDERS: Final = {
     "check": ("rulewright.lower.expression_checks", "check_findings"),
     "scenario": ("rulewright.lower.harness", "harness_findings"),
     "scorecard": ("rulewright.proving.gate_findings", "scorecard_findings"),
-    CASE_SCORECARD: ("rulewright.proving.label_table", "scorecard_findings"),
+    CASE_SCORECARD: ("rulewright.proving.tables", "scorecard_findings"),
 }
 OF_SOUND_ONES: Final = frozenset({"scorecard", CASE_SCORECARD})  # else the structure must be corrected first
 

@@ -52,7 +52,7 @@ from rulewright.proving.gate_findings import (
     unselected_checks,
 )
 from rulewright.proving.gates import prove_gates
-from rulewright.proving.label_table import case_findings
+from rulewright.proving.tables import case_findings
 from rulewright.rules import Rule, code_of
 from rulewright.rules.bucket_without_checks import bucket_without_checks
 from rulewright.rules.duplicate_criterion_id import duplicate_criterion_id

@@ -36,20 +36,21 @@ from rulewright.lower.scorecard import lower_scorecard, lower_without_project
 from rulewright.lower.semantics import policies
 from rulewright.project import Project, load_project, stopping
 from rulewright.proving.atoms import ERROR, FALSE, TRUE
-from rulewright.proving.decision_tables import disjoint, survey
 from rulewright.proving.domains import Domains
 from rulewright.proving.gates import GateClaim, GateProof, as_seen, prove_gates
-from rulewright.proving.label_table import (
-    NotProved,
-    conditions_of,
-    label_table,
-    label_table_of_all_settings,
-    scorers_of,
-)  # fmt: skip
 from rulewright.proving.program_parts import paths_of, substitute
 from rulewright.proving.results import Property, Proved, Refuted, Result, Unknown, in_words
 from rulewright.proving.scorecard_conditions import conditions_of_plan, conditions_of_scorecard, scorecard_environment
 from rulewright.proving.search import never, out_of_reach
+from rulewright.proving.tables import (
+    NotProved,
+    conditions_of,
+    disjoint,
+    label_table,
+    label_table_of_all_settings,
+    scorers_of,
+    survey,
+)  # fmt: skip
 from rulewright.proving.verdicts import never_given
 from rulewright.scoring.batches import CaseScorecard, load_scorecard
 from rulewright.scoring.score_settings import gather

@@ -14,7 +14,7 @@ from rulewright.diagnostics import Severity
 from rulewright.documents.kinds import CASE_SCORECARD, kind_of
 from rulewright.errors import DocumentError, UsageError
 from rulewright.load import load_file
-from rulewright.proving.label_table import check_labels
+from rulewright.proving.tables import check_labels
 from rulewright.scoring.batches import find_scorecard, load_scorecard
 from rulewright.scoring.score_settings import gather
 from rulewright_runtime.english import plural

@@ -19,7 +19,7 @@ from rulewright.diagnostics import Severity
 from rulewright.documents.layout import nearest_project
 from rulewright.errors import DocumentError, UsageError
 from rulewright.exit_codes import REFUSED
-from rulewright.proving.label_table import check_labels
+from rulewright.proving.tables import check_labels
 from rulewright.render.human import render
 from rulewright.reporting.cases import write
 from rulewright.scoring.batches import (

@@ -20,14 +20,14 @@ from rulewright.policies.policy_model import (
     table,
 )  # fmt: skip
 from rulewright.proving.domains import Domain, Domains, Path, score
-from rulewright.proving.label_table import (
+from rulewright.proving.program_parts import constant, substitute, unabridged
+from rulewright.proving.tables import (
     NotProved,
     conditions_of,
     label_table,
     label_table_of_all_settings,
     scorers_of,
 )  # fmt: skip
-from rulewright.proving.program_parts import constant, substitute, unabridged
 from rulewright.scoring.batches import CaseScorecard
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
 from rulewright_runtime.cases.case_settings import CaseSettings

@@ -9,9 +9,8 @@ from typing import Final
 
 from rulewright.proving.atoms import ERROR, FALSE, TRUE
 from rulewright.proving.box_variables import Box, BoxVariable
-from rulewright.proving.domains import Absent, Domain, Path
+from rulewright.proving.domains import Absent, Domain, NumberRange, Path
 from rulewright.proving.intervals import Space
-from rulewright.proving.number_ranges import NumberRange
 from rulewright.proving.program_parts import unabridged
 from rulewright.proving.results import in_words
 from rulewright.proving.sums import Terms

@@ -10,8 +10,7 @@ from itertools import product
 from typing import Final, NamedTuple
 
 from rulewright.expression.types import SCORE
-from rulewright.proving.domains import Domain, Domains, Path, wholes_at
-from rulewright.proving.number_ranges import NumberRange
+from rulewright.proving.domains import Domain, Domains, NumberRange, Path, wholes_at
 from rulewright.proving.program_parts import COMPARISONS, EQUALITY, exact_of, extract, path_at, paths_of, value_of
 from rulewright.proving.static_types import typed
 from rulewright.proving.sums import Sum, Terms, bounds_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator
-from itertools import product
+from itertools import islice, product
 from typing import Final
 
 from msgspec.structs import replace
@@ -42,9 +42,8 @@ def scorecard_findings(card: ScorecardDocument) -> list[Diagnostic]:
 def gate_findings(document: ScorecardDocument, proofs: Iterable[GateProof]) -> Iterator[Diagnostic]:
     """Yield the gates that some FAIL does not stop or some UNCLEAR passes, from their proofs (`prove_gates`)."""
     for gate, proof in zip(document.gates, proofs, strict=True):
-        finding = _stops(gate, proof.stops) or _stays_open(gate, proof.stays_open)
-        if finding is not None:
-            yield finding
+        findings = _finding(gate, proof.stops, "FAIL"), _finding(gate, proof.stays_open, "UNCLEAR")
+        yield from islice(filter(None, findings), 1)
 
 
 def empty_parts(
@@ -130,34 +129,25 @@ def checks_that_never_apply(checks: Iterable[CheckDocument]) -> Iterator[Diagnos
             yield error(when, f"the gate check `{check.id}` applies to no scenario", code="gate-check-never-applies")
 
 
-def _stops(gate: GateDocument, claim: GateClaim) -> Diagnostic | None:
+def _finding(gate: GateDocument, claim: GateClaim, word: str) -> Diagnostic | None:
+    """The finding about the claim that no FAIL, or no UNCLEAR, passes a gate; None where it is proved."""
+    name, is_fail = _named(claim), word == "FAIL"
     match claim.result:
         case Refuted() if claim.of_is_to_blame:
-            message = f"the gate `{gate.name}` does not select the FAIL of {_named(claim) or 'any check'}"
+            message = f"the gate `{gate.name}` does not select the {word} of {name or 'any check'}"
+        case Refuted() if is_fail:
+            message = f"{f'a FAIL of {name} does not stop' if name else 'no FAIL stops'} the gate `{gate.name}`"
         case Refuted():
-            which = f"a FAIL of {_named(claim)} does not stop" if claim.check else "no FAIL stops"
-            message = f"{which} the gate `{gate.name}`"
-        case Unknown(reason=why) if claim.check != ANY_CHECK:
+            message = f"the gate `{gate.name}` passes on {f'an UNCLEAR of {name}' if name else '`UNCLEAR`'}"
+        case Unknown(reason=why) if name and is_fail:
             message = f"whether a FAIL of `{claim.check}` stops the gate `{gate.name}` can't be proved: {why}"
-        case _:
-            return None
-    place = gate.of if claim.of_is_to_blame else gate.stops
-    return error(place, message + _instance(claim), code="gate-cannot-stop")
-
-
-def _stays_open(gate: GateDocument, claim: GateClaim) -> Diagnostic | None:
-    match claim.result:
-        case Refuted() if claim.of_is_to_blame:
-            message = f"the gate `{gate.name}` does not select the UNCLEAR of {_named(claim) or 'any check'}"
-        case Refuted():
-            which = f"an UNCLEAR of {_named(claim)}" if claim.check else "`UNCLEAR`"
-            message = f"the gate `{gate.name}` passes on {which}"
-        case Unknown(reason=why) if claim.check != ANY_CHECK:
+        case Unknown(reason=why) if name:
             message = f"whether the gate `{gate.name}` passes on an UNCLEAR of `{claim.check}` can't be proved: {why}"
         case _:
             return None
-    place = gate.of if claim.of_is_to_blame else gate.undecided
-    return error(place, message + _instance(claim), code="gate-ignores-unclear")
+    place = gate.of if claim.of_is_to_blame else gate.stops if is_fail else gate.undecided
+    found = error(place, message + _instance(claim), code="gate-cannot-stop")
+    return found if is_fail else replace(found, code="gate-ignores-unclear")
 
 
 def _named(claim: GateClaim) -> str:

@@ -90,7 +90,7 @@ def prove_gates(plan: ScorecardPlan, vocabulary: Vocabulary | None = None) -> It
     """
     cases = _GateCases(plan, vocabulary or invisiblebench())
     for gate in plan.gates:
-        holds = tuple([check for check in cases.checks if cases.can_hold(gate.of, check)])
+        holds = tuple([check for check in plan.checks if cases.can_hold(gate.of, check)])
         of_fail, stops = _AnyHolds((gate.of,), "FAIL"), _AnyHolds((gate.stops,), "FAIL")
         of_open, of_none = _AnyHolds((gate.of,), "UNCLEAR"), _AnyHolds((gate.of,), NO_RECORD)
         not_passed = _AnyHolds((gate.stops, gate.undecided), "UNCLEAR")
@@ -111,7 +111,7 @@ def held_by_parts(
     parts += [("dimensions", each.rate.name, each.rate.of) for each in plan.dimensions]
     parts += [("rates", each.name, each.of) for each in plan.rates]
     for kind, name, of in parts:
-        yield (kind, name), frozenset([check for check in cases.checks if cases.can_hold(of, check)])
+        yield (kind, name), frozenset([check for check in plan.checks if cases.can_hold(of, check)])
 
 
 class _AnyHolds(Struct, frozen=True):
@@ -136,10 +136,6 @@ class _GateCases:
         types = {each.name: PARAMETER_TYPES[each.type] for each in self.plan.parameters}
         parameters: Mapping[Path, Value] = {(each.name,): domain_of_parameter(each) for each in self.plan.parameters}
         self.domains = Domains({**types, "v": verdict, OTHER: verdict}, parameters)
-
-    @property
-    def checks(self) -> Sequence[str]:
-        return tuple(self.plan.checks)
 
     def can_hold(self, of: Program, check: str) -> bool:
         """Whether the condition can hold for a verdict of the check; True also if it can't be decided."""
@@ -170,7 +166,8 @@ class _GateCases:
             programs = [selected, *(self.about(part, check, "v", each.verdict) for part in each.conditions)]
             match self.find(programs, [(0, HOLDS), *((at, FALSE) for at in range(1, len(programs)))]):
                 case Counterexample() as witness:
-                    return Refuted(_of_this_verdict(witness)), each.conditions == (of,)
+                    own = [pair for pair in witness.values if not pair[0].startswith(f"{OTHER}.")]
+                    return Refuted(Counterexample(tuple(own), witness.bindings)), each.conditions == (of,)
                 case Unknown() as undecided:
                     unknown = unknown or (undecided, each.conditions == (of,))
         return unknown
@@ -207,10 +204,3 @@ def _read_from(program: Program, root: str) -> Program:
     roots = {program.nodes[at].args[0] for at in reads}
     nodes = [Node("name", (), [[root, []]], node.at) if at in roots else node for at, node in enumerate(program.nodes)]
     return program.having(nodes)
-
-
-def _of_this_verdict(witness: Counterexample) -> Counterexample:
-    """The witness without the values of other verdicts."""
-    return Counterexample(
-        tuple([pair for pair in witness.values if not pair[0].startswith(f"{OTHER}.")]), witness.bindings
-    )

@@ -18,8 +18,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 from rulewright.proving.atoms import ANYTHING, ERROR, FALSE, TRUE, Atom, Atoms, Formula, bits_of
 from rulewright.proving.box_variables import Box, BoxVariable, cell_mask
 from rulewright.proving.comparisons import EQUAL, GREATER, LESS, UNORDERED
-from rulewright.proving.domains import Absent, Domains, Path
-from rulewright.proving.number_ranges import NumberRange, divide
+from rulewright.proving.domains import Absent, Domains, NumberRange, Path, divide
 from rulewright.proving.program_parts import exact_of, paths_of, reading
 from rulewright.proving.relations import Texts, relations
 from rulewright.proving.results import bindings_of
@@ -364,7 +363,7 @@ class Space:
     def chosen(self, box: Box) -> dict[Path, Any]:
         """A value in the box for every variable that the box constrains."""
         constrained = self.constrained(box)
-        values = {each.path: each.values[_lowest(box[each.at])] for each in constrained if each.is_input}
+        values = {each.path: each.within(box)[0] for each in constrained if each.is_input}
         if any(each.terms for each in constrained):
             summed = self._bounded_sums(box).values(self._whole) or {}
             values |= {path: self._number(path, value) for path, value in summed.items()}
@@ -382,10 +381,6 @@ class Space:
 def _decide(evaluate: Evaluator, chosen: Mapping[Path, Value]) -> int:
     bindings = bindings_of(chosen)
     return ERROR if bindings is None else bits_of(evaluate, bindings)  # None: no input has these values
-
-
-def _lowest(cells: int) -> int:
-    return (cells & -cells).bit_length() - 1
 
 
 def results_of(programs: Sequence[Program], domains: Domains) -> list[tuple[int, ...]] | None:

@@ -13,8 +13,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
-from rulewright.proving.domains import Domain, Path
-from rulewright.proving.number_ranges import NumberRange
+from rulewright.proving.domains import Domain, NumberRange, Path
 
 Terms: TypeAlias = "tuple[tuple[Path, Fraction], ...]"  # sorted variables with their factors, the first factor being 1
 

@@ -41,7 +41,7 @@ from rulewright.planning.harness import compile_run_plan, run_cost
 from rulewright.planning.profiles import compare_profiles
 from rulewright.planning.scan import scan_plan
 from rulewright.project import Project, load_project
-from rulewright.proving.label_table import check_labels
+from rulewright.proving.tables import check_labels
 from rulewright.render.output_formats import render
 from rulewright.reporting import cases as writing
 from rulewright.scoring.batches import load_scorecard

@@ -12,7 +12,7 @@ from rulewright.documents.validation import validate
 from rulewright.errors import DocumentError, UsageError
 from rulewright.linting.lint_run import lint_text
 from rulewright.load import load_text
-from rulewright.proving.label_table import case_findings
+from rulewright.proving.tables import case_findings
 from rulewright.scoring.batches import load_scorecard
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
 from rulewright_runtime.errors import PlanError

@@ -15,8 +15,7 @@ from rulewright.expression.environment import Environment
 from rulewright.expression.types import BOOL, INT, SCORE, STRING, EnumType, ListType, OptionalType, RecordType, Type
 from rulewright.policies.policy_model import PolicyDecision, PolicyOutcome, guarding
 from rulewright.proving.atoms import ERROR, FALSE, TRUE
-from rulewright.proving.domains import Domain, Domains, Path
-from rulewright.proving.number_ranges import NumberRange
+from rulewright.proving.domains import Domain, Domains, NumberRange, Path
 from rulewright.proving.results import Result
 from rulewright.proving.search import out_of_reach
 from rulewright_runtime.ir import Program

@@ -21,10 +21,9 @@ from tests.safe_cases import settings as of_safe
 
 from rulewright.load import load_text
 from rulewright.lower.decision_table import Table, build_table
-from rulewright.proving.decision_tables import RowLike, disjoint, survey
 from rulewright.proving.domains import Domains
-from rulewright.proving.label_table import label_table
 from rulewright.proving.results import Counterexample, Proved, Refuted, Result, Unknown
+from rulewright.proving.tables import RowLike, disjoint, label_table, survey
 from rulewright_runtime.ir import Program
 
 INPUTS = list(inputs())[::11]

@@ -25,6 +25,7 @@ from rulewright.proving.domains import (
     Absent,
     Domain,
     Domains,
+    NumberRange,
     between,
     boolean,
     domain_of_parameter,
@@ -33,7 +34,6 @@ from rulewright.proving.domains import (
     text,
     whole,
 )  # fmt: skip
-from rulewright.proving.number_ranges import NumberRange
 from rulewright_runtime.plan.scorecard import Parameter
 from rulewright_runtime.score import Score
 from rulewright_runtime.values import INT_MAX, INT_MIN, NONE, Optional

@@ -11,7 +11,7 @@ from tests.rounds import rounds
 from tests.safe_cases import DEFAULTS, METRICS, safe, settings
 from tests.shared_data import ROOT
 
-from rulewright.proving.label_table import table_findings
+from rulewright.proving.tables import table_findings
 from rulewright.scoring.batches import CaseScorecard, load_scorecard
 from rulewright_runtime.cases.case_settings import CaseSettings
 from rulewright_runtime.plan.scorecard import parameter_values

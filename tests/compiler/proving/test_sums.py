@@ -16,8 +16,7 @@ from rulewright.expression.environment import Environment
 from rulewright.expression.types import BOOL, INT, SCORE, Type
 from rulewright.policies.regions import compare
 from rulewright.proving.atoms import ERROR, FALSE, TRUE, bits_of
-from rulewright.proving.domains import Domain, Domains, Path, whole
-from rulewright.proving.number_ranges import NumberRange
+from rulewright.proving.domains import Domain, Domains, NumberRange, Path, whole
 from rulewright.proving.results import Proved, Refuted, Unknown
 from rulewright.proving.search import never
 from rulewright_runtime.interpreter import prepare
