@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct
 
-from rulewright.policies.policy_model import PolicyDecision, PolicyOutcome, PolicyStep
+from rulewright.policies.policy_model import BITS, PolicyDecision, PolicyOutcome
 from rulewright.policies.wording import condition_of, merged
 from rulewright.proving.atoms import ERROR, FALSE, TRUE
 from rulewright.proving.box_variables import Box
@@ -224,28 +224,14 @@ def _advanced(
 ) -> tuple[int, PolicyOutcome | None, int | None]:
     """How far a decision comes on a box: the step, the outcome there, or the atom to split at."""
     while number < len(decision.steps):
-        step = decision.steps[number]
         bits, at = space.ask(offset + number, box)
-        outcome = _common(step, bits)
-        if outcome is _SEVERAL:
+        outcomes = [decision.steps[number].after(bit) for bit in BITS if bits & bit]
+        if any(each != outcomes[0] for each in outcomes[1:]):
             return number, None, at
-        if isinstance(outcome, PolicyOutcome):
-            return number, outcome, None
+        if outcomes[0] is not None:
+            return number, outcomes[0], None
         number += 1
     return number, decision.otherwise, None
-
-
-_SEVERAL: Final = object()
-
-
-def _common(step: PolicyStep, bits: int) -> object:
-    """The outcome that a step has for all of the bits, if it is one."""
-    if bits == TRUE:
-        return step.true
-    if bits == FALSE:
-        return step.false
-    outcomes = [step.after(bit) for bit in (TRUE, FALSE, ERROR) if bits & bit]
-    return outcomes[0] if all(each == outcomes[0] for each in outcomes) else _SEVERAL
 
 
 def _to(decision: PolicyDecision, offset: int, number: int, outcome: PolicyOutcome) -> list[tuple[int, int]]:

@@ -42,10 +42,11 @@ from rulewright.proving.program_parts import (
     substitute,
     unabridged,
     unrolled,
+    with_paths,
     with_program,
 )
 from rulewright_runtime.aggregate.outcome import MINIMUM_COVERAGE, NO_RECORD
-from rulewright_runtime.ir import BINDING, Node, Program, literal
+from rulewright_runtime.ir import BINDING, Node, Program
 from rulewright_runtime.plan.part import programs_of
 from rulewright_runtime.plan.scorecard import GatePlan, RatePlan, ScorecardPlan, parameter_values
 from rulewright_runtime.score import Score
@@ -61,7 +62,6 @@ OPEN: Final = PolicyOutcome("open", "asks for adjudication")
 _HIT: Final = PolicyOutcome("hit", "a hit")
 _MISS: Final = PolicyOutcome("miss", "a miss")
 _ASKS: Final = PolicyOutcome("asks", "a miss that asks for adjudication")
-_FAILED: Final = literal(Optional(False))  # `passed` of a gate that failed
 MOST: Final = 1_000_000  # verdicts of one row
 VARIABLES: Final = "variables"  # the place of whether all variables have a value
 PASS_RATE: Final = "pass_rate"  # the root of the places of the gates' pass rates
@@ -94,11 +94,7 @@ def policy_of_scorecard(
 
 def about(program: Program, constants: JsonMapping) -> Program:
     """A condition over one verdict with these values; `v.mode_id` is an alias of `v.check_id`."""
-    named = [
-        Node(node.op, node.args, "check_id", node.at) if path_at(program, at) == ("v", "mode_id") else node
-        for at, node in enumerate(program.nodes)
-    ]
-    return substitute(program.having(named), constants)
+    return substitute(with_paths(program, {("v", "mode_id"): reading(("v", "check_id"))}), constants)
 
 
 def _of_one_verdict(
@@ -188,12 +184,12 @@ def _counted(place: str, of: Program, constants: JsonMapping) -> PolicyDecision:
 def _of_a_row(plan: ScorecardPlan, constants: JsonMapping) -> Iterator[PolicyDecision]:
     """The outputs and other computed values of a row, with variables inlined where possible, and whether
     a variable has no value, which affects the whole row."""
-    weights = _weights(plan)
+    weights, states = _weights(plan), _states(plan)
     keys = {name: list(type_.fields) for name, type_ in _row_types(plan).items() if isinstance(type_, RecordType)}
     values: dict[str, Program] = {}
 
     def inlined(program: Program) -> Program:
-        return _with_variables(_with_states(unrolled(program, keys)), values)
+        return _with_variables(with_paths(unrolled(program, keys), states), values)
 
     for part in plan.variables:
         values[part.name] = inlined(part.value)
@@ -254,19 +250,12 @@ def with_sizes(program: Program) -> Program:
     return extract(program.having(nodes), len(nodes) - 1)
 
 
-def _with_states(program: Program) -> Program:
-    """The program in which `gates.NAME.failed` is `gates.NAME.passed == optional.of(false)`, so that a proof knows
-    that both are one state."""
-    nodes: list[Node] = []
-    new_index: list[int] = []
-    for at, node in enumerate(program.nodes):
-        args, path = tuple([new_index[each] for each in node.args]), path_at(program, at)
-        if path is not None and len(path) == 3 and path[::2] == ("gates", "failed"):
-            nodes += [Node("select", args[:1], "passed", node.at), Node("const", (), _FAILED, node.at)]
-            node, args = Node("call", (), "_==_", node.at), (len(nodes) - 2, len(nodes) - 1)
-        nodes.append(Node(node.op, args, node.value, node.at))
-        new_index.append(len(nodes) - 1)
-    return program.having(nodes)
+def _states(plan: ScorecardPlan) -> dict[Path, Program]:
+    """`gates.NAME.failed` as `gates.NAME.passed == optional.of(false)`, so that a proof knows that both are one
+    state."""
+    failed = constant(Optional(False))
+    places = [("gates", gate.name) for gate in plan.gates]
+    return {(*place, "failed"): calling("_==_", reading((*place, "passed")), failed) for place in places}
 
 
 def in_words(text: str) -> str:

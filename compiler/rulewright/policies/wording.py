@@ -43,11 +43,8 @@ def _condition(variable: BoxVariable, bits: int) -> str:
 
 def _sums(terms: Terms, spans: Sequence[NumberRange], bits: int) -> str:
     """The condition that a sum lies in some of its ranges; neighbouring ranges are joined."""
-    chosen = [number for number in range(len(spans)) if bits >> number & 1]
-    starts = [number for number in chosen if number - 1 not in chosen]
-    ends = [number for number in chosen if number + 1 not in chosen]
     phrases = []
-    for start, end in zip(starts, ends, strict=True):
+    for start, end in _runs([number for number in range(len(spans)) if bits >> number & 1]):
         low, high = spans[start], spans[end]
         if low.low == high.high:
             phrases.append(_sum_beside(terms, "==", low.low))
@@ -213,17 +210,14 @@ def _numbers(
     left_out = [value for value in line if value not in chosen]
     if len(left_out) == 1 and _exact(left_out[0]) in cut and not with_nan and len(line) > 2:
         return [f"{name} != {in_words(left_out[0])}"]
-    start = 0
-    while start < len(line):
-        if line[start] not in chosen:
-            start += 1
-            continue
-        end = start
-        while end + 1 < len(line) and line[end + 1] in chosen:
-            end += 1
-        phrases.append(_run(name, domain, line, start, end, cut))
-        start = end + 1
-    return phrases
+    runs = _runs([at for at, value in enumerate(line) if value in chosen])
+    return [*phrases, *(_run(name, domain, line, start, end, cut) for start, end in runs)]
+
+
+def _runs(chosen: Sequence[int]) -> Iterable[tuple[int, int]]:
+    """The first and the last of each of the numbers that follow each other."""
+    starts = [number for number in chosen if number - 1 not in chosen]
+    return zip(starts, [number for number in chosen if number + 1 not in chosen], strict=True)
 
 
 def _run(name: str, domain: Domain, line: Sequence[Value], start: int, end: int, cuts: Sequence[Fraction]) -> str:

@@ -17,11 +17,11 @@ from rulewright.policies.policy_model import Policy, PolicyDecision, PolicyOutco
 from rulewright.policies.workflow_files import differing_files
 from rulewright.policies.workflow_paths import Divergence, divergences
 from rulewright.proving.domains import Domain, Domains, Path, whole
-from rulewright.proving.program_parts import reading
+from rulewright.proving.program_parts import paths_of, reading, with_paths
 from rulewright.proving.results import in_words
 from rulewright.proving.workflow_values import World
 from rulewright.workflow import Workflow
-from rulewright_runtime.ir import Node, Program
+from rulewright_runtime.ir import Program
 from rulewright_runtime.score import Score, leave
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.values import Value
@@ -181,15 +181,7 @@ def _outcome(transition: MachineTransition) -> PolicyOutcome:
 
 
 def _condition(guard: Guard) -> Program:
+    """The condition of a guard; `loop` is the loop that it belongs to."""
     joined = (any_of if guard.mode == "any" else all_of)(guard.conditions)
-    if guard.loop is None:
-        return joined
-    nodes = [_renamed(node, guard.loop) for node in joined.nodes]
-    return joined.having(nodes)
-
-
-def _renamed(node: Node, loop: str) -> Node:
-    """Rename `loop` inside a guard to the loop that the guard belongs to."""
-    if node.op != "name" or not any(candidate[0] == "loop" for candidate in node.value):
-        return node
-    return Node("name", (), [[loop, rest] if root == "loop" else [root, rest] for root, rest in node.value], node.at)
+    own = [path for path in paths_of(joined) or () if path[0] == "loop" and guard.loop is not None]
+    return with_paths(joined, {path: reading((str(guard.loop), *path[1:])) for path in own})

@@ -21,11 +21,11 @@ from rulewright.lower.scorecard import verdict_type
 from rulewright.proving.atoms import ERROR, FALSE, TRUE
 from rulewright.proving.domains import Domains, Path, domain_of_parameter
 from rulewright.proving.intervals import Goal
-from rulewright.proving.program_parts import extract, path_at, shape, substitute, with_values
+from rulewright.proving.program_parts import reading, shape, substitute, with_paths, with_values
 from rulewright.proving.results import Counterexample, Proved, Refuted, Result, Unknown
 from rulewright.proving.search import Search
 from rulewright_runtime.aggregate.outcome import NO_RECORD
-from rulewright_runtime.ir import Node, Program
+from rulewright_runtime.ir import Program
 from rulewright_runtime.plan.scorecard import GatePlan, ScorecardPlan, parameter_values
 from rulewright_runtime.values import Value
 
@@ -179,7 +179,8 @@ class _GateCases:
         return self.cache[key]
 
     def about(self, condition: Program, check: str, root: str, verdict: str | None = None) -> Program:
-        """The condition for a verdict of the check, read from `root`; for an eligible one if `verdict` is its name."""
+        """The condition for a verdict of the check, whose result is read from `root`; for an eligible one if `verdict`
+        is its name."""
         values: dict[Path, Value] = {}
         if check != ANY_CHECK:
             facts = self.plan.checks[check]
@@ -190,17 +191,4 @@ class _GateCases:
             values |= {("v", "eligible"): True, ("v", "verdict"): verdict}
         constants = {**self.settings, **({"scoring": self.plan.scoring} if self.plan.scoring else {})}
         fixed = substitute(with_values(condition, values), constants)
-        return extract(_read_from(fixed, root), len(fixed.nodes) - 1)
-
-
-def _read_from(program: Program, root: str) -> Program:
-    """The program that reads the result fields of a verdict from another root; its other fields are read from `v`."""
-    if root == "v":
-        return program
-    paths = [path_at(program, at) if node.args else None for at, node in enumerate(program.nodes)]
-    reads = [
-        at for at, path in enumerate(paths) if path and len(path) == 2 and path[0] == "v" and path[1] in RESULT_FIELDS
-    ]
-    roots = {program.nodes[at].args[0] for at in reads}
-    nodes = [Node("name", (), [[root, []]], node.at) if at in roots else node for at, node in enumerate(program.nodes)]
-    return program.having(nodes)
+        return with_paths(fixed, {("v", name): reading((root, name)) for name in RESULT_FIELDS})

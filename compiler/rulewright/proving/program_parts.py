@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Final
 
@@ -148,6 +148,7 @@ _RETURN_OPTIONALS: Final = frozenset(
 )
 
 
+_FORMS: Final = {"has": "has", "opt_select": "opt_select", "opt_index": "opt_select"}  # of reads that are no plain ones
 _UNROLLED: Final = {"exists": any_of, "all": all_of}
 
 
@@ -176,8 +177,7 @@ def calling(function: str, *parts: Program) -> Program:
     nodes: list[Node] = []
     args = []
     for part in parts:
-        start = len(nodes)
-        nodes += [Node(n.op, tuple([start + arg for arg in n.args]), n.value, n.at) for n in part.nodes]
+        nodes += _behind(len(nodes), part)
         args.append(len(nodes) - 1)
     return parts[0].having((*nodes, Node("call", tuple(args), function)))
 
@@ -203,21 +203,44 @@ def inline(program: Program, name: str, value: Program) -> Program:
 
 def with_program(program: Program, name: str, value: Program) -> Program:
     """The program with a variable replaced by the program that computes it."""
-    return _replaced(program, {at for at, node in enumerate(program.nodes) if _is_name(node, name)}, value)
+    return with_paths(program, {(name,): value})
 
 
-def _replaced(program: Program, places: Collection[int], value: Program) -> Program:
-    """The program with another one in place of some nodes."""
-    nodes = list(value.nodes)
-    new_index: list[int] = []
-    last = len(nodes) - 1
+def with_paths(program: Program, values: Mapping[Path, Program]) -> Program:
+    """The program with other programs in place of the paths that it reads. Where it asks whether there is one, or takes
+    it as an optional, only another path takes its place."""
+    parts: dict[int, Program] = {}
     for at, node in enumerate(program.nodes):
-        if at in places:
-            new_index.append(last)
-            continue
-        nodes.append(Node(node.op, tuple([new_index[a] for a in node.args]), node.value, node.at))
-        new_index.append(len(nodes) - 1)
+        value = values.get(path_at(program, at) or ())
+        if value is not None:
+            last = value.nodes[-1]
+            op = _FORMS.get(node.op, last.op)
+            if op == last.op:
+                parts[at] = value
+            elif last.op == "select":
+                parts[at] = value.having((*value.nodes[:-1], Node(op, last.args, last.value, last.at)))
+    return with_parts(program, parts)
+
+
+def with_parts(program: Program, parts: Mapping[int, Program]) -> Program:
+    """The program with other programs in place of some nodes."""
+    nodes: list[Node] = []
+    ends: dict[int, int] = {}  # of each of the other programs, which several nodes may share
+    for part in parts.values():
+        if id(part) not in ends:
+            nodes += _behind(len(nodes), part)
+            ends[id(part)] = len(nodes) - 1
+    new_index: list[int] = []
+    for at, node in enumerate(program.nodes):
+        if at not in parts:
+            nodes.append(Node(node.op, tuple([new_index[a] for a in node.args]), node.value, node.at))
+        new_index.append(ends[id(parts[at])] if at in parts else len(nodes) - 1)
     return extract(program.having(nodes), new_index[-1])
+
+
+def _behind(start: int, program: Program) -> Iterator[Node]:
+    """The nodes of a program behind so many others."""
+    return (Node(n.op, tuple([start + arg for arg in n.args]), n.value, n.at) for n in program.nodes)
 
 
 def unrolled(program: Program, keys: Mapping[str, Sequence[str]]) -> Program:
@@ -228,7 +251,7 @@ def unrolled(program: Program, keys: Mapping[str, Sequence[str]]) -> Program:
         path = path_at(program, node.args[0]) if node.op in _UNROLLED and len(node.value) == 1 else None
         if path is not None and len(path) == 1 and path[0] in keys:
             bodies = [_for_key(program, node, key) for key in keys[path[0]]]
-            return unrolled(_replaced(program, {at}, _UNROLLED[node.op](bodies)), keys)
+            return unrolled(with_parts(program, {at: _UNROLLED[node.op](bodies)}), keys)
     return program
 
 

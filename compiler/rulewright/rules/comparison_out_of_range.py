@@ -7,8 +7,9 @@ from typing import Final
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.expression.syntax_tree import Call, Expr, Index, Literal, texts_compared, texts_sought
 from rulewright.lower.expressions_of import DocumentWithExpressions, parts_of
+from rulewright.proving.placed_conditions import placed_conditions
 from rulewright.proving.program_parts import written
-from rulewright.proving.studies import placed_conditions, span_of
+from rulewright.proving.studies import span_of
 from rulewright.spelling import did_you_mean
 from rulewright_runtime.functions.texts import SCRIPTS
 

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.expression.syntax_tree import Binary, Expr, Name, Select, chain, children, last_name
 from rulewright.lower.expressions_of import DocumentWithExpressions, operations_in, parts_of
+from rulewright.proving.placed_conditions import placed_conditions
 from rulewright.proving.program_parts import written
-from rulewright.proving.studies import placed_conditions, span_of
+from rulewright.proving.studies import span_of
 from rulewright.rules.units_differ import measured_in
 
 

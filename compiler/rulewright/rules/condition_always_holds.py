@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.lower.expressions_of import DocumentWithExpressions
-from rulewright.proving.studies import placed_conditions, span_of
+from rulewright.proving.placed_conditions import placed_conditions
+from rulewright.proving.studies import span_of
 
 
 def condition_always_holds(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
