@@ -103,14 +103,17 @@ class _Applied(NamedTuple):
 
 class _ScenarioChecks(NamedTuple):
     """The checks of one scenario's transcripts: the records that all of them share, by position, the checks that run
-    `first`, and those that run `last` because they read the verdicts of others. `expected` holds the ids of all, and
-    `bindings` the context of expressions."""
+    `first`, and those that run `last` because they read the verdicts of others. `expected` holds the ids of all,
+    `left_out` the checks that would apply but that the profile left out, each with the gates it leaves open, and
+    `bindings` the context of expressions; `script` is the scenario's turns."""
 
     bindings: JsonObject
     shared: dict[int, VerdictResult]
     first: tuple[_Applied, ...]
     last: tuple[_Applied, ...]
     expected: tuple[str, ...]
+    left_out: list[tuple[str, tuple[int, ...]]]
+    script: ScriptedScenario
 
 
 class Engine:
@@ -135,9 +138,7 @@ class Engine:
         self._last = reading_verdicts(plan)
         self._prepared: JsonObject = {}  # by check, shared between transcripts
         self._checks_by_scenario: dict[str, _ScenarioChecks] = {}
-        self._scripts: dict[str, ScriptedScenario] = {}
         self._left_out: list[tuple[str, tuple[int, ...]]] = []
-        self._left_out_in: dict[str, list[tuple[str, tuple[int, ...]]]] = {}
         self._scorecard: Any = None
         if plan.scorecard is not None:
             from rulewright_runtime.aggregate.aggregation import Scorecard
@@ -194,7 +195,7 @@ class Engine:
             return TranscriptResult(item.id, item.scenario_id, item.model, errors=(error,))
         checks = self._scenario_checks(item.scenario_id)
         item = self._redaction.transcript(item)
-        complete = self._script(item.scenario_id).of_conversation(item)
+        complete = checks.script.of_conversation(item)
         if complete.branches:
             item = _with_branches(item, complete.branches)
         context = EvaluationContext(
@@ -274,14 +275,6 @@ class Engine:
         constant = {each.check.id: each.role for each in checks.first if each.constant is not None}
         return {**dict.fromkeys(verdict.check_id for verdict in checks.shared.values()), **constant}
 
-    def _script(self, scenario_id: str) -> ScriptedScenario:
-        """The scenario's turns, prepared once."""
-        script = self._scripts.get(scenario_id)
-        if script is None:
-            script = ScriptedScenario(self._plan.scenarios.get(scenario_id), self._plan.empty_reply)
-            self._scripts[scenario_id] = script
-        return script
-
     def _scenario_checks(self, scenario_id: str) -> _ScenarioChecks:
         """The checks that apply to a scenario's transcripts, decided once."""
         checks = self._checks_by_scenario.get(scenario_id)
@@ -304,6 +297,8 @@ class Engine:
                 tuple(each for index, each in applied.items() if index not in shared and index not in self._last),
                 tuple(applied[index] for index in self._last if index in applied and index not in shared),
                 tuple(each.check.id for each in applied.values()),
+                self._left_out_in(bindings),
+                ScriptedScenario(self._plan.scenarios.get(scenario_id), self._plan.empty_reply),
             )
         return checks
 
@@ -324,7 +319,7 @@ class Engine:
         row = {"transcript_id": item.id, "scenario_id": item.scenario_id}
         row["model"] = self._name(item)
         expected = [name for name in checks.expected if name not in skipped]
-        waiting = [*self._waiting_in(item.scenario_id), *((name, ()) for name in skipped)]
+        waiting = [*checks.left_out, *((name, ()) for name in skipped)]
         row |= self._scorecard.score(verdicts, expected, waiting, incomplete=bool(gaps))
         if skipped:
             row |= without_scores(row, self._scorecard.plan.shown)
@@ -334,20 +329,14 @@ class Engine:
         """The project's name of the transcript's model."""
         return self._plan.models.get(item.model, item.model)
 
-    def _waiting_in(self, scenario_id: str) -> list[tuple[str, tuple[int, ...]]]:
+    def _left_out_in(self, bindings: JsonMapping) -> list[tuple[str, tuple[int, ...]]]:
         """The checks that apply in a scenario but that the profile left out, each with the gates it leaves open."""
-        if not self._left_out:
-            return self._left_out
-        left_out = self._left_out_in.get(scenario_id)
-        if left_out is None:
-            decisions = Decider(self._plan.left_out).decide(self._scenario_checks(scenario_id).bindings)
-            left_out = [
-                waiting
-                for waiting, eligibility in zip(self._left_out, decisions, strict=True)
-                if waiting[1] and eligibility.eligible and not eligibility.suppressed
-            ]
-            self._left_out_in[scenario_id] = left_out
-        return left_out
+        decisions = Decider(self._plan.left_out).decide(bindings) if self._left_out else ()
+        return [
+            waiting
+            for waiting, eligibility in zip(self._left_out, decisions, strict=True)
+            if waiting[1] and eligibility.eligible and not eligibility.suppressed
+        ]
 
 
 def _with_branches(transcript: Transcript, branches: Mapping[int, str]) -> Transcript:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from rulewright_runtime.matching.match import Matcher, MatchSpan, first
@@ -23,28 +24,6 @@ if TYPE_CHECKING:
 
 class EvaluationContext:
     """One transcript under one plan. It caches results that checks share and counts each check's judge calls."""
-
-    __slots__ = (
-        "_fenced",
-        "_hits",
-        "_may_hit",
-        "_plan",
-        "_quotes",
-        "_replies",
-        "_roles",
-        "_view",
-        "_windows",
-        "bindings",
-        "calls",
-        "complete",
-        "matcher",
-        "prepared",
-        "prompts",
-        "scenario",
-        "simulated_by",
-        "transcript",
-        "verdicts",
-    )
 
     def __init__(
         self,
@@ -70,31 +49,23 @@ class EvaluationContext:
         self.prepared: JsonObject = {} if prepared is None else prepared
         self.prompts = prompts
         self.verdicts: dict[str, VerdictResult] = {}
-        self._view: View | None = None
         self._fenced: dict[tuple[int, ...], Fenced] = {}
-        self._quotes: QuotedTurns | None = None
         self._windows: dict[tuple[Window, str], tuple[WindowTurns, ...]] = {}
         self.calls: dict[str, int] = {}
-        self._may_hit: dict[str, set[int]] | None = None
         self._roles: dict[str, tuple[int, ...]] = {}
-        self._replies: frozenset[int] | None = None
         self._hits: dict[tuple[str, int], MatchSpan | None] = {}
 
-    @property
+    @cached_property
     def view(self) -> View:
         """The conversation as a context of expressions."""
-        if self._view is None:
-            self._view = View(self.transcript)
-        return self._view
+        return View(self.transcript)
 
-    @property
+    @cached_property
     def quotes(self) -> QuotedTurns:
         """The turns in which quotes are looked up."""
-        if self._quotes is None:
-            from rulewright_runtime.judging.evidence import QuotedTurns  # compiling its expressions is slow
+        from rulewright_runtime.judging.evidence import QuotedTurns  # compiling its expressions is slow
 
-            self._quotes = QuotedTurns(self.turns)
-        return self._quotes
+        return QuotedTurns(self.turns)
 
     def fenced(self, indices: tuple[int, ...]) -> Fenced:
         """The turns at `indices` as fenced text for judges."""
@@ -164,15 +135,14 @@ class EvaluationContext:
             self._hits[key] = first(name, self._plan.lexicons[name], self.turns[index].content)
         return self._hits[key]
 
-    @property
+    @cached_property
     def may_hit(self) -> dict[str, set[int]]:
         """The indices of the turns that a lexicon may hit, by its name, for those that the matcher covers."""
-        if self._may_hit is None:
-            self._may_hit = {}
-            for index, turn in enumerate(self.turns):
-                for name in self.matcher.may_hit(turn.role, turn.content):
-                    self._may_hit.setdefault(name, set()).add(index)
-        return self._may_hit
+        may_hit: dict[str, set[int]] = {}
+        for index, turn in enumerate(self.turns):
+            for name in self.matcher.may_hit(turn.role, turn.content):
+                may_hit.setdefault(name, set()).add(index)
+        return may_hit
 
     def hits(self, name: str, within: Sequence[int] | None = None) -> list[tuple[int, MatchSpan]]:
         """The first hit in every turn of the lexicon's role (and of `within`), with the turn's index."""
@@ -212,7 +182,8 @@ class EvaluationContext:
         """Whether the assistant says nothing in all of the windows."""
         if self._plan.empty_reply == "reply":
             return not windows
-        if self._replies is None:
-            self._replies = frozenset(self.replies())
-        replies = self._replies
-        return all(replies.isdisjoint(window.indices) for window in windows)
+        return all(self._replies.isdisjoint(window.indices) for window in windows)
+
+    @cached_property
+    def _replies(self) -> frozenset[int]:
+        return frozenset(self.replies())
