@@ -4,13 +4,13 @@ where the scan read them; and its rows, scored again without a judge.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
-from operator import attrgetter, itemgetter
+from operator import itemgetter
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -27,7 +27,6 @@ from rulewright.reporting.run_reader import (
     score_of,
     summary_of,
 )
-from rulewright_runtime import strict_json
 from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.aggregate.outcome import ENGINE, engine_results, without_scores
 from rulewright_runtime.english import plural
@@ -41,27 +40,9 @@ from rulewright_runtime.runs.run_rows import verdict_key
 from rulewright_runtime.strict_json import UNDECODED, Json, JsonMapping, JsonObject
 from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.transcript_reader import Reader
-from rulewright_runtime.verdicts import EvidenceSpan, VerdictResult
+from rulewright_runtime.verdicts import VerdictResult
 
-
-class StoredSpan(EvidenceSpan, frozen=True, kw_only=True):
-    """A quote as runs write it: one without a rationale says so."""
-
-    rationale: str | None
-
-
-class StoredVerdict(VerdictResult, frozen=True, kw_only=True):
-    """A line of `verdicts.jsonl` as runs write it. It names every key that its encoding names, which shows without
-    decoding it twice that no key is doubled."""
-
-    transcript_id: str
-    scenario_id: str | None
-    model: str | None
-    evidence: tuple[StoredSpan, ...]
-
-
-_STORED: Final = strict_json.Decoder(StoredVerdict, colons=strict_json.colons_in)
-_RECORD_OF: Final = attrgetter(*VerdictResult.__struct_fields__)
+Record = TypeVar("Record")
 
 
 class JudgedTranscript(Struct, frozen=True):
@@ -127,7 +108,7 @@ class FinishedRun:
 
     def judged(self) -> Iterator[JudgedTranscript]:
         """Yield its transcripts in the order of the scan. Raises UsageError if its files are inconsistent."""
-        groups = groupby(_shared_verdicts(self.folder / "verdicts.jsonl"), key=itemgetter(0))
+        groups = groupby(_shared_verdicts(self.folder / "verdicts.jsonl", lambda fields: fields), key=itemgetter(0))
         waiting, steps = next(groups, None), self._log_steps()
         for row in rows(self.folder / "scores.jsonl"):
             found: tuple[JsonMapping, ...] = ()
@@ -162,21 +143,39 @@ class FinishedRun:
 MAX_SHARED: Final = 4096  # verdicts of which one copy is kept
 
 
-def _shared_verdicts(path: Path) -> Iterator[tuple[Json, JsonMapping]]:
-    """Yield each verdict with its transcript's id. Verdicts without quotes, most of which are equal but for their
-    transcript, are decoded once and shared: they name the first transcript that has them."""
-    name, key, shared = None, b"\n", dict[bytes, JsonMapping]()
+def _shared_verdicts(path: Path, made: Callable[[JsonObject], Record]) -> Iterator[tuple[Json, Record]]:
+    """Yield each verdict, as it is `made` of its fields, with its transcript's id. Verdicts without quotes, most of
+    which are equal but for their transcript, are made once and shared: they name the first transcript that has them.
+    Raises UsageError for a line that is no verdict."""
+    name, key, shared = None, b"\n", dict[bytes, Record]()
     with path.open("rb") as lines:
         for number, line in enumerate(lines, 1):
-            verdict = shared.get(line[len(key) :]) if line.startswith(key) else None
-            if verdict is None:
-                verdict = row_of(line, f"{path}:{number}")
-                name, key = verdict.get("transcript_id"), verdict_key(verdict)
-                if line.startswith(key) and not verdict.get("evidence"):
+            head, check, rest = line.partition(b'"check_id":')
+            if head != key:
+                name, key = _name_in(head), head
+            record = shared.get(rest) if name is not None else None
+            if record is None:
+                fields = row_of(line, f"{path}:{number}")
+                try:
+                    record = made(fields)
+                except msgspec.ValidationError as error:
+                    raise UsageError(f"{path}:{number}: these are not verdicts of a run: {error}") from None
+                if name is not None and check and not fields.get("evidence"):
                     if len(shared) == MAX_SHARED:
                         shared.clear()
-                    shared[line[len(key) :]] = verdict
-            yield name, verdict
+                    shared[rest] = record
+                yield fields.get("transcript_id"), record
+            else:
+                yield name, record
+
+
+def _name_in(head: bytes) -> str | None:
+    """The transcript's id in the start of a line, as a scan writes it; None for any other start."""
+    try:
+        fields = msgspec.json.decode(head[:-1] + b"}", type=JsonObject)
+    except UNDECODED:
+        return None
+    return str(fields.get("transcript_id")) if verdict_key(fields) == head else None
 
 
 @dataclass(frozen=True)
@@ -215,35 +214,14 @@ def stored(run: FinishedRun) -> StoredRun:
     for row in found.values():
         engine_of(row, folder)
         score_of(row, folder, headline_of(run.plan))
-    return StoredRun(folder, run.plan, run.summary, found, _verdicts(folder / "verdicts.jsonl", found))
-
-
-def _verdicts(path: Path, rows: Mapping[str, JsonMapping]) -> dict[str, dict[str, VerdictResult]]:
-    """Return the verdicts of the rows by check. Records without quotes, most of which are equal, are decoded once and
-    shared."""
-    verdicts: dict[str, dict[str, VerdictResult]] = {name: {} for name in rows}
-    owners = {verdict_key(row): verdicts[name] for name, row in rows.items()}
-    shared: dict[bytes, VerdictResult] = {}
-    with path.open("rb") as lines, seldom_collected():
-        for number, line in enumerate(lines, 1):
-            key, _, fields = line.partition(b'"check_id":')
-            owner, record = owners.get(key), shared.get(fields)
-            if owner is None or record is None:
-                verdict = _stored(line, path)
-                if verdict.transcript_id not in verdicts:
-                    raise UsageError(f"{path}:{number}: `{verdict.transcript_id}` has no row in `scores.jsonl`")
-                owner, record = verdicts[verdict.transcript_id], VerdictResult(*_RECORD_OF(verdict))
-                if key in owners and not record.evidence:
-                    shared[fields] = record
-            owner[record.check_id] = record
-    return verdicts
-
-
-def _stored(line: bytes, path: Path) -> StoredVerdict:
-    try:
-        return _STORED.decode(line)
-    except UNDECODED as error:
-        raise UsageError(f"{path}: these are not verdicts of a run: {error}") from None
+    verdicts: dict[str, dict[str, VerdictResult]] = {name: {} for name in found}
+    path = folder / "verdicts.jsonl"
+    with seldom_collected():
+        for name, record in _shared_verdicts(path, lambda fields: msgspec.convert(fields, VerdictResult)):
+            if name not in verdicts:
+                raise UsageError(f"{path}: `{name}` has no row in `scores.jsonl`")
+            verdicts[name][record.check_id] = record
+    return StoredRun(folder, run.plan, run.summary, found, verdicts)
 
 
 def score_again(

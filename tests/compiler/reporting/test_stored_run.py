@@ -16,7 +16,6 @@ from tests.shared_data import ROOT
 import rulewright
 from rulewright.errors import UsageError
 from rulewright.reporting.stored_run import read_run
-from rulewright_runtime import strict_json
 
 LIVE = ROOT / "benchmark" / "live"
 
@@ -54,7 +53,7 @@ def test_reading_a_run_leaves_the_garbage_collector_as_it_was(run: Path, tmp_pat
     reseal(damaged)
     before = gc.get_threshold()
     assert read_run(run).verdicts
-    with pytest.raises(UsageError, match="not verdicts of a run"):
+    with pytest.raises(UsageError, match="not a row of a run"):
         read_run(damaged)
     assert gc.get_threshold() == before
 
@@ -69,20 +68,3 @@ def test_a_doubled_key_is_refused(run: Path, tmp_path: Path) -> None:
     reseal(folder)
     with pytest.raises(UsageError, match="duplicate key `eligible`"):
         read_run(folder)
-
-
-def test_the_lines_of_a_run_show_without_a_second_decoding_that_no_key_is_doubled(
-    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = tmp_path / "run"
-    shutil.copytree(run, folder)
-    span = {"role": "user", "turn": 1, "quote": "please stay", "rationale": None}
-    rewrite(folder / "verdicts.jsonl", lambda row: {**row, "scenario_id": None, "evidence": [span]})
-    reseal(folder)
-
-    def refuse(*_: object) -> None:
-        raise AssertionError("the lines are decoded again")
-
-    monkeypatch.setattr(strict_json.Decoder, "_check_lines", refuse)
-    (verdict, *_), *_ = [list(verdicts.values()) for verdicts in read_run(folder).verdicts.values()]
-    assert [each.quote for each in verdict.evidence] == ["please stay"]
