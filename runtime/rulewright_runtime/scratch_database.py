@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+
+from rulewright_runtime.errors import RuntimeFailure
 
 if TYPE_CHECKING:
     import sqlite3
@@ -18,16 +20,37 @@ _ADD_PHRASE: Final = """INSERT INTO phrases (phrase, count) VALUES (?, ?)
 _TOP: Final = "SELECT phrase, count FROM phrases ORDER BY count DESC, at LIMIT ?"
 
 
-def scratch_database(*statements: str) -> sqlite3.Connection:
+class ScratchDatabase:
     """An empty database, after `statements`, in one transaction that is never committed. Its statements raise
     RuntimeFailure if the disk is full."""
-    from rulewright_runtime.scratch_connection import ScratchConnection  # few runs need it
 
-    # Without a name it is deleted with the connection, which the garbage collector may close in another thread.
-    database = ScratchConnection("", isolation_level=None, check_same_thread=False)
-    for statement in (f"PRAGMA cache_size = {_CACHE}", "PRAGMA journal_mode = OFF", *statements, "BEGIN"):
-        database.execute(statement)
-    return database
+    def __init__(self, *statements: str) -> None:
+        """Open the database, which ends with this object."""
+        import sqlite3  # few runs need it
+
+        self._errors = sqlite3.Error
+        # Without a name it is deleted with the connection, which the garbage collector may close in another thread.
+        self._connection = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+        for statement in (f"PRAGMA cache_size = {_CACHE}", "PRAGMA journal_mode = OFF", *statements, "BEGIN"):
+            self.execute(statement)
+
+    def __del__(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+    def execute(self, *statement: Any) -> sqlite3.Cursor:
+        """Carry out one statement."""
+        return self._run(self._connection.execute, statement)
+
+    def executemany(self, *statement: Any) -> sqlite3.Cursor:
+        """Carry out one statement for each of several rows."""
+        return self._run(self._connection.executemany, statement)
+
+    def _run(self, execute: Callable[..., sqlite3.Cursor], statement: tuple[Any, ...]) -> sqlite3.Cursor:
+        try:
+            return execute(*statement)
+        except self._errors as error:
+            raise RuntimeFailure(f"the disk for temporary files can't hold what was read: {error}") from None
 
 
 class FirstValues(Generic[Key, Item]):
@@ -38,7 +61,7 @@ class FirstValues(Generic[Key, Item]):
         self._first: dict[Key, Item] = {}
         self._in_memory = in_memory
         self._table = f"CREATE TABLE seen (key {column} PRIMARY KEY, value)"
-        self._database: sqlite3.Connection | None = None
+        self._database: ScratchDatabase | None = None
 
     def add(self, key: Key, value: Item) -> Item | None:
         """Add a key; returns its first value, or None if it is new.
@@ -54,7 +77,7 @@ class FirstValues(Generic[Key, Item]):
 
     def _store(self, key: Key, value: Item) -> Item | None:
         if self._database is None:
-            self._database = scratch_database(self._table)
+            self._database = ScratchDatabase(self._table)
         if self._database.execute("INSERT OR IGNORE INTO seen VALUES (?, ?)", (key, value)).rowcount:
             return None
         row: tuple[Item] = self._database.execute("SELECT value FROM seen WHERE key = ?", (key,)).fetchone()
@@ -69,7 +92,7 @@ class TopPhrases:
         self._most = most
         self._in_memory = in_memory
         self._counts: dict[str, int] = {}  # in order of first occurrence
-        self._database: sqlite3.Connection | None = None
+        self._database: ScratchDatabase | None = None
 
     def add(self, phrases: Iterable[str]) -> None:
         """Count each of `phrases` once."""
@@ -79,10 +102,10 @@ class TopPhrases:
         if len(counts) > self._in_memory:
             self._spill()
 
-    def _spill(self) -> sqlite3.Connection:
+    def _spill(self) -> ScratchDatabase:
         if self._database is None:
             table = "CREATE TABLE phrases (at INTEGER PRIMARY KEY, phrase UNIQUE, count)"
-            self._database = scratch_database(table)
+            self._database = ScratchDatabase(table)
         self._database.executemany(_ADD_PHRASE, self._counts.items())
         self._counts = {}
         return self._database

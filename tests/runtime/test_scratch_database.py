@@ -8,13 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from rulewright_runtime.errors import RuntimeFailure
-from rulewright_runtime.scratch_database import scratch_database
+from rulewright_runtime.scratch_database import ScratchDatabase
 
 FULL = "pragma max_page_count = 4"
 
 
 def test_a_full_disk_for_temporary_files_is_reported() -> None:
-    database = scratch_database("create table seen (key)", FULL)
+    database = ScratchDatabase("create table seen (key)", FULL)
     with pytest.raises(RuntimeFailure, match="can't hold what was read: database or disk is full"):
         database.executemany("insert into seen values (?)", [("x" * 1000,)] * 100)
     with pytest.raises(RuntimeFailure, match="the disk for temporary files"):
@@ -26,6 +26,6 @@ def test_it_may_end_in_another_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     report: Callable[[object], None] = failures.append
     monkeypatch.setattr("sys.unraisablehook", report)
     with ThreadPoolExecutor(1) as pool:
-        database = pool.submit(scratch_database, "create table seen (key)").result()
+        database = pool.submit(ScratchDatabase, "create table seen (key)").result()
     del database  # as the garbage collector does, in whichever thread it runs
     assert failures == []

@@ -11,7 +11,7 @@ import msgspec
 from rulewright_runtime.aggregate.inference import mcnemar
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
 from rulewright_runtime.cases.json_report import reading_report, report_outline, results_of
-from rulewright_runtime.scratch_database import scratch_database
+from rulewright_runtime.scratch_database import ScratchDatabase
 from rulewright_runtime.strict_json import JsonObject, decode
 
 ALPHA: Final = 0.05
@@ -53,7 +53,7 @@ class Baseline:
         outline = report_outline(path, *_HEAD)
         with reading_report(path):
             head = msgspec.convert({key: decode(value) for key, value in outline.values.items()}, _Head)
-        self.database = scratch_database(*(f"CREATE TABLE {name} {_COLUMNS}" for name in ("old", "new")))
+        self.database = ScratchDatabase(*(f"CREATE TABLE {name} {_COLUMNS}" for name in ("old", "new")))
         self.database.executemany(_insert("old"), _rows(path))
         self.generated_at = head.generated_at
         self.batch_id = head.batch_id

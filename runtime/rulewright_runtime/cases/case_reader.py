@@ -27,7 +27,7 @@ from rulewright_runtime.cases.records import (
 from rulewright_runtime.cases.shape import OUTPUTS, CaseShape, Mistake, failure, read_names
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.input_files import open_regular
-from rulewright_runtime.scratch_database import FirstValues, scratch_database
+from rulewright_runtime.scratch_database import FirstValues, ScratchDatabase
 from rulewright_runtime.strict_json import UNDECODED, JsonObject
 
 _NOT_IDS: Final = frozenset({"test_id", "id", "expectations", "test_case", *OUTPUTS})
@@ -57,7 +57,7 @@ class Outputs:
         self._path = path
         self._names = msgspec.json.Decoder(_OutputIds)
         self._open: tuple[str, IO[bytes]] | None = None  # the outputs of a batch are usually in one file
-        self._database = scratch_database(_TABLE)
+        self._database = ScratchDatabase(_TABLE)
         has_files = False
         for file in [path] if os.path.isfile(path) else json_files(path):
             has_files = True
