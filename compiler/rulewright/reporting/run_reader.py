@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -24,8 +24,6 @@ from rulewright_runtime.runs.run_rows import refuse_damaged
 from rulewright_runtime.strict_json import UNDECODED, JsonMapping, JsonObject
 
 PARTS: Final = ("plan.json", "scores.jsonl", "verdicts.jsonl", "summary.json")
-_BLOCK: Final = 1 << 16  # bytes of lines that are decoded together
-_ROWS: Final = strict_json.Decoder(JsonObject, colons=strict_json.colons_in)
 SUMMARISED: Final = (
     "refused", "incomplete", "totals", "outcomes", "gates", "failed", "overall_score", "dimension_scores", "models",
     "adjudication", "unresolved",
@@ -129,22 +127,8 @@ def score_of(row: JsonMapping, folder: Path, headline: str) -> float | None:
 def rows(path: Path) -> Iterator[JsonObject]:
     """Yield the objects of a JSON Lines file."""
     with path.open("rb") as stream:
-        number = 0
-        while lines := stream.readlines(_BLOCK):
-            yield from _rows_of(lines, path, number)
-            number += len(lines)
-
-
-def _rows_of(lines: Sequence[bytes], path: Path, before: int) -> Iterable[JsonObject]:
-    """Return the objects of some lines after `before` others: decoded together, or one by one if a line is not an
-    object."""
-    try:
-        found = _ROWS.decode_lines(b"".join(lines))
-    except UNDECODED:
-        found = []
-    if len(found) == len(lines):
-        return found
-    return (row_of(line, f"{path}:{number}") for number, line in enumerate(lines, before + 1))
+        for number, line in enumerate(stream, 1):
+            yield row_of(line, f"{path}:{number}")
 
 
 def row_of(data: bytes, place: str) -> JsonObject:

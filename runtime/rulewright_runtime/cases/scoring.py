@@ -16,8 +16,8 @@ import msgspec
 from rulewright_runtime.aggregate.scorecard_values import export
 from rulewright_runtime.cases.case_plan import CaseMetric, CaseScorecardPlan
 from rulewright_runtime.errors import EvaluationError, PlanError
-from rulewright_runtime.interpreter import Evaluator, prepare
-from rulewright_runtime.ir import Node, Program
+from rulewright_runtime.interpreter import prepare
+from rulewright_runtime.ir import Program
 from rulewright_runtime.plan.scorecard import mentioned
 from rulewright_runtime.polarity import Polarity, boolean, condition
 from rulewright_runtime.score import Score, parse_score, score_of
@@ -60,7 +60,7 @@ class CaseScorer:
         for requirement in plan.requires:
             if not boolean(requirement.that, Polarity.PERMITTING)(self.parameters):
                 raise PlanError(requirement.otherwise)
-        self._texts = [(text.name, _prepare_join(text.value) or prepare(text.value)) for text in plan.texts]
+        self._texts = [(text.name, prepare(text.value)) for text in plan.texts]
         self._metrics = [_PreparedMetric(metric, self.parameters) for metric in plan.metrics]
         slow = [metric.share for metric in plan.metrics if _searched_text(metric.share.found) is None]
         read = mentioned(text.value for text in plan.texts) | mentioned(share.found for share in slow)
@@ -203,49 +203,6 @@ class _PreparedMetric:
             names["it"] = (fold(phrase) if self._folds else phrase).strip()
             (found if self._found(names) is True else missing).append(phrase)
         return found, missing, len(phrases)
-
-
-def _prepare_join(program: Program) -> Evaluator | None:
-    """Return a faster form of `names.join(' ')` and `(names + [name]).join(' ')` over inputs; None for any other
-    program."""
-    *parts, last = program.nodes
-    if last.op != "call" or last.value != "join" or len(last.args) != 2 or parts[last.args[1]].op != "const":
-        return None
-    kind, separator = parts[last.args[1]].value
-    names = _list_names(parts, last.args[0])
-    if kind != "string" or names is None:
-        return None
-    if len(names) == 1 and not names[0][1]:
-        only = names[0][0]
-        return lambda bindings: separator.join(bindings[only])
-
-    def join(bindings: Values, /) -> str:
-        texts: list[str] = []
-        for name, single in names:
-            if single:
-                texts.append(bindings[name])
-            else:
-                texts.extend(bindings[name])
-        return str(separator.join(texts))
-
-    return join
-
-
-def _list_names(nodes: list[Node], at: int) -> list[tuple[str, bool]] | None:
-    """Return the names that a list is concatenated from, with True for a single string; None for any other
-    expression."""
-    node = nodes[at]
-    if node.op == "name" and len(node.value) == 1 and not node.value[0][1]:
-        return [(str(node.value[0][0]), False)]
-    if node.op == "list" and not node.value:
-        inner = [_list_names(nodes, arg) for arg in node.args]
-        return (
-            [(each[0][0], True) for each in inner if each] if all(each and len(each) == 1 for each in inner) else None
-        )
-    if node.op == "call" and node.value == "_+_":
-        left, right = (_list_names(nodes, arg) for arg in node.args)
-        return None if left is None or right is None else [*left, *right]
-    return None
 
 
 def _searched_text(found: Program) -> str | None:

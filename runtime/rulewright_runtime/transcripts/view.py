@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final
 
@@ -55,7 +55,7 @@ class View:
         """The values of the roots that the conversation has; the same dict for the same roots."""
         bindings = self._bindings.get(roots)
         if bindings is None:
-            values = ((root, ROOTS[root](self)) for root in roots if root in ROOTS)
+            values = ((root, getattr(self, root)) for root in roots if root in ROOTS)
             bindings = self._bindings[roots] = {root: value for root, value in values if value is not None}
         return bindings
 
@@ -162,16 +162,7 @@ class View:
             yield current, message
 
 
-ROOTS: Final[Mapping[str, Callable[[View], object]]] = {
-    "transcript": lambda view: view.transcript,
-    "turns": lambda view: view.turns,
-    "replies": lambda view: view.replies,
-    "messages": lambda view: view.messages,
-    "tool_calls": lambda view: view.tool_calls,
-    "usage": lambda view: view.usage,
-    "answer": lambda view: view.answer,
-    "expected": lambda view: view.expected,
-}
+ROOTS: Final = ("transcript", "turns", "replies", "messages", "tool_calls", "usage", "answer", "expected")
 
 
 def _asides(message: Message, number: int, shows: Collection[ShownContext]) -> Iterator[Aside]:
