@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, Final
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.input_files import open_regular
 from rulewright_runtime.transcripts.containers import MAX_DOCUMENT, Row, decoded
-from rulewright_runtime.transcripts.readers.inspect_logs import missing
+from rulewright_runtime.transcripts.readers.evaluation_tools import missing
 
 ZSTD: Final = 93  # the compression method's number in zip archives
 _HEADER: Final = struct.Struct("<4s5H3I2H")  # of a member, up to its name

@@ -15,7 +15,7 @@ from rulewright_runtime import json_scanner
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.transcripts.containers import delimiter_of, numbered_lines
 from rulewright_runtime.transcripts.messages import Transcript
-from rulewright_runtime.transcripts.readers import inspect_logs
+from rulewright_runtime.transcripts.readers import evaluation_tools
 from rulewright_runtime.transcripts.transcript_reader import Reader
 
 SHAREGPT = {"conversations": [{"from": "human", "value": "Hi"}, {"from": "gpt", "value": "Hello"}]}
@@ -197,8 +197,8 @@ def test_samples_that_a_log_counts_and_does_not_hold_are_refused_one_by_one(tmp_
 
 
 def test_more_samples_than_are_refused_one_by_one_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inspect_logs, "_MOST_MISSING", 2)
-    *_, last = inspect_logs.missing({"results": {"total_samples": 10**15}}, 1)
+    monkeypatch.setattr(evaluation_tools, "_MOST_MISSING", 2)
+    *_, last = evaluation_tools.missing({"results": {"total_samples": 10**15}}, 1)
     assert last == "the log counts 1000000000000000 samples: those after sample 3 are missing, too"
 
 

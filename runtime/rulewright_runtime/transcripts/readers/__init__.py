@@ -9,12 +9,10 @@ from rulewright_runtime.errors import OutageError
 from rulewright_runtime.transcripts.readers import (
     agent_sessions,
     chat_apps,
-    deepeval,
-    inspect_logs,
+    evaluation_tools,
     native,
     openai,
     plain_text,
-    promptfoo,
     spans,
     tracing_tools,
 )
@@ -27,9 +25,9 @@ FORMATS: Final = (
     native.FORMAT,
     plain_text.FORMAT,
     agent_sessions.ATIF,
-    inspect_logs.FORMAT,
-    promptfoo.FORMAT,
-    deepeval.FORMAT,
+    evaluation_tools.INSPECT,
+    evaluation_tools.PROMPTFOO,
+    evaluation_tools.DEEPEVAL,
     tracing_tools.LANGSMITH,
     tracing_tools.BRAINTRUST,
     tracing_tools.LANGFUSE,
@@ -75,7 +73,7 @@ def is_turns(record: Record) -> bool:
 def has_turns(record: Record) -> bool:
     """Whether it is a conversation of the native format; those of DeepEval also have `turns`."""
     is_count = isinstance(record.get("turns"), int | float)
-    return "turns" in record and not is_count and not deepeval.is_talk(record)
+    return "turns" in record and not is_count and not evaluation_tools.is_talk(record)
 
 
 def unknown(record: Record) -> str:

@@ -75,6 +75,13 @@ def one_by_one(read: Callable[[Record], Conversation]) -> Reader:
     return lambda records: (attempt(read, record) for record in records)
 
 
+def each_of(
+    items: Callable[[Record], Iterable[tuple[object, str]]], read: Callable[[object, str], Conversation]
+) -> Reader:
+    """The reader of records with several `items`, each with its path, of which each is one conversation."""
+    return lambda records: (attempt(read, value, where) for record in records for value, where in items(record))
+
+
 def record_by_record(read: Callable[[Record], Iterator[Conversation]]) -> Reader:
     """The reader of records with any number of conversations each."""
 
