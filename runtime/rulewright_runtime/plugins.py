@@ -25,7 +25,7 @@ from rulewright_runtime.english import ticked
 from rulewright_runtime.errors import EvaluationError, OutageError, PlanError, RuntimeFailure
 from rulewright_runtime.functions.table import PLUGIN_FUNCTIONS
 from rulewright_runtime.plan.scan import PlugInFunction
-from rulewright_runtime.user_code import Called, UserCode, UserCodeError
+from rulewright_runtime.user_code import Called, UserCode, failure_of, unicode
 from rulewright_runtime.values import from_host
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class PlugIn(NamedTuple):
             with UserCode(self.called):
                 return self.entry.load()
         except Exception as why:
-            raise PlugInError(f"the plug-in `{self.name}` of {self.about} can't be loaded: {why!r}") from why
+            raise PlugInError(f"the plug-in `{self.name}` of {self.about} can't be loaded: {failure_of(why)}") from why
 
     @property
     def about(self) -> str:
@@ -156,7 +156,7 @@ def _guarded(plug_in: PlugIn, plain: Callable[..., Any], signature: str) -> Call
                 value = plain(*map(from_host, arguments))
                 return fitting(declared, from_host(value))
         except ResultTypeError:
-            message = _unicode(f"`{name}` gave {value!r:.60}; expected {expected}")
+            message = unicode(f"`{name}` gave {value!r:.60}; expected {expected}")
             raise EvaluationError(message, "plug_in_failed") from None
         except OutageError:
             raise
@@ -164,15 +164,6 @@ def _guarded(plug_in: PlugIn, plain: Callable[..., Any], signature: str) -> Call
             raise EvaluationError(f"`{name}` failed: {failure_of(why)}", "plug_in_failed") from why
 
     return call
-
-
-def failure_of(why: Exception) -> str:
-    """What a plug-in raised, with unpaired surrogates, which no file can hold, as escapes."""
-    return _unicode(str(why) if isinstance(why, UserCodeError) else f"{type(why).__name__}: {why}")
-
-
-def _unicode(text: str) -> str:
-    return text.encode("utf-8", "backslashreplace").decode()
 
 
 class GuardedJudge:

@@ -29,6 +29,16 @@ class UserCodeError(RuntimeFailure):
     """Code of the user ended the process, or did not return in time."""
 
 
+def failure_of(why: Exception) -> str:
+    """What code of the user raised, as text that a file can hold."""
+    return unicode(str(why) if isinstance(why, UserCodeError) else f"{type(why).__name__}: {why}")
+
+
+def unicode(text: str) -> str:
+    """The text with its unpaired surrogates, which no file can hold, as escapes."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
 class Called:
     """What is called, by its name in a message; counts the calls that do not return."""
 

@@ -6,7 +6,7 @@ import asyncio
 import inspect
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from contextvars import copy_context
 from importlib import import_module
@@ -20,13 +20,14 @@ from rulewright_runtime.models import ModelError
 from rulewright_runtime.models.call import CallFailure, Identity, ModelAnswer, ModelCall
 from rulewright_runtime.models.capabilities import Capabilities
 from rulewright_runtime.terminal import PrintsToErrors
-from rulewright_runtime.user_code import Called, UserCode
+from rulewright_runtime.user_code import Called, UserCode, failure_of
 
 WRAPPER: Final = "1"
 
 
 class CallableModel:
-    """A callable from a `ModelCall` to a string or a `ModelAnswer`; async, or run in a thread."""
+    """A callable from a `ModelCall` to a string or a `ModelAnswer`, run in a thread; all calls of an async one share a
+    thread."""
 
     host = ""
     capabilities = Capabilities()
@@ -35,6 +36,7 @@ class CallableModel:
         """`name` is `MODULE:CALLABLE`. Part of every call's key is the callable's attribute `version`, or else the
         digests of its source files: an edited one answers anew."""
         self._function, self._has_answered = function, False
+        self._loop: _LoopThread | None = None
         version = str(getattr(function, "version", "")) or _source_digests(name, function)
         self.identity = Identity("python", name, name, version, WRAPPER)
 
@@ -43,7 +45,7 @@ class CallableModel:
         SystemExit included."""
         try:
             with PrintsToErrors():
-                value = await (self._function(call) if _is_async(self._function) else self._in_thread(call))
+                value = await (self._in_loop(call) if _is_async(self._function) else self._in_thread(call))
         except CallFailure:
             raise
         except asyncio.CancelledError as error:
@@ -56,6 +58,18 @@ class CallableModel:
         answer = self._validate(ModelAnswer(value, self.identity.model, raw=value) if isinstance(value, str) else value)
         self._has_answered = True
         return answer
+
+    async def _in_loop(self, call: ModelCall) -> object:
+        """Run the async callable in the loop of all its calls."""
+        self._loop = self._loop or _LoopThread()
+        return await self._loop.result(self._guarded(call))
+
+    async def _guarded(self, call: ModelCall) -> object:
+        """The callable's value. Raises CallFailure for SystemExit, which would end the loop."""
+        try:
+            return await self._function(call)
+        except (SystemExit, KeyboardInterrupt) as error:
+            raise self._failure(error) from error
 
     async def _in_thread(self, call: ModelCall) -> Any:
         """Run the callable in its own daemon thread, which does not keep the process alive if it never ends."""
@@ -98,7 +112,29 @@ class CallableModel:
         return CallFailure(f"{type(error).__name__}: {error}", "server" if self._has_answered else "network")
 
     async def aclose(self) -> None:
-        """Do nothing: there are no connections."""
+        """End the loop of an async callable."""
+        if self._loop is not None:
+            self._loop.close()
+            self._loop = None
+
+
+class _LoopThread:
+    """An event loop in a daemon thread of its own: what blocks it does not keep the process alive, and the limits of
+    time for its calls hold."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        Thread(target=self._work, daemon=True).start()
+
+    def _work(self) -> None:
+        with asyncio.Runner(loop_factory=lambda: self._loop):  # cancels what is left when the loop stops
+            self._loop.run_forever()
+
+    async def result(self, coroutine: Coroutine[object, object, object]) -> object:
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(coroutine, self._loop))
+
+    def close(self) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
 
 
 def open_model(_: str, rest: str) -> CallableModel:
@@ -117,7 +153,7 @@ def open_model(_: str, rest: str) -> CallableModel:
             for part in name.split("."):
                 function = getattr(function, part)
     except Exception as error:
-        raise ModelError(f"`python:{rest}` can't be imported: {type(error).__name__}: {error}") from error
+        raise ModelError(f"`python:{rest}` can't be imported: {failure_of(error)}") from error
     if not callable(function):
         raise ModelError(f"`python:{rest}` is not callable")
     return CallableModel(rest, function)

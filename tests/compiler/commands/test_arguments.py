@@ -35,6 +35,7 @@ LIGHT = (
     "rulewright.cli",
     "rulewright.exit_codes",
     "rulewright_runtime.english",
+    "rulewright_runtime.process_end",
     "rulewright_runtime.terminal",
 )
 

@@ -205,6 +205,19 @@ def test_a_callable_may_be_async_or_not_and_give_a_text_or_an_answer() -> None:
     assert answers(CallableModel("m:f", _whole), "a") == ["a"]
 
 
+_loops: set[asyncio.AbstractEventLoop] = set()
+
+
+async def _keeps_its_loop(call: ModelCall) -> str:
+    _loops.add(asyncio.get_running_loop())
+    await asyncio.sleep(0.01)
+    return str(len(_loops))
+
+
+def test_all_calls_of_an_async_callable_run_in_one_loop_as_its_connections_need() -> None:
+    assert answers(CallableModel("m:f", _keeps_its_loop), "a", "b", "c") == ["1", "1", "1"]
+
+
 def test_a_callable_that_raises_or_gives_something_else_is_a_failure() -> None:
     assert answers(CallableModel("m:f", _broken), "a") == ["network: ValueError: no"]
     later = CallableModel("m:f", _broken_later)
@@ -255,8 +268,9 @@ def test_text_that_is_not_unicode_is_a_failure() -> None:
     assert answers(CallableModel("m:f", lambda _: "\ud800"), "a")[0].startswith("malformed: ")
 
 
-def test_a_callable_that_never_ends_does_not_keep_the_process_alive(tmp_path: Path) -> None:
-    (tmp_path / "slow.py").write_text("import time\ndef ask(call): time.sleep(3600)\n", encoding="utf-8")
+@pytest.mark.parametrize("define", ["def", "async def"])
+def test_a_callable_that_never_ends_does_not_keep_the_process_alive(define: str, tmp_path: Path) -> None:
+    (tmp_path / "slow.py").write_text(f"import time\n{define} ask(call): time.sleep(3600)\n", encoding="utf-8")
     argv = [sys.executable, "-m", "rulewright", "models", "check", "python:slow:ask", "--timeout", "0.2"]
     assert subprocess.run(argv, cwd=tmp_path, capture_output=True, timeout=60, check=False).returncode == 3
 

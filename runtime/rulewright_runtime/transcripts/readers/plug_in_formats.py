@@ -9,11 +9,11 @@ from msgspec.json import decode, encode
 from msgspec.structs import replace
 
 from rulewright_runtime.errors import OutageError
-from rulewright_runtime.plugins import READERS, PlugIn, PlugInError, failure_of, installed
+from rulewright_runtime.plugins import READERS, PlugIn, PlugInError, installed
 from rulewright_runtime.transcripts.messages import Conversation
 from rulewright_runtime.transcripts.readers.record_values import Record, ShapeError
 from rulewright_runtime.transcripts.readers.shapes import Format
-from rulewright_runtime.user_code import UserCode
+from rulewright_runtime.user_code import UserCode, failure_of
 
 
 @cache

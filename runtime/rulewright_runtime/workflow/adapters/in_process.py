@@ -17,7 +17,7 @@ from rulewright_runtime.errors import OutageError
 from rulewright_runtime.judging.judge import Judge, JudgeRequest
 from rulewright_runtime.models.call import CallFailure
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
-from rulewright_runtime.user_code import Called, UserCode
+from rulewright_runtime.user_code import Called, UserCode, failure_of
 from rulewright_runtime.workflow.adapters.agent_adapter import (
     NO_ADAPTER,
     AgentAdapter,
@@ -71,7 +71,7 @@ def find_callable(name: str) -> Agent:
         with UserCode(Called(f"`{name}`")):
             agent: Agent = getattr(importlib.import_module(module), function)
     except Exception as error:
-        raise AgentError(f"`{name}` can't be loaded: {error}") from None
+        raise AgentError(f"`{name}` can't be loaded: {failure_of(error)}") from None
     if not callable(agent):
         raise AgentError(f"`{name}` is not a function")
     return agent
