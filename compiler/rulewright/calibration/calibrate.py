@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from rulewright.calibration.gold import (
     Gold,
@@ -37,6 +37,7 @@ from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.verdicts import VerdictResult
 
 VERSION: Final = 1
+_SHARES: Final = ("precision", "recall", "specificity", "balanced_accuracy")
 MET, FAILED, INCONCLUSIVE = "met", "failed", "inconclusive"
 Thresholds = Mapping[str, float]  # by check, the least confidence of a FAIL that counts
 
@@ -100,7 +101,9 @@ def _refuse_unusable(labels: Sequence[GoldLabel], run: StoredRun, split: str | N
     """Raise UsageError for labels of other items or conversations than the run's, for a person who may not label it,
     and for a threshold that would be reported where it was chosen."""
     _refuse_one_split(labels, split, choose_on)
-    _refuse_unknown_items(run, (each.item for each in labels if each.target))
+    items = [each.item for each in labels if each.target]
+    if unknown := [item for item in items if item[1] not in run.verdicts.get(item[0], {})]:
+        raise UsageError(*(f"`{run.folder}` has no verdict `{id_of(item)}`, which is labelled" for item in unknown))
     refuse_other_conversations(run, labels)
     if choose_on is not None:
         refuse_shared_conversations(run, labels, (choose_on, split))
@@ -117,12 +120,6 @@ def _refuse_one_split(labels: Iterable[GoldLabel], split: str | None, choose_on:
     for name in (split, choose_on):
         if not any(each.split == name and each.target and not each.synthetic for each in labels):
             raise UsageError(f"no label by a person is in the split `{name}`")
-
-
-def _refuse_unknown_items(run: StoredRun, labels: Iterable[Item]) -> None:
-    unknown = [item for item in labels if item[1] not in run.verdicts.get(item[0], {})]
-    if unknown:
-        raise UsageError(*(f"`{run.folder}` has no verdict `{id_of(item)}`, which is labelled" for item in unknown))
 
 
 def _refuse_other_judge(run: StoredRun, measured: StoredRun, checks: Iterable[str]) -> None:
@@ -217,20 +214,12 @@ def _check(
         "labelled": confusion.count,
         "not_comparable": len(of_check) - confusion.count,
         "not_comparable_failures": of_check.count("FAIL") - confusion.hits - confusion.misses,
-        "confusion": {
-            "hits": confusion.hits,
-            "false_alarms": confusion.false_alarms,
-            "misses": confusion.misses,
-            "clear": confusion.clear,
-        },
-        "precision": confusion.precision.as_json(),
-        "recall": confusion.recall.as_json(),
-        "specificity": confusion.specificity.as_json(),
-        "balanced_accuracy": confusion.balanced_accuracy.as_json(),
+        "confusion": {name: getattr(confusion, name) for name in ("hits", "false_alarms", "misses", "clear")},
+        **{name: asdict(getattr(confusion, name)) for name in _SHARES},
         "kappa": confusion.kappa,
         "kappa_why": None if confusion.kappa is not None else _no_kappa(confusion),
         "judged": {"failed": counts["FAIL"], "of": judged, "unclear": counts["UNCLEAR"]},
-        "corrected": {**corrected.as_json(), "method": "rogan-gladen" if elsewhere else "prediction-powered"},
+        "corrected": {**asdict(corrected), "method": "rogan-gladen" if elsewhere else "prediction-powered"},
     }
 
 

@@ -30,10 +30,6 @@ class Estimate(Struct, frozen=True):
     low: float | None
     high: float | None
 
-    def as_json(self) -> dict[str, float | None]:
-        """`{value, low, high}`."""
-        return {"value": self.value, "low": self.low, "high": self.high}
-
 
 class Confusion(Struct, frozen=True):
     """The confusion matrix of verdicts against labels; FAIL is the positive class.

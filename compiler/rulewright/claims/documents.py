@@ -72,11 +72,8 @@ def provable(paths: Iterable[Path]) -> list[Path]:
     loaded = [(path, load_file(path, comments=path.name == CASE_SETTINGS_FILE)) for path in paths]
     if mistakes := [each for _, one in loaded for each in one.diagnostics]:
         raise DocumentError(mistakes)
-    return [path for path, one in loaded if isinstance(one.root, Mapping) and _is_provable(one.root)]
-
-
-def _is_provable(root: Mapping) -> bool:
-    return kind_of(root) in PROVABLE or "rule" in root.keys
+    roots = [(path, one.root) for path, one in loaded if isinstance(one.root, Mapping)]
+    return [path for path, root in roots if kind_of(root) in PROVABLE or "rule" in root.keys]
 
 
 def prove(path: Path | str, assignments: Sequence[str] = (), config: str | None = None) -> list[Property]:

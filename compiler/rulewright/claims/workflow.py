@@ -3,7 +3,7 @@ COMPLETED."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Final
@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rulewright.check.workflow_check import compile_workflow, lowered
-from rulewright.claims.workflow_machine import Explorer, Graph, StateEdge, StateNode
+from rulewright.claims.workflow_machine import Explorer, Graph, History, StateEdge, StateNode
 from rulewright.claims.workflow_reach import in_words, reach
 from rulewright.documents.workflow import LOOPING
 from rulewright.lower.workflow_guards import ADVISORY
@@ -22,7 +22,7 @@ from rulewright.proving.results import Property, Proved, Refuted, Result, Unknow
 from rulewright.proving.workflow_values import Truths, spoken
 from rulewright.workflow import Workflow, load_workflow
 from rulewright_runtime.workflow.machine import EVENTS, TERMINAL, Machine, Status
-from rulewright_runtime.workflow.workflow_plan import Gate, TaskPlan
+from rulewright_runtime.workflow.workflow_plan import TaskPlan
 
 INVARIANTS: Final = (
     "every loop is bounded",
@@ -31,6 +31,7 @@ INVARIANTS: Final = (
     "T2 always passes through human sign-off",
     "nothing stays RUNNING",
 )
+BOUNDED, PASSED, GATED, SIGNED, SETTLED = INVARIANTS
 REACHABLE: Final = "COMPLETED is reachable"
 CLAIMS: Final = (*INVARIANTS, REACHABLE)
 MOST_PATHS: Final = 20  # that are shown
@@ -107,63 +108,40 @@ def _property(
 
 def faults_of(task: TaskPlan, shape: LoweredTask, truths: Truths) -> tuple[Fault, ...] | None:
     """The claims about a task that do not hold, each with a trace; None where its machine is too large to explore."""
-    own = tuple(_reading(task.gate))
+    read = {path[0] for path in paths_of(task.gate.verdict) or ()} & ADVISORY if task.gate is not None else set()
+    own = (Fault(GATED, f"the gate's verdict reads `{min(read)}`"),) if read else ()
     graph = Explorer(task.machine, shape, truths).explore()
-    if graph.complete and not any(_faults_of(graph, task.machine, shape)):
+    if graph.complete and not _faults_of(graph, task.machine, shape):
         return own
     counted = Explorer(task.machine, shape, truths, concrete=True).explore()
-    shown = tuple(_faults_of(counted, task.machine, shape))
+    shown = _faults_of(counted, task.machine, shape)
     return own + shown if counted.complete or shown else None
 
 
-def _faults_of(graph: Graph, machine: Machine, shape: LoweredTask) -> Iterator[Fault]:
+def _faults_of(graph: Graph, machine: Machine, shape: LoweredTask) -> tuple[Fault, ...]:
     """The first trace against each claim."""
-    checks: tuple[Callable[[Graph, Machine, LoweredTask], str | None], ...] = (
-        _endless, _not_passed, _not_gated, _not_signed, _stuck,
-    )  # fmt: skip
-    for claim, check in zip(INVARIANTS, checks, strict=True):
-        trace = check(graph, machine, shape)
-        if trace is not None:
-            yield Fault(claim, trace)
-
-
-def _reading(gate: Gate | None) -> Iterator[Fault]:
-    read = {path[0] for path in paths_of(gate.verdict) or ()} & ADVISORY if gate is not None else set()
-    if read:
-        yield Fault(CLAIMS[2], f"the gate's verdict reads `{min(read)}`")
-
-
-def _completed(graph: Graph, machine: Machine) -> Iterator[StateNode]:
+    found: dict[str, str | None] = {BOUNDED: _endless(graph), SETTLED: _stuck(graph, machine)}
     done = {place.name for place in machine.places if place.status == "COMPLETED"}
-    return (node for node in graph.edges if node.place in done)
+    for node in graph.edges:
+        for claim, end in _lacks(node.history, shape) if node.place in done else ():
+            found.setdefault(claim, _trace(graph, node, end))
+    return tuple([Fault(claim, trace) for claim in INVARIANTS if (trace := found.get(claim)) is not None])
 
 
-def _not_passed(graph: Graph, machine: Machine, shape: LoweredTask) -> str | None:
-    needed = {str(loop.name) for loop in shape.loops} & {*LOOPING}
-    for node in _completed(graph, machine):
-        missing: list[str] = sorted(needed - node.history.passed)
-        missing += ["policy_gate"] if shape.passed is not None and not node.history.gate else []
-        missing += ["hil"] if shape.task.requires_human and shape.hil and not node.history.released else []
-        if missing:
-            return _trace(graph, node, f"COMPLETED although `{missing[0]}` has not passed")
-    return None
+def _lacks(history: History, shape: LoweredTask) -> Iterator[tuple[str, str]]:
+    """The claims that a completed task with this history breaks, each with what is missing."""
+    missing = sorted(({str(loop.name) for loop in shape.loops} & {*LOOPING}) - history.passed)
+    missing += ["policy_gate"] if shape.passed is not None and not history.gate else []
+    missing += ["hil"] if shape.task.requires_human and shape.hil and not history.released else []
+    if missing:
+        yield PASSED, f"COMPLETED although `{missing[0]}` has not passed"
+    if history.scored and not history.gate:
+        yield GATED, "COMPLETED after scoring, although the gate has not said PASS"
+    if shape.sign_off and not history.signed:
+        yield SIGNED, "COMPLETED although nobody signed the T2 gate"
 
 
-def _not_gated(graph: Graph, machine: Machine, _: LoweredTask) -> str | None:
-    for node in _completed(graph, machine):
-        if node.history.scored and not node.history.gate:
-            return _trace(graph, node, "COMPLETED after scoring, although the gate has not said PASS")
-    return None
-
-
-def _not_signed(graph: Graph, machine: Machine, shape: LoweredTask) -> str | None:
-    for node in _completed(graph, machine):
-        if shape.sign_off and not node.history.signed:
-            return _trace(graph, node, "COMPLETED although nobody signed the T2 gate")
-    return None
-
-
-def _stuck(graph: Graph, machine: Machine, _: LoweredTask) -> str | None:
+def _stuck(graph: Graph, machine: Machine) -> str | None:
     places = {place.name: place for place in machine.places}
     waiting: dict[str, frozenset[Status]] = {
         "wait": frozenset({"PENDING"}), "human": frozenset({"HIL_PENDING"}), "none": TERMINAL,
@@ -176,15 +154,15 @@ def _stuck(graph: Graph, machine: Machine, _: LoweredTask) -> str | None:
             return _trace(graph, node, f"{place.status}, but `{place.name}` is not the end")
         for edge in edges:
             if edge.transition is None:
-                event = _event(edge)
-                return _trace(graph, node, f"{place.status} for ever: no way on from `{place.name}`{event}")
+                end = f"no way on from `{place.name}` on `{edge.event}`{_world(edge)}"
+                return _trace(graph, node, f"{place.status} for ever: {end}")
     return None
 
 
-def _endless(graph: Graph, _machine: Machine, _shape: LoweredTask) -> str | None:
+def _endless(graph: Graph) -> str | None:
     """A circle in which no iteration of any loop is used."""
     ways = {
-        node: {target for target in map(_uncounted_target, edges) if target is not None}
+        node: {e.target for e in edges if e.target is not None and e.transition is not None and not e.transition.counts}
         for node, edges in graph.edges.items()
     }
     try:
@@ -196,19 +174,10 @@ def _endless(graph: Graph, _machine: Machine, _shape: LoweredTask) -> str | None
     return None
 
 
-def _uncounted_target(edge: StateEdge) -> StateNode | None:
-    """The target of a step that uses no iteration, else None."""
-    return edge.target if edge.transition is not None and not edge.transition.counts else None
-
-
 def _trace(graph: Graph, node: StateNode, end: str) -> str:
     """The shortest path to a node, in words: `start -ready-> work -worked-> done: ...`."""
     words = "".join(f"{before.place} -{edge.event}{_world(edge)}-> " for before, edge in graph.path_to(node))
     return f"{words}{node.place}: {end}"
-
-
-def _event(edge: StateEdge) -> str:
-    return f" on `{edge.event}`{_world(edge)}"
 
 
 def _world(edge: StateEdge) -> str:

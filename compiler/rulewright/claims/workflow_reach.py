@@ -59,19 +59,9 @@ class Reach(Struct, frozen=True):
     why_not: str = ""
 
 
-def best_confidence(task: TaskPlan) -> Score | None:
-    """The confidence with every metric as good as it can be; None without a composite score."""
-    return _scored_alike(task, 1.0).get("confidence_score")
-
-
-def _mean_of(metrics: list[EvalMetric]) -> Score:
-    """The confidence of metrics; 0 of those without a weight."""
-    return exact_confidence(metrics) if any(metric.weight for metric in metrics) else ZERO
-
-
 def reach(task: TaskPlan, shape: LoweredTask, truths: Truths) -> Reach:
     """Whether the task can be COMPLETED."""
-    best = best_confidence(task)
+    best = _scored_alike(task, 1.0).get("confidence_score")
     passes = task.gate is None or may_pass(task, task.gate)
     contexts = contexts_of(task) if passes else ()
     paths = [path for context in contexts if (path := _path(task, context)) is not None]
@@ -159,8 +149,9 @@ def _quality_checks(programs: Sequence[Program]) -> list[dict[str, bool]]:
     named = list(dict.fromkeys((*(path[2] for path in paths if path[2:]), *sorted(sought), *further)))
     alike = [dict.fromkeys(named, result) for result in _RESULTS]
     differing = [{**each, name: result} for name in named for each in alike for result in _RESULTS]
-    found = {repr(each): each for each in map(_given, (*alike, *differing))}
-    return list(found.values())
+    every = (*alike, *differing)
+    given = [{name: bool(result) for name, result in each.items() if result is not None} for each in every]
+    return list({repr(each): each for each in given}.values())
 
 
 def _sought(program: Program) -> Iterator[str]:
@@ -168,10 +159,6 @@ def _sought(program: Program) -> Iterator[str]:
     calls = (node for node in program.nodes if node.op == "call" and node.value == "@in")
     values = (value_of(program, node.args[0]) for node in calls)
     return (value for value in values if isinstance(value, str))
-
-
-def _given(quality: Mapping[str, bool | None]) -> dict[str, bool]:
-    return {name: result for name, result in quality.items() if result is not None}
 
 
 def scored(task: TaskPlan, levels: Mapping[str, float]) -> JsonObject:
@@ -182,7 +169,8 @@ def scored(task: TaskPlan, levels: Mapping[str, float]) -> JsonObject:
         EvalMetric(m.type, levels[m.type] * m.is_measurable(task.outputs), m.weight) for m in task.confidence.metrics
     ]
     found: JsonObject = {"metrics": {each.type: float(each.value) for each in metrics}} if metrics else {}
-    return {**found, **({"confidence_score": _mean_of(metrics)} if task.confidence.mode == "composite" else {})}
+    mean = exact_confidence(metrics) if any(each.weight for each in metrics) else ZERO
+    return {**found, **({"confidence_score": mean} if task.confidence.mode == "composite" else {})}
 
 
 def _scored_alike(task: TaskPlan, level: float) -> JsonObject:

@@ -82,12 +82,12 @@ def diff(
         "pairs": len(paired.both),
         "only_before": list(paired.only_before),
         "only_after": list(paired.only_after),
-        "new_failures": [name for name in paired.only_after if _is_no_pass(runs[1].rows[name])],
+        "new_failures": [name for name in paired.only_after if _rank(runs[1].rows[name]) < rank_of("passed")],
         "changed": {
             **_changed(runs),
             "scorecard": recombiner.other_scorecard,
             "parameters": recombiner.other_thresholds,
-            "transcripts": list(recombiner.other_transcripts(paired.both)),
+            "transcripts": [pair[1] for pair in paired.both if recombiner.transcripts_differ(pair)],
         },
         "outcomes": outcomes,
         "flips": flips,
@@ -246,8 +246,8 @@ def _worst_outcome(row: JsonMapping) -> tuple[Json, ...]:
     return (rank_of(row["after"]) - rank_of(row["before"]), rank_of(row["after"]), row["transcript_id"])
 
 
-def _is_no_pass(row: JsonMapping) -> bool:
-    return rank_of(row[ENGINE]["outcome"]) < rank_of("passed")
+def _rank(row: JsonMapping) -> int:
+    return rank_of(row[ENGINE]["outcome"])
 
 
 def _score(runs: Sequence[StoredRun], paired: Pairs, scores: Iterable[Json]) -> JsonObject:
@@ -279,8 +279,7 @@ def _under_first_policy(runs: Sequence[StoredRun], paired: Pairs, recombiner: Re
     rows = [recombiner.under_first_policy(pair) for pair in paired.both]
     fallen = []
     for pair, row in zip(paired.both, rows, strict=True):
-        before, after = (run.rows[name][ENGINE]["outcome"] for run, name in zip(runs, pair, strict=True))
-        if rank_of(row[ENGINE]["outcome"]) < min(rank_of(before), rank_of(after)):
+        if _rank(row) < min(_rank(run.rows[name]) for run, name in zip(runs, pair, strict=True)):
             fallen.append(pair[1])
     return {"fallen": fallen, "score": _score(runs, paired, [_headline(runs[0], row) for row in rows])}
 

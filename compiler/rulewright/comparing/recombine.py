@@ -5,7 +5,7 @@ judge is called.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
@@ -150,10 +150,6 @@ class Recombiner:
         self._engines: dict[tuple[bool, bool, str, str], Engine] = {}
         self._cards: dict[tuple[bool, bool], Scorecard | None] = {}
 
-    def other_transcripts(self, pairs: Iterable[tuple[str, str]]) -> Iterator[str]:
-        """Yield the second run's ids of the pairs whose conversations differ or may differ."""
-        yield from (pair[1] for pair in pairs if self.transcripts_differ(pair))
-
     def transcripts_differ(self, pair: tuple[str, str]) -> bool:
         """Whether the conversations of a pair differ or may differ."""
         old, new = (side.run.fingerprint(name) for side, name in zip(self._sides, pair, strict=True))
@@ -176,7 +172,7 @@ class Recombiner:
             return self._verdict(pair, check, taken | {REPLY} if follows and TRANSCRIPT in taken else taken)
 
         explained = causes(changed, result)
-        stored = tuple(_stored(side, name, check) for side, name in zip(self._sides, pair, strict=True))
+        stored = tuple(_answer(s.run.verdicts[name].get(check)) for s, name in zip(self._sides, pair, strict=True))
         if len(changed) > 1 and (result(frozenset()), result(frozenset(changed))) != stored:
             return Causes((tuple(changed),), told_apart=False)  # the stored verdicts can't be reproduced
         return explained
@@ -241,7 +237,9 @@ class Recombiner:
     def causes_of_row(self, pair: tuple[str, str]) -> Causes:
         """The causes of a difference in a pair's outcome: verdicts, the scorecard, thresholds."""
         rows = [side.run.rows[name] for side, name in zip(self._sides, pair, strict=True)]
-        changed = [VERDICTS] if self._verdicts_differ(pair) or self._lacks_differ(rows) else []
+        # one row lacks facts of its scenario, or has checks left out
+        lacks = any(bool(rows[0].get(key)) != bool(rows[1].get(key)) for key in ("missing", "left_out"))
+        changed = [VERDICTS] if lacks or self._verdicts_differ(pair) else []
         if self.other_scorecard:
             changed.append(SCORECARD)
         if self.other_thresholds:
@@ -271,10 +269,6 @@ class Recombiner:
             for side, transcript in zip(self._sides, pair, strict=True)
         )
         return old != new
-
-    def _lacks_differ(self, rows: Sequence[Mapping[str, object]]) -> bool:
-        """Whether only one row lacks facts of its scenario, or only one has checks left out."""
-        return any(bool(rows[0].get(key)) != bool(rows[1].get(key)) for key in ("missing", "left_out"))
 
     def _outcome(self, pair: tuple[str, str], taken: frozenset[str]) -> Json:
         side, name = self._sides[VERDICTS in taken], pair[VERDICTS in taken]
@@ -332,10 +326,6 @@ def _policy(card: Json) -> object:
 def _thresholds(run: StoredRun) -> dict[str, object]:
     """The value of every parameter of the run's scorecard."""
     return {} if run.scorecard is None else run.scorecard.parameters
-
-
-def _stored(side: Side, transcript: str, check: str) -> object:
-    return _answer(side.run.verdicts[transcript].get(check))
 
 
 def _answer(verdict: Json) -> tuple[bool, str]:

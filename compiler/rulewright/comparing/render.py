@@ -104,7 +104,9 @@ def _markdown(comparison: JsonMapping) -> Iterator[str]:
     if flips := comparison["flips"]:
         heads = ("check", "severity", "transcript", "before", "after", "cause", "evidence")
         listed = _listed(comparison)
-        lines = [*table(heads, [_flip_row(flip) for flip in listed[:MAX_ROWS]])] if listed else []
+        keys = ("check_id", "severity", "transcript_id", "before", "after")
+        cells = [(*(each[key] for key in keys), cause(each), "; ".join(quotes(each))) for each in listed[:MAX_ROWS]]
+        lines = [*table(heads, cells)] if listed else []
         unpaired = [f"- {escape(line)}" for line in _unpaired_checks(comparison)]
         lines += [*_more(len(listed)), *([""] if lines and unpaired else []), *unpaired]
         yield from section(plural(len(flips), "verdict flips", "verdicts flip"), lines)
@@ -134,12 +136,6 @@ def _unpaired_checks(comparison: JsonMapping) -> Iterator[str]:
 
 def _more(count: int) -> list[str]:
     return ["", f"The first {MAX_ROWS} of {count}; `--format json` holds all."] if count > MAX_ROWS else []
-
-
-def _flip_row(flip: JsonMapping) -> tuple[str, ...]:
-    shown = "; ".join(quotes(flip))
-    about = (flip["check_id"], flip["severity"], flip["transcript_id"], flip["before"], flip["after"])
-    return (*about, cause(flip), shown)
 
 
 def run_line(side: JsonMapping) -> str:

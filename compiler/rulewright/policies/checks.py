@@ -1,8 +1,10 @@
-"""A check as a policy: the scenarios it applies to, the verdicts of its conditions, and how it is verified."""
+"""A check as a policy: the scenarios it applies to, the verdicts of its conditions, and how it is verified; and two of
+them on the transcripts of a finished run."""
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
@@ -10,6 +12,7 @@ from rulewright.documents.check import CheckDocument
 from rulewright.expression.compose import all_of, any_of
 from rulewright.lower.expressions import scenario_environment
 from rulewright.lower.lowering import LoweringContext
+from rulewright.lower.scan_plan import PlanParts, seal_parts
 from rulewright.policies.policy_model import (
     Policy,
     PolicyDecision,
@@ -21,8 +24,15 @@ from rulewright.policies.policy_model import (
 )
 from rulewright.proving.domains import Domains
 from rulewright.proving.verdicts import CallVariable, domains_of, domains_of_check, verdict_conditions
+from rulewright.reporting.stored_run import StoredRun, conversations
+from rulewright.witnesses.conversation_records import PLAIN
+from rulewright_runtime.errors import RuntimeFailure
+from rulewright_runtime.execution import Engine, results
 from rulewright_runtime.plan.scan import Check
 from rulewright_runtime.plan.verifiers import ExpressionVerifier
+from rulewright_runtime.strict_json import JsonMapping, JsonObject
+from rulewright_runtime.transcripts.messages import Transcript
+from rulewright_runtime.verify.decisions import Decider, bindings_of
 
 _NO_RECORD: Final = PolicyOutcome("suppressed", "no record")
 _APPLIES: Final = PolicyOutcome("eligible", "applies")
@@ -63,3 +73,72 @@ def _verdict(check: CheckDocument, calls: dict[str, CallVariable]) -> PolicyDeci
     steps = [PolicyStep(program, _VERDICTS[word], None, _UNDECIDED) for word, program in conditions.items()]
     rest = "PASS" if check.passes is None else "FAIL" if check.fails is None else "UNCLEAR"
     return PolicyDecision("verdict", tuple(steps), _VERDICTS[rest])
+
+
+class LoweredCheck(NamedTuple):
+    """A check as a document and in lowered form, with the collected parts of its plan."""
+
+    document: CheckDocument
+    node: Check
+    around: LoweringContext
+
+
+def flips_of_checks(run: StoredRun, checks: Sequence[LoweredCheck]) -> JsonObject:
+    """`flips` are the transcripts on which the two checks differ: in their verdicts if both decide
+    without a judge and without other checks, else in whether they apply. `gone` counts the conversations that are
+    missing or changed, whose verdicts are not compared."""
+    engines = [] if most_votes(checks) else engines_of(checks)
+    transcripts = conversations(run) if engines else {}
+    flips, gone = [], 0
+    for name, row in run.rows.items():
+        scenario = str(row.get("scenario_id") or "")
+        if scenario and scenario not in run.plan.scenarios:
+            continue
+        words = applying([each.node for each in checks], bindings_of(run.plan, scenario))
+        if engines and name in transcripts:
+            words = [_says(engine, transcripts[name], word) for engine, word in zip(engines, words, strict=True)]
+        gone += bool(engines) and name not in transcripts and _APPLIES.text in words
+        if words[0] != words[1]:
+            flips.append({"transcript_id": name, "before": words[0], "after": words[1]})
+    return {"run": str(run.folder), "flips": flips, "gone": gone}
+
+
+def most_votes(checks: Iterable[LoweredCheck]) -> int:
+    """The most votes that one of the checks asks of a judge for a window."""
+    return max((each.repetitions for check in checks for each in check.node.verifier.judgings()), default=0)
+
+
+def engines_of(checks: Sequence[LoweredCheck], **changes: object) -> list[Engine]:
+    """An engine for each check, whose plan has `changes`; empty if one reads other verdicts or needs a missing
+    package."""
+    if any(each.node.verifier.reads() for each in checks):
+        return []
+    try:
+        plans = [seal_parts(PlanParts((e.document,), (e.node,), (), None, (), e.around)) for e in checks]
+        return [Engine(replace(plan, **changes)) for plan in plans]
+    except RuntimeFailure:
+        return []
+
+
+def applying(checks: Sequence[Check], bindings: JsonMapping) -> list[str]:
+    """Whether each of the checks applies, where `bindings` is the context of expressions."""
+    return [
+        (_NO_RECORD if each.suppressed else _APPLIES if each.eligible else _IDLE).text
+        for each in Decider(checks).decide(bindings)
+    ]
+
+
+def without_scenario(checks: Sequence[Check]) -> list[JsonObject]:
+    """The region of conversations without a scenario, where only one of two checks applies to them."""
+    before, after = applying(checks, {})
+    if before == after:
+        return []
+    where, witness = ["the conversation has no scenario"], {"messages": list(PLAIN)}
+    return [{"place": "eligibility", "before": before, "after": after, "where": where, "witness": witness}]
+
+
+def _says(engine: Engine, transcript: Transcript, applies: str) -> str:
+    """The verdict on a transcript, or whether the check applies if it gives none."""
+    (result,) = results(engine, [transcript], None)
+    given = next((each for each in result.verdicts if each.eligible), None)
+    return applies if given is None else given.verdict

@@ -26,16 +26,20 @@ from rulewright.documents.vocabulary import Vocabulary
 from rulewright.errors import UsageError
 from rulewright.lower.lexicons import lower_lexicon
 from rulewright.lower.semantics import policies
-from rulewright.policies.case_rows import case_flips
-from rulewright.policies.checks import UNDECIDED_VERDICT, policy_of_check
+from rulewright.policies.cases import case_flips, differing_cases
+from rulewright.policies.checks import (
+    UNDECIDED_VERDICT,
+    LoweredCheck,
+    flips_of_checks,
+    policy_of_check,
+    without_scenario,
+)
 from rulewright.policies.example_rows import CHOSEN, Step, rows_apart, shown_by, verdicts_of
-from rulewright.policies.executed_cases import differing_cases
 from rulewright.policies.executed_checks import executed_apart
 from rulewright.policies.lexicons import compare_lexicons
 from rulewright.policies.policy_model import ENDED, Policy
 from rulewright.policies.regions import Comparison, Region, compare
 from rulewright.policies.scorecards import OPEN, PASS_RATE, SETTLED, VARIABLES, in_words, policy_of_scorecard
-from rulewright.policies.stored_checks import LoweredCheck, flips_of_checks, without_scenario
 from rulewright.policies.table_policies import policy_of_cases, policy_of_cases_under_any_settings, policy_of_table
 from rulewright.policies.workflows import executed, policy_of_workflow
 from rulewright.project import Project

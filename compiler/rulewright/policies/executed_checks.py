@@ -8,20 +8,19 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import islice, permutations, product
-from typing import ClassVar, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from rulewright.policies.checks import LOOKED_AT
+from rulewright.policies.checks import LOOKED_AT, LoweredCheck, engines_of, most_votes
 from rulewright.policies.lexicons import texts_of
-from rulewright.policies.stored_checks import LoweredCheck, engines_of, most_votes
 from rulewright.witnesses.candidates import SCENARIO
 from rulewright.witnesses.conversation_records import PLAIN
 from rulewright.witnesses.example_conversations import read_conversation, scenario_of
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.execution import Engine, results
-from rulewright_runtime.judging.judge import Judge, JudgeRequest
+from rulewright_runtime.judging.judge import JudgeRequest
 from rulewright_runtime.matching.near_matches import find
 from rulewright_runtime.plan.part import VERDICTS
 from rulewright_runtime.plan.question import AnchoredWindow, Judging, ReplyField
@@ -46,7 +45,7 @@ _SAID_OF_RUTH: Final = ("Ruth said that she was late.", "Ruth said that he was l
 _PRONOUNS: Final = "she/her for Ruth"
 Reading: TypeAlias = Callable[[str, str | None], Transcript | None]  # a record and the id of its scenario
 Messages: TypeAlias = list[JsonObject]
-Input: TypeAlias = "tuple[JsonObject | None, Messages, Judge | None]"  # a scenario, a conversation and its judge
+Input: TypeAlias = "tuple[JsonObject | None, Messages, _StatedJudge | None]"  # a scenario, a conversation and its judge
 
 
 class _Vote(NamedTuple):
@@ -69,56 +68,53 @@ class _Vote(NamedTuple):
         return None if self.verdict is None else json.dumps(given)
 
 
-class _GivenVotes(Struct, frozen=True):
+class _StatedJudge(Struct, frozen=True):
+    """A judge of a conversation, in `words`; what it votes on a request."""
+
+    vote: Callable[[JudgeRequest], _Vote]
+    messages: Sequence[JsonMapping]
+    words: str
+    reads_prompts: bool = True
+
+    def ask(self, request: JudgeRequest) -> str | None:
+        return self.vote(request).reply(self.messages)
+
+
+def _voting(votes: Sequence[_Vote], messages: Sequence[JsonMapping], confirms: _Vote | None = None) -> _StatedJudge:
     """A judge that gives the same votes on every window. With `confirms` it gives that on candidates, and PASS when it
     is asked again because its fields contradict it."""
 
-    votes: Sequence[_Vote]
-    messages: Sequence[JsonMapping]
-    confirms: _Vote | None = None
-    reads_prompts: ClassVar[bool] = False
+    def vote(request: JudgeRequest) -> _Vote:
+        if confirms is not None and request.purpose == "confirm":
+            return confirms._replace(verdict="PASS", turn=0) if request.attempt % 2 else confirms
+        return votes[min(request.repetition, len(votes) - 1)]
 
-    def ask(self, request: JudgeRequest) -> str | None:
-        if self.confirms is not None and request.purpose == "confirm":
-            vote = self.confirms._replace(verdict="PASS", turn=0) if request.attempt % 2 else self.confirms
-            return vote.reply(self.messages)
-        return self.votes[min(request.repetition, len(self.votes) - 1)].reply(self.messages)
-
-    def __str__(self) -> str:
-        counts = Counter(map(str, self.votes))
-        votes = ", ".join(name if count == 1 else f"{name} ({count} times)" for name, count in counts.items())
-        refused = "on each candidate, or PASS if its fields contradict that"
-        return votes if self.confirms is None else f"{self.confirms} {refused}, else {votes}"
+    counts = Counter(map(str, votes))
+    words = ", ".join(name if count == 1 else f"{name} ({count} times)" for name, count in counts.items())
+    refused = "on each candidate, or PASS if its fields contradict that"
+    words = words if confirms is None else f"{confirms} {refused}, else {words}"
+    return _StatedJudge(vote, messages, words, reads_prompts=False)
 
 
-class _Recorder(Struct, frozen=True):
+def _reading(said: Sequence[str], messages: Sequence[JsonMapping], fields: str = "") -> _StatedJudge:
+    """A judge that fails where it is shown certain texts together, and passes everything else."""
+    turns = [each["content"] for each in messages if each["role"] in ("user", "assistant")]
+    fail = _Vote("FAIL", turns.index(said[0]) + 1 if said[0] in turns else 0, fields)
+
+    def vote(request: JudgeRequest) -> _Vote:
+        return fail if all(each in request.prompt for each in said) else _Vote("PASS", 0, fields)
+
+    return _StatedJudge(vote, messages, f"FAIL where it is shown {' and '.join(map(json.dumps, said))}, else PASS")
+
+
+def _recording(vote: _Vote, messages: Sequence[JsonMapping], prompts: list[str]) -> _StatedJudge:
     """A judge that keeps what it is asked."""
 
-    vote: _Vote
-    messages: Sequence[JsonMapping]
-    prompts: list[str]
+    def recorded(request: JudgeRequest) -> _Vote:
+        prompts.append(request.prompt)
+        return vote
 
-    def ask(self, request: JudgeRequest) -> str | None:
-        self.prompts.append(request.prompt)
-        return self.vote.reply(self.messages)
-
-
-class _Reader(Struct, frozen=True):
-    """A judge that fails where it is shown certain texts together, and passes everything else."""
-
-    said: Sequence[str]
-    messages: Sequence[JsonMapping]
-    fields: str = ""
-
-    def ask(self, request: JudgeRequest) -> str | None:
-        if not all(each in request.prompt for each in self.said):
-            return _Vote("PASS", 0, self.fields).reply(self.messages)
-        turns = [each["content"] for each in self.messages if each["role"] in ("user", "assistant")]
-        first = self.said[0]
-        return _Vote("FAIL", turns.index(first) + 1 if first in turns else 0, self.fields).reply(self.messages)
-
-    def __str__(self) -> str:
-        return f"FAIL where it is shown {' and '.join(map(json.dumps, self.said))}, else PASS"
+    return _StatedJudge(recorded, messages, "")
 
 
 def executed_apart(checks: Sequence[LoweredCheck]) -> list[JsonObject]:
@@ -136,7 +132,7 @@ def executed_apart(checks: Sequence[LoweredCheck]) -> list[JsonObject]:
             engines[key] = _engines(anywhere, scenario)
         given = [_given(each, messages, scenario, judge, read) for each in engines[key]] or [None, None]
         if (said := _apart(*given)) is not None and said not in found:
-            beside = {"scenario": scenario, "votes": None if judge is None else str(judge)}
+            beside = {"scenario": scenario, "votes": None if judge is None else judge.words}
             found[said] = {**{key: value for key, value in beside.items() if value}, "messages": messages}
     if any(_CARRIED not in after for _, after in found):  # what verdicts carry matters where they are alike
         found = {said: witness for said, witness in found.items() if _CARRIED not in said[1]}
@@ -154,16 +150,16 @@ def _asked_apart(checks: Sequence[LoweredCheck], anywhere: Sequence[LoweredCheck
     read = cache(read_conversation)
     fields = next(iter(_fields(checks)), "")
     for messages in _usual(checks) if engines else ():
-        recorders = [_Recorder(_Vote("PASS", 0, fields), messages, []) for _ in engines]
-        for engine, recorder in zip(engines, recorders, strict=True):
-            _given(engine, messages, None, recorder, read)
-        one, two = ("\n".join(each.prompts) for each in recorders)
+        asked: list[list[str]] = [[] for _ in engines]
+        for engine, prompts in zip(engines, asked, strict=True):
+            _given(engine, messages, None, _recording(_Vote("PASS", 0, fields), messages, prompts), read)
+        one, two = map("\n".join, asked)
         part = _only_in(one, two) or _only_in(two, one)
         if part is not None:
-            judge = _Reader([messages[-1]["content"], part], messages, fields)
+            judge = _reading([messages[-1]["content"], part], messages, fields)
             said = _apart(*(_given(engine, messages, None, judge, read) for engine in engines))
             if said is not None:
-                return {said: {"votes": str(judge), "messages": messages}}
+                return {said: {"votes": judge.words, "messages": messages}}
     return {}
 
 
@@ -189,32 +185,31 @@ def _inputs(checks: Sequence[LoweredCheck]) -> Iterator[Input]:
         yield from ((*each, None) for each in _probed(checks))
 
 
-def _asked(checks: Sequence[LoweredCheck], most: int) -> Iterator[tuple[Messages, Judge | None]]:
+def _asked(checks: Sequence[LoweredCheck], most: int) -> Iterator[tuple[Messages, _StatedJudge | None]]:
     """Conversations, each with a judge of it that gives `most` votes; without votes there is no judge."""
     if not most:
         yield from ((each, None) for each in (*_usual(checks), *_cued(checks)))
         return
     for messages, verdict in product(islice(_cued(checks), _MOST_CUED), VERDICTS):
-        yield messages, _GivenVotes([_Vote(verdict, len(messages))], messages)
+        yield messages, _voting([_Vote(verdict, len(messages))], messages)
     fields = _fields(checks)
     for messages in _usual(checks):
-        yield from ((messages, _GivenVotes(votes, messages)) for votes in _ballots(most, messages))
+        yield from ((messages, _voting(votes, messages)) for votes in _ballots(most, messages))
     hits = [_say(_told_apart(_EXCHANGES), 4 + at, [text]) for text in _texts(checks) for at in range(2)]
     for messages, said in product(hits if fields else (), fields):
         confirmed = [_Vote("FAIL", 5 + at, said) for at in range(2)]
         swept = product(confirmed, [[_Vote(verdict)] for verdict in ("PASS", "UNCLEAR")])
-        yield from ((messages, _GivenVotes(votes, messages, vote)) for vote, votes in swept)
+        yield from ((messages, _voting(votes, messages, vote)) for vote, votes in swept)
     for messages in (*map(_told_apart, _lengths(checks)), _beside(), *hits):
         texts = [each["content"] for each in messages]
         pairs = [(texts[0], texts[-1]), *zip(texts, strict=True), *((texts[0], each) for each in texts[1:-1])]
-        yield from ((messages, _Reader(some, messages)) for some in pairs)
+        yield from ((messages, _reading(some, messages)) for some in pairs)
 
 
 def _fields(checks: Sequence[LoweredCheck]) -> list[str]:
     """Ways to fill in the fields that replies must have, as JSON."""
-    judgings = (judging for check in checks for judging in check.node.verifier.judgings())
     among: dict[str, dict[str, object]] = {}
-    for field in (field for judging in judgings for field in judging.fields):
+    for field in (field for judging in _judgings(checks) for field in judging.fields):
         among.setdefault(field.name, {}).update((json.dumps(value), value) for value in _field_values(field))
     several = [[(name, value) for value in values.values()] for name, values in among.items()]
     return [json.dumps(dict(chosen)) for chosen in islice(product(*several), _MOST_FIELDS)] if several else []
@@ -337,7 +332,7 @@ def _engines(checks: Sequence[LoweredCheck], scenario: JsonObject | None) -> lis
 
 
 def _given(
-    engine: Engine, messages: Messages, scenario: JsonObject | None, judge: Judge | None, read: Reading
+    engine: Engine, messages: Messages, scenario: JsonObject | None, judge: _StatedJudge | None, read: Reading
 ) -> VerdictResult | None:
     """The verdict of a check, as a scan of the conversation and its scenario gives it."""
     transcript = read(json.dumps({"messages": messages}), None if scenario is None else str(scenario["scenario_id"]))

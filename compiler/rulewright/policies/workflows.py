@@ -13,9 +13,8 @@ from rulewright.claims.workflow_reach import GIVEN_BY
 from rulewright.expression.compose import all_of, any_of
 from rulewright.expression.types import BOOL, INT, RecordType, Type
 from rulewright.lower.workflow_guards import features_of, gate_environment, loop_environment
+from rulewright.policies.executed_workflows import Divergence, differing_files, divergences
 from rulewright.policies.policy_model import Policy, PolicyDecision, PolicyOutcome, PolicyStep, flat, permitting
-from rulewright.policies.workflow_files import differing_files
-from rulewright.policies.workflow_paths import Divergence, divergences
 from rulewright.proving.domains import Domain, Domains, Path, whole
 from rulewright.proving.program_parts import paths_of, reading, with_paths
 from rulewright.proving.results import in_words

@@ -19,7 +19,6 @@ from rulewright.expression.types import DURATION, DYN, STRING, TIMESTAMP
 from rulewright.proving.atoms import FALSE, TRUE, bits_of
 from rulewright.proving.box_variables import LONGEST, Box, BoxVariable, Relation, Rows, cell_mask
 from rulewright.proving.domains import Absent, Domains, Path, wholes_at
-from rulewright.proving.failures import failures_of
 from rulewright.proving.languages import (
     ANY,
     MOST_LANGUAGES,
@@ -49,7 +48,7 @@ from rulewright.proving.program_parts import (
     value_of,
 )
 from rulewright.proving.schemas import accepts_all_of
-from rulewright.proving.static_types import typed
+from rulewright.proving.static_types import failures_of, typed
 from rulewright.proving.text_conditions import TextCondition, carried, condition_on_text
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.interpreter import prepare

@@ -18,11 +18,10 @@ from rulewright.expression.unparse import decompile, unparse
 from rulewright.lower.expression_checks import environment_of
 from rulewright.proving.atoms import FALSE, TRUE
 from rulewright.proving.domains import Domain, Domains, Path, boolean, number, score, text, whole
-from rulewright.proving.failures import failures_of
 from rulewright.proving.intervals import Goal
 from rulewright.proving.program_parts import extract, path_at, paths_of, with_values
 from rulewright.proving.search import Search
-from rulewright.proving.static_types import COUNTS, LARGEST_COUNT, typed
+from rulewright.proving.static_types import COUNTS, LARGEST_COUNT, failures_of, typed
 from rulewright_runtime.ir import Node, Program, free_locals
 
 SHARES: Final = ("edit_similarity", "rouge_l", "bleu", "word_overlap")  # functions that return a number from 0 to 1

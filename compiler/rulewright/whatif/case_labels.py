@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from rulewright.errors import UsageError
-from rulewright.policies.case_rows import CaseLabels, exact, is_counted_otherwise
+from rulewright.policies.cases import CaseLabels, exact, is_counted_otherwise
 from rulewright.scoring.batches import load_scorecard
 from rulewright.whatif.sweep import changes, is_number, literals_of, range_of, swept
 from rulewright_runtime.cases.case_plan import CaseMetric, CaseScorecardPlan, Choices, SettingValue

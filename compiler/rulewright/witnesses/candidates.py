@@ -106,7 +106,7 @@ def written_in(
         paths |= {path for at in range(len(program.nodes)) if (path := path_at(program, at)) is not None}
         paths |= {("", str(node.value)) for node in program.nodes if node.op in ("select", "opt_select", "has")}
     guessed = guesses(programs, models)
-    called = _called(programs)
+    called = {str(node.value) for program in programs for node in program.nodes if node.op == "call"}
     values += [_FOUND_BY[name] for name in sorted(called & _FOUND_BY.keys())]
     flat = [item for value in values for item in (value if isinstance(value, list) else [value])]
     asked = list(_leaves([each for path, several in guessed.items() if path[0] != "v" for each in several]))
@@ -135,11 +135,6 @@ def written_in(
 def _alike(number: int) -> str:
     """A text of so many words, of which none is new after the first ten."""
     return " ".join([*_COUNTED, *_COUNTED[:1] * (number - len(_COUNTED))])
-
-
-def _called(programs: Iterable[Program]) -> set[str]:
-    """The functions that programs call."""
-    return {str(node.value) for program in programs for node in program.nodes if node.op == "call"}
 
 
 def _leaves(value: object) -> Iterator[object]:

@@ -113,21 +113,22 @@ class _ConversationSearch:
     ) -> _Executed | None:
         """The checks and parts of their conditions in a context; None where its scenario is none that a project may
         hold."""
-        scenarios = _scenarios_of(self.written, context, self.vocabulary)
-        if scenarios is None:
-            return None
+        played, scenarios = context.scenario, dict[str, Scenario]()
+        if played is not None:
+            scenario = scenario_of(played, self.written.paths, self.vocabulary)
+            if scenario is None:
+                return None
+            scenarios[str(played["scenario_id"])] = scenario
         renamed = [replace(each, id=f"check {at}") for at, each in enumerate(checks)]
         engine = _engine([*renamed, *parts], scenarios, context, self.vocabulary)
-        return _Executed(engine, len(checks), self.undecided, partial(self._read, context))
-
-    def _read(self, context: ConversationContext, text: str) -> Transcript | None:
-        return self.read(text, None if context.scenario is None else str(context.scenario["scenario_id"]))
+        scenario_id = next(iter(scenarios), None)
+        return _Executed(engine, len(checks), self.undecided, lambda text: self.read(text, scenario_id))
 
     def effect(self) -> Callable[[JsonObject], Hashable]:
-        """What each part of the conditions says of a conversation."""
+        """What each part of the conditions says of a conversation; nothing is told apart where none can be executed."""
         parts = _as_checks(self.checks, _parts, MOST_PARTS)
         executed = self.executed(self.around[0], (), parts) if parts else None
-        return _no_effect if executed is None else lambda record: executed.of(record).effect
+        return lambda record: None if executed is None else executed.of(record).effect
 
     def tried(self, conversations: Sequence[Callable[[], JsonObject]]) -> Iterator[tuple[Verdicts, JsonObject]]:
         """The verdicts for inputs: for the first conversations in the first contexts, then for further ones."""
@@ -203,11 +204,6 @@ class _Executed:
         return self.undecided if verdict.rationale_code == "condition_undecided" else verdict.verdict
 
 
-def _no_effect(record: JsonObject) -> Hashable:
-    """Nothing is told apart where no part can be executed."""
-    return None
-
-
 def read_conversation(text: str, scenario_id: str | None) -> Transcript | None:
     """The conversation in a record as a scan reads it; None where it is refused."""
     played = {} if scenario_id is None else {"scenario_id": scenario_id}
@@ -220,17 +216,13 @@ def read_conversation(text: str, scenario_id: str | None) -> Transcript | None:
 def _as_checks(checks: Sequence[Check], divide: Callable[[Program], Iterable[Program]], most: int) -> list[Check]:
     """The distinct parts of the conditions as checks of their own."""
     found = {
-        (check.verifier.each, shape(part)): replace(check, verifier=_alone(check.verifier, part))
+        (route.each, shape(part)): replace(check, verifier=replace(route, fails=part, unclear=None, passes=None))
         for check in checks
-        if isinstance(check.verifier, ExpressionVerifier)
-        for program in programs_of(check.verifier)
+        if isinstance(route := check.verifier, ExpressionVerifier)
+        for program in programs_of(route)
         for part in divide(program)
     }
     return [replace(check, id=f"{_PART}{at}") for at, check in enumerate(islice(found.values(), most))]
-
-
-def _alone(verifier: ExpressionVerifier, part: Program) -> ExpressionVerifier:
-    return replace(verifier, fails=part, unclear=None, passes=None)
 
 
 def _parts(program: Program) -> Iterator[Program]:
@@ -281,14 +273,6 @@ def _as_json(record: OtherVerdict) -> object:
     if record.verdict is None:
         return None
     return {"verdict": record.verdict, "confidence": record.confidence, "rationale_code": record.code}
-
-
-def _scenarios_of(written: Written, context: ConversationContext, vocabulary: Vocabulary) -> dict[str, Scenario] | None:
-    """The scenario of a context by its id; None for one that no project may hold."""
-    if context.scenario is None:
-        return {}
-    scenario = scenario_of(context.scenario, written.paths, vocabulary)
-    return None if scenario is None else {str(context.scenario["scenario_id"]): scenario}
 
 
 def _engine(

@@ -1,7 +1,8 @@
 """Values on which conditions may turn: what they compare with, carried back through functions to the variables.
 
 Where `base64.encode(bytes(answer))` is compared with a text, `answer` may be what that text encodes. A guess claims
-nothing: whoever takes one up carries the conditions out on it.
+nothing: whoever takes one up carries the conditions out on it. What a condition compares with may be of another type
+than the variable, or only a part of a record.
 """
 
 from __future__ import annotations
@@ -12,17 +13,46 @@ from functools import partial
 from itertools import combinations, pairwise, product
 from typing import Final, NamedTuple, TypeVar
 
-from rulewright.expression.types import DYN, Type
+from rulewright.expression.types import (
+    BOOL,
+    BYTES,
+    DOUBLE,
+    DURATION,
+    DYN,
+    INT,
+    SCORE,
+    STRING,
+    TIMESTAMP,
+    UINT,
+    EnumType,
+    ListType,
+    MapType,
+    OptionalType,
+    RecordType,
+    Type,
+    WrapperType,
+)
 from rulewright.proving.domains import Absent, Domain, Domains, Path
 from rulewright.proving.languages import Language, holding, one_of, outcomes
 from rulewright.proving.program_parts import COMPARISONS, exact_of, extract, numbers_of, path_at, shape, value_of
 from rulewright.proving.static_types import LOOPS, loop_of
 from rulewright.proving.text_conditions import condition_on_text
 from rulewright.witnesses.inverses import INVERSES, UNKNOWN
-from rulewright.witnesses.typed_values import MisfitError, completed, usual_value
 from rulewright_runtime.ir import Node, Program
 from rulewright_runtime.score import Score
-from rulewright_runtime.values import INT_MAX, INT_MIN, NANOS, TIMESTAMP_MAX, TIMESTAMP_MIN, Optional, Timestamp, Value
+from rulewright_runtime.values import (
+    INT_MAX,
+    INT_MIN,
+    NANOS,
+    NONE,
+    TIMESTAMP_MAX,
+    TIMESTAMP_MIN,
+    Duration,
+    Optional,
+    Timestamp,
+    UInt,
+    Value,
+)
 
 MOST_ITEMS: Final = 50  # of a list
 MOST_MIXED: Final = 4  # texts of a list
@@ -270,3 +300,53 @@ def _around(value: Value) -> list[Value]:
         number = float(exact_of(value) or 0)
         return [value, round(number - 0.1, 12), round(number + 0.1, 12)]
     return [value]
+
+
+_START_OF_2026: Final = 1_767_225_600
+_USUAL: Final[dict[Type, Value]] = {
+    BOOL: True, INT: 1, UINT: UInt(1), DOUBLE: 1.0, STRING: "so", BYTES: b"so", SCORE: Score(1, 2), DYN: "so",
+    TIMESTAMP: Timestamp(_START_OF_2026 * NANOS), DURATION: Duration(NANOS),
+}  # fmt: skip
+
+
+class MisfitError(ValueError):
+    """A value is of another type, or no value of a type is known."""
+
+
+def usual_value(type_: Type) -> Value:
+    """A value of the type. Raises MisfitError."""
+    match type_:
+        case EnumType(members=members):
+            return members[0]
+        case ListType():
+            return []
+        case MapType() | RecordType():
+            return completed({}, type_)
+        case OptionalType():
+            return NONE
+        case WrapperType():
+            return None
+    if type_ not in _USUAL:
+        raise MisfitError
+    return _USUAL[type_]
+
+
+def completed(value: Value, type_: Type) -> Value:
+    """The value, with usual values for the fields that its records lack. Raises MisfitError."""
+    match type_:
+        case RecordType(fields=fields, optional=optional) if isinstance(value, dict) and value.keys() <= fields.keys():
+            lacking = {name: usual_value(t) for name, t in fields.items() if name not in optional | value.keys()}
+            return {**lacking, **{name: completed(each, fields[name]) for name, each in value.items()}}
+        case MapType(value=of) if isinstance(value, dict):
+            return {key: completed(each, of) for key, each in value.items()}
+        case ListType(element=of) if isinstance(value, list | tuple):
+            return [completed(each, of) for each in value]
+        case OptionalType(value=of) if isinstance(value, Optional):
+            return Optional(completed(value.value, of)) if value.present else value
+        case WrapperType(of=of):
+            return None if value is None else completed(value, of)
+        case EnumType(members=members) if value in members:
+            return value
+    if type_ != DYN and type(value) is not type(_USUAL.get(type_)):
+        raise MisfitError
+    return value

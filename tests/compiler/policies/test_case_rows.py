@@ -11,7 +11,7 @@ from tests.compiler.policies.test_policy_diff import SAFE
 
 from rulewright.cli import main
 from rulewright.errors import UsageError
-from rulewright.policies.case_rows import exact
+from rulewright.policies.cases import exact
 from rulewright.policies.compare import policy_diff
 from rulewright_runtime.errors import InputError
 

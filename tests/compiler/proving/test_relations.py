@@ -13,8 +13,8 @@ from rulewright.expression.types import BOOL, DOUBLE, DYN, SCORE, STRING, TIMEST
 from rulewright.lower.expressions import message_type
 from rulewright.proving.atoms import FALSE, TRUE, bits_of
 from rulewright.proving.domains import Domains, text
-from rulewright.proving.failures import failures_of
 from rulewright.proving.search import Search
+from rulewright.proving.static_types import failures_of
 from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.ir import Program
 from rulewright_runtime.values import NANOS, Timestamp
