@@ -47,6 +47,9 @@ def score_arguments(parser: argparse.ArgumentParser) -> None:
         "--judge", metavar="JUDGE", help="also ask a judge, `replay:FILE` or a model; its verdicts are hints"
     )
     parser.add_argument("--max-calls", type=at_least(0), metavar="N", help="stop asking the judge after N calls")
+    parser.add_argument(
+        "--resume", action="store_true", help="ask to the end, after a run that stopped for the judge's replies"
+    )
     add_spending_options(parser)
     parser.add_argument("--exit-zero", action="store_true", help="exit 0 even if cases fail or need review")
     parser.add_argument("--allow-errors", action="store_true", help="ignore errored cases in the exit code")

@@ -10,10 +10,12 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from itertools import count
 from pathlib import Path
-from shlex import quote
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
+from rulewright.arguments.shared_options import how_to_continue
 from rulewright.commands.output import answer
 from rulewright.diagnostics import Severity
 from rulewright.documents.layout import nearest_project
@@ -154,7 +156,8 @@ def _judge(
         return collector.questions
 
     def settings(model: str) -> JudgeSettings:
-        return judges.within(model, loaded, args.max_calls, args.max_tokens, args.max_usd)
+        found = judges.within(model, loaded, args.max_calls, args.max_tokens, args.max_usd)
+        return replace(found, resumed=args.resume)
 
     return judges.open_waiting_judge(args.judge, stack, strict, settings=settings, questions=questions)
 
@@ -197,8 +200,8 @@ def _hooks(stack: ExitStack, args: argparse.Namespace, plan: CaseScorecardPlan, 
 def _complain(run: BatchRun, concern: str, judge: str | None) -> None:
     """Print every error and warning to standard error, each on a line with its place."""
     complain(*problem_lines(run))
-    if judge and run.judge is not None and run.judge.is_given_up:
-        complain(f"help: score again once `rulewright models check {quote(judge)}` says that it can judge")
+    if judge and run.judge is not None and (cause := run.judge.why_given_up):
+        complain(f"help: {how_to_continue(cause, 'score again', judge)}")
     if not run.all_cases.total and not run.errors:
         complain(f"error: no case has the concern `{concern}`")
 

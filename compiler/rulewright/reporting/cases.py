@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, islice
-from typing import IO, Final
+from math import floor
+from typing import IO, Any, Final
 from xml.etree.ElementTree import Element, tostring
 
 from msgspec import Struct
@@ -24,11 +25,15 @@ from rulewright.reporting.cases_console import (
     verdict_of,
 )
 from rulewright.reporting.overview import TONES, Figure
+from rulewright_runtime.cases.case_plan import CaseScorecardPlan
 from rulewright_runtime.cases.case_run import BatchRun
 from rulewright_runtime.cases.json_report import write_json
 from rulewright_runtime.cases.scoring import CaseScorer
 from rulewright_runtime.english import plural
+from rulewright_runtime.ir import literal_value
+from rulewright_runtime.plan.part import programs_of
 from rulewright_runtime.report.text import escape, number, percent, section, table
+from rulewright_runtime.score import Score
 from rulewright_runtime.strict_json import Json, JsonMapping
 from rulewright_runtime.terminal import one_line
 
@@ -49,36 +54,68 @@ def write(
         return
     title = f"{run.plan.title} - {head['concern_id']}"
     metrics = [metric.name for metric in run.plan.metrics]
-    cases = _cases(run)
+    bounds = bounds_of(run.plan, head)
+    head = {**head, **{key: _not_raised(head[key], bounds) for key in _MEANS}}
+    cases = _cases(run, bounds)
     if form == "console":
         labels = [label for label, _ in reversed(run.plan.exits)]
         lines = console(head, title, metric_lines(run, head, scorer), cases, labels)
-        for about in _notes(run):
+        for about in _notes(run, bounds):
             lines = chain(lines, notes(*about, columns))
         if run.phrase_evidence is not None:
-            lines = chain(lines, details(_cases(run), metrics, columns))
+            lines = chain(lines, details(_cases(run, bounds), metrics, columns))
     elif form == "junit":
         lines = junit(head, title, cases, metrics, run.plan.exits)
     else:
         overview = cases_overview(head, status, run.plan.exits)
-        lines = {"markdown": markdown, "html": html_page}[form](head, title, cases, metrics, _notes(run), overview)
+        lines = {"markdown": markdown, "html": html_page}[form](
+            head, title, cases, metrics, _notes(run, bounds), overview
+        )
     for line in lines:
         stream.write(line.rstrip().encode("utf-8", "replace") + b"\n")
 
 
-def _notes(run: BatchRun) -> Iterator[Notes]:
+def bounds_of(plan: CaseScorecardPlan, head: JsonMapping) -> list[float]:
+    """Return the numbers that a score may be compared with: settings and constants of the scorecard."""
+    constants = (
+        literal_value(node.value) for program in programs_of(plan) for node in program.nodes if node.op == "const"
+    )
+    return sorted({float(each) for each in chain(_numbers(head.get("configuration")), _numbers([*constants]))})
+
+
+def _numbers(value: object) -> Iterator[float]:
+    if isinstance(value, int | float | Score) and not isinstance(value, bool):
+        yield float(value)
+    elif isinstance(value, Mapping | list | tuple):
+        for each in value.values() if isinstance(value, Mapping) else value:
+            yield from _numbers(each)
+
+
+def _not_raised(value: Any, bounds: list[float]) -> Any:
+    """Return the value with each score that two decimals would raise to a bound cut instead: 0.797 is not shown as 0.80
+    if 0.8 is required."""
+    if isinstance(value, Mapping):
+        return {key: _not_raised(each, bounds) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_not_raised(each, bounds) for each in value]
+    is_raised = isinstance(value, float) and any(value < bound <= round(value, 2) for bound in bounds)
+    return floor(value * 100) / 100 if is_raised else value
+
+
+def _notes(run: BatchRun, bounds: list[float]) -> Iterator[Notes]:
     """Return a judge's objections and the matches by meaning, case by case, if there was a judge or an embedding."""
     if run.judge is not None:
-        rows = (row for result in run.spool.results() for row in judged(result))
+        rows = (row for result in _cases(run, bounds) for row in judged(result))
         yield "Judged", ("test", "metric", "verdict", "rationale"), rows
     if run.semantic is not None:
         rows = (row for result in run.spool.results() for row in matched(result))
         yield "Matches by meaning", ("test", "metric", "phrase", "words", "similarity"), rows
 
 
-def _cases(run: BatchRun) -> Iterator[Mapping[str, object]]:
-    """The scored cases in order, then the errored ones."""
-    yield from run.spool.results()
+def _cases(run: BatchRun, bounds: list[float]) -> Iterator[JsonMapping]:
+    """The scored cases in order, with scores that are not raised to a bound, then the errored ones."""
+    for result in run.spool.results():
+        yield {**result, "scores": _not_raised(result["scores"], bounds)}
     yield from (error for error in run.errors if error["test_id"] is not None)
 
 
@@ -112,6 +149,7 @@ def _status(run: BatchRun, scorer: CaseScorer, at: int, counted: int) -> str:
     return "OK" if passes else "WARN (review threshold)"
 
 
+_MEANS: Final = ("mean_scores", "by_archetype", "batches")  # parts of a report with scores
 Report = JsonMapping
 Cases = Iterable[JsonMapping]
 _WORDS: Final = ("Passed", "Failed", "To review", "Not all scored")  # by exit code

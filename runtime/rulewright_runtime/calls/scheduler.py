@@ -142,7 +142,7 @@ class Scheduler:
 
         Raises OutageError if the judge does not seem to work; its last replies are asked again in the next run.
         """
-        if answer.is_new or not self.replies.has_usable:
+        if answer.is_new or not reason:
             self.replies.record(key, about, reason)
         if reason and (why := self.replies.why_stop):
             self._breaker.refuse_replies(why)
@@ -278,14 +278,17 @@ class CallPortal:
         limits: CallLimits | None = None,
         budget: Budget | None = None,
         price: Price | None = None,
+        *,
+        resumed: bool = False,
     ) -> None:
-        """Open the ledger and start the loop. Raises LedgerError."""
+        """Open the ledger and start the loop; the run is `resumed` or begins. Raises LedgerError."""
 
         @asynccontextmanager
         async def open_scheduler() -> AsyncIterator[Scheduler]:
             store = Ledger(ledger)  # it belongs to the thread of the loop
             try:
-                async with Scheduler(model, store, run, limits, budget, price).running() as scheduler:
+                made = Scheduler(model, store, run, limits, budget, price, resumed=resumed)
+                async with made.running() as scheduler:
                     yield scheduler
             finally:
                 store.close()

@@ -184,7 +184,7 @@ class CaseJudge:
         self._judge = judge
         self.verdicts: dict[str, dict[str, int]] = {name: {} for name, _ in self._questions}
         self.unanswered: dict[str, dict[str, int]] = {}  # questions without a usable reply: by metric, by reason
-        self.is_given_up = False  # whether later questions were not put
+        self.why_given_up = ""  # the cause for which later questions were not put
 
     def judge_case(self, test_id: str, inputs: JsonMapping) -> dict[str, JsonObject]:
         """Return by metric `{verdict, rationale}`, with `counted` when it counts. Without a usable reply after three
@@ -221,7 +221,8 @@ class CaseJudge:
                 problem = str(error)
             except RuntimeFailure as error:  # the model's client has retried already
                 problem = f"the judge failed: {error}"
-                self.is_given_up |= isinstance(error, OutageError)
+                if isinstance(error, OutageError):
+                    self.why_given_up = error.cause
                 break
             except Exception as error:  # a judge may be third-party code: an error is not a usable reply
                 problem = f"the judge failed: {type(error).__name__}"

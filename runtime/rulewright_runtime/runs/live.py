@@ -62,6 +62,7 @@ class JudgeSettings(msgspec.Struct, frozen=True):
     price: Price | None = None
     independence: Independence = Independence()
     explain: bool = False  # count the reasons why the ledger has no answer
+    resumed: bool = False  # a judge of single questions continues a run, and is asked to the end
 
     @property
     def has_limit(self) -> bool:
@@ -381,7 +382,8 @@ class WaitingJudge:
         not say how it is read. Raises LedgerError."""
         self._live, self.identity, self.record, self._read = live, live.identity, live.record, read
         settings = live.settings
-        self._portal = CallPortal(live.model, settings.ledger, "", settings.limits, settings.budget, settings.price)
+        limits, budget, price = settings.limits, settings.budget, settings.price
+        self._portal = CallPortal(live.model, settings.ledger, "", limits, budget, price, resumed=settings.resumed)
 
     def ask(self, request: JudgeRequest) -> str:
         """The reply. Raises CallFailure, OutageError, TooLongError, and JudgeError if it was truncated, refused or

@@ -17,7 +17,7 @@ import jsonschema
 import pytest
 import yaml
 from tests.compiler.commands.score_in_place import batch, elsewhere, report, score
-from tests.model_server import chat, model_server
+from tests.model_server import Response, chat, model_server
 from tests.safe_cases import case, write
 from tests.shared_data import ROOT
 
@@ -253,6 +253,25 @@ def test_a_judge_that_makes_a_score_zero_says_why_in_every_report(capsys: pytest
     assert "  T1  AH 1.00  FAIL (a hint): They |blame| T1\n" in capsys.readouterr().out
 
 
+def test_a_score_below_a_threshold_is_not_shown_as_the_threshold(capsys: pytest.CaptureFixture[str]) -> None:
+    must = [f"sign {number}x" for number in range(64)]
+    batch("b", case("T1", must=must, signals=must[:51]))  # 51 of 64 are 0.796875
+    for form in ("console", "markdown", "html"):
+        assert score("--batch", "b", "--format", form, "--output", "-") == 2
+        page = capsys.readouterr().out
+        assert "0.79" in page
+        assert "0.80" not in page.partition("Per-Case")[2]
+        row = next(line for line in page.splitlines() if "T1" in line)
+        assert "0.80" not in row
+    others = [word for name in ("CR", "AC") for word in ("--set", f"{name}_pass=0.75")]
+    assert score("--batch", "b", "--format", "console", "--output", "-", *others) == 0
+    assert "0.80" in capsys.readouterr().out
+    text = (ROOT / "benchmark" / "configs" / "scorecards" / "safe-v0.yaml").read_text()
+    Path("card.yaml").write_text(text.replace("CR >= CR_pass", "CR >= 0.8").replace("CR < CR_pass", "CR < 0.8"))
+    assert score("--batch", "b", "--scorecard", "card.yaml", "--format", "console", "--output", "-", *others) == 2
+    assert "0.79" in capsys.readouterr().out
+
+
 def test_a_judge_may_be_a_model(capsys: pytest.CaptureFixture[str]) -> None:
     batch("b", case("T1"), case("T2"))
     with model_server(lambda *_: chat('{"verdict": "FAIL", "rationale": "They blame"}')) as server:
@@ -269,11 +288,36 @@ def test_a_judge_that_is_given_up_is_told_with_what_to_do(capsys: pytest.Capture
         assert len(server.requests) == 16
     told = capsys.readouterr().err
     assert "judge to 20 of 20 questions about AH: the judge failed: none of the first 16 replies of the judge" in told
-    assert f"help: score again once `rulewright models check openai:a-model@{server.base}` says that it can" in told
+    assert f"help: once `rulewright models check openai:a-model@{server.base}` says that it can judge, " in told
+    assert told.strip().endswith("--resume`, which asks to the end")
     with model_server(lambda *_: chat('{"verdict": "PASS"}', finish="length")) as server:
         batch("one", case("T1"))
         assert score("--batch", "one", "--judge", f"openai:a-model@{server.base}") == 2
-    assert "score again once" not in capsys.readouterr().err
+    assert "help: " not in capsys.readouterr().err
+
+
+def test_a_judge_that_refuses_the_first_cases_is_asked_to_the_end_with_resume_and_paid_once(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    batch("b", *(case(f"T{number:02}", questions=[f"Is it {number}?"]) for number in range(20)))
+
+    def answer(body: dict[str, Any], _: int) -> Response:
+        refused = any(f"Is it {number}?" in json.dumps(body) for number in range(16))
+        return chat(None, refusal="No.") if refused else chat('{"verdict": "PASS"}')
+
+    with model_server(answer) as server:
+        judge = ["--batch", "b", "--judge", f"openai:a-model@{server.base}"]
+        assert score(*judge) == 2
+        stopped = len(server.requests)
+        assert stopped == 16
+        capsys.readouterr()
+        assert score(*judge, "--resume") == 2
+        assert "16 of 20 questions about AH" in capsys.readouterr().err
+        finished = len(server.requests)
+        for words in (judge, [*judge, "--resume"]):
+            assert score(*words) == 2
+            assert "16 of 20 questions about AH" in capsys.readouterr().err
+        assert len(server.requests) == finished  # every answer is in the ledger
 
 
 def test_a_limit_below_what_the_cases_ask_refuses_before_anything_is_sent(capsys: pytest.CaptureFixture[str]) -> None:

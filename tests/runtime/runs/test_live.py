@@ -304,6 +304,21 @@ def test_a_judge_that_refuses_every_chat_is_asked_to_the_end_by_a_resumed_run(tm
     assert len(server.requests) > asked
 
 
+def test_replies_that_a_finished_run_took_stop_no_later_run_and_are_not_paid_again(tmp_path: Path) -> None:
+    path = transcripts(tmp_path / "t", 40)
+
+    with model_server(lambda asked, number: garbage() if number < 36 else chat(GOOD)) as server:
+        one = CallLimits(concurrency=1)
+        with pytest.raises(OutageError):
+            run(PLAN, [path], tmp_path / "run", judge=at_home(judge(server, tmp_path / "l.sqlite3", limits=one)))
+        made = at_home(judge(server, tmp_path / "l.sqlite3", limits=one))
+        run(PLAN, [path], tmp_path / "run", judge=made, resume=True)
+        asked = len(server.requests)
+        run(PLAN, [path], tmp_path / "next", judge=at_home(judge(server, tmp_path / "l.sqlite3", limits=one)))
+        assert len(server.requests) == asked
+    assert verdicts(tmp_path / "run") == verdicts(tmp_path / "next")
+
+
 def test_a_run_that_begins_anew_in_the_same_folder_is_stopped_again(tmp_path: Path) -> None:
     path = transcripts(tmp_path / "t", 40)
     with model_server(lambda asked, number: chat(GOOD) if 16 <= number < 36 else garbage()) as server:
