@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, islice
 from math import floor
-from typing import IO, Any, Final
+from typing import IO, Final
 from xml.etree.ElementTree import Element, tostring
 
 from msgspec import Struct
@@ -91,7 +91,7 @@ def _numbers(value: object) -> Iterator[float]:
             yield from _numbers(each)
 
 
-def _not_raised(value: Any, bounds: list[float]) -> Any:
+def _not_raised(value: Json, bounds: list[float]) -> Json:
     """Return the value with each score that two decimals would raise to a bound cut instead: 0.797 is not shown as 0.80
     if 0.8 is required."""
     if isinstance(value, Mapping):
