@@ -152,7 +152,8 @@ def _resolved(below: JsonObject, whole: JsonObject) -> JsonObject:
     if "$ref" not in below:
         return below
     home, _, name = below["$ref"].partition("#/$defs/")
-    target: JsonObject = (schema(home.removesuffix(".schema.json")) if home else whole)["$defs"][name]
+    document = schema(home.removesuffix(".schema.json")) if home else whole
+    target: JsonObject = document["$defs"][name] if name else document
     return {**target, **{name: value for name, value in below.items() if name != "$ref"}}
 
 

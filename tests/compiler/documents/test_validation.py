@@ -181,7 +181,14 @@ def test_every_schema_is_a_valid_schema(kind: str) -> None:
     jsonschema.Draft202012Validator.check_schema(schema(kind))
 
 
-@pytest.mark.parametrize("kind", ["profile", "profiles"])
+REFERRING: dict[str, Any] = {  # data with a wrong value where the schema refers to another one
+    "profile": {"id": "p", "include_routes": ["llm_primery"]},
+    "profiles": {"p": {"include_routes": ["llm_primery"]}},
+    "workflow": {"agents": {"dev": {"llm": {"provider": ["llm_primery"]}}}},
+}
+
+
+@pytest.mark.parametrize("kind", REFERRING)
 def test_a_reader_of_the_files_alone_finds_what_a_schema_refers_to(kind: str) -> None:
     folder = Path(str(files("rulewright_grammar"))) / "schemas"
 
@@ -190,9 +197,7 @@ def test_a_reader_of_the_files_alone_finds_what_a_schema_refers_to(kind: str) ->
 
     where = (folder / f"{kind}.schema.json").as_uri()
     validator = jsonschema.Draft202012Validator({"$ref": where}, registry=Registry(retrieve=fetched))  # type: ignore[call-arg]
-    settings = {"include_routes": ["llm_primery"]}
-    data = {"id": "p", **settings} if kind == "profile" else {"p": settings}
-    assert any("llm_primery" in str(each.message) for each in _leaves(validator.iter_errors(data)))
+    assert any("llm_primery" in str(each.message) for each in _leaves(validator.iter_errors(REFERRING[kind])))
 
 
 def _leaves(errors: Iterable[Any]) -> Iterator[Any]:

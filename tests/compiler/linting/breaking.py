@@ -250,8 +250,9 @@ def _reach(tree: Tree, path: Path) -> Any:
 
 def _resolved(of: Any, top: Any) -> Any:
     while isinstance(of, dict) and "$ref" in of and isinstance(top, dict):
-        name = of["$ref"].rpartition("/")[2]
-        of = top if of["$ref"] == "#" else top.get("$defs", {}).get(name)
+        home, _, name = of["$ref"].partition("#")
+        document = schema(home.removesuffix(".schema.json")) if home else top
+        of = document.get("$defs", {}).get(name.rpartition("/")[2]) if name else document
     return of
 
 
