@@ -11,7 +11,7 @@ from rulewright.diagnostics import Diagnostic, Note, error
 from rulewright.load import load_errors as mistakes
 from rulewright.load.load_errors import mistake, shorten
 from rulewright.load.nodes import Entry, Mapping, Node, Plain, Scalar, Sequence, Source
-from rulewright.load.plain_values import number
+from rulewright.load.scalars import number
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _SPACE_AND_COMMENTS = re.compile(r"(?:[ \t\r\n]+|//[^\r\n]*)*")

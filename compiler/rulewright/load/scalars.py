@@ -1,31 +1,80 @@
-"""Exact spans inside scalars: maps the characters of a loaded string to offsets in the file.
+"""Scalars: the values of plain ones by the core schema of YAML 1.2 (`yes` is text, `1e3` a number, `0o17` fifteen), and
+exact spans inside them, from the characters of a loaded string to offsets in the file.
 
-Each style is decoded a second time, character by character with offsets, and the result is compared with the loaded
-value: only when both agree are the offsets used.
+A text is decoded a second time, with offsets, and the result is compared with the loaded value: only when both agree
+are the offsets used.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
 from functools import lru_cache
 
 from rulewright.diagnostics import Span
-from rulewright.load.nodes import Scalar
+from rulewright.load.load_errors import MAX_DIGITS
+from rulewright.load.nodes import Plain, Scalar
+
+# A plain scalar that starts with another character is text; the empty scalar is null.
+STARTS = frozenset("0123456789+-.~nNtTfF") | {""}
+
+_WORDS: dict[str, Plain] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+    **dict.fromkeys((".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"), math.inf),
+    **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), -math.inf),
+    **dict.fromkeys((".nan", ".NaN", ".NAN"), math.nan),
+}
+_NUMBERS = frozenset("0123456789+-.")
+_INT = re.compile(r"[-+]?[0-9]+\Z")
+_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z")
+_BASED = re.compile(r"0o[0-7]+\Z|0x[0-9a-fA-F]+\Z")
+
+
+def value_of(text: str) -> Plain:
+    """Return the value of a plain scalar; raises OverflowError for a finite number out of range or too long."""
+    if text in _WORDS:
+        return _WORDS[text]
+    if text[0] not in _NUMBERS:
+        return text
+    if _INT.match(text):
+        return number(text)
+    if _FLOAT.match(text):
+        return number(text)
+    if _BASED.match(text):
+        if len(text) > MAX_DIGITS:
+            raise OverflowError(text)
+        return int(text[2:], 8 if text[1] == "o" else 16)
+    return text
+
+
+def number(text: str) -> int | float:
+    """Return the number of a decimal text: an int without point and exponent, else a float; raises OverflowError."""
+    if len(text) > MAX_DIGITS:
+        raise OverflowError(text)
+    if text.lstrip("+-").isdigit():
+        return int(text)
+    value = float(text)
+    if math.isinf(value):
+        raise OverflowError(text)
+    return value
+
 
 _BREAK = r"(?:\r\n|\r|\n)"
 _FOLD = re.compile(rf"[ \t]*{_BREAK}(?:[ \t]*{_BREAK})*[ \t]*")
 _ESCAPED_BREAK = re.compile(rf"\\{_BREAK}[ \t]*(?:{_BREAK}[ \t]*)*")
 _ANY_BREAK = re.compile(_BREAK)
 _BLANK_LINES = re.compile(rf"(?:[ \t]*{_BREAK})*(?:[ \t]*\Z)?")
+_RUN = re.compile(r"[ \t\n]+|[^ \t\n]+")
+_BLANKS = re.compile(r"[ \t\r\n]*")
 _HEADER = re.compile(r"[|>][-+0-9]*[ \t]*(?:#[^\r\n]*)?")
 _YAML_ESCAPES = dict(zip('0abt\tnvfre "/\\N_LP', '\0\a\b\t\t\n\v\f\r\x1b "/\\\x85\xa0\u2028\u2029', strict=True))
 _JSON_ESCAPES = dict(zip('"\\/bfnrt', '"\\/\b\f\n\r\t', strict=True))
-# Characters that need no decoding, for each style of flow text.
+# Characters that need no decoding, for each style of text with escapes.
 _RUNS = {
-    "": re.compile(r"[^ \t\r\n]+"),
-    "'": re.compile(r"[^ \t\r\n']+"),
     '"': re.compile(r"[^ \t\r\n\\]+"),
     "j": re.compile(r"[^\\]+"),
 }
@@ -74,10 +123,10 @@ class _Offsets:
         self.ends.append(end)
         self.length += len(piece)
 
-    def drop(self) -> None:
-        """Remove the last piece."""
-        self.length = self.offsets.pop()
-        del self.pieces[-1], self.starts[-1], self.ends[-1]
+    def add_blanks(self, gap: re.Match[str], end: int, length: int) -> None:
+        """Append as many characters of a gap, if any, which end at an offset."""
+        if length > 0:
+            self.add(gap.string[end - length : end], end - length, end)
 
     def span_of(self, index: int) -> tuple[int, int]:
         """Return the start and end offset in the file of the character at `index`."""
@@ -98,25 +147,69 @@ def _trace(scalar: Scalar) -> _Offsets | None:
         trace.add(text[start:end], start, end)
         return trace
     if style in ("|", ">"):
-        block = _block(scalar, scalar.value)
-        return block if block is not None and block.text == scalar.value else None
-    quotes = 1 if style else 0
-    trace = _Offsets(start + quotes)
-    _flow(trace, text, start + quotes, end - quotes, style)
+        content, end = _content_of_block(scalar)
+    else:
+        content, end = (start + 1, end - 1) if style else (start, end)
+    trace = _Offsets(content)
+    if style in ('"', "j"):
+        _decode(trace, text, content, end, style)
+    else:
+        _align(trace, scalar.value, text, content, end, style)
     return trace if trace.text == scalar.value else None
 
 
-def _flow(trace: _Offsets, text: str, at: int, end: int, style: str) -> None:
-    """Decode plain and quoted text: fold line breaks into spaces, empty lines into line breaks, and decode escapes."""
+def _content_of_block(scalar: Scalar) -> tuple[int, int]:
+    """The offsets of the lines of a block, and of the empty lines after them. Chomping only decides how many of these
+    count."""
+    text = scalar.source.text
+    blank = _BLANK_LINES.match(text, scalar.end)
+    end = blank.end() if blank else scalar.end
+    header = _HEADER.match(text, scalar.start, end)
+    first_break = _ANY_BREAK.match(text, header.end(), end) if header else None
+    return (scalar.start if first_break is None or first_break.end() == end else first_break.end()), end
+
+
+def _align(trace: _Offsets, value: str, text: str, at: int, end: int, style: str) -> None:
+    """Align a text without escapes: its words are those of the file, and only the blanks between them differ, by
+    indentation, folding and chomping. Stops where one is missing."""
+    for run in _RUN.finditer(value):
+        piece, gap = run.group(), _BLANKS.match(text, at, end)
+        assert gap is not None
+        at = gap.end() if piece[0] in " \t\n" or run.start() == 0 else at
+        if piece[0] in " \t\n":
+            _align_blanks(trace, piece, gap, ends_block=run.end() == len(value) and style in ("|", ">"))
+            continue
+        for part in re.split("(')", piece) if style == "'" else [piece]:
+            written = "''" if part == "'" and style == "'" else part
+            if not text.startswith(written, at, end):
+                return
+            trace.add(part, at, at + len(written))
+            at += len(written)
+
+
+def _align_blanks(trace: _Offsets, piece: str, gap: re.Match[str], *, ends_block: bool) -> None:
+    """Align the blanks between two words: the line breaks are the last ones in the file, at the end of a block the
+    first; other blanks end where the next break or word begins."""
+    breaks, (first, *parts) = list(_ANY_BREAK.finditer(gap.string, *gap.span())), piece.split("\n")
+    ends = [*(each.start() for each in breaks), gap.end()]
+    folds = bool(breaks) and not parts and not ends_block
+    trace.add_blanks(gap, ends[0], len(first) - folds)
+    if folds:
+        trace.add(" ", *breaks[0].span())
+    skipped = 0 if ends_block else max(len(breaks) - len(parts), 0)
+    for part, each, end in zip(parts, breaks[skipped:], ends[skipped + 1 :], strict=False):
+        trace.add("\n", *each.span())
+        trace.add_blanks(gap, end, len(part))
+
+
+def _decode(trace: _Offsets, text: str, at: int, end: int, style: str) -> None:
+    """Decode text in double quotes: fold line breaks into spaces, empty lines into line breaks, and decode escapes."""
     while at < end:
         char = text[at]
         if char in " \t\r\n" and style != "j" and (fold := _FOLD.match(text, at, end)):
             _fold(trace, text, fold)
             at = fold.end()
-        elif char == "'" and style == "'":
-            trace.add("'", at, at + 2)
-            at += 2
-        elif char == "\\" and style in ('"', "j"):
+        elif char == "\\":
             at = _escape(trace, text, at, end, style)
         else:
             run = _RUNS[style].match(text, at, end)
@@ -150,73 +243,3 @@ def _escape(trace: _Offsets, text: str, at: int, end: int, style: str) -> int:
         return after
     trace.add((_YAML_ESCAPES if style == '"' else _JSON_ESCAPES).get(letter, ""), at, at + 2)
     return at + 2
-
-
-def _block(scalar: Scalar, value: str) -> _Offsets | None:
-    """Decode a literal or folded block. Chomping only decides how many trailing line breaks count."""
-    text = scalar.source.text
-    blank = _BLANK_LINES.match(text, scalar.end)
-    end = blank.end() if blank else scalar.end
-    header = _HEADER.match(text, scalar.start, end)
-    if header is None:
-        return None
-    first_break = _ANY_BREAK.match(text, header.end(), end)
-    lines = _lines(text, first_break.end(), end) if first_break else []
-    trace = _Offsets(lines[0][0] if lines else scalar.start)
-    _block_lines(trace, text, lines, _indentation(text, lines, value), folds=scalar.style == ">")
-    while trace.length > len(value) and trace.pieces[-1] == "\n":
-        trace.drop()
-    return trace
-
-
-def _lines(text: str, start: int, end: int) -> list[tuple[int, int, int]]:
-    """The lines from `start` to `end` as offsets: start of the line, end of its text, end of its line break."""
-    lines = []
-    for trace in _ANY_BREAK.finditer(text, start, end):
-        lines.append((start, trace.start(), trace.end()))
-        start = trace.end()
-    if start < end:
-        lines.append((start, end, end))
-    return lines
-
-
-def _indentation(text: str, lines: list[tuple[int, int, int]], value: str) -> int:
-    """The block's indentation: the leading spaces of its first non-empty line in the file, less those in the value."""
-    for start, stop, _ in lines:
-        line = text[start:stop]
-        if line.strip(" "):
-            inner = next((each for each in value.split("\n") if each.strip(" ")), "")
-            return max(_leading_spaces(line) - _leading_spaces(inner), 0)
-    longest = max((stop - start for start, stop, _ in lines), default=0)
-    return longest - max(map(len, value.split("\n")))
-
-
-def _leading_spaces(line: str) -> int:
-    return len(line) - len(line.lstrip(" "))
-
-
-def _block_lines(
-    trace: _Offsets, text: str, lines: list[tuple[int, int, int]], indentation: int, *, folds: bool
-) -> None:
-    """Decode the lines of a block: in a folded block a single break between unindented lines is a space."""
-    last: tuple[int, int] | None = None  # the line break after the last line with text
-    empty: list[tuple[int, int]] = []  # the line breaks of empty lines since then
-    was_indented = False
-    for start, stop, after in lines:
-        inner = min(start + indentation, start + _leading_spaces(text[start:stop]))
-        if inner == stop:
-            if after > stop:
-                empty.append((stop, after))
-            continue
-        is_indented = text[inner] in " \t"
-        if last is not None and folds and not was_indented and not is_indented:
-            if not empty:
-                trace.add(" ", *last)
-        elif last is not None:
-            trace.add("\n", *last)
-        for each in empty:
-            trace.add("\n", *each)
-        trace.add(text[inner:stop], inner, stop)
-        last, empty, was_indented = (stop, after), [], is_indented
-    for each in ([last] if last is not None and last[1] > last[0] else []) + empty:
-        trace.add("\n", *each)

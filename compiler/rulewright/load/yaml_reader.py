@@ -25,7 +25,7 @@ from rulewright.diagnostics import Diagnostic
 from rulewright.load import load_errors as mistakes
 from rulewright.load.load_errors import mistake, shorten
 from rulewright.load.nodes import Entry, Mapping, Node, Plain, Scalar, Sequence, Source
-from rulewright.load.plain_values import STARTS, value_of
+from rulewright.load.scalars import STARTS, value_of
 from rulewright.load.yaml_errors import explain
 
 _PROPERTIES = re.compile(r"(?:(?:!<[^>]*>|[&!][^\s,\[\]{}]*)(?:\s+(?:#[^\r\n]*)?)*)+")
