@@ -16,9 +16,8 @@ from msgspec.structs import replace
 from rulewright.check.phrase_numbers import other_numbers
 from rulewright.diagnostics import Diagnostic, Span, advice, error, warning
 from rulewright.documents.base import descend, entries, fraction, items, number, texts
-from rulewright.documents.case_files import files_near, text_of, values_in
 from rulewright.documents.kinds import BATCH, CASE_SETTINGS, OUTPUT_KEYS, kind_of, misspelt_list, outputs_by_id
-from rulewright.documents.layout import holds_outputs
+from rulewright.documents.layout import files_near, holds_outputs, text_of, values_in
 from rulewright.errors import DocumentError
 from rulewright.load import Loaded, Mapping, Node, Scalar, Sequence, Source, load_file, walk
 from rulewright.load.json_reader import read_lines

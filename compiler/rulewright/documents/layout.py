@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path, PurePath
 from typing import Final
 
@@ -20,6 +21,7 @@ CASE_LINES: Final = frozenset({".jsonl", ".ndjson"})
 TABLES: Final = frozenset({".csv", ".tsv"})
 CASE_FOLDERS: Final = ("cases", "test_cases")  # of a project
 OUTPUT_FOLDER: Final = "outputs"  # beside the cases, or in their folder
+MAX_SEARCHED: Final = 2**20  # bytes of a file that is searched without reading it as a document
 USUAL_WORKFLOWS: Final = ("workflow.yaml", "workflow.yml", "workflows/default.yaml")
 
 
@@ -189,3 +191,29 @@ def files_below(folder: Path, *, deep: bool, suffixes: frozenset[str] = SUFFIXES
             yield path
         if is_folder and deep and name != "node_modules":
             yield from files_below(path, deep=True, suffixes=suffixes)
+
+
+def files_near(path: Path, folder: str = CASE_FOLDERS[0]) -> Iterator[Path]:
+    """The files in the folder with this name near a file; large files are left out."""
+    place = next((each / folder for each in path.parents[:3] if dependencies.is_folder(each / folder)), None)
+    for file in [] if place is None else files_below(place, deep=True, suffixes=SUFFIXES | CASE_LINES):
+        if dependencies.is_file(file) and file.stat().st_size <= MAX_SEARCHED:
+            yield file
+
+
+def text_of(file: Path) -> str:
+    """The text of a file."""
+    dependencies.note_content(file, None)
+    return file.read_text(encoding="utf-8", errors="replace")
+
+
+def values_in(file: Path, key: str) -> tuple[str, ...]:
+    """The values of a key in a file, each as often as it is there. A file is read again only after a change."""
+    dependencies.note_content(file, None)
+    state = file.stat()
+    return _values_in(file, key, state.st_size, state.st_mtime_ns)
+
+
+@lru_cache(maxsize=4096)
+def _values_in(file: Path, key: str, _size: int, _changed: int) -> tuple[str, ...]:
+    return tuple(re.findall(rf'"{key}"\s*:\s*"([^"\\]*)"', text_of(file)))

@@ -26,7 +26,6 @@ from rulewright.documents.departures import (
     validator_of,
     without_missing,
 )
-from rulewright.documents.misplaced import misplaced
 from rulewright.documents.suggestions import (
     by_degree,
     by_meaning,
@@ -36,6 +35,7 @@ from rulewright.documents.suggestions import (
     key_without_colon,
     mapping_of_words,
     meaning,
+    misplaced,
     number_meant,
     parameter_meant,
     synonym,

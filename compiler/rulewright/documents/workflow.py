@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from functools import partialmethod
 from typing import Annotated, Any, Final, Literal
 
 from msgspec import Struct
@@ -171,21 +172,14 @@ class TaskDocument(Document, frozen=True, eq=False):
         found = self.on(name)
         return None if found is None else scalar(found.find(key))
 
-    def error(self, place: Span | Located, field: str, message: str, **more: Any) -> Diagnostic:
-        """An error about this task; the message names the task and the field."""
-        return finding(Severity.ERROR, place, self.words(field, message), **more)
+    def finding(self, severity: Severity, place: Span | Located, field: str, message: str, **more: Any) -> Diagnostic:
+        """A finding about this task; the message names the task and the field."""
+        about = f"task `{self.id}`, `{field}`" if field else f"task `{self.id}`"
+        return finding(severity, place, f"{about}: {message}", **more)
 
-    def advice(self, place: Span | Located, field: str, message: str, **more: Any) -> Diagnostic:
-        """Advice about this task; the message names the task and the field."""
-        return finding(Severity.ADVICE, place, self.words(field, message), **more)
-
-    def warning(self, place: Span | Located, field: str, message: str, **more: Any) -> Diagnostic:
-        """A warning about this task; the message names the task and the field."""
-        return finding(Severity.WARNING, place, self.words(field, message), **more)
-
-    def words(self, field: str, message: str) -> str:
-        """The message, prefixed with the task's id and the field."""
-        return f"task `{self.id}`, `{field}`: {message}" if field else f"task `{self.id}`: {message}"
+    error = partialmethod(finding, Severity.ERROR)
+    advice = partialmethod(finding, Severity.ADVICE)
+    warning = partialmethod(finding, Severity.WARNING)
 
 
 class WorkflowDocument(Document, frozen=True, eq=False):

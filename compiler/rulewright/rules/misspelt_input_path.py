@@ -9,14 +9,13 @@ from typing import Final
 
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.base import descend, entries
-from rulewright.documents.case_files import FOLDER, files_near, text_of
-from rulewright.documents.layout import OUTPUT_FOLDER
+from rulewright.documents.layout import CASE_FOLDERS, OUTPUT_FOLDER, files_near, text_of
 from rulewright.documents.scorecard import CaseScorecardDocument
 from rulewright.load import Node, Scalar, walk
 from rulewright.spelling import MIN_LENGTH, Guess, is_slip_of, is_spelt_like
 
 KEY: Final = re.compile(r'"([^"\\\s]+)"\s*:')
-FOLDERS: Final = {"case": FOLDER, "output": OUTPUT_FOLDER}
+FOLDERS: Final = {"case": CASE_FOLDERS[0], "output": OUTPUT_FOLDER}
 ENDING: Final = 2  # letters that one spelling of a step has more than another
 MOST: Final = 20  # files in which keys are looked for
 
