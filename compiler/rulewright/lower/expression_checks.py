@@ -18,7 +18,6 @@ from rulewright.expression.declarations import parse_signature
 from rulewright.expression.environment import Environment
 from rulewright.expression.types import BOOL, DYN, Type
 from rulewright.load import Node, Scalar, plain, walk
-from rulewright.lower.eligibility import eligible
 from rulewright.lower.expressions import (
     build_in,
     prompt_environment,
@@ -28,6 +27,7 @@ from rulewright.lower.expressions import (
 )
 from rulewright.lower.lowering import LoweringContext, lower_prompt
 from rulewright.lower.phases import reply_environment
+from rulewright.lower.selection import eligible
 from rulewright.spelling import Guess
 from rulewright_runtime.plan.scan import Check
 from rulewright_runtime.plan.verifiers import Each, ExpressionVerifier

@@ -94,71 +94,61 @@ def prompt_environment(vocabulary: Vocabulary) -> Environment:
     return Environment(variables={"scenario": scenario_type(vocabulary), "check": check_type(vocabulary)})
 
 
-@cache
-def conversation_types(vocabulary: Vocabulary) -> dict[str, Type]:
-    """The variables of verdict conditions: the conversation, its parts, and its metadata."""
-    turn = RecordType(
-        "turn", {"number": INT, "role": SPEAKER, "content": STRING, "branch": STRING}, optional=frozenset({"branch"})
-    )
-    return {
-        "scenario": scenario_type(vocabulary),
-        "transcript": RecordType(
-            "transcript", {"id": STRING, "model": STRING, "text": STRING, "metadata": MapType(STRING, DYN)}
-        ),
-        "turns": ListType(turn),
-        "replies": ListType(turn),
-        "messages": ListType(message_type()),
-        "tool_calls": ListType(tool_call_type()),
-        "usage": usage_type(),
-        "answer": STRING,
-        "expected": DYN,
-    }
-
-
-@cache
-def usage_type() -> RecordType:
-    """The type of `usage`: recorded tokens, cost and latency in seconds."""
-    fields: dict[str, Type] = {"input_tokens": INT, "output_tokens": INT, "total_tokens": INT}
-    fields |= {"cost": DOUBLE, "latency": DOUBLE}
-    return RecordType("usage", fields, optional=frozenset(fields))
-
-
-@cache
-def tool_call_type() -> RecordType:
-    """The type of a tool call; `arguments` may be any JSON and is absent where they are none."""
-    fields = {"id": STRING, "name": STRING, "arguments": DYN, "raw": STRING, "result": STRING}
-    return RecordType("tool call", fields, optional=frozenset({"arguments", "result"}))
-
-
-@cache
-def message_type() -> RecordType:
-    """The type of a message of any role."""
-    maybe = dict.fromkeys(("name", "tool_call_id", "reasoning", "refusal", "timestamp"), STRING)
-    fields: dict[str, Type] = {
+_USAGE_FIELDS: Final[dict[str, Type]] = {
+    "input_tokens": INT,
+    "output_tokens": INT,
+    "total_tokens": INT,
+    "cost": DOUBLE,
+    "latency": DOUBLE,
+}
+# Recorded tokens, cost and latency in seconds.
+USAGE_TYPE: Final = RecordType("usage", _USAGE_FIELDS, optional=frozenset(_USAGE_FIELDS))
+# `arguments` may be any JSON and is absent where they are none.
+TOOL_CALL_TYPE: Final = RecordType(
+    "tool call",
+    {"id": STRING, "name": STRING, "arguments": DYN, "raw": STRING, "result": STRING},
+    optional=frozenset({"arguments", "result"}),
+)
+_MAYBE: Final[dict[str, Type]] = dict.fromkeys(("name", "tool_call_id", "reasoning", "refusal", "timestamp"), STRING)
+MESSAGE_TYPE: Final = RecordType(  # of any role
+    "message",
+    {
         "role": ROLE,
         "text": STRING,
-        "tool_calls": ListType(tool_call_type()),
+        "tool_calls": ListType(TOOL_CALL_TYPE),
         "media": ListType(RecordType("medium", {"kind": STRING, "reference": STRING})),
-        "usage": usage_type(),
+        "usage": USAGE_TYPE,
         "metadata": MapType(STRING, DYN),
-        **maybe,
-    }
-    return RecordType("message", fields, optional=frozenset(maybe))
-
-
-@cache
-def verdict_of_check() -> RecordType:
-    """The type of `v("ID")`: another check's verdict on the same conversation."""
-    return RecordType(
-        "verdict",
-        {
-            "verdict": EnumType("verdict", get_args(Verdict)),
-            "eligible": BOOL,
-            "confidence": DOUBLE,
-            "rationale_code": WrapperType(STRING),
-            "adjudication_required": BOOL,
-        },
-    )
+        **_MAYBE,
+    },
+    optional=frozenset(_MAYBE),
+)
+_TURN: Final = RecordType(
+    "turn", {"number": INT, "role": SPEAKER, "content": STRING, "branch": STRING}, optional=frozenset({"branch"})
+)
+_OTHER_VERDICT: Final = RecordType(  # `v("ID")`: another check's verdict on the same conversation
+    "verdict",
+    {
+        "verdict": EnumType("verdict", get_args(Verdict)),
+        "eligible": BOOL,
+        "confidence": DOUBLE,
+        "rationale_code": WrapperType(STRING),
+        "adjudication_required": BOOL,
+    },
+)
+# The variables of verdict conditions besides the scenario: the conversation, its parts, and its metadata.
+_CONVERSATION: Final[dict[str, Type]] = {
+    "transcript": RecordType(
+        "transcript", {"id": STRING, "model": STRING, "text": STRING, "metadata": MapType(STRING, DYN)}
+    ),
+    "turns": ListType(_TURN),
+    "replies": ListType(_TURN),
+    "messages": ListType(MESSAGE_TYPE),
+    "tool_calls": ListType(TOOL_CALL_TYPE),
+    "usage": USAGE_TYPE,
+    "answer": STRING,
+    "expected": DYN,
+}
 
 
 @cache
@@ -169,9 +159,9 @@ def verdict_environment(
 
     `checks` are the ids that `v` accepts; None where the project is unknown.
     """
-    variables = {**conversation_types(vocabulary), "params": RecordType("params", dict(params))}
-    verdicts = MapType(STRING, verdict_of_check())
-    variables["v"] = verdicts if checks is None else RecordType("v", dict.fromkeys(checks, verdict_of_check()))
+    variables = {"scenario": scenario_type(vocabulary), **_CONVERSATION, "params": RecordType("params", dict(params))}
+    verdicts = MapType(STRING, _OTHER_VERDICT)
+    variables["v"] = verdicts if checks is None else RecordType("v", dict.fromkeys(checks, _OTHER_VERDICT))
     hints = {
         "turn": "`turn` exists only with `each: turn` or `each: reply`",
         "message": "`message` exists only with `each: message`",

@@ -16,13 +16,12 @@ from rulewright.documents.scenario import NumberedTurn, ScenarioDocument, hours_
 from rulewright.documents.scorecard import ScorecardDocument
 from rulewright.expression.types import BOOL
 from rulewright.load import plain
-from rulewright.lower.eligibility import eligible, suppressed
 from rulewright.lower.expression_checks import verdict_cycles
 from rulewright.lower.expressions import SCENARIO_FACTS, build_in, scenario_environment
 from rulewright.lower.lowering import LoweringContext
 from rulewright.lower.rubrics import fields_of_criterion, lower_rubrics
 from rulewright.lower.scorecard import lower_scorecard
-from rulewright.lower.selection import repetitions, select
+from rulewright.lower.selection import eligible, repetitions, select, suppressed
 from rulewright.lower.semantics import policies
 from rulewright.lower.verifiers import lower_verifier, probes_of, scorer_type
 from rulewright.project import Project, accepted

@@ -1,4 +1,5 @@
-"""Which checks a profile runs and how often its judges vote: decided while compiling."""
+"""Which checks a profile runs, how often its judges vote, and in which scenarios a check applies: decided while
+compiling."""
 
 from __future__ import annotations
 
@@ -9,12 +10,12 @@ from rulewright.diagnostics import Diagnostic, Located, Span, error
 from rulewright.documents.base import first_place
 from rulewright.documents.check import CheckDocument
 from rulewright.documents.profile import Profile
-from rulewright.documents.vocabulary import Vocabulary
+from rulewright.documents.vocabulary import ANY, Vocabulary, invisiblebench
 from rulewright.errors import ExpressionError
-from rulewright.expression.build import build
-from rulewright.expression.compose import all_of, any_of, fill, negate
+from rulewright.expression.build import Built, build
+from rulewright.expression.compose import all_of, any_of, choose, fill, negate
 from rulewright.expression.types import BOOL
-from rulewright.lower.expressions import build_in, check_environment, composed
+from rulewright.lower.expressions import build_in, check_environment, composed, scenario_environment
 from rulewright_runtime.ir import Program
 from rulewright_runtime.polarity import Polarity, boolean
 
@@ -88,3 +89,45 @@ def repetitions(check: CheckDocument, profile: Profile) -> int:
     if profile.use_dev_repetitions and check.routing.dev_repetitions is not None:
         return check.routing.dev_repetitions
     return DEFAULT_REPETITIONS if check.repetitions is None else check.repetitions
+
+
+def eligible(check: CheckDocument, exempt: tuple[str, ...], findings: list[Diagnostic]) -> Built | None:
+    """Return the program of the check's eligibility; None: it always applies.
+
+    A universal check always applies. Otherwise a scenario's `eligible_modes` decides alone; without it one of the
+    check's tags must be among the scenario's, or its `when` must hold. A capability-aware check applies nowhere when
+    the project says that its claim is true of the system under evaluation.
+    """
+    own = (
+        None
+        if check.when is None
+        else build_in(check.when, scenario_environment(check.vocabulary), findings, expect=BOOL)
+    )
+    if check.routing.system_capability_aware and check.id in exempt:
+        return _over_scenario("false")
+    if check.is_universal or (check.when is not None and own is None):
+        return None
+    lists = _over_scenario("size(scenario.eligible_modes) > 0")
+    listed = _over_scenario(fill("id in scenario.eligible_modes", id=check.id))
+    applies = own or _has_one_of(check.tags or ())
+    program = choose(lists.program, listed.program, applies.program)
+    if check.when is not None and composed(program, check.when, findings) is None:
+        return None
+    return Built(program, BOOL, lists.reads | listed.reads | applies.reads)
+
+
+def suppressed(check: CheckDocument) -> Built | None:
+    """Return the program that decides whether the check leaves no record at all; None: never."""
+    tags = check.routing.safety_override_suppressed_by
+    return _over_scenario(fill("scenario.tags.exists(t, t in tags)", tags=tags)) if tags else None
+
+
+def _has_one_of(tags: tuple[str, ...]) -> Built:
+    """The condition that a scenario has one of the tags; true everywhere without tags or with exactly `any`."""
+    if not tags or tags == (ANY,):
+        return _over_scenario("true")
+    return _over_scenario(fill("scenario.tags.exists(t, t in tags)", tags=tags))
+
+
+def _over_scenario(text: str) -> Built:
+    return build(text, scenario_environment(invisiblebench()), expect=BOOL)

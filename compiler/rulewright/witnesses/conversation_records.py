@@ -9,7 +9,7 @@ from functools import partial
 from itertools import combinations, islice, pairwise, permutations, product
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from rulewright.lower.expressions import message_type, tool_call_type, usage_type
+from rulewright.lower.expressions import MESSAGE_TYPE, TOOL_CALL_TYPE, USAGE_TYPE
 from rulewright.witnesses.candidates import LONGEST, Written, is_json, placed
 from rulewright.witnesses.guesses import InputModel, varied
 from rulewright_runtime.strict_json import JsonObject
@@ -31,7 +31,7 @@ _TOOLS: Final = ["fetch", "lookup"]
 _HELLO, _ANSWER = "Hello.", "So it is."
 _MEDIA: Final = ("image_url", "input_audio", "file")
 # Whose fields have a place of their own; others stand in metadata or are arguments of tools.
-_TYPES: Final = (message_type(), tool_call_type(), usage_type())
+_TYPES: Final = (MESSAGE_TYPE, TOOL_CALL_TYPE, USAGE_TYPE)
 PLAIN: Final = ({"role": "user", "content": _HELLO}, {"role": "assistant", "content": _ANSWER})
 
 

@@ -10,7 +10,7 @@ from tests.rounds import rounds
 from rulewright.expression.build import build
 from rulewright.expression.environment import Environment
 from rulewright.expression.types import BOOL, DOUBLE, DYN, SCORE, STRING, TIMESTAMP, ListType, MapType, RecordType
-from rulewright.lower.expressions import message_type
+from rulewright.lower.expressions import MESSAGE_TYPE
 from rulewright.proving.atoms import FALSE, TRUE, bits_of
 from rulewright.proving.domains import Domains, text
 from rulewright.proving.search import Search
@@ -23,7 +23,7 @@ VARIABLES = {
     "a": STRING,
     "d": MapType(STRING, DYN),
     "texts": ListType(STRING),
-    "messages": ListType(message_type()),
+    "messages": ListType(MESSAGE_TYPE),
     "calls": ListType(MapType(STRING, DYN)),
     "t": TIMESTAMP,
     "s": SCORE,
