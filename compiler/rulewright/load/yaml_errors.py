@@ -143,56 +143,53 @@ def _slip(problem: str, failure: YAMLError, source: Source, offset: int) -> Diag
     start = source.starts[line - 1]
     text = source.line_text(line)
     if "mapping values are not allowed" in problem and (key := _ONLY_KEY.match(text)) and key.end() + start == offset:
-        span = source.span(start + key.start(1), start + key.end(1))
-        return _no_pair_above(source, line, key.start(1)) or mistake(
-            "yaml-syntax", span, f"`{key[1]}` is indented wrongly", help="indent it like the key that it belongs beside"
-        )
+        help = "indent it like the key that it belongs beside"
+        above = _no_pair_above(source, line, key.start(1))
+        return above or _at(source, line, key.span(1), f"`{key[1]}` is indented wrongly", help)
     if "mapping values are not allowed" in problem and (unopened := _UNOPENED.match(text)):
-        span = source.span(start + unopened.start(1), start + unopened.end(1))
-        return mistake("yaml-syntax", span, "the braces are never opened", help=f"write `{{{shorten(unopened[1])}`")
+        help = f"write `{{{shorten(unopened[1])}`"
+        return _at(source, line, unopened.span(1), "the braces are never opened", help)
     is_cut = "did not find expected key" in problem or "expected ',' or" in problem
     if is_cut and (quoted := _APOSTROPHE.search(text)):
-        span = source.span(start + quoted.start(1), start + quoted.end(1))
-        return mistake(
-            "yaml-syntax", span, "the quotes end at this apostrophe", help="write it twice (`''`), or use double quotes"
-        )
+        help = "write it twice (`''`), or use double quotes"
+        return _at(source, line, quoted.span(1), "the quotes end at this apostrophe", help)
     if "did not find expected key" in problem and (more := _AFTER_QUOTES.match(text)):
-        span = source.span(start + more.start(2), start + more.end(2))
         help = f"write it below `{more[1]}: >-`" if "'" in more[2] else f"write `{more[1]}: '{shorten(more[2])}'`"
-        return mistake("yaml-syntax", span, "the value continues after its quotes", help=help)
+        return _at(source, line, more.span(2), "the value continues after its quotes", help)
     if "did not find expected key" in problem and (key := _ONLY_KEY.match(text)):  # a comment ended the text above
         return _no_pair_above(source, line, key.start(1))
     if "could not find expected ':'" in problem:
         mark = getattr(failure, "context_mark", None)
         line, _ = source.position(mark.index if mark is not None else offset)
-        start, text = source.starts[line - 1], source.line_text(line)
+        text = source.line_text(line)
         if lone := _LONE.match(text):
             return _lone_word(source, line, lone)
         if match := _NO_COLON.match(text):
-            return _no_pair(source, start, match)
+            return _no_pair(source, line, match)
     return None
 
 
-def _no_pair(source: Source, start: int, match: re.Match[str]) -> Diagnostic:
-    span = source.span(start + match.start(1), start + match.end())
+def _at(source: Source, line: int, columns: tuple[int, int], message: str, help: str | None = None) -> Diagnostic:
+    """A mistake in one line, between these columns."""
+    start = source.starts[line - 1]
+    return mistake("yaml-syntax", source.span(start + columns[0], start + columns[1]), message, help=help)
+
+
+def _no_pair(source: Source, line: int, match: re.Match[str]) -> Diagnostic:
     help = f"write `{match[2]}: {shorten(_COMMENT.sub('', match[3]).strip())}`"
-    return mistake("yaml-syntax", span, "expected `key: value`", help=help)
+    return _at(source, line, (match.start(1), match.end()), "expected `key: value`", help)
 
 
 def _lone_word(source: Source, line: int, lone: re.Match[str]) -> Diagnostic:
     """Report a word alone on its line; above keys that are indented deeper it lacks its colon."""
     below = source.line_text(line + 1) if line < len(source.starts) else ""
-    start = source.starts[line - 1]
-    if len(below) - len(below.lstrip(" ")) > lone.start(1):
-        return _no_pair_of_keys(source, start, lone)
-    span = source.span(start + lone.start(1), start + lone.end(1))
-    help = f"write `{lone[1]}: VALUE`, or remove it"
-    return mistake("yaml-syntax", span, "expected `key: value`", help=help)
+    if _indent(below) > lone.start(1):
+        return _no_pair_of_keys(source, line, lone)
+    return _at(source, line, lone.span(1), "expected `key: value`", f"write `{lone[1]}: VALUE`, or remove it")
 
 
-def _no_pair_of_keys(source: Source, start: int, lone: re.Match[str]) -> Diagnostic:
-    span = source.span(start + lone.start(1), start + lone.end(1))
-    return mistake("yaml-syntax", span, "expected `key:` above the keys of a mapping", help=f"write `{lone[1]}:`")
+def _no_pair_of_keys(source: Source, line: int, lone: re.Match[str]) -> Diagnostic:
+    return _at(source, line, lone.span(1), "expected `key:` above the keys of a mapping", f"write `{lone[1]}:`")
 
 
 def _no_pair_above(source: Source, line: int, indent: int) -> Diagnostic | None:
@@ -202,9 +199,9 @@ def _no_pair_above(source: Source, line: int, indent: int) -> Diagnostic | None:
         above -= 1
     text = source.line_text(above) if above else ""
     if (lone := _LONE.match(text)) and lone.start(1) < indent:
-        return _no_pair_of_keys(source, source.starts[above - 1], lone)
+        return _no_pair_of_keys(source, above, lone)
     match = _JOINED.match(text)
-    return _no_pair(source, source.starts[above - 1], match) if match and match.start(1) == indent else None
+    return _no_pair(source, above, match) if match and match.start(1) == indent else None
 
 
 def control_character(source: Source) -> Diagnostic:
@@ -363,9 +360,8 @@ def _deep_start(source: Source, line: int) -> Diagnostic | None:
     if not first:
         return None
     text = source.line_text(first)
-    start = source.starts[first - 1]
-    span = source.span(start + _indent(text), start + len(text.rstrip()))
-    return mistake("yaml-syntax", span, "the text of the block goes on with less indentation", help="indent it alike")
+    columns = (_indent(text), len(text.rstrip()))
+    return _at(source, first, columns, "the text of the block goes on with less indentation", "indent it alike")
 
 
 def _first_item(source: Source, lines: list[_Line], line: int) -> Diagnostic | None:
@@ -377,9 +373,8 @@ def _first_item(source: Source, lines: list[_Line], line: int) -> Diagnostic | N
     is_list = all(_ITEM.match(each.text) for each in (first, second, third)) and _is_header(header)
     if not is_list or second.indent != third.indent or first.indent <= second.indent:
         return None
-    start = source.starts[first.number - 1] + first.indent
-    message = "this item is indented more than the next ones"
-    return mistake("yaml-syntax", source.span(start, start + 1), message, help="indent all items alike")
+    message, columns = "this item is indented more than the next ones", (first.indent, first.indent + 1)
+    return _at(source, first.number, columns, message, "indent all items alike")
 
 
 def _indent(text: str) -> int:
@@ -391,15 +386,14 @@ def _glued_dash(source: Source, lines: list[_Line]) -> Diagnostic | None:
     for above, line in pairwise(lines):
         bullet = _BULLET.match(line.text)
         if bullet and (_ITEM.match(above.text) or above.text.rstrip().endswith(":")):
-            start = source.starts[line.number - 1] + len(bullet[1])
+            columns = (bullet.start(2), bullet.start(2) + len(bullet[2].rstrip()))
             help = f"write `- {shorten(bullet[3].strip())}`"
-            span = source.span(start, start + len(bullet[2].rstrip()))
-            return mistake("yaml-syntax", span, "an item of a list begins with `- `", help=help)
+            return _at(source, line.number, columns, "an item of a list begins with `- `", help)
         glued = _GLUED.match(line.text)
         if glued and (above.text.startswith(f"{glued[1]}- ") or above.text.rstrip().endswith(":")):
-            start = source.starts[line.number - 1] + len(glued[1])
+            columns = (glued.start(2), glued.start(2) + 1)
             help = f"write `- {shorten(glued[2][1:].strip())}`"
-            return mistake("yaml-syntax", source.span(start, start + 1), "a blank is missing behind `-`", help=help)
+            return _at(source, line.number, columns, "a blank is missing behind `-`", help)
     return None
 
 
@@ -409,15 +403,13 @@ def _no_block(source: Source, lines: list[_Line], line: int) -> Diagnostic | Non
     before = [each for each in lines if each.number < line]
     if current is None or _ITEM.match(current.text):
         return None
-    indent = current.indent if current is not None else 0
+    indent = current.indent
     header = next((each for each in reversed(before) if each.indent < indent or _KEY.match(each.text)), None)
     between = [each for each in before if header is not None and each.number > header.number]
     match = _KEY.match(header.text) if header is not None and _is_header(header) else None
     if match is None or header is None or not between or any(_ENTRY.match(each.text) for each in between):
         return None
-    start = source.starts[header.number - 1] + match.start(2)
-    span = source.span(start, start + len(match[2]))
-    return mistake("yaml-syntax", span, "this text needs a block", help=f"write `{match[2]}: |` above it")
+    return _at(source, header.number, match.span(2), "this text needs a block", f"write `{match[2]}: |` above it")
 
 
 def _odd_line(source: Source, lines: list[_Line], line: int) -> Diagnostic | None:
@@ -456,13 +448,12 @@ def _has_aligned_successor(source: Source, line: _Line) -> bool:
     """Whether the next non-empty line is aligned with this one."""
     following = (source.line_text(number) for number in range(line.number + 1, len(source.starts) + 1))
     text = next((each for each in following if each.strip()), "")
-    return len(text) - len(text.lstrip(" ")) == line.indent and _KEY.match(text) is not None
+    return _indent(text) == line.indent and _KEY.match(text) is not None
 
 
 def _indented_wrongly(source: Source, line: _Line) -> Diagnostic | None:
     match = _KEY.match(line.text)
     if match is None:
         return None
-    start = source.starts[line.number - 1] + match.start(2)
     message, help = f"`{match[2]}` is indented wrongly", "indent it like its sibling keys"
-    return mistake("yaml-syntax", source.span(start, start + len(match[2])), message, help=help)
+    return _at(source, line.number, match.span(2), message, help)
