@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
@@ -25,16 +24,16 @@ from rulewright.calibration.propagate import (
     measure_errors,
     next_item,
     transport_errors,
+    verdict_at,
+    verdict_counts,
 )
 from rulewright.comparing.recombine import other_judge, other_replies
 from rulewright.errors import UsageError
 from rulewright.reporting.adjudication import check_person
 from rulewright.reporting.stored_run import StoredRun
-from rulewright_runtime.aggregate.bounds import is_unknown
 from rulewright_runtime.aggregate.outcome import ENGINE
 from rulewright_runtime.english import ticked
 from rulewright_runtime.strict_json import JsonObject
-from rulewright_runtime.verdicts import VerdictResult
 
 VERSION: Final = 1
 _SHARES: Final = ("precision", "recall", "specificity", "balanced_accuracy")
@@ -166,23 +165,13 @@ def _share_agreeing(gold: Gold) -> float | None:
     return sum(pairs) / len(pairs) if pairs else None
 
 
-def _verdict_at(verdict: VerdictResult, threshold: float) -> str:
-    """The judge's verdict, where a FAIL below the threshold of confidence counts as PASS, and one that is not an answer
-    of the judge as UNCLEAR."""
-    if is_unknown(verdict):
-        return "UNCLEAR"
-    weak = verdict.verdict == "FAIL" and (verdict.confidence or 0.0) < threshold
-    return "PASS" if weak else verdict.verdict
-
-
 def _confusions(run: StoredRun, labels: Mapping[Item, str], thresholds: Thresholds) -> dict[str, Confusion]:
     pairs: dict[str, list[tuple[str, str]]] = {}
     for (transcript, check), label in labels.items():
-        verdict = _verdict_at(run.verdicts[transcript][check], thresholds.get(check, 0.0))
+        verdict = verdict_at(run.verdicts[transcript][check], thresholds.get(check, 0.0))
         pairs.setdefault(check, []).append((verdict, label))
-    return {
-        check: _weighted(Confusion.of(each), _verdict_counts(run, check, thresholds)) for check, each in pairs.items()
-    }
+    counts = {check: verdict_counts(run, check, thresholds.get(check, 0.0)) for check in pairs}
+    return {check: _weighted(Confusion.of(each), counts[check]) for check, each in pairs.items()}
 
 
 def _weighted(confusion: Confusion, counts: Mapping[str, int]) -> Confusion:
@@ -193,19 +182,10 @@ def _weighted(confusion: Confusion, counts: Mapping[str, int]) -> Confusion:
     return replace(confusion, fail_weight=counts["FAIL"] / fails, pass_weight=counts["PASS"] / passes)
 
 
-def _verdict_counts(run: StoredRun, check: str, thresholds: Thresholds) -> Counter[str]:
-    """The number of each verdict of a check."""
-    return Counter(
-        _verdict_at(verdicts[check], thresholds.get(check, 0.0))
-        for verdicts in run.verdicts.values()
-        if check in verdicts and verdicts[check].eligible is not False
-    )
-
-
 def _check(
     name: str, confusion: Confusion, run: StoredRun, gold: Gold, thresholds: Thresholds, *, elsewhere: bool
 ) -> dict[str, object]:
-    counts = _verdict_counts(run, name, thresholds)
+    counts = verdict_counts(run, name, thresholds.get(name, 0.0))
     of_check = [label for (_, check), label in gold.labels.items() if check == name]
     judged = counts["FAIL"] + counts["PASS"]
     corrected = (rogan_gladen if elsewhere else prediction_powered)(counts["FAIL"], judged, confusion)

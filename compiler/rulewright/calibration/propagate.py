@@ -25,6 +25,7 @@ from rulewright.reporting.stored_run import StoredRun
 from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.aggregate.bounds import is_unknown
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
+from rulewright_runtime.verdicts import VerdictResult
 
 SEED: Final = 20250115
 DRAWS: Final = 2_000
@@ -184,12 +185,26 @@ def transport_errors(run: StoredRun, other: StoredRun, labels: Mapping[Item, str
 
 def _failing(run: StoredRun, check: str) -> FailureShare:
     """The number of FAIL among a check's PASS and FAIL verdicts."""
-    words = [
-        verdicts[check].verdict
+    counts = verdict_counts(run, check)
+    return FailureShare(counts["FAIL"], counts["FAIL"] + counts["PASS"])
+
+
+def verdict_counts(run: StoredRun, check: str, threshold: float = 0.0) -> Counter[str]:
+    """The number of each verdict of a check where it applies, as `verdict_at` a threshold of confidence."""
+    return Counter(
+        verdict_at(verdicts[check], threshold)
         for verdicts in run.verdicts.values()
-        if check in verdicts and verdicts[check].eligible is not False and not is_unknown(verdicts[check])
-    ]
-    return FailureShare(words.count("FAIL"), sum(words.count(word) for word in JUDGED))
+        if check in verdicts and verdicts[check].eligible is not False
+    )
+
+
+def verdict_at(verdict: VerdictResult, threshold: float) -> str:
+    """The judge's verdict, where a FAIL below the threshold of confidence counts as PASS, and one that is not an answer
+    of the judge as UNCLEAR."""
+    if is_unknown(verdict):
+        return "UNCLEAR"
+    weak = verdict.verdict == "FAIL" and (verdict.confidence or 0.0) < threshold
+    return "PASS" if weak else verdict.verdict
 
 
 def gate_rows(

@@ -113,7 +113,8 @@ def policy_diff(
     elif kinds[0] == "workflow":
         found |= _workflows(one, two, project)
     else:
-        left, right = (_table(path, config) for path in (one, two))
+        declarations = None if config is None else Path(config).read_text(encoding="utf-8")
+        left, right = (policy_of_table(path.read_text(encoding="utf-8"), declarations) for path in (one, two))
         found |= _data(left, right, compared(left, right))
     return {**found, "verdict": _verdict(found)}
 
@@ -162,11 +163,6 @@ def _kind(path: Path) -> str:
         return LEXICONS
     expected = "expected a scorecard, a policy, a workflow, a check or a lexicon"
     raise UsageError(f"`{path}` can't be compared; {expected}")
-
-
-def _table(path: Path, config: str | None) -> Policy:
-    declarations = None if config is None else Path(config).read_text(encoding="utf-8")
-    return policy_of_table(path.read_text(encoding="utf-8"), declarations)
 
 
 def _workflows(one: Path, two: Path, chosen: Project | None) -> JsonObject:

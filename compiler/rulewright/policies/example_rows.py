@@ -59,12 +59,7 @@ def shown_by(
     usual = _record({"check_id": check_id})
     made = ([record, *[usual] * number] for number in (0, *_BESIDE))
     shown = [_shown(verdicts, [card.aggregate(verdicts) for card in cards]) for verdicts in made]
-    return next((each for each in shown if _differ(each)), shown[0])
-
-
-def _differ(row: Mapping[str, Value]) -> bool:
-    one, two = row["rows"]
-    return bool(one != two)
+    return next((each for each in shown if each["rows"][0] != each["rows"][1]), shown[0])
 
 
 def rows_apart(

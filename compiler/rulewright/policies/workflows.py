@@ -23,7 +23,6 @@ from rulewright.workflow import Workflow
 from rulewright_runtime.ir import Program
 from rulewright_runtime.score import Score, leave
 from rulewright_runtime.strict_json import JsonObject
-from rulewright_runtime.values import Value
 from rulewright_runtime.workflow.machine import Guard, Machine, MachineTransition
 from rulewright_runtime.workflow.workflow_plan import TaskPlan
 
@@ -122,13 +121,12 @@ def _diverging(task: str, found: Divergence) -> JsonObject:
 
 def _seen(known: tuple[World, World]) -> dict[str, str]:
     """What is known to both, and what differs in the second."""
-    one, two = ({name[1:]: _told(value) for name, value in flat("", each).items()} for each in known)
+    one, two = (
+        {name[1:]: in_words(leave(v) if isinstance(v, Score) else v) for name, v in flat("", each).items()}
+        for each in known
+    )
     pairs = {name: (one.get(name, "absent"), two.get(name, "absent")) for name in {**one, **two}}
     return {name: each[0] if each[0] == each[1] else " and ".join(each) for name, each in pairs.items()}
-
-
-def _told(value: Value) -> str:
-    return in_words(leave(value) if isinstance(value, Score) else value)
 
 
 def _missing(present: Mapping[tuple[str, str], frozenset[str]], event: str, place: str | None = None) -> frozenset[str]:

@@ -164,7 +164,8 @@ class Domain(Struct, frozen=True):
                 return _texts({cut for cut in cuts if isinstance(cut, str)})
             case "texts":
                 texts = list(self.members) or _texts({cut for cut in cuts if isinstance(cut, str)})
-                return _choices(texts)
+                subsets = range(1 << len(texts))  # the empty one first
+                return [[text for at, text in enumerate(texts) if number >> at & 1] for number in subsets]
             case "score":
                 return [Score(each.numerator, each.denominator) for each in _on_pieces(self.pieces, _numbers(cuts))]
             case "int" | "uint":
@@ -299,11 +300,6 @@ def _texts(constants: set[str]) -> list[str]:
     while other in constants:
         other += "'"
     return [*sorted(constants), other]
-
-
-def _choices(texts: list[str]) -> list[list[str]]:
-    """A list for each subset of the texts, the empty one first."""
-    return [[text for at, text in enumerate(texts) if number >> at & 1] for number in range(1 << len(texts))]
 
 
 def _on_pieces(pieces: tuple[NumberRange, ...], cuts: list[Fraction]) -> list[Fraction]:

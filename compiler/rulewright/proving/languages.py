@@ -382,17 +382,14 @@ def _first_sets(language: Language) -> frozenset[Ranges]:
         case "set", ranges:
             return frozenset([ranges])
         case "then", one, two:
-            return _first_sets(one) | _first_sets(two) if _may_end(one) else _first_sets(one)
+            around = product((None, False, True), repeat=2)
+            may_end = any(_ends(one, *each) for each in around)  # where the empty text is in it
+            return _first_sets(one) | _first_sets(two) if may_end else _first_sets(one)
         case (("star" | "not"), each):
             return _first_sets(each)
         case (("or" | "and"), several):
             return frozenset(chain.from_iterable(map(_first_sets, several)))
     return frozenset()
-
-
-def _may_end(language: Language) -> bool:
-    """Whether the empty text is in the language somewhere."""
-    return any(_ends(language, before, after) for before in (None, False, True) for after in (None, False, True))
 
 
 def _representatives(languages: Sequence[Language]) -> list[int]:

@@ -152,13 +152,7 @@ def _characters(source: str, flags: str) -> Ranges:
     """The characters that an expression for one character matches."""
     kept = "".join(each for each in flags if each in "is")
     found = compile_pattern(f"(?{kept}:{source})+" if kept else f"(?:{source})+").finditer(_every())
-    return tuple([_code_points(*each.span()) for each in found])
-
-
-def _code_points(start: int, end: int) -> tuple[int, int]:
-    """The range of the characters between two places in the text of all characters."""
-    low, high = ord(_every()[start]), ord(_every()[end - 1]) + 1
-    return low, high
+    return tuple([(ord(_every()[each.start()]), ord(_every()[each.end() - 1]) + 1) for each in found])
 
 
 @lru_cache(maxsize=1)

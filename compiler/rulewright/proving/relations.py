@@ -75,7 +75,9 @@ def relations(variables: Sequence[BoxVariable], domains: Domains, results: Resul
     yield from (Texts(several) for several in texts if any(each.languages for each in several))
     yield from map(_Values, _by_part(variables, lambda each: _compared(each, domains)))
     for several in _by_part(variables, lambda each: _validated(each, domains)):
-        yield from (_Schemas(*pair) for pair in permutations(several, 2) if _accepts_more(*pair))
+        schemas = {id(each): value_of(each.program, each.program.nodes[-1].args[1]) for each in several}
+        pairs = permutations(several, 2)
+        yield from (_Schemas(one, two) for one, two in pairs if accepts_all_of(schemas[id(two)], schemas[id(one)]))
     lists = _by_part(variables, lambda each: searched(each, domains))
     yield from (Lists(several, domains, results) for several in lists if len(several) > 1)
 
@@ -132,12 +134,6 @@ def _validated(variable: BoxVariable, domains: Domains) -> Iterator[int]:
     node = variable.program.nodes[-1]
     if node.value == "valid_against" and typed(variable.program, domains, node.args)[-1].total:
         yield node.args[0]
-
-
-def _accepts_more(one: BoxVariable, two: BoxVariable) -> bool:
-    """Whether the schema of the second variable accepts what that of the first one accepts."""
-    narrow, wide = (value_of(each.program, each.program.nodes[-1].args[1]) for each in (one, two))
-    return accepts_all_of(wide, narrow)
 
 
 class _Schemas(Relation):

@@ -241,7 +241,11 @@ def _study(program: Program, domains: Domains, usual: Values = _NO_VALUES) -> St
     condition = _PreparedConditions([program], domains)
     has_never = condition.exclude([(0, TRUE)])
     has_always = not has_never and condition.exclude([(0, FALSE | ERROR)])
-    decided = (*_decided(program, domains), *_beyond_unit(program, domains, usual))
+    parts = [(part, _result(part, domains)) for part in comparisons(program) if part is not program]
+    decided = (
+        *((part, holds) for part, holds in parts if holds is not None),
+        *_beyond_unit(program, domains, usual),
+    )
     dead = () if has_never or has_always or decided else tuple(_dead(program, domains, usual))
     idle: tuple[tuple[Program, str], ...] = ()
     if not (has_never or has_always or dead):
@@ -279,12 +283,6 @@ def _constant(part: Program, domains: Domains, usual: Values) -> bool | None:
         return None
     condition = _PreparedConditions([part], domains)
     return True if condition.exclude([(0, FALSE | ERROR)]) else False if condition.exclude([(0, TRUE)]) else None
-
-
-def _decided(program: Program, domains: Domains) -> Iterator[tuple[Program, bool]]:
-    for part in comparisons(program):
-        if part is not program and (holds := _result(part, domains)) is not None:
-            yield part, holds
 
 
 def _result(part: Program, domains: Domains) -> bool | None:

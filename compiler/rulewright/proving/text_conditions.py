@@ -129,25 +129,17 @@ def _folded(program: Program, text: int, name: str, given: Value) -> TextConditi
     if not all(isinstance(each, str) for each in parts):
         return None
     kind, folded = _FOLDING[name]
-    found = [(_as_word if name == "has_any_word" else _inside)(folded(each)) for each in parts]
+    found = [_as_word(folded(each)) if name == "has_any_word" else holding(literal(folded(each))) for each in parts]
     language = intersection(found) if name == "contains_all" else union(found)
     subject = f"{kind}: {unabridged(extract(program, text))}"
     return TextCondition(subject, complement(language) if name == "contains_none" else language, text)
 
 
-def _inside(part: str) -> Language:
-    return holding(literal(part))
-
-
 def _as_word(part: str) -> Language:
     """The texts in which a part occurs that does not end inside of a word."""
-    before, after = (ANY if not (each and _is_worded(each)) else None for each in (part[:1], part[-1:]))
+    before, after = (None if each == "_" or each.isalnum() else ANY for each in (part[:1], part[-1:]))
     before = before or union([EMPTY, sequence([ANY, _between_words()])])
     return sequence([before, literal(part), after or union([EMPTY, sequence([_between_words(), ANY])])])
-
-
-def _is_worded(character: str) -> bool:
-    return character == "_" or character.isalnum()
 
 
 @cache

@@ -18,7 +18,6 @@ from rulewright.expression.unparse import decompile, unparse
 from rulewright.lower.expression_checks import environment_of
 from rulewright.proving.atoms import FALSE, TRUE
 from rulewright.proving.domains import Domain, Domains, Path, boolean, number, score, text, whole
-from rulewright.proving.intervals import Goal
 from rulewright.proving.program_parts import extract, path_at, paths_of, with_values
 from rulewright.proving.search import Search
 from rulewright.proving.static_types import COUNTS, LARGEST_COUNT, failures_of, typed
@@ -49,7 +48,10 @@ def never_given(check: CheckDocument, verdict: str) -> bool:
     domains = domains_of(calls, domains_of_check(check))
     facts = list(_facts(calls))
     known = [(len(conditions) + at, TRUE) for at in range(len(facts))]
-    return Search([*conditions.values(), *facts], domains).excludes((*_goal(list(conditions), verdict), *known))
+    tried = list(conditions)
+    before = tried.index(verdict) if verdict in tried else len(tried)
+    goal = [*((at, FALSE) for at in range(before)), *([(before, TRUE)] if verdict in tried else []), *known]
+    return Search([*conditions.values(), *facts], domains).excludes(goal)
 
 
 def _facts(calls: Mapping[str, CallVariable]) -> Iterator[Program]:
@@ -151,10 +153,3 @@ def abstracted(program: Program, calls: dict[str, CallVariable], domains: Domain
             call = calls.setdefault(unparse(decompile(part)), CallVariable(f"__call_{len(calls) + 1}", domain, part))
             nodes[at] = Node("name", (), [[call.variable, []]], node.at)
     return extract(program.having(nodes), len(nodes) - 1)
-
-
-def _goal(tried: list[str], verdict: str) -> Goal:
-    """The goal for a verdict: the earlier conditions are false, and its own holds if it has one."""
-    before = tried[: tried.index(verdict)] if verdict in tried else tried
-    goal = [(at, FALSE) for at in range(len(before))]
-    return tuple([*goal, (len(before), TRUE)] if verdict in tried else goal)

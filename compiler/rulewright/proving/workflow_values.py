@@ -179,23 +179,27 @@ def _shown(value: Value) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
+def _required(task: TaskDocument, loop: Overlay) -> tuple[Program | None, list[tuple[int, Scalar, Program]]]:
+    """The threshold of a task, and the valid conditions of a loop with their indices; others are left to the
+    compiler."""
+    features, guards = features_of(task), Guards([])
+    threshold = guards.threshold(task, features)
+    built = [guards.author_condition(task, "", each, features) for each in loop.conditions]
+    found = [(at, loop.conditions[at], each.program) for at, each in enumerate(built) if each is not None]
+    return None if threshold is None else threshold.program, found
+
+
 def excluding(task: TaskDocument, loop: Overlay) -> tuple[int, Scalar] | None:
     """Return the first of the conditions that a loop requires together which can't hold together with those before it
     and the threshold, with its index; None without one. Conditions that never hold are reported elsewhere."""
-    if loop.mode != "all":
-        return None
-    features, guards, truths = features_of(task), Guards([]), Truths()
-    threshold = guards.threshold(task, features) if loop.name == "confidence_loop" else None
-    required = [] if threshold is None else [threshold.program]
-    for number, scalar in enumerate(loop.conditions):
-        built = guards.author_condition(task, "", scalar, features)
-        if built is None:
-            continue
-        contexts = [each for each in worlds([*required, built.program], truths) if _reaches(loop, each)]
-        holding = [each for each in contexts if truths.holds(built.program, each)]
+    (threshold, conditions), truths = _required(task, loop), Truths()
+    required = [threshold] if threshold is not None and loop.name == "confidence_loop" else []
+    for number, scalar, program in conditions if loop.mode == "all" else ():
+        contexts = [each for each in worlds([*required, program], truths) if _reaches(loop, each)]
+        holding = [each for each in contexts if truths.holds(program, each)]
         if holding and not any(all(truths.holds(each, world) for each in required) for world in holding):
             return number, scalar
-        required += [built.program] if holding else []
+        required += [program] if holding else []
     return None
 
 
@@ -206,41 +210,28 @@ def _reaches(loop: Overlay, world: World) -> bool:
 
 
 def undercutting(task: TaskDocument, loop: Overlay) -> Iterator[tuple[int, Scalar]]:
-    """Yield the conditions that can hold below the threshold, with their indices; none without a threshold. Invalid
-    conditions are left to the compiler."""
-    features = features_of(task)
-    guards = Guards([])
-    threshold = guards.threshold(task, features)
+    """Yield the conditions that can hold below the threshold, with their indices; none without a threshold."""
+    threshold, conditions = _required(task, loop)
     if threshold is None:
         return
-    for number, scalar in enumerate(loop.conditions):
-        built = guards.author_condition(task, "", scalar, features)
-        if built is not None and _undercuts(threshold.program, built.program):
+    for number, scalar, program in conditions:
+        truths = Truths()
+        contexts = worlds((threshold, program), truths)
+        if any(not truths.holds(threshold, world) and truths.holds(program, world) for world in contexts):
             yield number, scalar
 
 
 def implied(task: TaskDocument, loop: Overlay) -> Iterator[tuple[int, Scalar]]:
     """Yield the conditions of a loop that requires all that hold wherever the threshold is met and the others hold,
     and not everywhere, with their indices."""
-    features, guards, truths = features_of(task), Guards([]), Truths()
-    threshold = guards.threshold(task, features)
+    (threshold, conditions), truths = _required(task, loop), Truths()
     if threshold is None or loop.mode != "all":
         return
-    built = [guards.author_condition(task, "", each, features) for each in loop.conditions]
-    required = {
-        at: each.program for at, each in enumerate(built) if each is not None and not truths.is_opaque(each.program)
-    }
+    required = {at: program for at, _, program in conditions if not truths.is_opaque(program)}
     for at, program in [*required.items()][::-1]:
-        others = [threshold.program, *(each for other, each in required.items() if other != at)]
+        others = [threshold, *(each for other, each in required.items() if other != at)]
         contexts = [each for each in worlds([*others, program], truths) if _reaches(loop, each)]
         met = [truths.holds(program, each) for each in contexts if all(truths.holds(other, each) for other in others)]
         if met and all(met) and not all(truths.holds(program, each) for each in contexts):
             del required[at]
             yield at, loop.conditions[at]
-
-
-def _undercuts(threshold: Program, condition: Program) -> bool:
-    """Whether the condition holds in a context in which the threshold is not met."""
-    truths = Truths()
-    contexts = worlds((threshold, condition), truths)
-    return any(not truths.holds(threshold, world) and truths.holds(condition, world) for world in contexts)

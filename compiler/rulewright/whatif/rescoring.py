@@ -58,17 +58,12 @@ def policy_of(run: StoredRun, other: Plan | None, given: Mapping[str, object]) -
         raise UsageError(f"`{run.folder}` has no scorecard; name one with `--scorecard`")
     names = [parameter.name for parameter in card.parameters]
     if other is None and (unknown := [name for name in given if name not in names]):
-        raise UsageError(_no_parameter(card, unknown[0]))
+        known = ticked(names) or "none"
+        raise UsageError(
+            f"the run's scorecard has no parameter `{unknown[0]}`; it has {known} "
+            f"(`--scorecard {card.name}` takes the scorecard from the project as it is now)"
+        )
     return ScoringPolicy(knowing(card, run.plan.scorecard), {**card.declared(run.parameters), **given})
-
-
-def _no_parameter(card: ScorecardPlan, name: str) -> str:
-    """The message for an unknown parameter of the scorecard that a run recorded."""
-    known = ticked(parameter.name for parameter in card.parameters) or "none"
-    return (
-        f"the run's scorecard has no parameter `{name}`; it has {known} "
-        f"(`--scorecard {card.name}` takes the scorecard from the project as it is now)"
-    )
 
 
 def rescored(run: StoredRun, card: Scorecard) -> dict[str, dict[str, object]]:
