@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Final
@@ -191,11 +191,12 @@ def _required(task: TaskDocument, loop: Overlay) -> tuple[Program | None, list[t
 
 def excluding(task: TaskDocument, loop: Overlay) -> tuple[int, Scalar] | None:
     """Return the first of the conditions that a loop requires together which can't hold together with those before it
-    and the threshold, with its index; None without one. Conditions that never hold are reported elsewhere."""
+    and the threshold, with its index; None without one, or where they are too many to combine. Conditions that never
+    hold are reported elsewhere."""
     (threshold, conditions), truths = _required(task, loop), Truths()
     required = [threshold] if threshold is not None and loop.name == "confidence_loop" else []
     for number, scalar, program in conditions if loop.mode == "all" else ():
-        contexts = [each for each in worlds([*required, program], truths) if _reaches(loop, each)]
+        contexts = _in_loop(loop, [*required, program], truths)
         holding = [each for each in contexts if truths.holds(program, each)]
         if holding and not any(all(truths.holds(each, world) for each in required) for world in holding):
             return number, scalar
@@ -203,10 +204,14 @@ def excluding(task: TaskDocument, loop: Overlay) -> tuple[int, Scalar] | None:
     return None
 
 
-def _reaches(loop: Overlay, world: World) -> bool:
-    """Whether a context is one of the loop's iterations."""
-    iteration = world.get("loop", {}).get("iteration")
-    return iteration is None or loop.max_iterations is None or iteration <= loop.max_iterations
+def _in_loop(loop: Overlay, programs: Sequence[Program], truths: Truths) -> list[World]:
+    """The contexts of conditions that are one of a loop's iterations; none of too many conditions."""
+    try:
+        found = worlds(programs, truths)
+    except TooManyContextsError:
+        return []
+    most = math.inf if loop.max_iterations is None else loop.max_iterations
+    return [each for each in found if each.get("loop", {}).get("iteration", 0) <= most]
 
 
 def undercutting(task: TaskDocument, loop: Overlay) -> Iterator[tuple[int, Scalar]]:
@@ -230,7 +235,7 @@ def implied(task: TaskDocument, loop: Overlay) -> Iterator[tuple[int, Scalar]]:
     required = {at: program for at, _, program in conditions if not truths.is_opaque(program)}
     for at, program in [*required.items()][::-1]:
         others = [threshold, *(each for other, each in required.items() if other != at)]
-        contexts = [each for each in worlds([*others, program], truths) if _reaches(loop, each)]
+        contexts = _in_loop(loop, [*others, program], truths)
         met = [truths.holds(program, each) for each in contexts if all(truths.holds(other, each) for other in others)]
         if met and all(met) and not all(truths.holds(program, each) for each in contexts):
             del required[at]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from rulewright.proving.workflow_values import (
     OPAQUE,
     TooManyContextsError,
     Truths,
+    excluding,
     spoken,
     worlds,
 )
@@ -204,3 +206,15 @@ def test_a_lone_workflow_has_no_adapters(tmp_path: Path) -> None:
 def test_a_setting_that_can_not_be_used_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"invalid `workflow` in the project file: .*timeout_seconds"):
         settings_of(workflow(tmp_path, PROJECT.replace("timeout_seconds: 9", "timeout_seconds: 0")))
+
+
+def test_of_more_conditions_than_a_proof_can_combine_none_is_reported(tmp_path: Path) -> None:
+    conditions = [f"review.feedback.contains('part {number}')" for number in range(14)]
+    review = {"enabled": True, "reviewer_agent": "b", "max_iterations": 2, "exit_when": "all"}
+    task = {"agent": "a", "overlays": {"agentic_review": {**review, "exit_conditions": conditions}}}
+    (tmp_path / "flow.json").write_text(json.dumps({"version": "1", "name": "flow", "tasks": {"build": task}}))
+    loaded = load_workflow(tmp_path / "flow.json").document.task("build")
+    assert loaded is not None
+    (loop,) = loaded.loops
+    assert len(loop.conditions) == len(conditions)
+    assert excluding(loaded, loop) is None
