@@ -189,16 +189,12 @@ def _scalar(tag: str, body: Any) -> Any:
     return number if tag == "int" else UInt(number)
 
 
-class ProgramLimits(msgspec.Struct, frozen=True):
-    """The maximum sizes of a program. `size` counts shared nodes once per use."""
-
-    nodes: int = 20_000
-    size: int = 100_000
-    depth: int = 300
-    slots: int = 512
-    source: int = 1_000_000
-
-
+# The maximum sizes of a program; the size counts shared nodes once per use.
+MAX_NODES: Final = 20_000
+_MAX_SIZE: Final = 100_000
+MAX_LEVELS: Final = 300
+_MAX_SLOTS: Final = 512
+_MAX_SOURCE: Final = 1_000_000
 _ONE_SLOT: Final = frozenset({"bind", "opt_map", "opt_flat_map", "sort_by"})
 BINDING: Final = _ONE_SLOT | {
     "all", "exists", "exists_one", "filter", "map_list", "map_values", "map_entries",
@@ -210,31 +206,31 @@ def encode(program: Program) -> bytes:
     return msgspec.json.encode(program)
 
 
-def decode(data: bytes | str, limits: ProgramLimits = ProgramLimits()) -> Program:  # noqa: B008  frozen
+def decode(data: bytes | str) -> Program:
     """The program that `encode` wrote, validated. Raises PlanError for anything else."""
     try:
         program = strict_json.decode(data, type=Program)
     except strict_json.UNDECODED as why:
         raise PlanError(f"malformed expression: {why}") from None
-    validate(program, limits)
+    validate(program)
     return program
 
 
-def validate(program: Program, limits: ProgramLimits = ProgramLimits()) -> None:  # noqa: B008  frozen
+def validate(program: Program) -> None:
     """Raise PlanError for anything that the compiler never writes; see the module's docstring."""
     nodes = program.nodes
     if not nodes:
         raise PlanError("an expression without nodes")
-    if len(nodes) > limits.nodes or len(program.source) > limits.source:
+    if len(nodes) > MAX_NODES or len(program.source) > _MAX_SOURCE:
         raise PlanError("an expression that is too large")
     sizes: list[int] = []
     depths: list[int] = []
     free: list[frozenset[int]] = []
     for number, node in enumerate(nodes):
-        _check_shape(number, node, limits)
+        _check_shape(number, node)
         sizes.append(1 + sum(sizes[a] for a in node.args))
         depths.append(1 + max((depths[a] for a in node.args), default=0))
-        if sizes[-1] > limits.size or depths[-1] > limits.depth:
+        if sizes[-1] > _MAX_SIZE or depths[-1] > MAX_LEVELS:
             raise PlanError("an expression that is too large or nested too deeply")
         free.append(_free(number, node, free))
     if free[-1]:
@@ -260,7 +256,7 @@ def _free(number: int, node: Node, free: list[frozenset[int]]) -> frozenset[int]
     return free[node.args[0]].union(*(free[a] for a in node.args[1:])) - slots
 
 
-def _check_shape(number: int, node: Node, limits: ProgramLimits) -> None:
+def _check_shape(number: int, node: Node) -> None:
     op, value = node.op, node.value
     if op not in OPERATIONS:
         raise PlanError(f"node {number}: unknown operation `{op}`")
@@ -278,9 +274,9 @@ def _check_shape(number: int, node: Node, limits: ProgramLimits) -> None:
         if not isinstance(value, str):
             raise PlanError(f"node {number}: `{op}` needs a name")
     elif op == "local":
-        _check_slots(number, [value], limits, 1)
+        _check_slots(number, [value], 1)
     elif op in BINDING:
-        _check_slots(number, value, limits, 1 if op in _ONE_SLOT else 2)
+        _check_slots(number, value, 1 if op in _ONE_SLOT else 2)
     elif op in ("list", "map"):
         entries = count if op == "list" else count // 2
         optional = () if value is None else value
@@ -312,10 +308,10 @@ def _is_index(value: object, end: int) -> bool:
     return value.__class__ is int and 0 <= value < end
 
 
-def _check_slots(number: int, slots: object, limits: ProgramLimits, most: int) -> None:
+def _check_slots(number: int, slots: object, most: int) -> None:
     if not isinstance(slots, (list, tuple)) or not 1 <= len(slots) <= most or len(set(map(repr, slots))) != len(slots):
         raise PlanError(f"node {number}: malformed slots")
-    if not all(_is_index(slot, limits.slots) for slot in slots):
+    if not all(_is_index(slot, _MAX_SLOTS) for slot in slots):
         raise PlanError(f"node {number}: a slot out of range")
 
 

@@ -10,7 +10,7 @@ from tests.runtime.programs import call, local, loop, name, op, program
 
 from rulewright_runtime.errors import EvaluationError, PlanError
 from rulewright_runtime.interpreter import prepare
-from rulewright_runtime.ir import Node, Program, ProgramLimits, decode, encode, literal, literal_value, validate
+from rulewright_runtime.ir import MAX_LEVELS, MAX_NODES, Node, Program, decode, encode, literal, literal_value, validate
 from rulewright_runtime.score import Score
 from rulewright_runtime.values import NONE, Duration, Map, Optional, Timestamp, TypeValue, UInt, equal
 
@@ -76,12 +76,12 @@ def test_size_and_depth_have_limits() -> None:
     nodes = [Node("const", (), ["bool", True]), *(Node("not", (number,)) for number in range(400))]
     with pytest.raises(PlanError, match="nested"):
         validate(Program(tuple(nodes)))
-    with pytest.raises(PlanError):
-        validate(program(call("_+_", 1, 2)), ProgramLimits(nodes=2))
+    with pytest.raises(PlanError, match="too large"):
+        validate(Program((nodes[0],) * (MAX_NODES + 1)))
 
 
 def test_the_deepest_program_allowed_runs() -> None:
-    depth = ProgramLimits().depth
+    depth = MAX_LEVELS
     nodes = [Node("const", (), ["bool", True]), *(Node("not", (number,)) for number in range(depth - 1))]
     assert prepare(Program(tuple(nodes)))({}) is (depth % 2 == 1)
     listed = [Node("name", (), [["x", []]]), *(Node("list", (number,)) for number in range(depth - 1))]

@@ -13,7 +13,7 @@ from rulewright.commands.output import answer
 from rulewright.errors import UsageError
 from rulewright.expression.unparse import decompile, unparse
 from rulewright.render.verdict_record import record_lines
-from rulewright.reporting.comment import conditions
+from rulewright.reporting.formats import conditions
 from rulewright.reporting.run_reader import rows
 from rulewright.reporting.stored_run import FinishedRun, open_judged
 from rulewright.spelling import question

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from rulewright.render.verdict_record import record_lines
-from rulewright.reporting.comment import conditions
+from rulewright.reporting.formats import conditions
 from rulewright.reporting.judge_words import JudgeWords, Words
 from rulewright.reporting.stored_run import MAX_SHARED, FinishedRun, JudgedTranscript
 from rulewright_runtime.plan.part import GRAVITY

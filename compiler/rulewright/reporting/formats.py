@@ -1,17 +1,224 @@
-"""The formats in which build servers read a finished run; JUnit XML has a suite for each transcript."""
+"""The failures of a run for those who read a change: as findings with locations, as a Markdown comment, and in the
+formats of build servers; JUnit XML has a suite for each transcript."""
 
 from __future__ import annotations
 
+import html
 from collections.abc import Iterator, Mapping
+from typing import Final
 
+from rulewright.diagnostics import Diagnostic, Severity, Span
+from rulewright.expression.unparse import decompile, unparse
 from rulewright.render.build_servers import JUnitCase, github, junit_report
 from rulewright.render.sarif import sarif
-from rulewright.reporting.comment import JUDGED_NOTHING, because, comment, findings, judged_nothing, why_undecided
 from rulewright.reporting.stored_run import FinishedRun, JudgedTranscript
+from rulewright_runtime.aggregate.outcome import gates_not_run
+from rulewright_runtime.english import plural, some
 from rulewright_runtime.plan.scan import Check
-from rulewright_runtime.report.gathered import gate_line, gate_result, is_unresolved
-from rulewright_runtime.report.text import place_of
+from rulewright_runtime.plan.verifiers import ExpressionVerifier
+from rulewright_runtime.report.gathered import gate_line, gate_result, is_unresolved, pass_rate_lines, unresolved_lines
+from rulewright_runtime.report.markdown import GATE_HEADS, gate_rows
+from rulewright_runtime.report.summary import UNPROVEN, gaps, judge_line, outside_gates, scores, unproven
+from rulewright_runtime.report.text import code, escape, number, percent, place_of, reason_words, table
 from rulewright_runtime.strict_json import JsonMapping
+from rulewright_runtime.terminal import one_line
+
+REFUSED = "refused-input"
+INCOMPLETE = "incomplete-transcript"
+UNDECIDED = "undecided"
+JUDGED_NOTHING: Final = "no check applied to any transcript, so nothing was judged"
+
+
+def findings(run: FinishedRun) -> Iterator[Diagnostic]:
+    """Return an error for each FAIL that made its transcript fail and for each refused input, a warning for any other
+    FAIL and for each reason that leaves a transcript undecided, and advice for any other UNCLEAR. The code is the
+    check's id."""
+    for refused in run.refused():
+        yield Diagnostic(REFUSED, Severity.ERROR, refused["reason"], _span(refused["path"], refused["line"]))
+    for judged in run.judged():
+        told = list(_of_transcript(judged, run.checks))
+        yield from told
+        if judged.engine["outcome"] == "undecided" and all(each.severity is Severity.ADVICE for each in told):
+            what = f"`{judged.id}` is undecided: {why_undecided(judged)}"
+            yield Diagnostic(UNDECIDED, Severity.WARNING, what, _span(judged.path, judged.line))
+    if judged_nothing(run.summary):
+        yield Diagnostic(UNDECIDED, Severity.WARNING, JUDGED_NOTHING, _span("", 0))
+
+
+def _of_transcript(judged: JudgedTranscript, checks: Mapping[str, Check]) -> Iterator[Diagnostic]:
+    if judged.row.get("missing"):
+        what = f"`{judged.id}` lacks something, so nothing passes there: {gaps(judged.row['missing'])}"
+        yield Diagnostic(INCOMPLETE, Severity.WARNING, what, _span(judged.path, judged.line))
+    for verdict in judged.verdicts:
+        if (level := _level(judged, verdict)) is not None:
+            check = checks.get(verdict["check_id"])
+            name = check.name if check else verdict["check_id"]
+            text = f"{name}: {verdict['verdict']} in `{judged.id}`, {because(verdict, check)}"
+            yield Diagnostic(str(verdict["check_id"]), level, text, _span(judged.path, judged.line))
+
+
+def why_undecided(judged: JudgedTranscript) -> str:
+    """Return why a transcript is undecided although none of its checks is: content is missing, a gate did not run, or
+    too few checks were decided."""
+    if judged.row.get("missing"):
+        return "the transcript is incomplete"
+    if idle := gates_not_run(judged.engine["gates"]):
+        return f"{some(idle)} did not run"
+    return f"the coverage is {judged.engine['coverage']}"
+
+
+def judged_nothing(summary: JsonMapping) -> bool:
+    """Whether no check applied to any transcript of a run, so that it is undecided."""
+    return {name for name, count in summary["outcomes"].items() if count} == {"nothing_applied"}
+
+
+def because(verdict: JsonMapping, check: Check | None) -> str:
+    """Return the reason of a record on one line: its quotes, else the deciding condition, its rationale code or its
+    cause."""
+    quotes = [
+        f"turn {span['turn']}, {span['role']}: “{span['quote']}”"
+        + (f" ({why})" if (why := span.get("rationale")) else "")
+        for span in verdict.get("evidence", ())
+    ]
+    usual = "a person must decide" if verdict["verdict"] == "UNCLEAR" else "without evidence"
+    code = str(verdict.get("rationale_code") or verdict.get("cause") or usual)
+    return "; ".join(quotes) or _decided(code, verdict, dict(conditions(check))) or reason_words(code)
+
+
+def _decided(code: str, verdict: JsonMapping, written: Mapping[str, str]) -> str | None:
+    """Return the condition that gave a verdict, with its result."""
+    if undecided := (verdict.get("extra") or {}).get("undecided"):
+        return f"a condition can't be decided: {undecided}"
+    name, _, outcome = code.partition("_condition_")
+    return f"`{name}` {outcome.replace('_', ' ')}: {written[name]}" if name in written else None
+
+
+def conditions(check: Check | None) -> Iterator[tuple[str, str]]:
+    """Return the conditions of an expression check (`fail`, `unclear`, `pass`) as a person would write them, in the
+    order of evaluation."""
+    if check is None or not isinstance(check.verifier, ExpressionVerifier):
+        return
+    verifier = check.verifier
+    for name, program in (("fail", verifier.fails), ("unclear", verifier.unclear), ("pass", verifier.passes)):
+        if program is not None:
+            yield name, program.source or unparse(decompile(program))
+
+
+def _level(judged: JudgedTranscript, verdict: JsonMapping) -> Severity | None:
+    if not verdict.get("eligible") or verdict["verdict"] not in ("FAIL", "UNCLEAR"):
+        return None
+    if verdict.get("cause") == "missing" and judged.row.get("missing"):
+        return None  # told once, for the transcript
+    decides = verdict["check_id"] in judged.engine["because"]
+    if verdict["verdict"] == "FAIL":
+        return Severity.ERROR if decides else Severity.WARNING
+    return Severity.WARNING if decides else Severity.ADVICE
+
+
+def _span(path: str, line: int) -> Span:
+    return Span(path or "transcripts", max(line, 1), 1, max(line, 1), 1)
+
+
+MOST_CHECKS: Final = 20
+MOST_QUOTES: Final = 3  # of one check
+MOST_CHARACTERS: Final = 60_000  # of services that take comments the strictest takes 65,536
+RESULTS: Final = ("passed", "failed", "undecided", "refused")  # by exit code
+
+
+def comment(run: FinishedRun, status: int) -> str:
+    """Return the comment; `status` is the run's exit code. Text of transcripts is escaped."""
+    text = "\n".join(_lines(run, status)) + "\n"
+    if len(text) <= MOST_CHARACTERS:
+        return text
+    kept = text[:MOST_CHARACTERS].rpartition("\n")[0]
+    return f"{kept}\n\nThe rest is in `summary.md` of the run.\n"
+
+
+def _lines(run: FinishedRun, status: int) -> Iterator[str]:
+    summary = run.summary
+    yield f"## Rulewright: {RESULTS[status]}"
+    yield ""
+    yield sentence(summary)
+    yield ""
+    if gates := gate_rows(summary):
+        yield from table(GATE_HEADS, gates)
+        yield ""
+    if lines := [*pass_rate_lines(summary["unresolved"]), *unresolved_lines(summary["unresolved"])]:
+        yield from (f"- {escape(line)}" for line in lines)
+        yield ""
+    yield from _scores(summary)
+    yield from _failures(run)
+    yield from _refused(summary)
+    about = [f"{key} {escape(summary[key])}" for key in ("profile", "scorecard") if summary.get(key)]
+    judge = judge_line(summary.get("judge"))
+    about += [f"judged by {escape(judge)}"] if judge else []
+    yield f"<sub>{', '.join([*about, f'plan {run.plan.hash[:12]}'])}</sub>"
+
+
+def sentence(summary: JsonMapping) -> str:
+    """Return the run's result in one sentence."""
+    outcomes, failed = summary["outcomes"], summary["failed"]
+    parts = [f"{failed['count']} of {plural(summary['transcripts'], 'transcript')} failed ({percent(failed['rate'])})"]
+    parts += [outside] if (outside := outside_gates(summary)) else []
+    if failed["unproven"]:
+        parts.append(unproven(summary))
+    if outcomes["undecided"]:
+        parts.append(f"{outcomes['undecided']} undecided")
+    if summary["incomplete"]["count"]:
+        parts.append(f"{summary['incomplete']['count']} incomplete")
+    if summary["refused"]["count"]:
+        parts.append(f"{plural(summary['refused']['count'], 'input')} refused")
+    return "; ".join(parts) + "."
+
+
+def _scores(summary: Mapping[str, object]) -> Iterator[str]:
+    rows = scores(summary)
+    cells = [(name, number(means["mean"]), means["counted"], means["absent"]) for name, means in rows]
+    if any(means["counted"] for _, means in rows):
+        yield from table(("score", "mean", "counted", "absent"), cells)
+        yield ""
+
+
+def _failures(run: FinishedRun) -> Iterator[str]:
+    counts: dict[str, int] = {}
+    quotes: dict[str, list[str]] = {}
+    for judged in run.judged():
+        for verdict in judged.verdicts:
+            if verdict.get("eligible") and verdict["verdict"] == "FAIL":
+                name = str(verdict["check_id"])
+                counts[name] = counts.get(name, 0) + 1
+                if counts[name] <= MOST_QUOTES:
+                    quotes.setdefault(name, []).append(
+                        f"- {code(judged.id)}: {escape(because(verdict, run.checks.get(name)) + _unproven(verdict))}"
+                    )
+    gravity = {check.id: run.plan.gravity(check.severity) for check in run.plan.checks}
+    for name in sorted(counts, key=lambda each: (-gravity.get(each, 0), -counts[each]))[:MOST_CHECKS]:
+        check = run.checks.get(name)
+        own = [check.name if check.name != name else "", check.severity] if check else []
+        about = "".join(f" {_html(each)}" for each in own if each)
+        head = f"<b>{_html(name)}</b>{about}: {plural(counts[name], 'failure')}"
+        more = [f"- and {counts[name] - MOST_QUOTES} more"] if counts[name] > MOST_QUOTES else []
+        yield from (f"<details><summary>{head}</summary>", "", *quotes[name], *more, "", "</details>", "")
+    if len(counts) > MOST_CHECKS:
+        yield f"and {plural(len(counts) - MOST_CHECKS, 'more check')} failed."
+        yield ""
+
+
+def _unproven(verdict: JsonMapping) -> str:
+    cause = verdict.get("cause")
+    return f" (unproven: {UNPROVEN.get(cause, cause)})" if cause else ""
+
+
+def _html(text: str) -> str:
+    """Escape a name inside HTML tags, where Markdown is not parsed."""
+    return html.escape(one_line(text), quote=False)
+
+
+def _refused(summary: JsonMapping) -> Iterator[str]:
+    inputs = summary["refused"]["inputs"][:MOST_CHECKS]
+    if inputs:
+        yield from table(("refused input", "reason"), [(place_of(item), item["reason"]) for item in inputs])
+        yield ""
 
 
 def run_as(form: str, run: FinishedRun, status: int) -> str:
@@ -38,7 +245,7 @@ def junit(run: FinishedRun) -> str:
 def _suites(run: FinishedRun) -> Iterator[tuple[str, list[JUnitCase]]]:
     for judged in run.judged():
         yield judged.id, _cases(judged, run.checks)
-    if refused := list(map(_refused, run.refused())):
+    if refused := list(map(_refused_case, run.refused())):
         yield "refused inputs", refused
     if judged_nothing(run.summary):
         yield "run", [JUnitCase("run", "outcome", "errors", f"undecided: {JUDGED_NOTHING}", "INCONCLUSIVE")]
@@ -69,7 +276,7 @@ def _undecided(judged: JudgedTranscript) -> JUnitCase:
     return JUnitCase(judged.id, "outcome", "errors", why, "INCONCLUSIVE", file=judged.path)
 
 
-def _refused(refused: JsonMapping) -> JUnitCase:
+def _refused_case(refused: JsonMapping) -> JUnitCase:
     return JUnitCase("refused inputs", place_of(refused), "errors", refused["reason"], "refused", file=refused["path"])
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from rulewright.reporting.comment import RESULTS, sentence
+from rulewright.reporting.formats import RESULTS, sentence
 from rulewright.reporting.judge_words import JudgeWords
 from rulewright.web.rendering import headline_name
 from rulewright_runtime.english import plural

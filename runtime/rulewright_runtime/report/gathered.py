@@ -110,9 +110,10 @@ class FirstEntries(Struct):
 
 def merge(into: Struct, more: Struct) -> None:
     """Merge each field of `more` into `into`: numbers are added, lists concatenated, mappings merged by key, structs
-    merged by their own `merge` if they have one; the later of two texts replaces the earlier.
+    merged by their own `merge` if they have one; two truths hold together, and the later of two texts replaces the
+    earlier.
 
-    Raises TypeError for any other value, such as a bool.
+    Raises TypeError for any other value.
     """
     for name in into.__struct_fields__:
         setattr(into, name, merged(getattr(into, name), getattr(more, name)))
@@ -129,7 +130,9 @@ def merged(value: Any, more: Any) -> Any:
         else:
             own(more)
         return value
-    if isinstance(value, list) or type(value) in (int, float):
+    if isinstance(value, bool):
+        return value and more
+    if isinstance(value, list | int | float):
         return value + more
     if value is None or isinstance(value, str):
         return more
@@ -171,6 +174,12 @@ class _Gate(Struct):
     pass_rate: float | None = None
     models: dict[str, Passing] = field(default_factory=dict)  # of a gate with a pass rate, where it applies
 
+    def merge(self, more: _Gate) -> None:
+        """Add the results over later rows."""
+        self.states = _strongest(self.states, more.states)
+        self.answers.merge(more.answers)
+        self.pass_rate, self.models = more.pass_rate, merged(self.models, more.models)
+
 
 class Unresolved(Struct):
     """Collects rows one by one; `result` is the finished part of a summary as JSON data."""
@@ -209,19 +218,6 @@ class Unresolved(Struct):
         score = bounds["overall_score"]
         if score["low"] is not None:
             self._add_ends(score["low"], score["high"], absent=score["absent"])
-
-    def merge(self, more: Unresolved) -> None:
-        """Merge the results of later rows."""
-        self.transcripts += more.transcripts
-        self.answers += more.answers
-        self.exact = self.exact and more.exact
-        for name in ("low", "high", "lows", "highs", "other_gates"):
-            setattr(self, name, merged(getattr(self, name), getattr(more, name)))
-        for name, other in more.gates.items():
-            gate = self.gates.setdefault(name, _Gate())
-            gate.states = _strongest(gate.states, other.states)
-            gate.answers.merge(other.answers)
-            gate.pass_rate, gate.models = other.pass_rate, merged(gate.models, other.models)
 
     def _add_score(self, score: Json) -> None:
         if type(score) in (int, float):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Final, TypeGuard
 
@@ -26,13 +26,15 @@ _PAGES: Final = ("data", "conversations", "chats", "records")  # the keys of a p
 class Chats:
     """The conversations among the records of one file."""
 
-    def __init__(self, path: str, columns: Columns, size: int, *, tabular: bool, part: bool = False) -> None:
+    def __init__(
+        self, path: str, columns: Mapping[str, str] | None, size: int, *, tabular: bool = False, part: bool = False
+    ) -> None:
         """`columns` maps the columns of a table to fields; records are joined only if `size` (bytes) is not too large.
         All rows of a `tabular` file have the same columns. A `part` is not the start of its file.
         """
         self._path = path
-        self._columns = columns
-        self._mapped = mapped_format(columns.mapping) if "messages" in columns.mapping else None
+        self._columns = Columns(columns)
+        self._mapped = mapped_format(self._columns.mapping) if "messages" in self._columns.mapping else None
         self._size = size
         self._tabular = tabular
         self._part = part

@@ -186,7 +186,10 @@ class Reader:
         return not is_record and self._plain_text(path).is_chat(head.decode(encoding, "replace"))
 
     def _chats(self, shown: str, size: int, *, tabular: bool = False, part: bool = False) -> Chats:
-        return _chats(shown, self._columns, size, tabular=tabular, part=part)
+        """The reader of chats of every format, imported only if needed. Raises RuntimeFailure for an unknown column."""
+        from rulewright_runtime.transcripts.chats import Chats
+
+        return Chats(shown, self._columns, size, tabular=tabular, part=part)
 
     def _admit_all(self, chats: Iterable[Transcript | InputError]) -> Iterator[Transcript | InputError]:
         for item in chats:
@@ -297,23 +300,13 @@ def from_record(record: Mapping[str, object]) -> Transcript:
     name = given.get("transcript_id") if has_turns(given) else "chat"
     if name is None:
         name = given["transcript_id"] = "chat"
-    first, *others = _chats(name if isinstance(name, str) else "chat", None, 0).read([(0, given)])
+    chats = Reader()._chats(name if isinstance(name, str) else "chat", 0)
+    first, *others = chats.read([(0, given)])
     if others:
         raise InputError(f"the record holds {len(others) + 1} conversations; expected one", "chat")
     if isinstance(first, InputError):
         raise first
     return first
-
-
-def _chats(
-    shown: str, columns: Mapping[str, str] | None, size: int, *, tabular: bool = False, part: bool = False
-) -> Chats:
-    """The reader of chats of every format, imported only if needed. Raises RuntimeFailure for an unknown field in
-    `columns`."""
-    from rulewright_runtime.transcripts.chats import Chats
-    from rulewright_runtime.transcripts.readers.table_rows import Columns
-
-    return Chats(shown, Columns(columns), size, tabular=tabular, part=part)
 
 
 def _rows(kind: str, path: str, shown: str, limit: int) -> Iterator[Row]:

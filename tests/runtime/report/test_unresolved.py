@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from rulewright_runtime.report.gathered import RunningSum, Unresolved, gate_result, lowest_mean, unresolved_lines
+from rulewright_runtime.report.gathered import RunningSum, Unresolved, gate_result, lowest_mean, merge, unresolved_lines
 
 
 def row(name: str, state: str, score: float | None, **bounds: Any) -> dict[str, Any]:
@@ -57,7 +57,7 @@ def test_a_gate_that_ran_for_no_transcript_has_not_passed() -> None:
         unresolved, later = Unresolved(), Unresolved()
         for part, state in zip((unresolved, later), states, strict=False):
             part.add(row("T1", state, 0.5))
-        unresolved.merge(later)
+        merge(unresolved, later)
         return gate_result(unresolved.result(refused)["gates"]["safety"])
 
     assert result("not_run") == result("not_run", "not_run") == "not run"
