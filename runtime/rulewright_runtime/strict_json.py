@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final, Generic, TypeAlias, TypeVar, overload
 
 import msgspec
@@ -15,7 +15,6 @@ Json: TypeAlias = Any  # a JSON value, whose type readers check
 JsonObject: TypeAlias = dict[str, Json]
 JsonMapping: TypeAlias = Mapping[str, Json]  # one that is only read
 _ANYTHING: Final = msgspec.json.Decoder()
-_PART: Final = 1 << 20  # bytes
 _BACKSLASH: Final = b"\\"
 _ESCAPED_COLON: Final = b"\\u003"  # the beginning of `\u003a`
 _SURROGATE: Final = re.compile(rb"\\u[dD][89a-fA-F]")
@@ -63,46 +62,26 @@ class Decoder(Generic[T]):
         """The value in `data`. Raises DoubledKeyError for a repeated key, and msgspec's errors."""
         value: T = self._decode(data)
         if not (isinstance(data, bytes) and self._has_every_key([value], data)):
-            refuse_doubled_keys(data)
-            if self._others is not None:
-                self._others(data if isinstance(data, bytes) else data.encode())
+            self._check(data)
         return value
 
     def decode_lines(self, data: bytes) -> list[T]:
         """The values in JSON lines. Raises DoubledKeyError for a repeated key, and msgspec's errors."""
-        values: list[T] = []
-        try:
-            for part in _parts(data):
-                decoded = self._decode_lines(part)
-                values += decoded
-                if not self._has_every_key(decoded, part):
-                    self._check_lines(part)
-        except msgspec.MsgspecError:
-            self._decode_lines(data)  # its message has the line number in the whole data
-            raise
+        values: list[T] = self._decode_lines(data)
+        if not self._has_every_key(values, data):
+            for line in filter(bytes.strip, data.split(b"\n")):
+                self._check(line)
         return values
 
-    def _check_lines(self, data: bytes) -> None:
-        """Check lines of which one has other keys, or one twice."""
-        is_doubled = not _has_the_colons_of(_ANYTHING.decode_lines(data), data)
-        for line in filter(bytes.strip, data.split(b"\n")) if is_doubled or self._others is not None else ():
-            if is_doubled:
-                refuse_doubled_keys(line)
-            if self._others is not None:
-                self._others(line)
+    def _check(self, data: bytes | str) -> None:
+        """Check data that may have other keys, or one twice."""
+        refuse_doubled_keys(data)
+        if self._others is not None:
+            self._others(data if isinstance(data, bytes) else data.encode())
 
     def _has_every_key(self, values: list[T], data: bytes) -> bool:
         """Whether the values hold every key of the data they were decoded from; False if unknown."""
         return self._colons is not None and not _is_colon_escaped(data) and data.count(b":") == self._colons(values)
-
-
-def _parts(data: bytes) -> Iterator[bytes]:
-    """Yield whole lines, about a mebibyte at a time, which limits the memory used besides the values."""
-    start = 0
-    while start < len(data):
-        end = data.find(b"\n", start + _PART) + 1 or len(data)
-        yield data[start:end]
-        start = end
 
 
 def type_message(error: Exception, parents: tuple[str, ...] = ()) -> str | None:
