@@ -58,23 +58,9 @@ exit status: that of the gravest label; 3 for refused input, a case without scor
 """
 REFUSED: Final = 3
 VALUED: Final = {
-    "run": {
-        "--out": "out",
-        "--judge": "judge",
-        "--max-calls": "max_calls",
-        "--max-line": "max_line",
-        "--max-expanded": "max_expanded",
-        "--jobs": "jobs",
-        "--ray": "ray",
-    },
-    "play": {"--out": "out", "--model": "model", "--scenario-parallel": "scenario_parallel"},
-    "score": {
-        "--out": "out",
-        "--judge": "judge",
-        "--outputs": "outputs",
-        "--concern": "concern",
-        "--semantic": "semantic",
-    },
+    "run": ("out", "judge", "max-calls", "max-line", "max-expanded", "jobs", "ray"),
+    "play": ("out", "model", "scenario-parallel"),
+    "score": ("out", "judge", "outputs", "concern", "semantic"),
 }
 
 
@@ -113,7 +99,7 @@ def _parse(words: list[str]) -> dict[str, object]:
     command = words[0]
     if command not in VALUED:
         raise WrongUsageError(f"unknown command `{command}`; expected `run`, `play` or `score` (see --help)")
-    valued = VALUED[command]
+    valued = {f"--{name}": name.replace("-", "_") for name in VALUED[command]}
     options: JsonObject = {"files": [], "parameters": {}, "resume": False, "overwrite": False}
     rest = iter(words[1:])
     for word in rest:

@@ -40,17 +40,7 @@ WHITESPACE: Final = (
     "\u2028\u2029\u202f\u205f\u3000"
 )
 _ESCAPES: Final = str.maketrans(
-    {
-        "\a": "\\a",
-        "\b": "\\b",
-        "\f": "\\f",
-        "\n": "\\n",
-        "\r": "\\r",
-        "\t": "\\t",
-        "\v": "\\v",
-        "\\": "\\\\",
-        '"': '\\"',
-    }
+    {char: f"\\{sign}" for char, sign in zip('\a\b\f\n\r\t\v\\"', 'abfnrtv\\"', strict=True)}
 )
 _UPPER: Final = {code: code - 32 for code in range(ord("a"), ord("z") + 1)}
 _LOWER: Final = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}

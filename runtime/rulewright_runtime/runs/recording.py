@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from typing import IO, Any
+from typing import IO, Any, Final
 
 import msgspec
 
@@ -13,6 +13,8 @@ from rulewright_runtime.errors import JudgeError
 from rulewright_runtime.files import ROOM, DiskError, make_room, open_part, sync
 from rulewright_runtime.judging.judge import BudgetExhaustedError, Judge, JudgeRequest, LimitedJudge, identity
 from rulewright_runtime.runs.log import checked, checked_lines
+
+_PLACE: Final = ("transcript_id", "check_id", "purpose", "window", "repetition", "attempt")  # of a request
 
 
 class RecordingJudge:
@@ -98,19 +100,10 @@ class RecordingJudge:
         self._room = self._size + 2 * ROOM
 
     def _write(self, request: JudgeRequest, reply: str | None, error: str | None) -> None:
-        answer = {
-            "transcript_id": request.transcript_id,
-            "check_id": request.check_id,
-            "purpose": request.purpose,
-            "window": request.window,
-            "repetition": request.repetition,
-            "attempt": request.attempt,
-            "question": self._question(request),
-            "reply": reply,
-            "error": error,
-        }
         if self._stream is None:
             return
+        about = {name: getattr(request, name) for name in _PLACE}
+        answer = {**about, "question": self._question(request), "reply": reply, "error": error}
         line = checked(json.dumps(answer, ensure_ascii=False).encode("utf-8", "surrogatepass"))
         try:
             self._stream.write(line)

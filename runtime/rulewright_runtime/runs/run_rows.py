@@ -174,11 +174,7 @@ def _exchange_lines(result: TranscriptResult) -> bytes:
 
 
 def _bare_row(result: TranscriptResult) -> dict[str, object]:
-    row: dict[str, object] = {
-        "transcript_id": result.transcript_id,
-        "scenario_id": result.scenario_id,
-        "model": result.model,
-    }
+    row: dict[str, object] = {name: getattr(result, name) for name in ROW_KEY}
     row[ENGINE] = engine_results(result.verdicts, undecided=bool(result.missing))
     return {**row, "missing": as_records(result.missing)} if result.missing else row
 

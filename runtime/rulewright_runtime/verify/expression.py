@@ -26,6 +26,7 @@ MAX_SPANS: Final = 5  # quotes of one condition
 MAX_MATCHES: Final = 50  # spans of one function, of which equal texts are quoted once
 MAX_ITEMS: Final = 20  # deciding items with evidence
 MAX_QUOTE: Final = 200  # code points
+_READ: Final = ("verdict", "eligible", "confidence", "rationale_code", "adjudication_required")  # of another check
 
 
 class _TracedCondition(NamedTuple):
@@ -96,16 +97,7 @@ def _bindings(verifier: ExpressionVerifier, conditions: _Conditions, context: Ev
     bindings: Record = {**context.bindings, **context.view.bindings(conditions.roots), "params": verifier.parameters}
     if verifier.needs:
         verdicts = {name: context.verdicts[name] for name in verifier.needs if name in context.verdicts}
-        bindings["v"] = {
-            name: {
-                "verdict": each.verdict,
-                "eligible": each.eligible,
-                "confidence": each.confidence,
-                "rationale_code": each.rationale_code,
-                "adjudication_required": each.adjudication_required,
-            }
-            for name, each in verdicts.items()
-        }
+        bindings["v"] = {name: {field: getattr(each, field) for field in _READ} for name, each in verdicts.items()}
     return bindings
 
 
