@@ -233,7 +233,7 @@ class Cuts:
         if node.op in ("exists", "all") and self.reads(node.args[0]) and len(node.value) == 1:
             self.element_condition(node.args[1], node.value[0])
         elif node.op == "call" and node.value == "@in" and self.reads(node.args[1]) and self.is_constant(node.args[0]):
-            self.add_texts(self.value(node.args[0]))
+            self.add_texts(value_of(self.program, node.args[0]))
         elif not (self.is_constant(at) or self.is_presence(at) or self.is_emptiness(node)):
             raise BeyondAtoms
 
@@ -247,7 +247,7 @@ class Cuts:
             for arg in node.args:
                 local = self.program.nodes[arg]
                 if self.is_constant(arg):
-                    self.add_texts(self.value(arg))
+                    self.add_texts(value_of(self.program, arg))
                 elif local.op != "local" or local.value != slot or (node.value == "@in" and arg == node.args[1]):
                     raise BeyondAtoms
         elif not self.is_constant(at):
@@ -284,13 +284,13 @@ class Cuts:
             raise BeyondAtoms
         for at in (left, right):
             if self.is_constant(at):
-                self.add_texts(self.value(at))
+                self.add_texts(value_of(self.program, at))
             elif not self.reads_value(at):
                 raise BeyondAtoms
 
     def membership(self, item: int, container: int) -> None:
         """Collect the members of a constant list. Raises BeyondAtoms."""
-        items = self.value(container) if self.is_constant(container) else None
+        items = value_of(self.program, container) if self.is_constant(container) else None
         if not isinstance(items, (list, tuple)):
             raise BeyondAtoms
         if self.domain.kind == "string":
@@ -312,7 +312,7 @@ class Cuts:
         if self.reads_value(at):
             return [Sum({self.path: Fraction(1)}, Fraction(0))]
         if self.is_constant(at):
-            return self.thresholds(self.value(at))
+            return self.thresholds(value_of(self.program, at))
         node = self.program.nodes[at]
         if node.op == "cond":
             self.truth(node.args[0])
@@ -379,7 +379,3 @@ class Cuts:
             return True
         part = extract(self.program, at)
         return paths_of(part) == [] and not free_locals(part)[-1]
-
-    def value(self, at: int) -> Value:
-        """The value of a part that reads nothing; None when it has none."""
-        return value_of(self.program, at)

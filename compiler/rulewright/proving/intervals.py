@@ -294,10 +294,6 @@ class Space:
                 at = inner if at is None else at
         return result, at if result & (result - 1) else None
 
-    def split(self, box: Box, at: int) -> list[Box]:
-        """The box divided into parts on which the atom has one result, or fewer results than before."""
-        return self._facts[at].split(box)
-
     def explored(
         self, start: State, ask: Callable[[Box, State], Answer[State, Found]], most: int | None = None
     ) -> Iterator[tuple[Box, Found]]:
@@ -312,7 +308,7 @@ class Space:
                 continue
             state, found, at = ask(box, state)
             if at is not None:
-                pending += [(part, state) for part in reversed(self.split(box, at))]
+                pending += [(part, state) for part in reversed(self._facts[at].split(box))]
             elif found is not None and len(runs := self.runs(box)) > 1:
                 pending += [(part, state) for part in runs]
             elif found is not None:

@@ -13,7 +13,7 @@ import msgspec
 from rulewright.errors import UsageError
 from rulewright.policies.cases import CaseLabels, exact, is_counted_otherwise
 from rulewright.scoring.batches import load_scorecard
-from rulewright.whatif.sweep import changes, is_number, literals_of, range_of, swept
+from rulewright.whatif.sweep import Change, breakpoints, changes, is_number, literals_of, range_of, swept
 from rulewright_runtime.cases.case_plan import CaseMetric, CaseScorecardPlan, Choices, SettingValue
 from rulewright_runtime.cases.case_settings import (
     CaseSettings,
@@ -157,17 +157,13 @@ def _sweep(
         groups.setdefault((case.archetype, *sorted(case.scores.items())), []).append(case)
     written = literals_of([plan.composite, *(row.when for row in plan.labels)])
     written |= {Fraction(str(each.value)) for each in choices.parameters.values() if is_number(each.value)}
-    found: dict[tuple[Fraction, str, bool], list[str]] = {}
+    found: dict[Change, list[str]] = {}
     for alike in groups.values():
         first = alike[0]
         scores = {Fraction(*exact_pair(exact(score))) for score in first.scores.values()}
         for change in changes(bounds, scores | written, partial(_labelled, label, first)):
             found.setdefault(change, []).extend(each.test_id for each in alike)
-    ordered = sorted(found.items(), key=lambda item: (item[0][0], item[0][1] == "after"))
-    return [
-        {"at": float(value), "exact": is_exact, "side": side, "cases": names}
-        for (value, side, is_exact), names in ordered
-    ]
+    return breakpoints(found, "cases")
 
 
 def _labelled(label: Callable[[Fraction], Callable[[CaseResult], str]], case: CaseResult, value: Fraction) -> str:

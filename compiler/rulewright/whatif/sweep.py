@@ -41,6 +41,7 @@ _CLOSE: Final = 1 << 30
 _BESIDE: Final = Fraction(1, _CLOSE)
 _SHARES: Final = 10_000
 _SWEPT: Final = ("score", "number")
+Change = tuple[Fraction, str, bool]  # the value, its side, and whether it is exact
 _WRAPPED: Final = 2  # nodes of a name, in a call of `score`
 
 
@@ -51,7 +52,7 @@ def sweep(run: StoredRun, policy: ScoringPolicy, name: str) -> list[dict[str, ob
     """
     parameter = swept(policy.card.parameters, name)
     bounds = range_of(parameter)
-    found: dict[tuple[Fraction, str, bool], list[str]] = {}
+    found: dict[Change, list[str]] = {}
     scorecard, same_effects = policy.prepared(), not reads_verdicts(policy.card, name)
     cards: dict[tuple[int, int], Scorecard] = {}  # a fraction's hash takes longer than that of its parts
 
@@ -76,10 +77,14 @@ def sweep(run: StoredRun, policy: ScoringPolicy, name: str) -> list[dict[str, ob
         for change in changes(bounds, numbers, told):
             found.setdefault(change, []).extend(names)
     place = {transcript: at_row for at_row, transcript in enumerate(run.rows)}
+    return breakpoints({change: sorted(names, key=place.__getitem__) for change, names in found.items()}, "transcripts")
+
+
+def breakpoints(found: Mapping[Change, list[str]], what: str) -> list[dict[str, object]]:
+    """Return changes in ascending order, each with the names of `what` changes there."""
     ordered = sorted(found.items(), key=lambda item: (item[0][0], item[0][1] == "after"))
     return [
-        {"at": float(value), "exact": exact, "side": side, "transcripts": sorted(names, key=place.__getitem__)}
-        for (value, side, exact), names in ordered
+        {"at": float(value), "exact": is_exact, "side": side, what: names} for (value, side, is_exact), names in ordered
     ]
 
 
@@ -99,7 +104,7 @@ def _told(
 
 def changes(
     bounds: tuple[Fraction, Fraction], numbers: Iterable[Fraction], result: Callable[[Fraction], object]
-) -> Iterator[tuple[Fraction, str, bool]]:
+) -> Iterator[Change]:
     """Yield the changes of the result at the numbers within the bounds and between them: the value, its side, and
     whether it is exact."""
     points = sorted({*bounds, *(each for each in numbers if bounds[0] < each < bounds[1])})
@@ -341,14 +346,11 @@ def _columns_read(plan: ScorecardPlan, name: str) -> _ColumnsRead | None:
         return None
     if any(path in (("gates",), ("rates",), ("counts",)) or (path[0] == "gates" and len(path) < 3) for path in paths):
         return None
-    rates = [*(each.rate.name for each in plan.dimensions), *(rate.name for rate in plan.rates)]
-    dimensions = len(plan.dimensions)
-    every = ("dimensions",) in paths
-    kept = [
-        at
-        for at, rate in enumerate(rates)
-        if (("dimensions", rate) in paths or every if at < dimensions else ("rates", rate) in paths)
+    rates = [
+        *(("dimensions", each.rate.name) for each in plan.dimensions),
+        *(("rates", each.name) for each in plan.rates),
     ]
+    kept = [at for at, rate in enumerate(rates) if rate in paths or rate[:1] in paths]
     lists = [at for at, listed in enumerate(plan.lists) if (SIZE, "lists", listed.name) in paths]
     counts = [at for at, count in enumerate(plan.counts) if ("counts", count.name) in paths]
     return _ColumnsRead(tuple(kept), tuple(counts), tuple(lists))
