@@ -103,7 +103,7 @@ class _RegionSearch:
     def compared(self) -> Comparison:
         space = self.search.space
         if space is None:
-            return Comparison((), TOO_DEEP)
+            return Comparison((), self.search.hindrance)
         found: dict[tuple[str, str], list[tuple[Box, _Way]]] = {}
         unknown: str | None = None
         try:

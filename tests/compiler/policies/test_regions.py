@@ -30,6 +30,7 @@ from rulewright.policies.policy_model import NOTHING, PolicyDecision, computed, 
 from rulewright.policies.regions import Comparison, compare
 from rulewright.proving.atoms import ERROR, FALSE, TRUE, bits_of
 from rulewright.proving.domains import Domains
+from rulewright.proving.search import TOO_MANY
 from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.ir import Node, Program, literal
 
@@ -236,3 +237,10 @@ def test_a_key_of_a_map_is_shown_with_its_value() -> None:
         witness = shown[step]
         assert witness is not None
         assert witness.bindings == {"meta": {"tier": tier}}
+
+
+def test_too_many_cases_are_not_called_too_deep() -> None:
+    names = Environment(variables={"name": STRING})
+    rows_of = [build(f"name == 'k{number}'", names, expect=BOOL).program for number in range(460)]
+    one, two = (table("t", [TableRow(row, text(word), None, NOWHERE) for row in rows_of]) for word in ("a", "b"))
+    assert compare(one, two, Domains(names.variables)) == Comparison((), TOO_MANY)
