@@ -17,6 +17,7 @@ MAX_LINE: Final = 2**20  # bytes; a turn or conversation of more than a mebibyte
 RUN_FILES: Final = {"inputs.jsonl", "plan.json"}  # a folder with these may be a run, which has no chats
 HARNESS_FILES: Final = {"header.json", "run_plan.json"}  # a folder with these is a harness run; no chats in them
 HARNESS_SUMMARY: Final = "harness.json"  # written when the last conversation has ended
+SLACK_FILES: Final = {"channels.json", "users.json"}  # an export of Slack: its chats are in the folders of channels
 SUFFIXES: Final = (".jsonl", ".ndjson", ".eval", ".csv", ".tsv", ".parquet", ".arrow")
 CLOSED: Final = (".bz2", ".xz", ".lzma", ".lz4", ".br", ".7z", ".zip", ".rar")  # compressions that are not read
 
@@ -100,9 +101,11 @@ def _below(path: str) -> Iterator[str | InputError]:
         if set(names) >= RUN_FILES and _is_run(folder):
             folders.clear()
             continue
-        own = {*HARNESS_FILES, HARNESS_SUMMARY} if set(names) >= HARNESS_FILES else ()
+        own = {*HARNESS_FILES, HARNESS_SUMMARY} if set(names) >= HARNESS_FILES else set()
         if own and HARNESS_SUMMARY not in names:
             yield _unfinished(folder)
+        if set(names) >= SLACK_FILES:
+            own |= {name for name in names if name.endswith(".json")}
         yield from (os.path.join(folder, name) for name in sorted(set(names).difference(own)))
     for error in unreadable:
         where = printable(os.fspath(error.filename or path))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Final, TypeGuard
@@ -10,7 +11,7 @@ import msgspec
 
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.strict_json import UNDECODED
-from rulewright_runtime.transcripts.containers import MAX_DOCUMENT, Row, as_record, with_speaker
+from rulewright_runtime.transcripts.containers import MAX_DOCUMENT, Row, as_record, is_slack, slack_message
 from rulewright_runtime.transcripts.messages import SPEAKERS, Conversation, Transcript
 from rulewright_runtime.transcripts.readers import LINES, format_of, has_turns, is_turns, unknown
 from rulewright_runtime.transcripts.readers.openai import FORMAT as OPENAI
@@ -158,7 +159,7 @@ class Chats:
     def _named(self, format: Format, records: list[tuple[int, Record]]) -> Iterator[Transcript | InputError]:
         """Yield the conversations in records, named by their ids, or else by the file and the line."""
         line = records[0][0]
-        own_name = stem(self._path)
+        own_name = _own_name(self._path, records[0][1])
         unnamed = own_name if format.joins or not line else f"{own_name}:{line}"
         is_empty = True
         for item in _safely(format, [row for _, row in records]):
@@ -208,6 +209,12 @@ def _chats_key(row: Record) -> str | None:
     return key if key is not None and format_of(row) in (OPENAI, SHAREGPT) else None
 
 
+def _own_name(path: str, record: Record) -> str:
+    """The name of a file, with that of its folder for a day of a channel in an export of Slack."""
+    channel = os.path.basename(os.path.dirname(path)) if is_slack(record) else ""
+    return f"{channel}-{stem(path)}" if channel else stem(path)
+
+
 def _is_chat(value: object) -> bool:
     """Whether it is a conversation of its own, and no message, answer or item of one."""
     return isinstance(value, dict) and (listed(value) is not None or has_turns(value) or SHAREGPT.recognises(value))
@@ -239,7 +246,7 @@ def _decoded_lists(row: Record) -> Record:
     decoded = {key: parsed(text) for key, text in texts.items()}
     if decoded:
         return {**row, **{key: value for key, value in decoded.items() if isinstance(value, list)}}
-    return with_speaker(row)
+    return slack_message(row)
 
 
 def _safely(format: Format, records: list[Record]) -> Iterator[Conversation | ShapeError]:

@@ -31,7 +31,7 @@ _SIGNATURES: Final = (  # the first bytes of a file, its container, and what it 
     (b"\xff\xfe", "json", UTF_16),
     (b"\xfe\xff", "json", UTF_16),
 )
-_JSON: Final = re.compile(rb"\s*(\{|\[(?![0-9]))")  # a list of chats, not the time of a message
+_JSON: Final = re.compile(rb"\s*(\{|\[(?![\w\x80-\xff]))")  # a list of chats, not the time of a message
 _SEPARATOR: Final = re.compile('"?sep=."?', re.IGNORECASE)  # a note for spreadsheets
 _EVENT: Final = re.compile(r"(channel|group)_\w+|bot_(add|remove)|(un)?pinned_item|reminder_add")
 TABLES: Final = (".csv", ".tsv")
@@ -141,14 +141,24 @@ def records(lines: Iterable[tuple[int, bytes | InputError]], shown: str) -> Iter
         yield number, as_record(value, shown, number)
 
 
+def is_slack(row: JsonMapping) -> bool:
+    """Whether it is a message in an export of Slack."""
+    return row.get("type") == "message" and {"ts", "text"} <= row.keys()
+
+
 def is_event(row: JsonMapping) -> bool:
     """Whether it is an event of a channel in an export of Slack, which lists events as messages of a member."""
     return row.get("type") == "message" and _EVENT.fullmatch(str(row.get("subtype"))) is not None
 
 
-def with_speaker(row: JsonMapping) -> JsonMapping:
-    """A message of a bot in an old export of Slack with the name of its speaker, which stands under other keys."""
-    if row.get("type") != "message" or row.get("subtype") != "bot_message" or "user" in row:
+def slack_message(row: JsonMapping) -> JsonMapping:
+    """A message of an export of Slack without the parts that repeat or decorate its text, and one of an old bot with
+    the name of its speaker, which stands under other keys; any other row as it is."""
+    if not is_slack(row):
+        return row
+    if row["text"]:  # otherwise what it says may be in its parts
+        row = {key: value for key, value in row.items() if not isinstance(value, dict | list)}
+    if row.get("subtype") != "bot_message" or "user" in row:
         return row
     return {**row, "user": row.get("username") or row.get("bot_id")}
 

@@ -9,6 +9,7 @@ from tests.runtime.plans import check, plan
 
 from rulewright_runtime.input_files import unread_note
 from rulewright_runtime.runs.store import run
+from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.transcript_reader import Reader
 
 CHAT = json.dumps({"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "yo"}]})
@@ -46,3 +47,19 @@ def test_only_the_commonest_kinds_are_named() -> None:
     assert unread_note({}) == []
     (note,) = unread_note({f"`.{name}`": 1 for name in "abcdefg"})
     assert note == "note: 7 files not read as chats: 1 `.a`, 1 `.b`, 1 `.c`, 1 `.d`, 1 `.e`, 2 more kinds"
+
+
+def test_the_lists_of_an_export_of_slack_are_not_read_as_chats(tmp_path: Path) -> None:
+    parts = {"blocks": [{"type": "rich_text"}], "user_profile": {}}
+    messages = [{"type": "message", "ts": f"{n}.1", "user": f"U{n}", "text": "hi", **parts} for n in (1, 2)]
+    for channel in ("sales", "support"):
+        (tmp_path / channel).mkdir()
+        (tmp_path / channel / "2026-01-01.json").write_text(json.dumps(messages), encoding="utf-8")
+    for name in ("channels.json", "users.json", "integration_logs.json"):
+        (tmp_path / name).write_text('[{"id": "U1", "name": "ana", "members": []}]', encoding="utf-8")
+    columns = {"role": "user", "content": "text", "user": "U1", "assistant": "U2"}
+    chats = [each for each in Reader(columns=columns).read([tmp_path]) if isinstance(each, Transcript)]
+    assert [chat.id for chat in chats] == ["sales-2026-01-01", "support-2026-01-01"]
+    assert [message.role for message in chats[0].conversation.messages] == ["user", "assistant"]
+    (first, *_) = map(str, Reader().read([tmp_path]))
+    assert "an export of Slack is read with `--columns role=user,content=text,user=MEMBER,assistant=MEMBER`" in first

@@ -6,6 +6,7 @@ from typing import Final
 
 from rulewright_runtime.english import ticked
 from rulewright_runtime.errors import OutageError
+from rulewright_runtime.transcripts.containers import is_slack
 from rulewright_runtime.transcripts.readers import (
     agent_sessions,
     chat_apps,
@@ -86,6 +87,8 @@ def unknown(record: Record) -> str:
 
 def _mapping_of(record: Record) -> str:
     """The option that reads a record of any shape; empty for one that can hold no conversation."""
+    if is_slack(record):
+        return " (an export of Slack is read with `--columns role=user,content=text,user=MEMBER,assistant=MEMBER`)"
     is_nested = any(isinstance(value, dict | list) and value for value in record.values())
     pairs = "messages=KEY,role=KEY,content=KEY`" if is_nested else "user=KEY,assistant=KEY` or `role=KEY,content=KEY`"
     return f" (name your keys with `--columns {pairs})" if is_nested or len(record) > 1 else ""

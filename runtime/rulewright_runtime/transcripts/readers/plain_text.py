@@ -37,6 +37,11 @@ _SPEAKER: Final = re.compile(
     rf"\u200e?(?:{_BRACKETS}|{_STAMP})?\u200e?"
     r"(?P<bold>\*\*|__)?(?P<name>[^\W_][^:*_\[\]]{0,39}?)(?(bold)(?::(?P=bold)|(?P=bold) ?:)|:)(?:\s+|$)"
 )
+# A time and a speaker on a line of their own, as in texts that are copied from Teams.
+_TIMED: Final = re.compile(
+    r"[\u200b\u200e]?\[(?P<time>(?:[^\W\d_]{1,12} )?[0-9 ,./-]{0,30}[0-9]:[0-9]{2}[0-9 :APMapm\u202f]{0,12})\] "
+    r"(?P<name>[^\W_][^:*_\[\]]{0,39})(?P<stamp>)"
+)
 _NOTICE: Final = re.compile(_STAMP)  # of a messenger, by no speaker
 _NAME: Final = re.compile(r"[\w.'-]+( [\w.'-]+){0,2}")  # not any text before a colon
 _HEADING: Final = re.compile(r"#{1,6} +(.+)")
@@ -81,11 +86,13 @@ class PlainText:
         names = {**SPEAKERS, **self._mapping}
         self._roles = {name: role for role in (*SPEAKERS, *self._mapping) for name in names[role]}
         self._seen: Counter[str] = Counter()
+        self._is_timed = False  # whether speakers stand on lines of their own, after a time
 
     def is_chat(self, head: str) -> bool:
         """Whether the beginning of a file has a known speaker in its first line with text, and a user and an assistant
         in all."""
         lines = [line for line in map(str.rstrip, head.splitlines()) if line and not _RULE.fullmatch(line)]
+        self._note_style(lines)
         others = (_HEADING, _NOTICE)
         first = next((line for line in lines if self._spoken(line)[0] or not any(o.match(line) for o in others)), "")
         return self._spoken(first)[0] is not None and {"user", "assistant"} <= {self._spoken(line)[0] for line in lines}
@@ -104,8 +111,14 @@ class PlainText:
 
     def _spoken(self, line: str) -> tuple[str | None, re.Match[str] | None]:
         """The role of the known speaker with whom a line begins, and the match for any speaker."""
-        found = _SPEAKER.match(line)
+        found = _TIMED.fullmatch(line) if self._is_timed else _SPEAKER.match(line)
         return (self._roles.get(found["name"].casefold()) if found else None), found
+
+    def _note_style(self, lines: Sequence[str]) -> None:
+        """Note how speakers are written: before a colon if a known one is, else after a time if any is."""
+        self._is_timed = False
+        has_speaker = any(self._spoken(line)[0] for line in lines)
+        self._is_timed = not has_speaker and any(map(_TIMED.fullmatch, lines))
 
     def _texts(self, lines: Iterable[tuple[int, bytes | InputError]]) -> list[tuple[int, str]]:
         texts: list[tuple[int, str]] = []
@@ -121,7 +134,8 @@ class PlainText:
                 texts.append((number, line.decode().rstrip()))
             except UnicodeDecodeError:
                 raise InputError("the line is not UTF-8 text", self._shown, number) from None
-        self._seen.update(found["name"] for _, text in texts if (found := _SPEAKER.match(text)))
+        self._note_style([text for _, text in texts])
+        self._seen.update(found["name"] for _, text in texts if (found := self._spoken(text)[1]))
         return texts
 
     def _all_said(self, texts: Sequence[tuple[int, str]]) -> list[_Said]:

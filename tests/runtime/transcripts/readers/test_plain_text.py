@@ -45,6 +45,30 @@ def test_a_message_continues_up_to_the_next_speaker(tmp_path: Path, text: str, s
     assert (found.id.partition(":")[0], found.source, lines(found)) == (Path(name).stem, "text", said)
 
 
+TEAMS = "[Gestern 10:31] Anna M\u00fcller\n    hi\n[2] is text\n\u200b[12.05.2024 10:32] Help Bot\nyo\n\n12:30 - is\n"
+
+
+@pytest.mark.parametrize("name", ["chat.txt", "chat.md", "pasted"])
+def test_a_time_and_a_speaker_on_a_line_of_their_own_begin_a_message(tmp_path: Path, name: str) -> None:
+    path = written(tmp_path, TEAMS, name)
+    (found,) = conversations(path, columns={"user": "Anna M\u00fcller", "assistant": "Help Bot"})
+    assert lines(found) == ["user: hi\n[2] is text", "assistant: yo\n\n12:30 - is"]
+    assert [each.timestamp for each in found.messages] == ["Gestern 10:31", "12.05.2024 10:32"]
+
+
+def test_a_speaker_after_a_time_that_is_not_named_is_refused_and_not_taken_for_text(tmp_path: Path) -> None:
+    path = written(tmp_path, TEAMS + "[10:33] Ben\nwait\n", "chat.txt")
+    (refused,) = map(str, Reader(columns={"user": "Anna M\u00fcller", "assistant": "Help Bot"}).read([path]))
+    assert "chat.txt:8: `Ben` is not a known speaker; the speakers seen are `Anna M\u00fcller`" in refused
+    (refused,) = map(str, Reader().read([path]))
+    assert "chat.txt:1: `Anna M\u00fcller` is not a known speaker; the speakers seen are" in refused
+
+
+def test_a_line_that_begins_with_a_time_is_text_where_speakers_have_a_colon(tmp_path: Path) -> None:
+    (found,) = conversations(written(tmp_path, "[10:31] User: hi\n[10:32] call me\n[10:33] Bot: yo\n", "chat.txt"))
+    assert lines(found) == ["user: hi\n[10:32] call me", "assistant: yo"]
+
+
 @pytest.mark.parametrize("between", ["---\n", "\n======\n\n", "\n# Second\n", "\n---\n## Second\n\n"])
 def test_rules_and_headings_separate_conversations(tmp_path: Path, between: str) -> None:
     text = f"{CHAT}{between}User: and now?\nAssistant: bye\n"
