@@ -158,7 +158,8 @@ def _lines(run: FinishedRun, status: int) -> Iterator[str]:
 def sentence(summary: JsonMapping) -> str:
     """Return the run's result in one sentence."""
     outcomes, failed = summary["outcomes"], summary["failed"]
-    parts = [f"{failed['count']} of {plural(summary['transcripts'], 'transcript')} failed ({percent(failed['rate'])})"]
+    judged = f"{failed['count']} of {plural(summary['transcripts'], 'transcript')} failed ({percent(failed['rate'])})"
+    parts = [judged if summary["transcripts"] else "No transcript was judged"]
     parts += [outside] if (outside := outside_gates(summary)) else []
     if failed["unproven"]:
         parts.append(unproven(summary))

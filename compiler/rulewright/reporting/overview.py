@@ -83,13 +83,20 @@ def _measured(report: Data) -> Iterator[Range]:
 
 
 def _figures(report: Data, measured: tuple[Range, ...]) -> Iterator[Figure]:
+    if report["summary"]["transcripts"]:
+        yield from _figures_of_judged(report, measured)
+    if refused := report["summary"]["refused"]["count"]:
+        yield Figure("Refused", str(refused), ("inputs that could not be read",), "bad")
+
+
+def _figures_of_judged(report: Data, measured: tuple[Range, ...]) -> Iterator[Figure]:
     summary, intervals = report["summary"], report["intervals"]
     failed, outcomes = summary["failed"], summary["outcomes"]
     notes = [f"{percent(failed['rate'])} of {plural(summary['transcripts'], 'transcript')}"]
     if intervals["failed"] and failed["count"]:
         notes.append(f"95 % interval {percent(intervals['failed']['low'])} to {percent(intervals['failed']['high'])}")
     notes += [f"{failed['unproven']} unproven"] if failed["unproven"] else []
-    notes += ["no gate contains a check"] if summary["decided_by"] == "checks" and summary["transcripts"] else []
+    notes += ["no gate contains a check"] if summary["decided_by"] == "checks" else []
     yield Figure("Failed", str(failed["count"]), tuple(notes), "bad" if failed["count"] else "")
     if summary.get("headline", HEADLINE) is not None and measured:
         yield _score(headline_name(summary), measured[0], exact=summary["unresolved"]["exact"])
@@ -107,8 +114,6 @@ def _figures(report: Data, measured: tuple[Range, ...]) -> Iterator[Figure]:
     yield _coverage(summary)
     if summary["incomplete"]["count"]:
         yield Figure("Incomplete", str(summary["incomplete"]["count"]), ("nothing passes there",), "open")
-    if summary["refused"]["count"]:
-        yield Figure("Refused", str(summary["refused"]["count"]), ("inputs that could not be read",), "bad")
 
 
 def _score(name: str, score: Range, *, exact: bool) -> Figure:

@@ -90,6 +90,9 @@ def _gates(summary: JsonMapping, paint: _Paint, columns: int) -> Iterator[str]:
 
 def _failed(summary: JsonMapping, paint: _Paint, columns: int) -> Iterator[str]:
     failed, outcomes = summary["failed"], summary["outcomes"]
+    if not summary["transcripts"]:
+        yield left("Failed", 20) + "no transcript was judged"
+        return
     share = f"{failed['count']} of {summary['transcripts']} ({percent(failed['rate'])})"
     by = "a gate" if summary["decided_by"] == "gates" else "checks (no gate contains a check)"
     yield left("Failed", 20) + paint("bad" if failed["count"] else "good", share) + f" by {by}" * bool(failed["count"])

@@ -321,3 +321,16 @@ def test_a_report_reads_a_table_with_the_columns_of_the_scan(tmp_path: Path) -> 
     assert "Zwei Euro im Monat" in (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
     (served,) = OpenRuns([str(tmp_path / "run")]).present()
     assert served.conversation(served.load().index.judged(1)) is not None
+
+
+def test_a_run_that_judged_nothing_says_so_and_shows_only_what_was_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = compile_project(write(tmp_path / "project", {"checks/W-1.yaml": lexicon_check("W-1")}))
+    (tmp_path / "bad.jsonl").write_text('{"question": 1}\n', encoding="utf-8")
+    run(plan, [tmp_path / "bad.jsonl"], tmp_path / "run")
+    found = overview(gather(open_run(tmp_path / "run")))
+    assert found.sentence == "No transcript was judged; 1 input refused."
+    assert [figure.label for figure in found.figures] == ["Refused"]
+    assert main(["report", str(tmp_path / "run"), "--format", "markdown"]) == 3
+    assert "No transcript was judged; 1 input refused." in capsys.readouterr().out

@@ -231,6 +231,7 @@ def test_the_console_shows_no_table_of_scores_without_a_score() -> None:
 
 def test_an_empty_scan_can_be_shown() -> None:
     assert "0 transcripts" in scorecard(summary())
+    assert "no transcript was judged" in scorecard(summary())
     assert "0 transcripts" in markdown(summary())
 
 
