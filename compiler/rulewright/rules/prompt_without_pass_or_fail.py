@@ -47,7 +47,7 @@ def prompt_without_pass_or_fail(check: CheckDocument) -> Iterator[Diagnostic]:
     unnamed = [word for word in ("PASS", "FAIL") if not _mentions(prompt.value, word)]
     named = sorted(word for word in VERDICTS if unnamed and _mentions(prompt.value, word))
     labelled = LABELLED.findall(prompt.value)
-    for word in unnamed if len(named) > 1 or set(named) < set(labelled) else ():
+    for word in unnamed if len(named) > 1 or set() < set(named) < set(labelled) else ():
         other = re.search(rf"\b{word}\w+(?=:)", prompt.value)
         where = prompt if other is None else place(prompt, *other.span())
         message = f"the prompt mentions {' and '.join(named)}, but not {word}"
