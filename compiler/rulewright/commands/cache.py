@@ -7,7 +7,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from rulewright.documents.layout import nearest_project
 from rulewright.errors import UsageError
 from rulewright.project import load_project
 from rulewright.reporting.forget import forget, summary_lines
-from rulewright_runtime.calls.ledger import Ledger
+from rulewright_runtime.calls.ledger import Ledger, LedgerError
 from rulewright_runtime.files import write_whole
 from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.terminal import say
@@ -33,9 +33,18 @@ def run(args: argparse.Namespace) -> int:
         return _forget(path, args)
     if not path.is_file():
         raise UsageError(f"ledger not found: `{path}`; a scan with a model as judge creates it")
-    with closing(Ledger(path)) as ledger:
+    with closing(Ledger(path)) as ledger, _readable(path):
         {"stats": _stats, "export": _export, "prune": _prune_older}[args.action](ledger, args)
     return 0
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """Raises LedgerError for rows with other values than a ledger stores."""
+    try:
+        yield
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+        raise LedgerError(f"the ledger `{path}` holds a row that can't be read: {error}") from error
 
 
 def _root(ledger: str | None = None) -> Path:

@@ -73,6 +73,14 @@ class LedgerError(RuntimeFailure):
     """A ledger that can't be opened, read or written, or that another version wrote."""
 
 
+class _StoredClaim(msgspec.Struct, array_like=True):
+    """What a claim reads of a stored call."""
+
+    state: Literal["new", "sent", "done"]
+    owner: str
+    lease: float
+
+
 class Claim(msgspec.Struct, frozen=True):
     """The result of a claim.
 
@@ -126,22 +134,32 @@ class Ledger:
         if stored is not None:
             return Claim("answered", stored)
         with self._transaction():
-            rows = self.rows("select state, owner, lease, answer from calls where key = ?", key)
+            rows = self.rows("select state, owner, lease from calls where key = ?", key)
             if not rows:
                 self._db.execute(
                     "insert into calls (key, state, owner, lease, identity, call) values (?, 'new', ?, ?, ?, ?)",
                     (key, self.owner, self._clock() + LEASE, _encode(identity), _encode(request.call)),
                 )
                 return Claim("claimed")
-            ((state, owner, lease, answer),) = rows
-            if state == "done":
-                return Claim("answered", self._opened(key, answer))
-            if owner != self.owner and lease > self._clock() and _is_alive(owner, lease - self._clock()):
+            stored_claim = self._stored_claim(key, rows[0])
+            if stored_claim.state == "done":  # since a moment ago
+                return Claim("answered", self.answer(key))
+            if self._is_made_elsewhere(stored_claim):
                 return Claim("busy")
-            if state == "sent":
+            if stored_claim.state == "sent":
                 return Claim("ambiguous")
             self._own(key, "new")
             return Claim("claimed")
+
+    def _stored_claim(self, key: str, row: tuple[object, ...]) -> _StoredClaim:
+        try:
+            return msgspec.convert(row, _StoredClaim)
+        except msgspec.ValidationError as error:
+            raise LedgerError(f"the call `{key[:12]}` can't be read from the ledger `{self.path}`: {error}") from None
+
+    def _is_made_elsewhere(self, claim: _StoredClaim) -> bool:
+        left = claim.lease - self._clock()
+        return claim.owner != self.owner and left > 0 and _is_alive(claim.owner, left)
 
     def retake(self, key: str) -> None:
         """Take over an ambiguous call, to send it once more."""
@@ -231,7 +249,9 @@ class Ledger:
     def runs_of(self, transcript_id: str) -> list[str]:
         """Return the folders of the runs with calls about a transcript."""
         return [
-            run for (run,) in self.rows("select distinct run from uses where transcript_id = ?", transcript_id) if run
+            run
+            for (run,) in self.rows("select distinct run from uses where transcript_id = ?", transcript_id)
+            if run and isinstance(run, str)
         ]
 
     def prune(self, transcript_id: str) -> int:
@@ -297,13 +317,14 @@ class Ledger:
         rows = self.rows("select answer from calls where key = ? and state = 'done'", key)
         return self._opened(key, rows[0][0]) if rows else None
 
-    def _opened(self, key: str, stored: bytes | str | None) -> ModelAnswer:
+    def _opened(self, key: str, stored: object) -> ModelAnswer:
         """The stored answer to a call. Raises LedgerError if it can't be read or is not what was stored."""
+        data = stored.encode() if isinstance(stored, str) else stored  # text: another program wrote it
+        data = data if isinstance(data, bytes) else b""
         try:
-            answer = msgspec.json.decode(stored or b"", type=ModelAnswer)
+            answer = msgspec.json.decode(data, type=ModelAnswer)
         except UNDECODED as error:
             raise LedgerError(f"the ledger holds an answer that can't be read: {error}") from None
-        data = stored.encode() if isinstance(stored, str) else stored or b""  # text: another program wrote it
         body, mark, _ = data.rpartition(CHECKSUM)
         if mark and _sealed(key, body + b"}") != data:
             what = f"the answer to the call `{key[:12]}` was changed in the ledger `{self.path}`"

@@ -6,7 +6,7 @@ import random
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager, suppress
 from copy import copy
 from typing import Final, Literal
 
@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from rulewright_runtime.calls.breaker import Breaker
 from rulewright_runtime.calls.budget import Budget, Price, Spending, actual_spending, max_spending
-from rulewright_runtime.calls.ledger import Ledger
+from rulewright_runtime.calls.ledger import Ledger, LedgerError
 from rulewright_runtime.calls.reply_watch import ReplyWatch
 from rulewright_runtime.models.call import CallFailure, CallRequest, Model, ModelAnswer, request_key
 
@@ -102,16 +102,19 @@ class Scheduler:
         self.progress.last_answer = time.monotonic()
         if self._is_resumed:
             self.replies.resume(*self.ledger.replies_in(self._run, self.model.identity))
-        async with anyio.create_task_group() as group:
-            group.start_soon(self._renew)
-            group.start_soon(self._report)
-            try:
-                yield self
-            finally:
-                group.cancel_scope.cancel()
-                self.ledger.reopen(self.replies.asked_again)
-                with anyio.CancelScope(shield=True):
-                    await self.model.aclose()
+        try:
+            async with anyio.create_task_group() as group:
+                group.start_soon(self._renew)
+                group.start_soon(self._report)
+                try:
+                    yield self
+                finally:
+                    group.cancel_scope.cancel()
+                    with anyio.CancelScope(shield=True):
+                        await self.model.aclose()
+        finally:
+            if asked_again := list(self.replies.asked_again):
+                self.ledger.reopen(asked_again)
 
     async def ask(self, request: CallRequest) -> ModelAnswer:
         """Return the answer to a request, from the ledger if it was paid before.
@@ -224,7 +227,8 @@ class Scheduler:
     async def _renew(self) -> None:
         while True:
             await anyio.sleep(RENEWAL)
-            self.ledger.renew()
+            with suppress(LedgerError):  # the next call can't be written either, and raises it
+                self.ledger.renew()
 
     async def _report(self) -> None:
         while True:

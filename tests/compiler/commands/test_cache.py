@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -54,6 +55,33 @@ def test_an_export_holds_every_call_with_its_places(scanned: Path, tmp_path: Pat
     rows = [json.loads(line) for line in (tmp_path / "calls.jsonl").read_text(encoding="utf-8").splitlines()]
     assert {use["transcript_id"] for row in rows for use in row["uses"]} == {"my-bot__chat", "other__chat"}
     assert all("the words of the judge" in row["answer"]["text"] for row in rows)
+
+
+@pytest.mark.parametrize("damage", ["identity = x'00'", "call = 5", "answer = '{'", "key = x'00'"])
+def test_a_damaged_ledger_is_named_by_what_reads_it(
+    scanned: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], damage: str
+) -> None:
+    database = sqlite3.connect(scanned / ".rulewright" / "ledger.sqlite3")
+    with database:
+        database.execute(f"update or replace calls set {damage}")
+    database.close()
+    codes = {cache(scanned, "stats"), cache(scanned, "export", "-o", str(tmp_path / "calls.jsonl"))}
+    assert 3 in codes
+    said = printed(capsys)
+    assert "holds a row that can't be read" in said
+    assert "bug" not in said
+
+
+def test_a_ledger_that_lost_a_table_ends_the_scan_with_the_reason(
+    scanned: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    database = sqlite3.connect(scanned / ".rulewright" / "ledger.sqlite3")
+    database.execute("drop table calls")
+    database.close()
+    assert scan(scanned, "--overwrite") == 3
+    said = printed(capsys)
+    assert "can't be read: no such table: calls" in said
+    assert "bug" not in said
 
 
 def test_also_a_call_that_failed_is_pruned(tmp_path: Path) -> None:

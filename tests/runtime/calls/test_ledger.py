@@ -153,7 +153,7 @@ def test_where_a_question_is_asked_is_not_part_of_its_key() -> None:
     assert request_key(ME, CallRequest(ASK.call, "t2", "c2", "edge", 4)) == KEY
 
 
-@pytest.mark.parametrize("stored", [None, b"", b"{}", b"\x00", "x"])
+@pytest.mark.parametrize("stored", [None, b"", b"{}", b"\x00", "x", 5, 0.5])
 def test_a_damaged_answer_is_no_answer(ledgers: tuple[Ledger, Ledger], tmp_path: Path, stored: object) -> None:
     mine, theirs = ledgers
     mine.claim(KEY, ME, ASK)
@@ -161,6 +161,19 @@ def test_a_damaged_answer_is_no_answer(ledgers: tuple[Ledger, Ledger], tmp_path:
     with sqlite3.connect(tmp_path / "ledger.sqlite3") as database:
         database.execute("update calls set answer = ?", (stored,))
     with pytest.raises(LedgerError, match="the ledger holds an answer that can't be read"):
+        theirs.claim(KEY, ME, ASK)
+
+
+@pytest.mark.parametrize("damage", ["owner = x'00'", "lease = 'soon'", "lease = x'00'", "state = x'00'"])
+def test_a_claim_that_is_damaged_is_an_error_with_words(
+    ledgers: tuple[Ledger, Ledger], tmp_path: Path, damage: str
+) -> None:
+    mine, theirs = ledgers
+    mine.claim(KEY, ME, ASK)
+    with sqlite3.connect(tmp_path / "ledger.sqlite3") as database:
+        database.execute("pragma ignore_check_constraints = 1")
+        database.execute(f"update calls set {damage}")
+    with pytest.raises(LedgerError, match=f"the call `{KEY[:12]}` can't be read"):
         theirs.claim(KEY, ME, ASK)
 
 
