@@ -494,8 +494,10 @@ def strange_groups(settings: Mapping) -> Iterator[Diagnostic]:
 
 
 def strange_outputs(path: str, ids: dict[str, Scalar]) -> Iterator[Diagnostic]:
-    """Findings for outputs without a case whose test id is almost that of a case without an output."""
-    known = _named(Path(path), "test_id") if ids else Counter()
+    """Findings for outputs without a case whose test id is almost that of a case without an output; none if a file of
+    cases names no test id, because the case may be meant to be there."""
+    files = [values_in(file, "test_id") for file in files_near(Path(path))] if ids else []
+    known = Counter(each for file in files for each in file) if all(files) else Counter()
     for name, place in ids.items():
         near = [each for each in sorted(known) if is_slip_of(name, each) and (each not in ids or known[each] > 1)]
         if name not in known and near and not any(known[each] > 1 for each in near):  # else `duplicate-test-id`

@@ -42,7 +42,6 @@ BY_NAME: Final = codes_in("""
     unknown-lexicon unknown-marker-set unknown-state-machine
 """)
 NAMED_BY: Final = {"gates": ("undecided",), "dimensions": ("weights",)}  # records with a field for each name of a key
-OF_TWO: Final = {"profiles": "unknown-profile", "lexicons": "unknown-lexicon"}  # where a name of the file is twice
 # What is wrong in a workflow where a path of its project does not exist.
 OF_WORKFLOWS: Final = {"workflow.agents.directory": "unknown-agent", "workflow.contracts": "missing-contract-registry"}
 # Findings that something is missing or unused, which documents with refused values can't show.
@@ -101,9 +100,7 @@ def _without_unsure(found: list[Diagnostic], files: Mapping[str, Loaded]) -> lis
     is_scored_wrongly = any(each.code in STRUCTURE_CODES and _kind(each, files) == "scoring" for each in found) or any(
         each.code == "document-of-another-kind" and each.about == "scoring" for each in found
     )
-    is_check_refused = any(each.code in STRUCTURE_CODES and _kind(each, files) == "check" for each in found)
     is_named_wrongly = any(each.code in OF_ROUTING and _is_of_routing(each, files) for each in found)
-    lost = {OF_TWO.get(_kind(each, files) or "") for each in found if each.code == "duplicate-key"}
     refusing = {each.span.path for each in found if each.code in ("wrong-type", "out-of-range")}
     is_vocabulary_refused = any(
         (each.code == "unknown-key" and each.about.startswith("vocabulary."))
@@ -116,10 +113,8 @@ def _without_unsure(found: list[Diagnostic], files: Mapping[str, Loaded]) -> lis
         for each in found
         if not (each.code in OF_ROUTES and is_named_wrongly)
         and not (each.code == "unknown-value" and not each.about and is_vocabulary_refused)
-        and each.code not in lost
         and not (each.code in ABSENT and each.span.path in refusing)
         and each.code not in unread
-        and not (each.code == "project-without-checks" and is_check_refused)
         and not (each.code in SCORING and is_scored_wrongly)
         and not (each.code == "bad-expression" and is_scored_wrongly and _kind(each, files) == "scorecard")
         and not (each.code == "bad-expression" and each.about in refused.get(each.span.path, ()))
@@ -228,8 +223,9 @@ def _holder(found: Diagnostic, loaded: Loaded) -> list[Span]:
     around: list[Span] = []
     for parent in walk(loaded.root):  # the outer ones first
         for entry in parent.entries if isinstance(parent, MappingNode) else ():
-            if isinstance(entry.value, MappingNode) and entry.value.start <= at < entry.value.end:
-                around = [entry.value.span, entry.key.span]
+            value = entry.value
+            if isinstance(value, MappingNode) and value.start <= at < value.end and value.span != found.span:
+                around = [value.span, entry.key.span]
     return around
 
 

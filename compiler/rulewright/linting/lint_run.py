@@ -144,7 +144,8 @@ def _reports(path: Path, selection: RuleSelection, around: Callable[[Path], Lint
                 yield _file(loaded, file, selection, around)
         for file in case_lines_in(path):
             loaded = load_file(file)
-            if loaded.diagnostics or kind_of(loaded.root) == CASES:  # others are chats, or empty files of runs
+            is_empty_batch = loaded.root is None and not set(CASE_FOLDERS).isdisjoint(file.parts)
+            if loaded.diagnostics or is_empty_batch or kind_of(loaded.root) == CASES:  # others are chats, or of runs
                 yield _file(loaded, file, selection, around)
 
 

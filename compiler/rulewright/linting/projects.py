@@ -11,7 +11,7 @@ from rulewright.diagnostics import Diagnostic
 from rulewright.errors import DocumentError
 from rulewright.linting.lint_report import Report, report_of
 from rulewright.linting.lint_settings import DEFAULT, LintSettings, RuleSelection, settings_of
-from rulewright.linting.repeated import without_dependent
+from rulewright.linting.repeated import unread_kinds, without_dependent
 from rulewright.load import Loaded, load_file
 from rulewright.load.file_reader import unsaved
 from rulewright.project import Project, load_project
@@ -24,14 +24,16 @@ def lint_project(project: Project, selection: RuleSelection = DEFAULT) -> Report
     def again(texts: Mapping[str, str]) -> list[Diagnostic]:
         with unsaved(texts):
             other = load_project(project.path or project.folder)
-            found, settings = without_dependent(check(other).findings, other), settings_of(other.file)
+            findings, settings = check(other).findings, settings_of(other.file)
+            found = without_dependent(findings, other, unread_kinds(findings, other))
             rest, _ = settings.without_accepted(found)
             return [each for each in rest if settings.wants(each.code, each.span.path, selection)]
 
     checked = check(project)
-    found = without_dependent(checked.findings, project)
+    unread = unread_kinds(checked.findings, project)
+    found = without_dependent(checked.findings, project, unread)
     files = (*project.loaded, *checked.loaded)
-    return report_of(found, files, selection, settings_of(project.file), again, whole=not project.unreadable)
+    return report_of(found, files, selection, settings_of(project.file), again, whole=not unread)
 
 
 def lint_project_at(path: Path, selection: RuleSelection) -> Report:

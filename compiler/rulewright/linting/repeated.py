@@ -4,13 +4,17 @@ those that depend on a document that can't be read."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
 from rulewright.diagnostics import OPEN_TYPE, RULE_SETS, Diagnostic, Note, Severity, Span, is_within
+from rulewright.documents.keys import key
+from rulewright.documents.kinds import kind_of
+from rulewright.load import Mapping as MappingNode
+from rulewright.load import Node
 from rulewright.spelling import Guess
 
 if TYPE_CHECKING:
@@ -98,8 +102,8 @@ DEPENDENT: Final = _code_sets(
     {
         "blindspots": "check-without-blindspot gate-without-blindspot",
         "checks": """bucket-without-checks comment-contradicts-files count-contradicts-files empty-profile
-        gate-without-blindspot part-without-checks project-without-checks prompt-names-another-check
-        tag-no-check-looks-for unknown-check unused-lexicon unused-rule-set""",
+        gate-without-blindspot part-without-checks probe-without-verifier project-without-checks
+        prompt-names-another-check tag-no-check-looks-for unknown-check unused-lexicon unused-rule-set""",
         "corpora": "unknown-corpus",
         "lexicons": "detector-without-definition unknown-cue unknown-lexicon",
         "markers": "detector-without-definition unknown-marker-set",
@@ -114,21 +118,38 @@ DEPENDENT: Final = _code_sets(
     }
 )
 _OF_SCORECARDS: Final = frozenset({"bad-expression", "wrong-output"})  # if the scoring file can't be read
+_REFUSED: Final = frozenset({"duplicate-key", "missing-key", "wrong-type"})  # findings of documents not read in full
 
 
-def without_dependent(found: Iterable[Diagnostic], project: Project) -> list[Diagnostic]:
-    """Return the findings without those that an unreadable document of the project might refute."""
-    if not project.unreadable:
-        return list(found)
-    codes = {code for kind in project.unreadable for code in DEPENDENT.get(kind, ())}
-    cards = {card.path for card in project.scorecards.values()} if "scoring" in project.unreadable else set()
+def without_dependent(found: Iterable[Diagnostic], project: Project, unread: Collection[str]) -> list[Diagnostic]:
+    """Return the findings without those that a document of one of the `unread` kinds might refute."""
+    codes = {code for kind in unread for code in DEPENDENT.get(kind, ())}
+    cards = {card.path for card in project.scorecards.values()} if "scoring" in unread else set()
     return [
         each
         for each in found
         if each.code not in codes
         and not (each.code in _OF_SCORECARDS and each.span.path in cards)
-        and not ("vocabulary" in project.unreadable and _is_of_vocabulary(each, project))
+        and not ("vocabulary" in unread and _is_of_vocabulary(each, project))
     ]
+
+
+def unread_kinds(found: Iterable[Diagnostic], project: Project) -> frozenset[str]:
+    """Return the kinds of documents that can't be read in full: with a value that is refused or missing, unless its
+    key is documentation."""
+    roots = {each.source.path: each.root for each in project.loaded}
+    refused = [each for each in found if each.code in _REFUSED and each.severity is Severity.ERROR]
+    kinds = {_kind_read_from(each.span, roots.get(each.span.path)) for each in refused}
+    return project.unreadable | {kind if kind in DEPENDENT else f"{kind}s" for kind in kinds if kind is not None}
+
+
+def _kind_read_from(place: Span, root: Node | None) -> str | None:
+    """The kind of a document that is read from a place; None for documentation."""
+    kind = kind_of(root)
+    entries = root.entries if isinstance(root, MappingNode) else ()
+    around = [each.name for each in entries if is_within(place, each.value.span) or place == each.key.span]
+    is_prose = kind is not None and any(key(kind, (name,)).use == "documentation" for name in around)
+    return None if is_prose else kind
 
 
 def _is_of_vocabulary(found: Diagnostic, project: Project) -> bool:

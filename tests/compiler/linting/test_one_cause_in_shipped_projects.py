@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.compiler.linting.mutations import copied
+from tests.compiler.linting.mutations import PROJECTS, copied, documents
+from tests.rounds import part
 
 from rulewright.linting.fixes import fixed_texts
 from rulewright.linting.lint_run import lint
@@ -150,3 +151,40 @@ def test_a_mistake_of_meaning_is_one_finding(project: str, tmp_path: Path) -> No
         (root / name).write_text(changed, encoding="utf-8")
     found = [(Path(each.span.path), each.code) for each in lint([entry]).grouped().diagnostics]
     assert sorted(found) == sorted((root / name, code) for name, _, _, code in ALONE[project])
+
+
+# What is in the place of a document that can't be read: broken YAML or JSON, nothing, or a document of no kind.
+UNREADABLE = {"broken": '"', "empty": "", "list": "[1]\n"}
+BROKEN = [(project, each.path, how) for project in PROJECTS for each in documents(project) for how in UNREADABLE]
+ALWAYS = [
+    ("scorers", "scorers/checks/RW-M4.yaml", "broken"),
+    ("safe", "cases/I25/I25_batch_2.json", "empty"),
+    ("safe", "cases/I25/I25_batch_3.jsonl", "empty"),
+]
+
+
+@pytest.mark.parametrize(("project", "path", "how"), dict.fromkeys([*ALWAYS, *part(BROKEN, 17)]))
+def test_a_document_that_cannot_be_read_is_the_only_finding(project: str, path: str, how: str, tmp_path: Path) -> None:
+    root, entry = copied(project, tmp_path / "project")
+    (root / path).write_text(UNREADABLE[how], encoding="utf-8")
+    found = [str(Path(each.span.path)) for each in lint([entry]).diagnostics]
+    assert found == [str(root / path)]
+
+
+def test_a_check_whose_route_is_refused_leaves_open_which_probes_are_evaluated(tmp_path: Path) -> None:
+    root, entry = copied("scorers", tmp_path / "project")
+    path = root / "scorers/checks/RW-M4.yaml"
+    text = path.read_text(encoding="utf-8")
+    broken = text.replace("{route: memory_probe, probes: [pronoun_continuity]}", "memory_probe")
+    assert broken != text
+    path.write_text(broken, encoding="utf-8")
+    assert [each.code for each in lint([entry]).diagnostics] == ["wrong-type"]
+
+
+def test_a_mapping_in_the_place_of_a_list_is_the_only_finding_in_its_rate(tmp_path: Path) -> None:
+    root, entry = copied("care", tmp_path / "project")
+    path = root / "benchmark/configs/scorecards/memory.yaml"
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace("hit: [PASS]", "hit: {word: PASS}", 1), encoding="utf-8")
+    assert path.read_text(encoding="utf-8") != text
+    assert [each.code for each in lint([entry]).diagnostics] == ["wrong-type"]
