@@ -23,7 +23,7 @@ from rulewright.policies.policy_model import (
     permitting,
 )
 from rulewright.proving.domains import Domains
-from rulewright.proving.verdicts import CallVariable, domains_of, domains_of_check, verdict_conditions
+from rulewright.proving.verdicts import CallVariable, domains_of_check, verdict_conditions
 from rulewright.reporting.stored_run import StoredRun, conversations
 from rulewright.witnesses.conversation_records import PLAIN
 from rulewright_runtime.errors import RuntimeFailure
@@ -51,8 +51,8 @@ _UNDECIDED: Final = PolicyOutcome("undecided", UNDECIDED_VERDICT)
 def policy_of_check(
     check: CheckDocument, node: Check, around: LoweringContext, calls: dict[str, CallVariable]
 ) -> Policy:
-    """The policy of a check lowered in its project (`around`), without its lexicons. `calls` holds the
-    variables that stand for calls; both compared checks share them."""
+    """The policy of a check lowered in its project (`around`), without its lexicons. `calls` holds the variables that
+    stand for calls; both compared checks share them, so that their domains are added once both are known."""
     silenced = node.suppressed or any_of(())
     applies = node.eligible or all_of(())
     eligibility = PolicyDecision("eligibility", (permitting(silenced, _NO_RECORD), guarding(applies, _APPLIES)), _IDLE)
@@ -64,7 +64,7 @@ def policy_of_check(
         domains = replace(found, types={**domains.types, **found.types}, filled=_FILLED)
     settings = flat("check", node, _TOLD) | flat("state machine", around.machines) | flat("corpus", around.corpora)
     settings = {place: value for place, value in settings.items() if not place.endswith(".prompt_hash")}
-    return Policy(decisions, settings, domains_of(calls, domains))
+    return Policy(decisions, settings, domains)
 
 
 def _verdict(check: CheckDocument, calls: dict[str, CallVariable]) -> PolicyDecision:

@@ -243,11 +243,9 @@ def _scorecards(
     plans = [plan for _, plan in lowered]
     vocabulary = lowered[0][0].vocabulary.with_words_of(lowered[1][0].vocabulary)
     _refuse_unknown(given, plans)
-    left = policy_of_scorecard(plans[0], plans[1], vocabulary, given)
-    right = policy_of_scorecard(plans[1], plans[0], vocabulary, given)
     left, right = (
-        _in_project(policy, project, document)
-        for policy, project, (document, _) in zip((left, right), projects, lowered, strict=True)
+        _in_project(policy_of_scorecard(plan, other, vocabulary, given), project, document)
+        for (document, plan), other, project in zip(lowered, reversed(plans), projects, strict=True)
     )
     comparisons = compared(left, right)
     found = _data(left, right, comparisons)

@@ -34,7 +34,6 @@ from rulewright.proving.gates import RESULT_FIELDS, as_recorded
 from rulewright.proving.program_parts import (
     calling,
     constant,
-    extract,
     path_at,
     paths_of,
     reading,
@@ -42,6 +41,7 @@ from rulewright.proving.program_parts import (
     substitute,
     unabridged,
     unrolled,
+    with_parts,
     with_paths,
     with_program,
 )
@@ -241,13 +241,13 @@ def _with_variables(program: Program, values: Mapping[str, Program]) -> Program:
 
 def with_sizes(program: Program) -> Program:
     """The program with a variable for the size of each list of the row."""
-    nodes = list(program.nodes)
+    sizes: dict[int, Program] = {}
     for at, node in enumerate(program.nodes):
         if node.op == "call" and node.value == "size" and len(node.args) == 1:
             path = path_at(program, node.args[0])
             if path is not None and len(path) == 2 and path[0] in ("lists", "undecided"):
-                nodes[at] = Node("name", (), [[SIZE, list(path)]], node.at)
-    return extract(program.having(nodes), len(nodes) - 1)
+                sizes[at] = reading((SIZE, *path))
+    return with_parts(program, sizes)
 
 
 def _states(plan: ScorecardPlan) -> dict[Path, Program]:

@@ -26,8 +26,10 @@ from rulewright.proving.program_parts import (
     is_optional,
     path_at,
     paths_of,
+    reading,
     shape,
     unabridged,
+    with_parts,
     written,
 )
 from rulewright.proving.static_types import typed
@@ -188,11 +190,8 @@ class Atoms:
             return opaque
         variable = (unabridged(part),)
         known = Domains({}, {variable: domain if total else replace(domain, absent=frozenset({0}))})
-        nodes = list(program.nodes)
-        nodes[at] = Node("name", (), [[variable[0], []]], node.at)
-        renamed = program.having(nodes)
         atoms = Atoms(known, cuts=self.cuts, found=self.found)
-        atom = atoms._analyse(extract(renamed, len(nodes) - 1))
+        atom = atoms._analyse(with_parts(program, {at: reading(variable)}))
         if atom.opaque is not None:
             return opaque
         self.terms[variable] = Term(part, str(opaque.opaque))

@@ -24,6 +24,7 @@ from rulewright.proving.program_parts import (
     reads_name,
     value_of,
     with_item,
+    with_parts,
     with_program,
 )
 from rulewright.proving.static_types import Typed, typed
@@ -146,8 +147,7 @@ def _item(variable: BoxVariable, at: int, domains: Domains) -> _Member | None:
     number, texts = value_of(program, key), sorted(cut for cut in variable.cuts if isinstance(cut, str))
     if type(number) is not int or not 0 <= number <= _FURTHEST:
         return None
-    nodes = [Node("name", (), [[_ITEM, []]]) if each == at else node for each, node in enumerate(program.nodes)]
-    read = extract(program.having(nodes), len(nodes) - 1)
+    read = with_parts(program, {at: reading((_ITEM,))})
     if not all(each.op in _STRICT and each.value not in ("or", "orValue") for each in read.nodes):
         return None
     filtered = program.nodes[of]
