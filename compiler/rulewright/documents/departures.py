@@ -51,22 +51,7 @@ def _with_parts_made_once() -> Any:
             part = parts[id(schema)] = evolve(validator, schema=schema, **changes)
         return part
 
-    def descend(
-        validator: Validator, instance: Any, schema: JsonObject, path: str | int | None = None,
-        schema_path: str | int | None = None, resolver: Any = None,
-    ) -> list[ValidationError]:  # fmt: skip
-        """The errors of a part: the original looks up all words of its schema again, also those without a meaning."""
-        found = list(
-            part_of(validator, schema=schema, **({"_resolver": resolver} if resolver else {})).iter_errors(instance)
-        )
-        for mistake in found:
-            if path is not None:
-                mistake.path.appendleft(path)
-            if schema_path is not None:
-                mistake.schema_path.appendleft(schema_path)
-        return found
-
-    once.evolve, once.descend = part_of, descend
+    once.evolve = part_of
     return once
 
 
