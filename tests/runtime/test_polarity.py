@@ -16,7 +16,8 @@ from tests.runtime.programs import Tree, call, loop, name, op, program
 from tests.runtime.workflow.running import plan_of
 
 from rulewright.documents.profile import read_profile
-from rulewright.documents.scorecard import read_case_scorecard
+from rulewright.documents.scorecard import CaseScorecardDocument
+from rulewright.documents.typed_reader import read
 from rulewright.load import load_text
 from rulewright.lower.case_scorecard import requirements_of_defaults
 from rulewright.lower.selection import select
@@ -159,7 +160,7 @@ CASES = (BENCHMARK / "configs" / "scorecards" / "safe-v0.yaml").read_text()
 def a_requirement_is_met_by_the_defaults() -> bool:
     text = re.sub(r"(?m)^requires:\n(  - .*\n)+", "requires:\n  - {that: 1 / 0 > 0, otherwise: no}\n", CASES)
     root = load_text(text, "card.yaml").root
-    return all(met for _, met in requirements_of_defaults(read_case_scorecard(root)))  # type: ignore[arg-type]
+    return all(met for _, met in requirements_of_defaults(read(CaseScorecardDocument, root)))
 
 
 def cases_are_scored() -> bool:

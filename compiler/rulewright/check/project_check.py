@@ -20,7 +20,8 @@ from rulewright.documents.layout import has_workflow
 from rulewright.documents.lexicon import pattern_findings
 from rulewright.documents.profile import Profile, every_check
 from rulewright.documents.scenario import ScenarioDocument
-from rulewright.documents.scorecard import ScorecardDocument, read_case_scorecard
+from rulewright.documents.scorecard import CaseScorecardDocument, ScorecardDocument
+from rulewright.documents.typed_reader import read
 from rulewright.errors import DocumentError, UsageError
 from rulewright.load import Loaded, Mapping, Node
 from rulewright.lower.corpora import lower_corpus
@@ -42,6 +43,7 @@ from rulewright.project.choices import (
     relocate_scorecard_findings,
     scoring_of,
     used_scorecard,
+    usual_scorecard,
 )
 from rulewright.project.unread_files import UnreadFiles, read_unread_files
 from rulewright.proving.gate_findings import (
@@ -67,7 +69,7 @@ def check(project: Project) -> Checked:
 
     A scorecard that can't be read is left out; its own findings are reported.
     """
-    card = _usual_scorecard(project)
+    card = usual_scorecard(project)
     is_broken = card is not None and card.path in _broken(project)
     return Checked(project, _usual_profile(project), None if is_broken else card)
 
@@ -204,7 +206,7 @@ class Checked:
         from rulewright.check.rule_findings import rule_findings
 
         loaded = [each.root for each in self.project.loaded if _is_case_scorecard(each.root)]
-        yield from rule_findings(self.project, [read_case_scorecard(root) for root in loaded], self._unread)
+        yield from rule_findings(self.project, [read(CaseScorecardDocument, root) for root in loaded], self._unread)
 
     def _beyond_the_plan(self) -> list[Diagnostic]:
         """The findings that prevent compilation under any other profile or scorecard."""
@@ -264,13 +266,6 @@ def _usual_profile(project: Project) -> Profile:
         return choose_profile(project, None)
     except UsageError:
         return every_check()
-
-
-def _usual_scorecard(project: Project) -> ScorecardDocument | None:
-    try:
-        return choose_scorecard(project, None)
-    except UsageError:
-        return None
 
 
 def _case_findings(project: Project) -> list[Diagnostic]:

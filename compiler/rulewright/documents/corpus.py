@@ -6,8 +6,8 @@ from typing import Annotated, TypeAlias
 
 from rulewright.documents.base import Document, text
 from rulewright.documents.lexicon import PatternEntry, read_patterns
-from rulewright.documents.typed_reader import At, Key, entries_of, read
-from rulewright.load import Mapping, Node, Scalar
+from rulewright.documents.typed_reader import At, Key, entries_of
+from rulewright.load import Node, Scalar
 
 Patterns: TypeAlias = Annotated[tuple[PatternEntry, ...], At(by=read_patterns)]
 
@@ -50,11 +50,6 @@ class CorpusDocument(Document, frozen=True, eq=False):
     refers_back: Patterns
     places: Annotated[dict[str, tuple[PatternEntry, ...]], At(by=_patterns_by_name)]
     programmes: tuple[ProgrammeDocument, ...]
-
-
-def read_corpus(node: Mapping, name: str) -> CorpusDocument:
-    """The model of a corpus's mapping; `name` is the file's stem."""
-    return read(CorpusDocument, node, name=name)
 
 
 def _titles(node: Node | None) -> dict[str, str]:

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from rulewright.diagnostics import Diagnostic, error
 from rulewright.documents.base import Document, items, optional_text, optional_texts, scalar, text_scalars
-from rulewright.documents.typed_reader import At, Key, read
+from rulewright.documents.typed_reader import At, Key, read_named
 from rulewright.load import Mapping, Node, Scalar, Sequence, place
 from rulewright_runtime.regex import compile_re2
 
@@ -54,17 +54,12 @@ class LexiconDocument(Document, frozen=True, eq=False):
     patterns: Annotated[tuple[PatternEntry, ...], At(by=read_patterns)]
 
 
-def read_lexicon(node: Mapping, name: str) -> LexiconDocument:
-    """The model of a lexicon's mapping; `name` is the file's stem or the mapping's key."""
-    return read(LexiconDocument, node, name=name)
-
-
 def read_lexicons(node: Mapping) -> tuple[LexiconDocument, ...]:
     """The models of a file that maps names to lists of patterns or to lexicons."""
     found = []
     for entry in node.entries:
         if isinstance(entry.value, Mapping):
-            found.append(read_lexicon(entry.value, entry.name))
+            found.append(read_named(LexiconDocument, entry.value, entry.name))
         elif isinstance(entry.value, Sequence):
             found.append(LexiconDocument(node, entry.name, None, None, read_patterns(entry.value)))
     return tuple(found)
@@ -112,11 +107,6 @@ class MarkerSet(Document, frozen=True, eq=False):
     def phrases(self) -> tuple[tuple[Scalar, ...], ...]:
         """The phrases of the three lists, as scalars."""
         return tuple(text_scalars(self.node, key) for key in PHRASES)
-
-
-def read_markers(node: Mapping, name: str | None) -> MarkerSet:
-    """The model of a marker file's mapping."""
-    return read(MarkerSet, node, name=name)
 
 
 def invalid_regex(scalar: Scalar) -> Diagnostic | None:

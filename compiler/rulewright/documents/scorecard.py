@@ -223,11 +223,6 @@ class CaseScorecardDocument(Document, frozen=True, eq=False):
     accepted: str
 
 
-def read_case_scorecard(root: Mapping) -> CaseScorecardDocument:
-    """The model of a scorecard over cases; missing values and values of a wrong type read as absent."""
-    return read(CaseScorecardDocument, root)
-
-
 def _inputs(node: Node | None) -> tuple[tuple[str, str, str], ...]:
     return tuple((name, text(each, "from"), text(each, "type")) for name, each in mappings_in(node))
 

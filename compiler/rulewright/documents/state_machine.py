@@ -6,8 +6,8 @@ from typing import Annotated
 
 from rulewright.documents.base import Document, one_or_more
 from rulewright.documents.lexicon import PatternEntry, fold_of, read_patterns
-from rulewright.documents.typed_reader import At, Key, read
-from rulewright.load import Mapping, Scalar
+from rulewright.documents.typed_reader import At, Key
+from rulewright.load import Scalar
 
 
 class Cue(Document, frozen=True, eq=False):
@@ -55,8 +55,3 @@ class StateMachineDocument(Document, frozen=True, eq=False):
     forbidden: tuple[ForbiddenDocument, ...]
     endings: tuple[EndingDocument, ...]
     silent: Annotated[str, At(usual="UNCLEAR")]
-
-
-def read_state_machine(node: Mapping, name: str) -> StateMachineDocument:
-    """The model of a state machine's mapping; `name` is the file's stem."""
-    return read(StateMachineDocument, node, name=name)

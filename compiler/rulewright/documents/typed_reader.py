@@ -118,6 +118,11 @@ def read(model: type[Model], where: Node | None, /, **known: Any) -> Model:
     return model(**known)
 
 
+def read_named(model: type[Model], node: Mapping, name: str | None) -> Model:
+    """The model of a mapping called `name`: its key, or the stem of its file."""
+    return read(model, node, name=name)
+
+
 def read_each(model: type[Model], node: Node | None) -> Iterator[Model]:
     """The models of the mappings in a list or, if the model has a `Key`, in a mapping. Entries without a required
     text (a field of type `Scalar`) are skipped."""

@@ -20,8 +20,9 @@ from rulewright.claims.documents import (
 from rulewright.documents.examples import example_chats
 from rulewright.documents.kinds import CASE_SCORECARD, kind_of
 from rulewright.documents.layout import project_file_above
-from rulewright.documents.lexicon import read_lexicon, read_lexicons
+from rulewright.documents.lexicon import LexiconDocument, read_lexicons
 from rulewright.documents.scorecard import ScorecardDocument
+from rulewright.documents.typed_reader import read_named
 from rulewright.documents.vocabulary import Vocabulary
 from rulewright.errors import UsageError
 from rulewright.lower.lexicons import lower_lexicon
@@ -449,7 +450,7 @@ def _lowered_check(path: Path, project: Project | None) -> LoweredCheck:
 def lexicons_of(path: Path, project: Project | None) -> dict[str, Lexicon]:
     """The lexicons in a file, lowered as in a project, by name."""
     root = root_of(path)
-    documents = (read_lexicon(root, _LONE),) if kind_of(root) == "lexicon" else read_lexicons(root)
+    documents = (read_named(LexiconDocument, root, _LONE),) if kind_of(root) == "lexicon" else read_lexicons(root)
     usual = policies("seed" if project is None else project.semantics).fold
     return {each.name: lower_lexicon(each, usual) for each in documents}
 

@@ -123,8 +123,11 @@ def _named_scorecard(project: Project) -> str | None:
 
 def used_scorecard(project: Project) -> ScorecardDocument | None:
     """Return the project's own default scorecard, or None."""
-    if not project.scorecards:
-        return None
+    return usual_scorecard(project) if project.scorecards else None
+
+
+def usual_scorecard(project: Project) -> ScorecardDocument | None:
+    """Return the default scorecard, the project's own or a shipped one; None where a name is needed."""
     try:
         return choose_scorecard(project, None)
     except UsageError:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from collections.abc import Mapping as Environment
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -15,7 +16,7 @@ from rulewright import dependencies
 from rulewright.diagnostics import Diagnostic, error, is_within, warning
 from rulewright.documents.base import Document, first_place, items, scalar, text, with_vocabulary
 from rulewright.documents.check import CheckDocument, read_check
-from rulewright.documents.corpus import read_corpus
+from rulewright.documents.corpus import CorpusDocument
 from rulewright.documents.kinds import CASE_SCORECARD, kind_of
 from rulewright.documents.layout import (
     DocumentPath,
@@ -30,9 +31,7 @@ from rulewright.documents.lexicon import (
     LexiconDocument,
     MarkerSet,
     invalid_regex,
-    read_lexicon,
     read_lexicons,
-    read_markers,
 )
 from rulewright.documents.library import DocumentReader, structure_findings
 from rulewright.documents.plugins import functions_of
@@ -41,7 +40,8 @@ from rulewright.documents.project_file import ProjectFile, read_pricing, read_pr
 from rulewright.documents.rule_set import load_rule_sets
 from rulewright.documents.scenario import ScenarioDocument, read_scenario
 from rulewright.documents.scorecard import ScorecardDocument, read_scorecard
-from rulewright.documents.state_machine import read_state_machine
+from rulewright.documents.state_machine import StateMachineDocument
+from rulewright.documents.typed_reader import read_named
 from rulewright.documents.validation import validate
 from rulewright.documents.vocabulary import Vocabulary, vocabulary_findings
 from rulewright.errors import DocumentError, UsageError
@@ -101,7 +101,9 @@ class _ProjectReader(DocumentReader):
             semantics=file.semantics if file else "seed",
             exchange_turns=(file.exchange_turns if file else None) or EXCHANGE_TURNS,
             checks=tuple(self._checks(paths, file).values()),
-            lexicons=self._named(paths.get("lexicons"), "lexicon", read_lexicon, "lexicons", read_lexicons),
+            lexicons=self._named(
+                paths.get("lexicons"), "lexicon", partial(read_named, LexiconDocument), "lexicons", read_lexicons
+            ),
             markers=self._markers(paths.get("markers"), file, path, root),
             scenarios=self._scenarios(paths),
             profiles=self._named(paths.get("profiles"), "profile", read_profile, "profiles", read_profiles),
@@ -113,8 +115,10 @@ class _ProjectReader(DocumentReader):
             scorecards=self.scorecards(paths.get("scorecards")),
             rule_sets=rules[0],
             rule_origins=rules[1],
-            state_machines=self._each(paths.get("state_machines"), "state_machine", read_state_machine),
-            corpora=self._each(paths.get("corpora"), "corpus", read_corpus),
+            state_machines=self._each(
+                paths.get("state_machines"), "state_machine", partial(read_named, StateMachineDocument)
+            ),
+            corpora=self._each(paths.get("corpora"), "corpus", partial(read_named, CorpusDocument)),
             roots=roots,
             loaded=tuple(self.loaded),
             diagnostics=tuple(sorted(self.findings, key=lambda findings: findings.sort_key)),
@@ -253,7 +257,7 @@ class _ProjectReader(DocumentReader):
         roots = [
             (name, self._load(file_path, "markers")) for name, file_path in sets if dependencies.is_file(file_path)
         ]
-        return tuple(read_markers(mapping, name) for name, mapping in roots if mapping is not None)
+        return tuple(read_named(MarkerSet, mapping, name) for name, mapping in roots if mapping is not None)
 
     def scorecards(self, place: DocumentPath | None) -> dict[str, ScorecardDocument]:
         """Read the scorecards over verdicts; those over cases (`over: cases`) are only validated."""

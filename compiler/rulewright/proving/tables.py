@@ -20,7 +20,8 @@ from typing import Final, TypeAlias
 from msgspec import Struct
 
 from rulewright.diagnostics import Diagnostic, error, warning
-from rulewright.documents.scorecard import CaseScorecardDocument, read_case_scorecard
+from rulewright.documents.scorecard import CaseScorecardDocument
+from rulewright.documents.typed_reader import read
 from rulewright.expression.compose import all_of
 from rulewright.load import Mapping as MappingNode
 from rulewright.lower.case_scorecard import lower_case_scorecard, requirements_of_defaults
@@ -221,7 +222,7 @@ def _image(metric: CaseMetric, parameters: Mapping[str, object]) -> list[NumberR
 
 def case_findings(root: MappingNode) -> list[Diagnostic]:
     """The `scorecard_findings` of the scorecard over cases in a file."""
-    return scorecard_findings(read_case_scorecard(root))
+    return scorecard_findings(read(CaseScorecardDocument, root))
 
 
 def scorecard_findings(document: CaseScorecardDocument) -> list[Diagnostic]:

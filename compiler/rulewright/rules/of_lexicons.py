@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from rulewright.documents.lexicon import LexiconDocument, MarkerSet, read_lexicon, read_lexicons, read_markers
+from rulewright.documents.lexicon import LexiconDocument, MarkerSet, read_lexicons
+from rulewright.documents.typed_reader import read_named
 from rulewright.rules import DocumentKind, Rule
 from rulewright.rules.ascii_only_apostrophe import ascii_only_apostrophe
 from rulewright.rules.duplicate_pattern import duplicate_pattern
@@ -44,7 +45,7 @@ MARKER_SET: Final[tuple[Rule[MarkerSet], ...]] = (
 )
 
 KINDS: Final = {
-    "lexicon": DocumentKind(lambda root, name, _: (read_lexicon(root, name),), LEXICON),
+    "lexicon": DocumentKind(lambda root, name, _: (read_named(LexiconDocument, root, name),), LEXICON),
     "lexicons": DocumentKind(lambda root, *_: read_lexicons(root), LEXICON),
-    "markers": DocumentKind(lambda root, name, _: (read_markers(root, name),), MARKER_SET),
+    "markers": DocumentKind(lambda root, name, _: (read_named(MarkerSet, root, name),), MARKER_SET),
 }

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from rulewright.documents.scorecard import CaseScorecardDocument, ScorecardDocument, read_case_scorecard, read_scorecard
+from rulewright.documents.scorecard import CaseScorecardDocument, ScorecardDocument, read_scorecard
+from rulewright.documents.typed_reader import read
 from rulewright.rules import DocumentKind, Rule
 from rulewright.rules.absent_counts_as_full import absent_counts_as_full
 from rulewright.rules.accepted_label_fails import accepted_label_fails
@@ -78,5 +79,5 @@ CASE_SCORECARD: Final[tuple[Rule[CaseScorecardDocument], ...]] = (
 
 KINDS: Final = {
     "scorecard": DocumentKind(lambda root, *_: tuple(filter(None, read_scorecard(root)[:1])), SCORECARD),
-    "case_scorecard": DocumentKind(lambda root, *_: (read_case_scorecard(root),), CASE_SCORECARD),
+    "case_scorecard": DocumentKind(lambda root, *_: (read(CaseScorecardDocument, root),), CASE_SCORECARD),
 }

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from rulewright.documents.state_machine import StateMachineDocument, read_state_machine
+from rulewright.documents.state_machine import StateMachineDocument
+from rulewright.documents.typed_reader import read_named
 from rulewright.rules import DocumentKind, Rule
 from rulewright.rules.code_denies_its_state import code_denies_its_state
 from rulewright.rules.of_conditions import CONDITIONS, EXPRESSIONS
@@ -19,4 +20,6 @@ STATE_MACHINE: Final[tuple[Rule[StateMachineDocument], ...]] = (
     code_denies_its_state,
 )
 
-KINDS: Final = {"state_machine": DocumentKind(lambda root, name, _: (read_state_machine(root, name),), STATE_MACHINE)}
+KINDS: Final = {
+    "state_machine": DocumentKind(lambda root, name, _: (read_named(StateMachineDocument, root, name),), STATE_MACHINE)
+}

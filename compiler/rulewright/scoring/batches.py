@@ -17,7 +17,8 @@ from rulewright.documents.base import text
 from rulewright.documents.kinds import CASE_SCORECARD, kind_of
 from rulewright.documents.layout import CASE_FOLDERS, OUTPUT_FOLDER, documents_in, places, project_file_above
 from rulewright.documents.project_file import read_project_file
-from rulewright.documents.scorecard import CaseScorecardDocument, read_case_scorecard
+from rulewright.documents.scorecard import CaseScorecardDocument
+from rulewright.documents.typed_reader import read
 from rulewright.documents.validation import validate
 from rulewright.errors import DocumentError, UsageError
 from rulewright.load import Mapping as Node
@@ -61,7 +62,7 @@ def load_scorecard(scorecard: str) -> CaseScorecard:
         raise UsageError(f"`{path}` is empty")
     if findings or not isinstance(loaded.root, Node):
         raise DocumentError(findings)
-    document = read_case_scorecard(loaded.root)
+    document = read(CaseScorecardDocument, loaded.root)
     plan, mistakes = lower_case_scorecard(document)
     if plan is None:
         raise DocumentError(mistakes)

@@ -12,16 +12,17 @@ from tests.compiler.documents.test_validation import mutated, shipped
 
 from rulewright.documents.base import Document
 from rulewright.documents.check import read_check
-from rulewright.documents.lexicon import read_lexicon, read_lexicons, read_markers
+from rulewright.documents.lexicon import LexiconDocument, MarkerSet, read_lexicons
 from rulewright.documents.profile import read_profile, read_profiles
 from rulewright.documents.project_file import read_pricing, read_project_file, read_scoring
 from rulewright.documents.scenario import read_scenario
+from rulewright.documents.typed_reader import read_named
 from rulewright.load import Mapping, load_file, load_text, plain
 
 READERS: dict[str, Callable[[Mapping], object]] = {
     "check": read_check,
-    "lexicon": lambda node: (read_lexicon(node, "x"), read_lexicons(node)),
-    "markers": lambda node: read_markers(node, None),
+    "lexicon": lambda node: (read_named(LexiconDocument, node, "x"), read_lexicons(node)),
+    "markers": lambda node: read_named(MarkerSet, node, None),
     "profiles": lambda node: (read_profiles(node), read_profile(node, "x")),
     "project": lambda node: read_project_file(node, {}),
     "scenario": read_scenario,
@@ -65,7 +66,9 @@ def test_a_whole_number_may_be_written_with_a_point() -> None:
 
 
 def test_patterns_have_three_spellings() -> None:
-    lexicon = read_lexicon(mapping("patterns: [a, {regex: b}, {pattern: c, mode: regex}, {pattern: d}, 7]"), "x")
+    lexicon = read_named(
+        LexiconDocument, mapping("patterns: [a, {regex: b}, {pattern: c, mode: regex}, {pattern: d}, 7]"), "x"
+    )
     assert [(found.text, found.mode) for found in lexicon.patterns] == [
         ("a", "substring_ci"),
         ("b", "regex"),

@@ -10,7 +10,8 @@ from msgspec.structs import replace
 from tests.rounds import rounds
 from tests.runtime.plans import check, lexicon, plan, talk
 
-from rulewright.documents.state_machine import StateMachineDocument, read_state_machine
+from rulewright.documents.state_machine import StateMachineDocument
+from rulewright.documents.typed_reader import read_named
 from rulewright.expression.build import build
 from rulewright.linting.lint_run import lint_text
 from rulewright.load import Mapping, load_text
@@ -44,7 +45,7 @@ def drawn(chance: random.Random) -> StateMachineDocument:
         lines.append(f"  - {{from: [{before}], on: {chance.choice(list(CUES))}, to: {chance.choice(STATES)}{when}}}")
     root = load_text("\n".join(lines) + "\n", "machine.yaml").root
     assert isinstance(root, Mapping)
-    return read_state_machine(root, "m")
+    return read_named(StateMachineDocument, root, "m")
 
 
 def traces(machine: Any, lexicons: Any, talks: list[list[str]]) -> list[Any]:
@@ -72,7 +73,7 @@ def test_without_a_hidden_transition_every_conversation_has_the_same_trace() -> 
 def of(text: str) -> list[int]:
     root = load_text(f"states: [a, b, c]\ninitial: a\ncues:\n  ask: {{patterns: [ask]}}\n{text}", "machine.yaml").root
     assert isinstance(root, Mapping)
-    document = read_state_machine(root, "m")
+    document = read_named(StateMachineDocument, root, "m")
     return [document.transitions.index(each) for each, _ in hidden_transitions(document)]
 
 
