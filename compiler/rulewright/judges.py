@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from rulewright.arguments.shared_options import LEDGER
 from rulewright.errors import UsageError
-from rulewright.planning.cost_bound import exact_price, first_questions
+from rulewright.planning.questions import exact_price, first_questions
 from rulewright.project import Project
 from rulewright_runtime.calls.budget import Budget, BudgetError, Price, minimum_budget
 from rulewright_runtime.calls.ledger import Ledger

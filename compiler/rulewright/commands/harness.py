@@ -16,8 +16,8 @@ from rulewright.documents.layout import nearest_project
 from rulewright.errors import UsageError
 from rulewright.exit_codes import INTERRUPTED, REFUSED, UNDECIDED
 from rulewright.judges import known_answers, refuse_below
-from rulewright.planning.cost_bound import exact_price
 from rulewright.planning.harness import calls_needed, compile_run_plan, run_cost
+from rulewright.planning.questions import exact_price
 from rulewright.project import Project, load_project
 from rulewright_runtime.calls.budget import Budget, BudgetError, Price
 from rulewright_runtime.calls.scheduler import CallLimits, CallPortal

@@ -14,10 +14,9 @@ from rulewright.commands.output import answer
 from rulewright.commands.running import reader_of, refusals
 from rulewright.errors import UsageError
 from rulewright.exit_codes import REFUSED
-from rulewright.planning.cost_bound import bound_of
 from rulewright.planning.fusion import fusion_lines, fusion_of
 from rulewright.planning.profiles import compare_profiles, comparison_text
-from rulewright.planning.questions import as_batch, as_line, questions
+from rulewright.planning.questions import as_batch, as_line, bound_of, questions
 from rulewright.planning.scan import cost_report, scan_plan
 from rulewright.project import Project
 from rulewright_runtime.english import plural

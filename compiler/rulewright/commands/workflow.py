@@ -30,7 +30,7 @@ from rulewright.judges import open_waiting_judge
 from rulewright.linting.lint_report import in_order
 from rulewright.linting.lint_settings import DEFAULT
 from rulewright.linting.projects import lint_workflow
-from rulewright.planning.cost_bound import exact_price
+from rulewright.planning.questions import exact_price
 from rulewright.render.human import render, summary
 from rulewright.workflow import Workflow, load_workflow
 from rulewright_runtime.english import plural, reason_of, ticked

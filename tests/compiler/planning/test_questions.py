@@ -14,8 +14,8 @@ from tests.shipped_plans import shipped_plan
 
 from rulewright.cli import main
 from rulewright.documents.project_file import ModelPrice
-from rulewright.planning.cost_bound import bound_of, questions_by_key
 from rulewright.planning.profiles import comparison_text
+from rulewright.planning.questions import bound_of, questions_by_key
 from rulewright.project import load_project
 from rulewright_runtime.execution import execute
 from rulewright_runtime.judging.judge import JudgeRequest
