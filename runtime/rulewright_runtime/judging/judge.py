@@ -175,19 +175,13 @@ def id_of_question(transcript: str, check: str, purpose: str, window: int, repet
     return f"q-{sha256(msgspec.json.encode((key, prompt))).hexdigest()[:40]}"
 
 
-class _BatchLine(msgspec.Struct):
-    """The key of a batch answer that no file of recorded replies holds."""
-
-    custom_id: object = msgspec.UNSET
-
-
 def holds_answers(data: bytes) -> bool:
     """Whether a file holds lines of batch answers, judging by its first line."""
     first = data.lstrip().partition(b"\n")[0]
     if b"custom_id" not in first:  # reading a whole file of recorded replies is slow
         return False
     try:
-        return msgspec.json.decode(first, type=_BatchLine).custom_id is not msgspec.UNSET
+        return "custom_id" in msgspec.json.decode(first, type=dict[str, msgspec.Raw])
     except strict_json.UNDECODED:
         return False
 
