@@ -18,7 +18,6 @@ from rulewright_runtime.cases.case_plan import CaseMetric, CaseScorecardPlan
 from rulewright_runtime.errors import EvaluationError, PlanError
 from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.ir import Program
-from rulewright_runtime.plan.scorecard import mentioned
 from rulewright_runtime.polarity import Polarity, boolean, condition
 from rulewright_runtime.score import Score, parse_score, score_of
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
@@ -62,10 +61,6 @@ class CaseScorer:
                 raise PlanError(requirement.otherwise)
         self._texts = [(text.name, prepare(text.value)) for text in plan.texts]
         self._metrics = [_PreparedMetric(metric, self.parameters) for metric in plan.metrics]
-        slow = [metric.share for metric in plan.metrics if _searched_text(metric.share.found) is None]
-        read = mentioned(text.value for text in plan.texts) | mentioned(share.found for share in slow)
-        read |= mentioned(metric.share.when for metric in plan.metrics if metric.share.when is not None)
-        self._needs_parameters = bool(read & self.parameters.keys())
         self._composite = prepare(plan.composite)
         self._labels = [(row.label, condition(row.when, Polarity.TABLE)) for row in plan.labels]
         self._gravity = {label: at for at, (label, _) in enumerate(plan.exits)}  # 0 is the gravest
@@ -73,7 +68,7 @@ class CaseScorer:
 
     def score(self, inputs: Values) -> Scored:
         """Score a case; `inputs` are strings and lists of strings. Raises EvaluationError when no label applies."""
-        bindings = {**self.parameters, **inputs} if self._needs_parameters else dict(inputs)
+        bindings = {**self.parameters, **inputs}
         for name, value in self._texts:
             bindings[name] = value(bindings)
         found_by, missing_by, counts = [], [], []

@@ -17,7 +17,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET, Struct
 
-from rulewright_runtime.cases.case_plan import CaseScorecardPlan, Input
+from rulewright_runtime.cases.case_plan import CaseScorecardPlan
 from rulewright_runtime.cases.records import decode_message
 from rulewright_runtime.strict_json import UNDECODED, Decoder, Json, JsonMapping, JsonObject, colons_in
 
@@ -112,10 +112,9 @@ class CaseShape:
         self._keys = dict([*case.keys(), *output.keys(("engine_output",)), *output.keys(("output",))])
         self._keys[()] = {**dict.fromkeys(key for key, _ in extra), **self._keys[()]}
         self._case_keys, self._output_keys = case.input_keys, output.input_keys
-        self._case_parts, self._output_parts = _getter(case.input_keys), _getter(output.input_keys)
-        self._no_output_parts = (UNSET,) * (len(output.input_keys) + 1)
-        self._case_inputs = _Inputs([each for each in plan.inputs if each.source == "case"], strict=strict)
-        self._output_inputs = _Inputs([each for each in plan.inputs if each.source == "output"], strict=strict)
+        self._inputs = [
+            (each.name, each.source == "output", attrgetter(".".join(each.path)), each.type) for each in plan.inputs
+        ]
 
     def decode(self, data: bytes, *, is_case: bool = True) -> tuple[Json, Json] | Mistake:
         """Return a record and the case in its `test_case` (by default the record itself), or a mistake.
@@ -136,13 +135,6 @@ class CaseShape:
 
     def _mistake(self, envelope: Json, case: Json) -> Mistake | None:
         """Return a missing or duplicate part of a record, or None."""
-        if (
-            case is envelope
-            and UNSET not in self._case_parts(case)
-            and envelope.output is UNSET
-            and self._output_parts(envelope) == self._no_output_parts
-        ):
-            return None
         missing = next((key for key in self._case_keys if getattr(case, key) is UNSET), None)
         if missing is not None:
             return Mistake(f"there is no `{missing}`{self._empty((), missing)}", (missing,))
@@ -171,9 +163,9 @@ class CaseShape:
 
     def inputs(self, case: Json, output: Json) -> JsonObject:
         """Return the inputs of a case by name."""
-        values = self._case_inputs.of(case)
-        values.update(self._output_inputs.of(output))
-        return values
+        return {
+            name: _value_of(output if of_output else case, get, kind) for name, of_output, get, kind in self._inputs
+        }
 
     def _message(self, error: Exception, parents: Path) -> str:
         """Return our message for an error of decoding; `parents` are the keys that lead to the decoded part."""
@@ -258,33 +250,14 @@ def failure(*records: Any) -> str | None:
     return None
 
 
-class _Inputs:
-    """Reads some inputs of a decoded record. Of one that is not strict, what is missing or null is empty."""
-
-    def __init__(self, inputs: list[Input], *, strict: bool) -> None:
-        self._names = [each.name for each in inputs]
-        self._all = _getter([".".join(each.path) for each in inputs])
-        self._each = [(each.name, each.path, each.type) for each in inputs]
-        self._is_strict = strict
-
-    def of(self, record: Json) -> JsonObject:
-        """Return the inputs by name."""
-        if self._is_strict:
-            return dict(zip(self._names, self._all(record), strict=False))
-        return {name: _value_at(record, path, "" if kind == "string" else []) for name, path, kind in self._each}
-
-
-def _value_at(record: Json, path: Path, empty: Json) -> Json:
-    for key in path:
-        record = getattr(record, key, None)
-        if record is None or record is UNSET:
-            return empty
-    return record
-
-
-def _getter(paths: list[str]) -> Callable[[Json], tuple[Json, ...]]:
-    """Return a function that reads attributes as a tuple; the repeated first one makes it a tuple for a single path."""
-    return attrgetter(*paths, paths[0]) if paths else lambda record: ()
+def _value_of(record: Json, get: Callable[[Json], Json], kind: str) -> Json:
+    """The value of an input in a decoded record; what is missing or null, which only the reference semantics allow, is
+    empty."""
+    try:
+        value = get(record)
+    except AttributeError:  # the object around it is missing
+        value = None
+    return ("" if kind == "string" else []) if value is None or value is UNSET else value
 
 
 def _nearest(key: str, keys: Iterable[str], cutoff: float = 0.7) -> str | None:
