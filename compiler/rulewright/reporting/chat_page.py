@@ -15,7 +15,7 @@ from msgspec import Struct
 from rulewright.render.verdict_record import record_lines
 from rulewright.reporting.formats import conditions
 from rulewright.reporting.judge_words import JudgeWords, Words
-from rulewright.reporting.stored_run import MAX_SHARED, FinishedRun, JudgedTranscript
+from rulewright.reporting.stored_run import FinishedRun, JudgedTranscript
 from rulewright_runtime.plan.part import GRAVITY
 from rulewright_runtime.plan.scan import Check
 from rulewright_runtime.report.summary import UNPROVEN, gaps
@@ -93,7 +93,6 @@ class ChatViews:
     words: JudgeWords
     places: dict[str, int] = field(init=False)
     conditions: dict[str, tuple[tuple[str, str], ...]] = field(init=False)
-    _shared: dict[tuple[int, bool], tuple[JsonMapping, Shown]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         """Number the checks and format their conditions."""
@@ -154,15 +153,10 @@ class ChatViews:
         return msgspec.structs.replace(shown, quotes=quotes, words=own)
 
     def _without_words(self, verdict: JsonMapping, decides: bool) -> Shown:
-        """A verdict without its quotes and the judge's words: one for all transcripts that share its record."""
-        key = id(verdict), decides
-        if key in self._shared:
-            return self._shared[key][1]
-        if len(self._shared) >= MAX_SHARED:
-            self._shared.clear()
+        """A verdict without its quotes and the judge's words."""
         check_id, word, extra = str(verdict["check_id"]), str(verdict["verdict"]), verdict.get("extra") or {}
         check = self.run.checks.get(check_id)
-        shown = Shown(
+        return Shown(
             self._place(check_id),
             check_id,
             "" if check is None or check.name == check_id else check.name,
@@ -176,8 +170,6 @@ class ChatViews:
             rejected=tuple(_as_quoted(span) for span in _rejected(extra)),
             told=tuple(record_lines({key: value for key, value in extra.items() if key != REJECTED})),
         )
-        self._shared[key] = verdict, shown  # with the record, whose id would be given to another one
-        return shown
 
 
 def said_in(number: int, transcript: Transcript | None) -> tuple[ShownMessage, ...] | None:
