@@ -8,7 +8,6 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from io import BytesIO
-from itertools import chain, repeat
 from typing import IO, Final
 from zlib import crc32
 
@@ -24,7 +23,7 @@ from rulewright_runtime.strict_json import Json, JsonMapping
 from rulewright_runtime.transcript_execution import TranscriptResult
 from rulewright_runtime.transcripts.completeness import as_records
 from rulewright_runtime.transcripts.messages import Transcript
-from rulewright_runtime.verdicts import Cause, VerdictResult
+from rulewright_runtime.verdicts import Cause
 
 ROW_KEY: Final = ("transcript_id", "scenario_id", "model")  # the first fields of a row of scores and of a verdict
 
@@ -48,7 +47,6 @@ class RowWriter:
         """Add every result to `summary`."""
         self._summary = summary
         self._steps: deque[LogStep] = deque()
-        self._encoded: dict[str, list[tuple[VerdictResult | None, bytes]]] = {}  # by scenario, of its last transcript
 
     def noted(self, items: Iterable[Transcript | InputError]) -> Iterator[Transcript | InputError]:
         """Yield the items, and queue the log step of each until its result arrives. Its fingerprint is taken before its
@@ -69,20 +67,13 @@ class RowWriter:
         return Row(
             msgspec.structs.replace(step, calls=sum(result.judge_calls.values()), harness=result.harness),
             records=len(result.verdicts),
-            verdicts=verdict_key(scores).join([b"", *self._lines(result)]),
+            verdicts=verdict_key(scores).join(
+                [b"", *(msgspec.json.encode(each)[1:] + b"\n" for each in result.verdicts)]
+            ),
             scores=msgspec.json.encode(scores) + b"\n",
             replies=_exchange_lines(result) if result.exchanges else b"",
             served=tuple(dict.fromkeys(exchange.model for exchange in result.exchanges)),
         )
-
-    def _lines(self, result: TranscriptResult) -> Iterator[bytes]:
-        """The record of each verdict, encoded once if the scenario's transcripts share it, without its first brace."""
-        before = chain(self._encoded.get(result.scenario_id, []), repeat((None, b"")))
-        encoded = self._encoded[result.scenario_id] = [
-            known if known[0] is verdict else (verdict, msgspec.json.encode(verdict)[1:] + b"\n")
-            for verdict, known in zip(result.verdicts, before, strict=False)
-        ]
-        return (line for _, line in encoded)
 
 
 def verdict_key(row: Mapping[str, object]) -> bytes:
