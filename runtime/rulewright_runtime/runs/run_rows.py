@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
 from io import BytesIO
 from typing import IO, Final
 from zlib import crc32
@@ -97,18 +96,6 @@ class _CountedVerdict(msgspec.Struct):
 _COUNTED: Final = msgspec.json.Decoder(_CountedVerdict)
 
 
-@lru_cache(maxsize=4096)  # most records of a run are equal but for their transcript
-def _counted(record: bytes) -> _CountedVerdict:
-    """The verdict of a line without its first brace and the key of its transcript."""
-    return _COUNTED.decode(b"{" + record)
-
-
-def _counted_lines(row: Mapping[str, object], verdicts: bytes) -> list[_CountedVerdict]:
-    """The verdicts in the lines of a row's transcript. Raises msgspec's errors."""
-    key = verdict_key(row)
-    return [_counted(line[len(key) :]) if line.startswith(key) else _COUNTED.decode(line) for line in BytesIO(verdicts)]
-
-
 def summary_of(plan: Plan) -> Summary:
     """An empty summary for a run of the plan."""
     categories = {name: scenario.category for name, scenario in plan.scenarios.items() if scenario.category}
@@ -125,7 +112,7 @@ def count(summary: Summary, step: LogStep, verdicts: bytes, scores: bytes) -> No
         summary.refuse(InputError(reason, path, line))
         return
     row = msgspec.json.decode(scores)
-    summary.add(row, _counted_lines(row, verdicts), step.harness)
+    summary.add(row, map(_COUNTED.decode, BytesIO(verdicts)), step.harness)
 
 
 def recount(summary: Summary, steps: Iterable[LogStep], verdicts: IO[bytes], scores: IO[bytes]) -> bool:
