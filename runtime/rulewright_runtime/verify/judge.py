@@ -127,7 +127,6 @@ class _Question:
         self.conversation = prompts.Fenced(shown) if shown else context.fenced(self.window.indices)
         self.extra = self._window_record()
         self.contents = contents
-        self.parsed: dict[str, _Reply | None] = {}  # by raw reply; votes are often identical
 
     def _window_record(self) -> JsonObject:
         """How the window was selected, and the hits of the precheck in it."""
@@ -214,12 +213,10 @@ class _Question:
         self.context.calls[self.check.id] = self.context.calls.get(self.check.id, 0) + 1
         if raw is None:
             return None
-        if raw not in self.parsed:
-            if raw not in self.contents:
-                self.contents[raw] = self._read(raw)
-            content = self.contents[raw]
-            self.parsed[raw] = None if content is None else self._verified(content)
-        return self.parsed[raw]
+        if raw not in self.contents:
+            self.contents[raw] = self._read(raw)
+        content = self.contents[raw]
+        return None if content is None else self._verified(content)
 
     def _read(self, raw: str) -> _ReplyContent | None:
         try:
