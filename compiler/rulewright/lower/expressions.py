@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from rulewright.documents.scorecard import ParameterDocument
 
 # Keys of a scenario that the plan always holds; any other key is added when a program reads it.
+_OF_CONVERSATIONS: Final = ("answer", "messages", "replies", "tool_calls", "transcript", "usage")
 SCENARIO_FACTS: Final = ("id", "title", "category", "tags", "eligible_modes")
 VERDICT_RECORD: Final = "verdict record"  # the name of the type of `v`
 KINDS: Final = {Reason.UNKNOWN_VALUE: "unknown-value", Reason.OPEN_TYPE: OPEN_TYPE}  # that findings are about
@@ -85,7 +86,9 @@ def profile_expressions(document: Profile) -> list[tuple[Scalar, Environment]]:
 @cache
 def scenario_environment(vocabulary: Vocabulary) -> Environment:
     """The environment of eligibility and suppression: `scenario`."""
-    return Environment(variables={"scenario": scenario_type(vocabulary)})
+    hint = "here only the scenario is known; `fail`, `unclear` and `pass` of a check read the conversation"
+    hints = dict.fromkeys(_OF_CONVERSATIONS, hint) | {"turns": f"`scenario.turns` is the script; {hint}"}
+    return Environment(variables={"scenario": scenario_type(vocabulary)}, hints=hints)
 
 
 @cache

@@ -136,3 +136,18 @@ def test_eligibility_tags_and_suppression_equal_the_published_ones() -> None:
         ]
         found[name] = {"eligible": eligible, "scenario_tags": list(facts.tags), "suppressed": silent}
     assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("when", "said"),
+    [
+        ("answer.contains('112')", "here only the scenario is known; `fail`, `unclear` and `pass` of a check read the"),
+        ("turns.exists(t, t.role == 'user')", "`scenario.turns` is the script; here only the scenario is known"),
+        ("'crisis' in tags", "did you mean `scenario.tags`?"),
+    ],
+)
+def test_a_condition_on_the_conversation_is_told_where_it_belongs(when: str, said: str, tmp_path: Path) -> None:
+    text = f'id: W-1\neligibility: {{when: "{when}"}}\nfail: answer == ""\n'
+    with pytest.raises(DocumentError) as refused:
+        node_of(tmp_path, text)
+    assert any(said in str(found.help) for found in refused.value.diagnostics)
