@@ -14,7 +14,7 @@ from rulewright.proving.domains import Domain, Domains, NumberRange, Path, whole
 from rulewright.proving.program_parts import COMPARISONS, EQUALITY, exact_of, extract, path_at, paths_of, value_of
 from rulewright.proving.static_types import typed
 from rulewright.proving.sums import Sum, Terms, bounds_of
-from rulewright_runtime.ir import CONNECTIVES, NUMBERS, Node, Program, free_locals
+from rulewright_runtime.ir import CONNECTIVES, MIRRORED, NUMBERS, Node, Program, free_locals
 from rulewright_runtime.score import Score
 from rulewright_runtime.values import Optional, Value
 
@@ -65,9 +65,7 @@ def order_of(program: Program, reads: Mapping[Path, Domain]) -> Order | None:
     if not comparable or any(each.optional or each.null or each.absent for each in (one, two)):
         return None
     left, right = sorted(reads)
-    relations = _RELATIONS[node.value]
-    if sides[0] != left:
-        relations = relations & (EQUAL | UNORDERED) | (relations & LESS and GREATER) | (relations & GREATER and LESS)
+    relations = _RELATIONS[node.value if sides[0] == left else MIRRORED[node.value]]
     possible = LESS | EQUAL | GREATER | (UNORDERED if one.kind == "double" else 0)
     return Order((left, right), possible, relations & possible)
 
@@ -84,9 +82,8 @@ def sum_of(program: Program, reads: Mapping[Path, Domain]) -> Compared | None:
     terms = sorted(total.factors.items())
     if not terms or ("int" in kinds and not all(_is_small(bounds_of(domain)) for domain in reads.values())):
         return None
-    first, holds = terms[0][1], _RELATIONS[node.value]
-    if first < 0:
-        holds = holds & EQUAL | (holds & LESS and GREATER) | (holds & GREATER and LESS)
+    first = terms[0][1]
+    holds = _RELATIONS[node.value if first > 0 else MIRRORED[node.value]]
     return Compared(tuple([(path, factor / first) for path, factor in terms]), -total.constant / first, holds)
 
 
