@@ -1,5 +1,5 @@
 """Fused closures for the common forms of conditions: a path, a chain of simple conditions, a choice after one, and a
-search for a record. Each exists because a measured run is slower without it (docs/benchmarks.md).
+search for a record. Each exists because a measured expression is slower without it (docs/benchmarks.md).
 
 A fused closure returns only values that it can decide; for others (absent, or of another type) it calls the general
 closure of the same node. Expressions have no side effects, so evaluating twice is always sound.
