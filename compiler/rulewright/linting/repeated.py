@@ -148,6 +148,8 @@ def _kind_read_from(place: Span, root: Node | None) -> str | None:
     kind = kind_of(root)
     entries = root.entries if isinstance(root, MappingNode) else ()
     around = [each.name for each in entries if is_within(place, each.value.span) or place == each.key.span]
+    if kind == "project":  # which names the places of the other kinds
+        return next((name for name in around if name in DEPENDENT), None)
     is_prose = kind is not None and any(key(kind, (name,)).use == "documentation" for name in around)
     return None if is_prose else kind
 

@@ -282,7 +282,8 @@ class _ScorecardLowering(ExpressionCollector):
         """Return the name of the output that is the scorecard's headline or label; report one that is not an output."""
         written: Scalar | None = getattr(self.document, key)
         name = default if written is None else str(written.value)
-        names = [output for output, _ in self.document.output]
+        outputs = self.document.node.get("output")
+        names = outputs.keys if isinstance(outputs, MappingNode) else ()  # also of refused expressions
         if written is not None and names and name not in names:
             message = f"`{key}` names `{name}`, which is not an output of the scorecard"
             self.findings.append(error(written, message, code="unknown-value", help=did_you_mean(name, names)))

@@ -171,20 +171,25 @@ def test_a_document_that_cannot_be_read_is_the_only_finding(project: str, path: 
     assert found == [str(root / path)]
 
 
-def test_a_check_whose_route_is_refused_leaves_open_which_probes_are_evaluated(tmp_path: Path) -> None:
-    root, entry = copied("scorers", tmp_path / "project")
-    path = root / "scorers/checks/RW-M4.yaml"
-    text = path.read_text(encoding="utf-8")
-    broken = text.replace("{route: memory_probe, probes: [pronoun_continuity]}", "memory_probe")
-    assert broken != text
-    path.write_text(broken, encoding="utf-8")
-    assert [each.code for each in lint([entry]).diagnostics] == ["wrong-type"]
-
-
-def test_a_mapping_in_the_place_of_a_list_is_the_only_finding_in_its_rate(tmp_path: Path) -> None:
-    root, entry = copied("care", tmp_path / "project")
-    path = root / "benchmark/configs/scorecards/memory.yaml"
-    text = path.read_text(encoding="utf-8")
-    path.write_text(text.replace("hit: [PASS]", "hit: {word: PASS}", 1), encoding="utf-8")
-    assert path.read_text(encoding="utf-8") != text
+@pytest.mark.parametrize(
+    ("project", "path", "old", "new"),
+    [
+        (
+            "scorers",
+            "scorers/checks/RW-M4.yaml",
+            "{route: memory_probe, probes: [pronoun_continuity]}",
+            "memory_probe",
+        ),
+        ("care", "benchmark/configs/scorecards/memory.yaml", "hit: [PASS]", "hit: {word: PASS}"),
+        ("care", "benchmark/rulewright.yaml", "scoring: benchmark/configs/scoring.yaml", "scoring: 3"),
+        ("service_desk", "scorecards/release.yaml", "decision: ", "decision: 3 #"),
+    ],
+)
+def test_a_value_of_another_type_is_the_only_finding(
+    project: str, path: str, old: str, new: str, tmp_path: Path
+) -> None:
+    root, entry = copied(project, tmp_path / "project")
+    text = (root / path).read_text(encoding="utf-8")
+    assert old in text
+    (root / path).write_text(text.replace(old, new, 1), encoding="utf-8")
     assert [each.code for each in lint([entry]).diagnostics] == ["wrong-type"]
