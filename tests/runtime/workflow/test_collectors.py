@@ -69,6 +69,29 @@ def test_lcov_counts_a_line_once_and_believes_totals_without_lines(tmp_path: Pat
     assert of("test_coverage", tmp_path, trace + "SF:b.c\nLF:2\nLH:0\nend_of_record\n").value == 0.5
 
 
+RECORD = "SF:{}\nLF:100\nLH:{}\nend_of_record\n"
+
+
+@pytest.mark.parametrize(
+    ("trace", "good", "total"),
+    [
+        (RECORD.format("a.c", 100) * 99 + RECORD.format("b.c", 0), 100, 200),
+        (RECORD.format("a.c", 40) + RECORD.format("a.c", 60), 60, 100),
+        ("SF:a.c\nDA:1,1\nend_of_record\n" + RECORD.format("a.c", 0), 1, 100),
+    ],
+)
+def test_lcov_counts_a_file_of_several_records_once(tmp_path: Path, trace: str, good: int, total: int) -> None:
+    reading = of("test_coverage", tmp_path, trace)
+    assert (reading.good, reading.total) == (good, total)
+
+
+def test_a_source_that_is_named_twice_counts_once(tmp_path: Path) -> None:
+    write(tmp_path, good={"totals": {"covered_lines": 8, "num_statements": 8}})
+    write(tmp_path, bad={"totals": {"covered_lines": 0, "num_statements": 8}})
+    for named in (["good", "bad", "good"], ["good", "./good", "bad"]):
+        assert measure("test_coverage", tmp_path, named).value == 0.5
+
+
 @pytest.mark.parametrize(
     "report",
     [

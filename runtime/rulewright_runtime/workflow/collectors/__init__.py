@@ -5,6 +5,7 @@ The format of a report is detected from its content. Several files of one kind a
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -102,10 +103,12 @@ def _with_plug_ins(kind: str) -> Collector:
 def read_all(
     collector: Collector, kind: str, root: Path, sources: Sequence[str], scope: Sequence[str]
 ) -> ReportReading:
-    """Return the readings of all sources, added up. Raises CollectionError without a source."""
+    """Return the readings of all sources, added up; one that is named twice counts once. Raises CollectionError
+    without a source."""
     if not sources:
         raise CollectionError(kind, "no source file is named")
-    readings = [_read(collector, root, path, scope) for path in sources]
+    different = {os.path.normpath(path): path for path in reversed(sources)}
+    readings = [_read(collector, root, path, scope) for path in reversed(different.values())]
     return ReportReading(
         sum(r.good for r in readings), sum(r.total for r in readings), "; ".join(r.details for r in readings)
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
@@ -72,11 +73,11 @@ def _check_totals(path: str, stated: tuple[int, int], listed: tuple[int, int]) -
 def lcov(root: Path, path: str) -> ReportReading:
     """Read the lines with hits from an lcov tracefile; a line in several records is counted once.
 
-    A record without lines counts with its totals. Totals that are better than a record's lines are a CollectionError.
-    Raises CollectionError.
+    A record without lines counts with its totals, and several of one file with the highest of them. Totals that are
+    better than a record's lines are a CollectionError. Raises CollectionError.
     """
     lines: dict[tuple[str, int], bool] = {}
-    stated = [0, 0]
+    files: dict[str, list[int]] = {}  # covered lines and all lines that records without lines state, by source
     source, ended, own, totals = "", True, [0, 0], [0, 0]
     for number, row in enumerate(base.read_text(root, path).splitlines(), 1):
         key, _, rest = row.strip().partition(":")
@@ -95,10 +96,20 @@ def lcov(root: Path, path: str) -> ReportReading:
             elif totals[0] > totals[1]:
                 raise CollectionError(path, f"contradicts itself: `{source}` states {totals[0]} of {totals[1]} lines")
             else:
-                stated = [stated[0] + totals[0], stated[1] + totals[1]]
+                files[source] = list(map(max, files.get(source, totals), totals))
     if not ended:
         raise CollectionError(path, "ends inside a record: it was cut")
-    return _reading(path, sum(lines.values()) + stated[0], len(lines) + stated[1])
+    counts = _best(files, lines).values()
+    return _reading(path, sum(covered for covered, _ in counts), sum(total for _, total in counts))
+
+
+def _best(stated: Mapping[str, list[int]], lines: Mapping[tuple[str, int], bool]) -> dict[str, list[int]]:
+    """Return how many of how many lines are covered, by file: the highest counts that are stated or listed."""
+    listed: dict[str, list[int]] = {}
+    for (name, _), is_hit in lines.items():
+        covered, total = listed.get(name, (0, 0))
+        listed[name] = [covered + is_hit, total + 1]
+    return {name: list(map(max, listed.get(name, [0, 0]), stated.get(name, [0, 0]))) for name in {**stated, **listed}}
 
 
 def _reading(path: str, covered: int, total: int) -> ReportReading:
