@@ -298,20 +298,6 @@ class _Writer:
         self._served: set[str] = set()  # the models that answered, as named by the endpoint
         self._done = len(log.steps)
 
-    def __enter__(self) -> _Writer:
-        try:
-            self._open()
-        except BaseException:
-            self._close()
-            raise
-        return self
-
-    def __exit__(self, failure: object, *_: object) -> None:
-        if failure is not None and self._files:  # keep as much finished work as can still be written
-            with suppress(OSError):
-                self._sync()
-        self._close()
-
     def _close(self) -> None:
         for file in (*self._files.values(), *([self.recording] if self.recording else ())):
             with suppress(OSError):
@@ -353,13 +339,21 @@ class _Writer:
     ) -> JsonObject:
         """Write all rows and finish the run. Raises OSError, also if a reply could not be stored."""
         try:
-            with self:
+            self._open()
+            try:
                 for row in rows:
                     self._add(row)
                     progress(self._done)
                 return self._finish(plan, about)
+            except BaseException:
+                if self._files:  # keep as much finished work as can still be written
+                    with suppress(OSError):
+                        self._sync()
+                raise
         except DiskError as stopped:
             raise stopped.error from None
+        finally:
+            self._close()
 
     def _add(self, row: Row) -> None:
         """Write one row. It counts as done once its log line is written, a moment later."""

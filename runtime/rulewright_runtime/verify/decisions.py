@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import msgspec
@@ -56,24 +57,22 @@ class Decider:
     def __init__(self, parts: Sequence[Applying]) -> None:
         """`parts` are checks, run or left out."""
         self._parts = [(part, _conditions(part)) for part in parts]
-        self._without: list[tuple[Applying, Conditions | None]] | None = None
 
     def decide(self, bindings: JsonMapping) -> list[Eligibility]:
         """The eligibility of each check; `bindings` is the context of expressions (`bindings_of`).
 
         Without a `scenario` a check that reads it is not eligible.
         """
-        parts = self._parts if "scenario" in bindings else self._parts_without_scenario()
+        parts = self._parts if "scenario" in bindings else self._parts_without_scenario
         return [_decided(part, conditions, bindings) for part, conditions in parts]
 
+    @cached_property
     def _parts_without_scenario(self) -> Sequence[tuple[Applying, Conditions | None]]:
         """The parts with the conditions that don't read the scenario; None if the part itself reads it."""
-        if self._without is None:
-            self._without = [
-                (part, None if reads_scenario(part) else [each for each in conditions if not each.reads_scenario])
-                for part, conditions in self._parts
-            ]
-        return self._without
+        return [
+            (part, None if reads_scenario(part) else [each for each in conditions if not each.reads_scenario])
+            for part, conditions in self._parts
+        ]
 
 
 def reads_scenario(part: Applying) -> bool:
