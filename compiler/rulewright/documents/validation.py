@@ -60,6 +60,7 @@ WHOLE: Final = re.compile(r"0|-?[1-9][0-9]*")
 NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
 ASSIGNED: Final = re.compile(r"([\w-]+)(?: *= *|:(?!//))(\S.*)")
 LISTED: Final = re.compile(r"[\w.-]+(?:, *[\w.-]+)*")
+ONE_DOCUMENT: Final = "write one document a file: each entry, without its `- `, in a file of its own"
 STRUCTURE_CODES: Final = frozenset(("missing-key", "out-of-range", "unknown-key", "unknown-value", "wrong-type"))
 NAMES: Final = {
     "array": "a list",
@@ -220,6 +221,8 @@ def _type(departure: Departure, node: Node, path: str, _: Owners) -> Iterator[Di
     found = _wrong_type(node, path, [NAMES[name] for name in ([wanted] if isinstance(wanted, str) else wanted)])
     if found.fix is None and (form := mapping_of_words(departure.named)):
         found = dataclass_replace(found, help=f"write {form}")
+    elif not path and isinstance(node, Sequence) and any(isinstance(each, Mapping) for each in node.items):
+        found = dataclass_replace(found, help=ONE_DOCUMENT)
     elif found.fix is None and wanted == "object":
         found = dataclass_replace(
             found, help=_keys_of(departure) if departure.named else "write `NAME: ...` for each entry"

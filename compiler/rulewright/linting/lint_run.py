@@ -26,12 +26,13 @@ from rulewright.documents.layout import (
     looks_like_a_project,
     project_file_in,
 )
+from rulewright.documents.validation import ONE_DOCUMENT
 from rulewright.errors import UsageError
 from rulewright.linting import fixes
 from rulewright.linting.lint_report import Report, in_order, report_of
 from rulewright.linting.lint_settings import DEFAULT, LintSettings, RuleSelection, is_used, settings_around
 from rulewright.linting.repeated import with_consequences_in_cases
-from rulewright.load import Loaded, Mapping, Source, load_file, load_text
+from rulewright.load import Loaded, Mapping, Source, load_file, load_text, nodes
 from rulewright.load.file_reader import unsaved
 from rulewright_runtime.files import write_whole
 from rulewright_runtime.input_files import open_regular
@@ -234,7 +235,8 @@ def _lone_findings(loaded: Loaded, settings: LintSettings) -> list[Diagnostic]:
         pass  # a rule set, which is checked with its project
     elif not found and loaded.root:
         message = "not a document of a known kind"
-        found.append(error(loaded.source.span(0, 0), message, code="unknown-document", help=KNOWN_BY))
+        help = ONE_DOCUMENT if isinstance(loaded.root, nodes.Sequence) else KNOWN_BY
+        found.append(error(loaded.source.span(0, 0), message, code="unknown-document", help=help))
     elif not found:
         found.append(error(loaded.source.span(0, 0), "the file is empty", code="empty-document"))
     return found
