@@ -36,6 +36,7 @@ class Breaker:
         self._outage, self._is_known = outage, is_known
         self._failures = 0
         self._since: float | None = None  # the first failure after the last answer, or the run's first call
+        self._limited_since: float | None = None  # the first call that was one too many, after the last answer
         self._open_until = 0.0
         self._cooling = FIRST_COOLING
         self._give_up_at = 0.0  # set by the first failure
@@ -66,6 +67,7 @@ class Breaker:
         self._doubtful = (self._doubtful | self._failed) - {(transcript, check), _NONE}
         self._failed.clear()
         self._failures, self._since, self._cooling, self.has_answered = 0, None, FIRST_COOLING, True
+        self._limited_since = None
 
     def record_failure(self, failure: CallFailure, transcript: str = "", check: str = "") -> None:
         """Count a failed attempt of a call about a transcript and a check. Raises OutageError when the run has to
@@ -76,6 +78,8 @@ class Breaker:
             self._give_up(f"{failure}; it asks to wait {failure.retry_after:.0f} s", failure)
         elif failure.kind in ENDPOINT_FAILURES or (failure.kind == "limited" and not self.has_answered):
             self._count(failure, (transcript, check))
+        elif failure.kind == "limited":
+            self._count_limited(failure)
         elif failure.kind in _WITHOUT_ANSWER and not self.has_answered:
             self._count_unreadable(failure)
         self._check()
@@ -130,6 +134,14 @@ class Breaker:
                 self._give_up(f"{failure}; `--timeout` gives a slow model longer", failure)
             else:
                 self._give_up(f"no answer for {patience:g} s; the last failure: {failure}", failure)
+
+    def _count_limited(self, failure: CallFailure) -> None:
+        """Stop the run when an endpoint that has answered refuses every call as one too many for a long time."""
+        now = anyio.current_time()
+        self._limited_since = now if self._limited_since is None else self._limited_since
+        patience = max(self._outage, MAX_HOLD)
+        if now - self._limited_since >= patience:
+            self._give_up(f"no answer for {patience:g} s; the last failure: {failure}", failure)
 
     def _is_of_few_transcripts(self) -> bool:
         """Whether all failures since the last answer are about a few transcripts, and the model has answered before."""

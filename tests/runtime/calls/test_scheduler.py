@@ -207,6 +207,18 @@ def test_an_endpoint_that_asks_for_a_day_ends_the_run(ledger: Ledger) -> None:
     assert len(model.asked) == 1
 
 
+def test_an_endpoint_whose_limit_lasts_longer_than_it_may_ask_to_wait_ends_the_run(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(breaker, "MAX_HOLD", 0.2)
+
+    async def reply(text: str, before: int) -> ModelAnswer:
+        return await (echo if text == "a" else failing(99, "limited", status=429, retry_after=0.1))(text, before)
+
+    with pytest.raises(OutageError, match=r"no answer for 0\.2 s; the last failure: no$"):
+        answers(FakeModel(reply), ledger, *"abcdefg", limits=CallLimits(concurrency=1, outage=0.1, attempts=6))
+
+
 def test_progress_is_reported_while_nothing_happens(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scheduler, "HEARTBEAT", 0.01)
     said: list[str] = []
