@@ -26,6 +26,7 @@ from rulewright.load.suppressions import suppress, unused
 from rulewright.manual import pages
 
 NOT_FOUND: Final = frozenset({"missing-path", "unset-variable"})  # some files are unknown
+UNREAD: Final = frozenset({"bad-expression", "bad-parameter", "wrong-type"})  # a document has not been checked in full
 
 
 class Report(Struct, frozen=True):
@@ -87,7 +88,7 @@ def report_of(
     codes = pages() if any("rulewright:" in loaded.source.text for loaded in files) else {}
     rest, accepted = settings.without_accepted(map(settings.graded, found))
     kept, allowed, useless = suppress(rest, files, codes)
-    unread = {each.span.path for each in kept if each.code == "bad-expression"}  # without proofs
+    unread = {each.span.path for each in kept if each.code in UNREAD}
     is_complete = not any(each.code in NOT_FOUND for each in kept)
     kept += settings.idle(accepted, wants) if whole and is_complete else []
     kept += [

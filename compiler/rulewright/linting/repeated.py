@@ -381,8 +381,7 @@ def _causing(code: str) -> tuple[str, ...]:
     listed = {cause: None for table in tables for cause, codes in table.items() if code in codes}
     listed |= dict.fromkeys(UNKNOWN_NAMES.split() if code == "missing-path" else ())
     own = [code] if code in ONCE_A_LINE | ONCE_A_DOCUMENT | ONCE_A_MESSAGE | {"unknown-value"} else []
-    of_lists = ["wrong-type"] if code in UNBRACKETED else []
-    return tuple(dict.fromkeys((MISSPELT, "unknown-key", *listed, *of_lists, *own)))
+    return tuple(dict.fromkeys((MISSPELT, "unknown-key", "wrong-type", *listed, *own)))
 
 
 def _causes(cause: Diagnostic, found: Diagnostic) -> bool:
@@ -426,9 +425,11 @@ def _causes(cause: Diagnostic, found: Diagnostic) -> bool:
 
 
 def _is_named(cause: Diagnostic, found: Diagnostic) -> bool:
-    """Whether a finding names the key that the cause reports as unknown, which may therefore be missing elsewhere."""
-    quoted = found.quoted if cause.code == "unknown-key" else ()
-    return any(each.rpartition(".")[2] == cause.subject for each in quoted)
+    """Whether a finding names the key that the cause reports as unknown, which may therefore be missing elsewhere, or
+    whose value the cause refuses."""
+    name = cause.subject.rpartition(".")[2]
+    quoted = found.quoted if cause.code in ("unknown-key", "wrong-type") else ()
+    return any(each.rpartition(".")[2].partition(":")[0] == name for each in quoted)
 
 
 def _with_followers(found: Diagnostic, others: list[Diagnostic]) -> Diagnostic:

@@ -183,6 +183,8 @@ def test_a_document_that_cannot_be_read_is_the_only_finding(project: str, path: 
         ("care", "benchmark/configs/scorecards/memory.yaml", "hit: [PASS]", "hit: {word: PASS}"),
         ("care", "benchmark/rulewright.yaml", "scoring: benchmark/configs/scoring.yaml", "scoring: 3"),
         ("service_desk", "scorecards/release.yaml", "decision: ", "decision: 3 #"),
+        ("care", "checks/RW-C1.yaml", "llm_on_ambiguous: ", "llm_on_ambiguous: yess  # "),
+        ("care", "checks/RW-C2.yaml", "safety_override: ", "safety_override: 1  # "),
     ],
 )
 def test_a_value_of_another_type_is_the_only_finding(
