@@ -13,6 +13,7 @@ import pytest
 from rulewright.check.project_check import compile_project
 from rulewright.cli import main
 from rulewright.linting.lint_run import lint
+from rulewright_runtime import user_code
 from rulewright_runtime.errors import InputError, JudgeError, PlanError
 from rulewright_runtime.execution import execute
 from rulewright_runtime.functions.table import PLUGIN_FUNCTIONS
@@ -286,10 +287,15 @@ def test_a_reader_reads_what_no_other_understands(site: Path, tmp_path: Path) ->
         "yield Conversation('a', (Message('robot', (Part(text='Hi'),)),))",
         "raise ValueError('\\ud800')",
         "import sys; sys.exit(0); yield",
+        "import time; time.sleep(600); yield",
+        "while True: yield records[0]",
         "return 5",
     ],
 )
-def test_a_record_whose_reader_fails_in_any_way_is_refused_with_its_line(site: Path, tmp_path: Path, body: str) -> None:
+def test_a_record_whose_reader_fails_in_any_way_is_refused_with_its_line(
+    site: Path, tmp_path: Path, body: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(user_code, "SECONDS", 0.2)
     install(site, entry_points="[rulewright.readers]\nacme = acme_given:FORMAT\n")
     source = (
         "from rulewright_runtime.transcripts.messages import Conversation, Message, Part\n"
@@ -328,6 +334,18 @@ def test_a_reading_of_a_collector_that_counts_nothing_sensible_is_no_evidence(
     (site / "acme_given.py").write_text(source, encoding="utf-8")
     (tmp_path / "report.txt").write_text("ACME", encoding="utf-8")
     with pytest.raises(CollectionError, match=r"report\.txt"):
+        measure("lint_score", tmp_path, ["report.txt"])
+
+
+@pytest.mark.parametrize("body", ["import sys; sys.exit(0)", "import time; time.sleep(600)", "raise GeneratorExit"])
+def test_a_collector_that_ends_the_process_or_never_returns_gives_no_evidence(
+    site: Path, tmp_path: Path, body: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(user_code, "SECONDS", 0.2)
+    install(site, entry_points="[rulewright.collectors]\nlint_score.acme = acme_given:collect\n")
+    (site / "acme_given.py").write_text(f"def collect(root, path, scope):\n    {body}\n", encoding="utf-8")
+    (tmp_path / "report.txt").write_text("ACME", encoding="utf-8")
+    with pytest.raises(CollectionError, match=r"report\.txt.* can't be read: UserCodeError"):
         measure("lint_score", tmp_path, ["report.txt"])
 
 
