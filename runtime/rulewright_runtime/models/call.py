@@ -90,8 +90,8 @@ class CallFailure(RuntimeFailure):
     `kind` is `timeout`, `network`, `limited` (429), `server` (5xx, 408, 409, 425, 529), `malformed` (not in the
     provider's format), `too_long` (prompt and reply do not fit into the context window), `rejected` (400, 413, 422:
     this request will never work), `forbidden` (403: this request, by a filter of its content, or every request) or
-    `denied` (401, 402, 404: no request will work). `retry_after` is in seconds, if the server sends it. `raw` is the
-    response body, if any.
+    `denied` (401, 402, 404, a certificate that is not trusted: no request will work). `retry_after` is in seconds, if
+    the server sends it. `raw` is the response body, if any.
     """
 
     def __init__(

@@ -37,7 +37,7 @@ GZIP: Final = 16 + zlib.MAX_WBITS  # the window bits by which zlib expects the g
 LOCAL: Final = frozenset({"127.0.0.1", "::1", "localhost"})
 
 
-# What to do about an error of TLS, by its name in the error's text.
+# What to do about an error of TLS that waiting does not cure, by its name in the error's text.
 _TLS: Final = {
     "CERTIFICATE_VERIFY_FAILED": "; the environment variable `SSL_CERT_FILE` names a file of certificates to trust",
     "WRONG_VERSION_NUMBER": "; an address without TLS begins with `http://`",
@@ -122,7 +122,7 @@ class HttpModel:
             raise CallFailure(f"{self.identity.endpoint} broke off its answer: {error}", "network") from None
         except (httpx2.TransportError, httpx2.StreamError) as error:
             reason = f"{self.identity.endpoint} can't be reached: {why_unreachable(error, self._url)}"
-            raise CallFailure(reason, "network") from None
+            raise CallFailure(reason, "denied" if any(name in reason for name in _TLS) else "network") from None
         if response.status_code != 200:
             hint = self._key_hint if response.status_code == 401 else ""
             hint = hint or _hint(response.status_code, response.headers.get("Location"), self._url)

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import anyio
+import httpx2
 import pytest
 from tests.model_server import Handler, Response, Server, chat, messages, model_server
 
@@ -498,6 +499,27 @@ def test_an_error_page_is_told_by_its_status(status: int, kind: str) -> None:
     page = b"<html><h1>Sorry</h1> The upstream is <b>PASS</b>ing away.</html>"
     found = failure(Response(status, page, {"Content-Type": "text/html"}))
     assert (found.kind, found.raw) == (kind, page.decode())
+
+
+@pytest.mark.parametrize(
+    ("reason", "kind"),
+    [
+        ("[SSL: CERTIFICATE_VERIFY_FAILED] self-signed", "denied"),
+        ("[SSL: WRONG_VERSION_NUMBER]", "denied"),
+        ("", "network"),
+    ],
+)
+def test_an_error_of_tls_that_waiting_does_not_cure_ends_the_run(
+    reason: str, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
+        raise httpx2.ConnectError(reason)
+
+    monkeypatch.setattr(httpx2.AsyncClient, "stream", refuse)
+    model = HttpModel("openai", "m", "https://127.0.0.1:9/v1", None)
+    with pytest.raises(CallFailure) as found:
+        _run(model, lambda: model.answer(CALL))
+    assert found.value.kind == kind
 
 
 def test_an_endpoint_that_is_not_there_is_a_network_failure() -> None:
