@@ -10,7 +10,7 @@ from rulewright.documents.lexicon import invalid_regex
 from rulewright.documents.suggestions import number_meant
 from rulewright.expression.direction import ORDERED
 from rulewright.expression.syntax_tree import Binary, Call, Expr, field_of
-from rulewright.expression.types import BOOL, DOUBLE, INT, STRING, ListType, Type
+from rulewright.expression.types import BOOL, DOUBLE, DYN, INT, NULL, STRING, ListType, MapType, Type
 from rulewright.load import Node, Scalar, Sequence
 from rulewright.lower.expression_checks import mistakes_with
 from rulewright.lower.expressions_of import operations_in, parts_of
@@ -28,11 +28,11 @@ LISTED: Final = re.compile(r"[\w.-]+(?: [\w.-]+)*(?:, *[\w.-]+(?: [\w.-]+)*)+")
 def parameter_does_not_fit(check: CheckDocument) -> Iterator[Diagnostic]:
     """A condition of a check can't use the value of a parameter.
 
-    Why it matters: the check compiles, but can't be decided for any conversation: a number in quotes is a text, and one
-    phrase is not a list of phrases. A regular expression is invalid or searched for literally, or a share is compared
-    with a number outside 0 to 1.
-    Instead: write a number without quotes, a list in brackets, a valid regular expression for `matches`, or a value
-    inside the range.
+    Why it matters: the check compiles, but can't be decided for any conversation: a number in quotes is a text, one
+    phrase is not a list of phrases, and a key without a value is null. A regular expression is invalid or searched for
+    literally, or a share is compared with a number outside 0 to 1.
+    Instead: write a number without quotes, a list in brackets, a valid expression for `matches`, or a value inside the
+    range.
     """
     if not check.verdict_conditions or not check.params or check.get("params") is None:
         return
@@ -60,7 +60,8 @@ def _unfit(check: CheckDocument, name: str, value: Node | None) -> Iterator[Diag
         what = f"`{name}`" if part is value else f"this item of `{name}`"
         meant = _meant(part)
         fix = None if meant is None else replace(part, meant, f"write `{meant}`", safe=False)
-        message = f"the expression can't use {what} as it is: {first.message}"
+        is_empty = isinstance(part, Scalar) and part.value is None
+        message = f"the expression can't use {what}{', which is empty' if is_empty else ' as it is'}: {first.message}"
         yield error(part, message, notes=[(first.span, "used here")], fix=fix)
 
 
@@ -144,14 +145,14 @@ def _share(value: Scalar) -> Guess | None:
 
 
 def _types(value: Node) -> list[Type]:
-    """The types that the value may have in an expression; none where that is unknown, as for mappings."""
+    """The types that the value may have in an expression; none where that is unknown, as for mixed lists."""
     if isinstance(value, Sequence):
         listed = [_types(item) for item in value.items]
         return [ListType(each) for each in listed[0]] if listed and all(each == listed[0] for each in listed) else []
-    if not isinstance(value, Scalar) or value.value is None:
-        return []
-    if isinstance(value.value, bool):
-        return [BOOL]
+    if not isinstance(value, Scalar):
+        return [MapType(STRING, DYN)]
+    if value.value is None or isinstance(value.value, bool):
+        return [NULL if value.value is None else BOOL]
     return [STRING] if isinstance(value.value, str) else [INT, DOUBLE] if isinstance(value.value, int | float) else []
 
 
