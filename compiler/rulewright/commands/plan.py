@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
 def judge_model(project: Project, judge: str | None = None) -> str | None:
     """The judge's model for prices: that of `judge`, else the project's `judge.model`, else that of its source."""
     asked = judge or project.judge_source or ""
-    live = asked.partition(":")[2].partition("@http")[0] if is_live(asked) else ""
+    live = asked.partition(":")[2].partition("#")[0].partition("@http")[0] if is_live(asked) else ""
     return (live or project.judge_model if judge else project.judge_model or live) or None
 
 

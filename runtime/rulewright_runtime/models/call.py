@@ -74,7 +74,8 @@ class Identity(msgspec.Struct, frozen=True):
     """The identity of a model, part of a run and of every call's key. It holds no credentials.
 
     `endpoint` is the base URL without user information and query, the module of a callable, or the argv of a command;
-    `api_version` the version of the wire format; `wrapper` the version of the code that builds requests.
+    `api_version` the version of the wire format; `wrapper` the version of the code that builds requests, with the
+    fields that the user adds to each.
     """
 
     provider: str

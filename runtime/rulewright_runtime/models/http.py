@@ -14,12 +14,14 @@ from typing import Final
 from urllib.parse import urlsplit, urlunsplit
 
 import httpx2
+import msgspec
 
+from rulewright_runtime import strict_json
 from rulewright_runtime.models import ModelError, event_stream
 from rulewright_runtime.models.call import CallFailure, Identity, ModelAnswer, ModelCall
 from rulewright_runtime.models.capabilities import Capabilities, capabilities_of
 from rulewright_runtime.models.wire import WIRES, ChatCompletions, decode_body, response_failure
-from rulewright_runtime.strict_json import JsonObject
+from rulewright_runtime.strict_json import Json, JsonMapping, JsonObject
 
 WRAPPER: Final = "1"  # raised whenever requests to the same model change
 BASES: Final = {"anthropic": "https://api.anthropic.com", "openai": "https://api.openai.com/v1"}
@@ -27,8 +29,14 @@ BASE_VARIABLES: Final = {"anthropic": "ANTHROPIC_BASE_URL", "openai": "OPENAI_BA
 KEY_VARIABLES: Final = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
 OTHER_KEY: Final = "RULEWRIGHT_API_KEY"  # for servers given as @BASE_URL
 OTHER_HEADERS: Final = "RULEWRIGHT_HEADERS"  # likewise
+# What Rulewright itself decides in a request.
+OUR_FIELDS: Final = frozenset({
+    "max_completion_tokens", "max_tokens", "messages", "model", "n", "output_config", "response_format", "stream",
+    "stream_options", "system", "temperature", "tool_choice", "tools",
+})  # fmt: skip
 OUR_HEADERS: Final = frozenset({"accept-encoding", "content-length", "content-type", "host", "transfer-encoding"})
 _HEADER: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+_FIELD: Final = re.compile(r"[A-Za-z_]\w*")
 _HEADER_VALUE: Final = re.compile(r"[ -~]+")
 SHORTEST_KEY: Final = 12  # characters
 MAX_BODY: Final = 2**24  # bytes of a response, after decompression
@@ -70,9 +78,11 @@ class HttpModel:
         key: str | None,
         capabilities: Capabilities | None = None,
         headers: Mapping[str, str] | None = None,
+        fields: JsonMapping | None = None,
     ) -> None:
-        """`base` is the endpoint's base URL; the key and the headers are sent only there and stored nowhere else."""
-        headers = headers or {}
+        """`base` is the endpoint's base URL; the key and the headers are sent only there and stored nowhere else. The
+        `fields` are part of every request and of the model's identity."""
+        headers, self._fields = headers or {}, fields or {}
         self._wire = WIRES[provider]
         self._model = model
         self._refused: frozenset[str] = frozenset()  # what the endpoint does not accept in a request
@@ -80,7 +90,9 @@ class HttpModel:
         self._secrets = [value.encode() for value in values if len(value) >= SHORTEST_KEY]
         self.capabilities = capabilities or capabilities_of(provider, model)
         self.host = "" if urlsplit(base).hostname in LOCAL else str(urlsplit(base).hostname)
-        self.identity = Identity(provider, model, base, self._wire.version, WRAPPER)
+        added = msgspec.json.encode(self._fields, order="deterministic").decode()
+        wrapper = f"{WRAPPER} {added}" if self._fields else WRAPPER
+        self.identity = Identity(provider, model, base, self._wire.version, wrapper)
         self._url = base.rstrip("/") + self._wire.path
         variable = _key_variable(provider, base)
         others = f"; `{OTHER_HEADERS}` holds other headers, as `Name: value`" * (variable == OTHER_KEY)
@@ -98,7 +110,7 @@ class HttpModel:
 
     async def answer(self, call: ModelCall) -> ModelAnswer:
         """Return the endpoint's answer. Raises CallFailure for any other response, and without one."""
-        body = self._wire.body(self._model, call, self.capabilities)
+        body = {**self._fields, **self._wire.body(self._model, call, self.capabilities)}
         refused = self._refused
         while True:
             try:
@@ -143,12 +155,13 @@ class HttpModel:
 
 
 def open_model(provider: str, rest: str) -> HttpModel:
-    """Open the model `MODEL[@BASE_URL]`, or the one in a file. Raises ModelError for an invalid base URL, for a missing
-    key and for a missing file.
+    """Open the model `MODEL[@BASE_URL][#NAME=VALUE&...]`, or the one in a file. Raises ModelError for an invalid base
+    URL or field, for a missing key and for a missing file.
 
     A key is sent only to its own host: `OPENAI_API_KEY` to OpenAI and to `OPENAI_BASE_URL`, `RULEWRIGHT_API_KEY`, if
     set, to a server given as `@BASE_URL`.
     """
+    rest, _, added = rest.partition("#")
     model, scheme, base = rest.partition("@http")
     base = _base(scheme[1:] + base) if scheme else _configured(provider)
     if not model:
@@ -161,7 +174,30 @@ def open_model(provider: str, rest: str) -> HttpModel:
         raise ModelError(
             f"`{provider}:{model}` needs a key in the environment variable `{variable}`{_scheme_hint(model)}"
         )
-    return HttpModel(provider, model, base, key, headers=_headers() if variable == OTHER_KEY else None)
+    headers = _headers() if variable == OTHER_KEY else None
+    return HttpModel(provider, model, base, key, headers=headers, fields=_fields(added))
+
+
+def _fields(added: str) -> JsonObject:
+    """The fields `NAME=VALUE&...` of every request. A value is JSON, or else a text. Raises ModelError."""
+    fields: JsonObject = {}
+    for part in filter(None, re.split(r"&(?=\w+=)", added)):
+        name, equals, value = part.partition("=")
+        if not _FIELD.fullmatch(name) or not equals or name in fields:
+            raise ModelError(f"`{part}` is not a field of a request; expected `NAME=VALUE`, each name once")
+        if name in OUR_FIELDS:
+            raise ModelError(f"`{name}` can't be added to a request, because Rulewright sets it")
+        fields[name] = _value(name, value)
+    return fields
+
+
+def _value(name: str, text: str) -> Json:
+    try:
+        return strict_json.decode(text.encode())
+    except strict_json.UNDECODED as error:
+        if text.startswith(("{", "[", '"')):
+            raise ModelError(f"the field `{name}` of a request is not JSON: {error}") from None
+        return text
 
 
 def _headers() -> dict[str, str]:

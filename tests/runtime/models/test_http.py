@@ -13,7 +13,15 @@ import pytest
 from tests.model_server import Handler, Response, Server, chat, messages, model_server
 
 from rulewright_runtime.models import ModelError, http, open_model
-from rulewright_runtime.models.call import CallFailure, ChatMessage, ModelAnswer, ModelCall, Usage
+from rulewright_runtime.models.call import (
+    CallFailure,
+    CallRequest,
+    ChatMessage,
+    ModelAnswer,
+    ModelCall,
+    Usage,
+    request_key,
+)
 from rulewright_runtime.models.capabilities import Capabilities
 from rulewright_runtime.models.http import HttpModel
 
@@ -423,6 +431,39 @@ def test_headers_of_a_gateway_are_not_sent_to_the_providers(monkeypatch: pytest.
         assert isinstance(model, HttpModel)
         _run(model, lambda: model.answer(CALL))
     assert "x-team-key" not in server.headers[0]
+
+
+def test_fields_of_a_request_are_sent_and_are_part_of_the_identity() -> None:
+    added = 'reasoning_effort=low&seed=7&chat_template_kwargs={"enable_thinking": false, "a&b": "c&d"}'
+    with model_server(lambda *_: chat("x")) as server:
+        model = open_model(f"openai:m@{server.base}#{added}")
+        assert isinstance(model, HttpModel)
+        _run(model, lambda: model.answer(CALL))
+        plain, other = (open_model(f"openai:m@{server.base}{end}") for end in ("", "#seed=8"))
+    sent = server.requests[0]
+    assert (sent["model"], sent["reasoning_effort"], sent["seed"]) == ("m", "low", 7)
+    assert sent["chat_template_kwargs"] == {"enable_thinking": False, "a&b": "c&d"}
+    assert (model.identity.model, model.identity.endpoint) == (plain.identity.model, plain.identity.endpoint)
+    assert len({request_key(each.identity, CallRequest(CALL)) for each in (model, plain, other)}) == 3
+    assert '"reasoning_effort":"low"' in model.identity.wrapper
+
+
+@pytest.mark.parametrize(
+    ("added", "reason"),
+    [
+        ("seed", "`seed` is not a field of a request; expected `NAME=VALUE`"),
+        ("=7", "`=7` is not a field of a request"),
+        ("seed=7&seed=8", "each name once"),
+        ("messages=[]", "`messages` can't be added to a request"),
+        ("max_tokens=9", "`max_tokens` can't be added to a request"),
+        ('extra={"a": 1, "a": 2}', "the field `extra` of a request is not JSON"),
+        ("extra={a: 1}", "the field `extra` of a request is not JSON"),
+    ],
+)
+def test_a_field_that_can_not_be_added_to_requests_is_refused(added: str, reason: str) -> None:
+    with pytest.raises(ModelError) as caught:
+        open_model(f"openai:m@http://127.0.0.1:9/v1#{added}")
+    assert reason in str(caught.value)
 
 
 def test_a_compressed_answer_is_read() -> None:
