@@ -154,11 +154,9 @@ def is_event(row: JsonMapping) -> bool:
 def slack_message(row: JsonMapping) -> JsonMapping:
     """A message of an export of Slack without the parts that repeat or decorate its text, and one of an old bot with
     the name of its speaker, which stands under other keys; any other row as it is."""
-    if not is_slack(row):
-        return row
-    if row["text"]:  # otherwise what it says may be in its parts
+    if is_slack(row) and row["text"]:  # otherwise what it says may be in its parts
         row = {key: value for key, value in row.items() if not isinstance(value, dict | list)}
-    if row.get("subtype") != "bot_message" or "user" in row:
+    if row.get("type") != "message" or row.get("subtype") != "bot_message" or "user" in row:
         return row
     return {**row, "user": row.get("username") or row.get("bot_id")}
 
