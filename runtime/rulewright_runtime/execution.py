@@ -28,6 +28,7 @@ from rulewright_runtime.verdicts import Finding, VerdictResult, conclude, failed
 from rulewright_runtime.verify import lexicon, verifier_of
 from rulewright_runtime.verify.decisions import Decider, Eligibility, bindings_of
 from rulewright_runtime.verify.evaluation_context import EvaluationContext
+from rulewright_runtime.verify.expression import applicability, inapplicable
 
 Item = Transcript | InputError | JsonMapping | str | os.PathLike[str]
 
@@ -133,6 +134,7 @@ class Engine:
             register_functions(plan.plugins)
         self._plan, self._redaction = plan, Redaction(plan.redact)
         self._matcher = Matcher(searched_lexicons(plan), prefilter=prefilter)
+        self._applies = {check.id: applicability(check) for check in plan.checks}
         self._without_hit = [_without_hit(check, plan, self._matcher) for check in plan.checks]
         self._decider = Decider(plan.checks)
         self._last = reading_verdicts(plan)
@@ -235,6 +237,13 @@ class Engine:
 
         if not eligibility.eligible:
             return concluded(not_eligible(eligibility.why))
+        if (applies := self._applies[check.id]) is not None:
+            applied = applies(context)
+            if not applied.holds:
+                return concluded(inapplicable(context))
+            if applied.undecided is not None:
+                undecided = {**eligibility.undecided, "applies": applied.undecided}
+                eligibility = msgspec.structs.replace(eligibility, undecided=undecided)
         try:
             finding = verifier_of(type(check.verifier))(check, check.verifier, context)
         except OutageError:
@@ -351,6 +360,8 @@ def _without_hit(check: Check, plan: Plan, matcher: Matcher) -> tuple[VerdictRes
     """For a check whose verdict is known if the matcher finds nothing of a lexicon in the turns of a role: the record,
     the role and the lexicon; None for any other check."""
     verifier = check.verifier
+    if check.applies is not None:
+        return None
     if isinstance(verifier, LexiconVerifier):
         searched = plan.lexicons.get(verifier.lexicon)
         if searched is None or not searched.patterns or not isinstance(verifier.window, WholeWindow):

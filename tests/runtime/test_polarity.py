@@ -118,6 +118,11 @@ def applies(**conditions: Any) -> decisions.Eligibility:
     return decisions.Decider(plan(check(**conditions)).checks).decide({"scenario": {}})[0]
 
 
+def a_check_applies() -> bool:
+    (result,) = execute(plan(check(applies=UNKNOWN)), [talk("hello", "always")])
+    return result.verdicts[0].verdict == "FAIL"
+
+
 def a_part_of_a_prompt_is_written() -> bool:
     question = judging(prompt=(IfSegment(UNKNOWN, (TextSegment("Be kind."),), ()),))
     return "Be kind." in prompts.filled(question.prompt, {})
@@ -211,6 +216,7 @@ PROBES: list[tuple[str, Polarity, Callable[[], bool], bool]] = [
     ("defaults meet a requirement", Polarity.PERMITTING, a_requirement_is_met_by_the_defaults, False),
     ("a gate stops", Polarity.GUARDING, a_gate_stops, True),
     ("a check is eligible", Polarity.GUARDING, lambda: applies(eligible=UNKNOWN).eligible, True),
+    ("a check applies to a conversation", Polarity.GUARDING, a_check_applies, True),
     ("an eligible check is planned", Polarity.GUARDING, lambda: a_planned_check_is_counted(eligible=UNKNOWN), True),
     ("a profile selects a check", Polarity.GUARDING, a_profile_selects, True),
     ("a reply that passes is taken", Polarity.GUARDING, a_reply_that_may_not_violate_is_taken, False),
@@ -237,7 +243,7 @@ def test_every_row_has_a_place_in_the_product() -> None:
 
 
 DECIDING = {
-    "case_scorecard", "decisions", "gate", "machine", "effects", "play", "prompts", "replies", "scoring",
+    "case_scorecard", "decisions", "expression", "gate", "machine", "effects", "play", "prompts", "replies", "scoring",
     "selection", "trace",
     "scan_plan",  # of lint: the scenarios that a check's `when` reaches, decided as `decisions` does
     "gate_evidence", "workflow_values",  # of proofs: they decide as `gate` and `machine` do

@@ -97,6 +97,7 @@ class CheckDocument(Document, frozen=True, eq=False):
     shows: tuple[str, ...]
     phases: Phases
     each: str | None
+    applies: Scalar | None
     fails: Annotated[Scalar | None, At("fail")]
     unclears: Annotated[Scalar | None, At("unclear")]
     passes: Annotated[Scalar | None, At("pass")]
@@ -109,13 +110,18 @@ class CheckDocument(Document, frozen=True, eq=False):
         return tuple(each for each in (self.fails, self.unclears, self.passes) if each is not None)
 
     @property
+    def conversation_conditions(self) -> tuple[Scalar, ...]:
+        """The conditions of the verdict, and the one under which the check applies."""
+        return self.verdict_conditions if self.applies is None else (*self.verdict_conditions, self.applies)
+
+    @property
     def holds_expressions(self) -> bool:
         """Whether the check has a condition, or a prompt that may be a template."""
         prompt = str(self.prompt.value) if self.prompt is not None else ""
         return (
             self.when is not None
             or self.phases.violates is not None
-            or bool(self.verdict_conditions)
+            or bool(self.conversation_conditions)
             or MARKUP.search(prompt) is not None
         )
 

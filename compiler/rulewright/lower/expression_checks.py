@@ -49,11 +49,25 @@ def environment_of(
     return replace(environment, functions=functions) if functions else environment
 
 
+def _environment_of_applies(check: CheckDocument) -> Environment:
+    """The environment of the condition under which a check applies: the conversation as a whole, and the parameters of
+    an `expression` check. It reads no verdicts of other checks."""
+    return environment_of(structs.replace(check, each=None), ())
+
+
+def lower_applies(check: CheckDocument, findings: list[Diagnostic]) -> Built | None:
+    """Return the condition under which a check applies to a conversation; None without one, or with a finding."""
+    if check.applies is None:
+        return None
+    return build_in(check.applies, _environment_of_applies(check), findings, expect=BOOL)
+
+
 def check_expressions(document: CheckDocument) -> list[tuple[Scalar, Environment]]:
     """Return the conditions of a check, each with its environment."""
-    when, violates = document.when, document.phases.violates
+    when, applies, violates = document.when, document.applies, document.phases.violates
     return [
         *([] if when is None else [(when, scenario_environment(document.vocabulary))]),
+        *([] if applies is None else [(applies, _environment_of_applies(document))]),
         *((scalar, environment_of(document)) for scalar in document.verdict_conditions),
         *([] if violates is None else [(violates, reply_environment(document))]),
     ]
@@ -61,6 +75,8 @@ def check_expressions(document: CheckDocument) -> list[tuple[Scalar, Environment
 
 def _types(check: CheckDocument) -> Iterator[tuple[str, Type]]:
     """The names under `params` with their declared types, else `dyn`."""
+    if check.routing.route != "expression":  # no other route has parameters
+        return
     declared = plain(check.get("parameters"))
     schemas = declared if isinstance(declared, dict) else {}
     for name in {**schemas, **check.params}:
@@ -151,6 +167,7 @@ def mistakes_with(check: CheckDocument, typed: Mapping[str, Type]) -> list[Diagn
 def check_findings(check: CheckDocument) -> list[Diagnostic]:
     """Return the findings in the check's conditions, and in its prompt template where a judge reads it."""
     findings = mistakes_with(check, {})
+    lower_applies(check, findings)
     if check.when is not None:
         eligible(check, (), findings)
     if check.prompt is not None and (check.is_judged or check.has_edge):

@@ -86,7 +86,7 @@ def profile_expressions(document: Profile) -> list[tuple[Scalar, Environment]]:
 @cache
 def scenario_environment(vocabulary: Vocabulary) -> Environment:
     """The environment of eligibility and suppression: `scenario`."""
-    hint = "here only the scenario is known; `fail`, `unclear` and `pass` of a check read the conversation"
+    hint = "here only the scenario is known; `applies`, `fail`, `unclear` and `pass` of a check read the conversation"
     hints = dict.fromkeys(_OF_CONVERSATIONS, hint) | {"turns": f"`scenario.turns` is the script; {hint}"}
     return Environment(variables={"scenario": scenario_type(vocabulary)}, hints=hints)
 

@@ -16,7 +16,7 @@ from rulewright.documents.scenario import NumberedTurn, ScenarioDocument, hours_
 from rulewright.documents.scorecard import ScorecardDocument
 from rulewright.expression.types import BOOL
 from rulewright.load import plain
-from rulewright.lower.expression_checks import verdict_cycles
+from rulewright.lower.expression_checks import lower_applies, verdict_cycles
 from rulewright.lower.expressions import SCENARIO_FACTS, build_in, scenario_environment
 from rulewright.lower.lowering import LoweringContext
 from rulewright.lower.rubrics import fields_of_criterion, lower_rubrics
@@ -155,11 +155,11 @@ def lower_check(check: CheckDocument, lowering: LoweringContext) -> Check | None
     rules = lowering.policies
     lowering.reads.clear()
     applies = eligible(check, lowering.project.exempt, lowering.findings)
-    silenced = suppressed(check)
+    silenced, occasion = suppressed(check), lower_applies(check, lowering.findings)
     verifier = lower_verifier(check, lowering)
     if check.routing.deterministic_precheck is not None:
         lowering.knows_lexicon(check, check.routing.deterministic_precheck)  # also on routes that read no lexicon
-    for built in (applies, silenced):
+    for built in (applies, silenced, occasion):
         lowering.reads |= frozenset() if built is None else built.reads
     lowering.scenario_reads |= {path for path in lowering.reads if path[0] == "scenario"}
     if verifier is None:
@@ -178,6 +178,7 @@ def lower_check(check: CheckDocument, lowering: LoweringContext) -> Check | None
         is_gate=check.is_gate,
         suppressed=None if silenced is None else silenced.program,
         eligible=None if applies is None else applies.program,
+        applies=None if occasion is None else occasion.program,
         adjudicate=rules.adjudicate(check, deterministic=scorer_type(check) == "regex"),
         unclear="fail" if rules.is_seed and check.scorer.unclear_policy == "fail_closed" else "keep",
         fields=_read_of({**DEFAULTS, **check.fields}, "check", lowering.reads),

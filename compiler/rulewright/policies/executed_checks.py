@@ -30,7 +30,7 @@ from rulewright_runtime.strict_json import JsonMapping, JsonObject
 from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.verdicts import VerdictResult
 
-_DECIDES: Final = ("verifier", "unclear", "adjudicate", "fields")
+_DECIDES: Final = ("applies", "verifier", "unclear", "adjudicate", "fields")
 _EXCHANGES: Final = 5
 _MOST_EXCHANGES: Final = 40
 _MOST: Final = 2_000  # conversations, each with one judge and one scenario

@@ -22,7 +22,7 @@ def unread_parameter(check: CheckDocument) -> Iterator[Diagnostic]:
     params = check.node.get("params")
     if not isinstance(params, Mapping) or "use" in check.node or not check.verdict_conditions:
         return
-    uses = [(each, use) for each in check.verdict_conditions for use in READ.finditer(str(each.value))]
+    uses = [(each, use) for each in check.conversation_conditions for use in READ.finditer(str(each.value))]
     read = {use[1] or use[2] or use[3] for _, use in uses}
     if None in read:  # a condition reads the whole map
         return
@@ -31,7 +31,7 @@ def unread_parameter(check: CheckDocument) -> Iterator[Diagnostic]:
         name = str(entry.key.value)
         message = f"no condition reads the parameter `{name}`"
         if name not in read and not unknown and _can_all_be_read(check):
-            notes = [(each, "the condition") for each in check.verdict_conditions]
+            notes = [(each, "the condition") for each in check.conversation_conditions]
             yield warning(entry.key, message, notes=notes if len(notes) == 1 else ())
         elif name not in read and (meant := suggest(name, unknown)) and _is_rarer(name, meant, check.node.source.text):
             use = next(_place(each, use) for each, use in uses if meant in use.groups())
@@ -46,7 +46,7 @@ def _place(condition: Scalar, use: re.Match[str]) -> Span:
 def _can_all_be_read(check: CheckDocument) -> bool:
     """Whether all conditions could be parsed; what a broken one reads is unknown."""
     sound = {id(written.scalar) for written in expressions_of(check)}
-    return all(id(each) in sound for each in check.verdict_conditions)
+    return all(id(each) in sound for each in check.conversation_conditions)
 
 
 def _is_rarer(name: str, other: str, text: str) -> bool:

@@ -63,7 +63,7 @@ def conversations_with(
     `scenario` and the `verdicts` of other checks where conditions read them. `undecided` stands for a verdict that a
     person has to give. The records `examples` are tried first, then what `models` of these inputs say."""
     routes = [check.verifier for check in checks]
-    programs = [_ready(route, program) for route in routes for program in programs_of(route)]
+    programs = [_ready(check.verifier, program) for check in checks for program in _conditions(check)]
     needs = sorted({name for route in routes for name in route.reads()})
     values = [value for route in routes for value in getattr(route, "parameters", {}).values()]
     if not all(isinstance(route, ExpressionVerifier) for route in routes):
@@ -85,6 +85,11 @@ def conversations_with(
     except (RuntimeFailure, UsageError):  # of a plug-in that is not installed here
         pass
     return found
+
+
+def _conditions(check: Check) -> list[Program]:
+    """The conditions over a conversation, with the one under which the check applies."""
+    return [*programs_of(check.verifier), *([] if check.applies is None else [check.applies])]
 
 
 def _ready(route: Verifier, program: Program) -> Program:
@@ -216,10 +221,12 @@ def read_conversation(text: str, scenario_id: str | None) -> Transcript | None:
 def _as_checks(checks: Sequence[Check], divide: Callable[[Program], Iterable[Program]], most: int) -> list[Check]:
     """The distinct parts of the conditions as checks of their own."""
     found = {
-        (route.each, shape(part)): replace(check, verifier=replace(route, fails=part, unclear=None, passes=None))
+        (route.each, shape(part)): replace(
+            check, applies=None, verifier=replace(route, fails=part, unclear=None, passes=None)
+        )
         for check in checks
         if isinstance(route := check.verifier, ExpressionVerifier)
-        for program in programs_of(route)
+        for program in (_conditions(check) if route.each == "conversation" else programs_of(route))
         for part in divide(program)
     }
     return [replace(check, id=f"{_PART}{at}") for at, check in enumerate(islice(found.values(), most))]

@@ -126,8 +126,9 @@ class Check(PlanPart, frozen=True):
     """One check, ready to run.
 
     `suppressed` true: no record. `eligible` false: a NOT_APPLICABLE record. No program: never suppressed, always
-    eligible. `adjudicate` lists the verdicts that require adjudication; `unclear: fail` turns UNCLEAR into FAIL with
-    adjudication. The check's own expressions read `fields` as `check.*`.
+    eligible. `applies` false, over the conversation: likewise NOT_APPLICABLE, and no judge is asked. `adjudicate` lists
+    the verdicts that require adjudication; `unclear: fail` turns UNCLEAR into FAIL with adjudication. The check's own
+    expressions read `fields` as `check.*`.
     """
 
     id: str
@@ -143,6 +144,7 @@ class Check(PlanPart, frozen=True):
     is_gate: bool = False  # a gate check by bucket and severity
     suppressed: Program | None = None
     eligible: Program | None = None
+    applies: Program | None = None
     adjudicate: tuple[Verdict, ...] = ("UNCLEAR",)
     unclear: Literal["keep", "fail"] = "keep"
     fields: dict[str, Any] = field(default_factory=dict)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
@@ -15,6 +15,7 @@ from rulewright_runtime.ir import Program
 from rulewright_runtime.plan.part import GRAVITY, Verdict
 from rulewright_runtime.plan.scan import Check
 from rulewright_runtime.plan.verifiers import PARTS, ExpressionVerifier
+from rulewright_runtime.polarity import Decision, Polarity, condition
 from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.transcripts.view import Record, View
 from rulewright_runtime.values import cel_type_name
@@ -69,6 +70,30 @@ def verify(check: Check, verifier: ExpressionVerifier, context: EvaluationContex
     return _combined(decisions, name, bindings, context)
 
 
+def applicability(check: Check) -> Callable[[EvaluationContext], Decision] | None:
+    """Whether a check applies to a conversation, as a function; None for one that applies to all."""
+    if check.applies is None:
+        return None
+    decide, roots = condition(check.applies, Polarity.GUARDING), _roots([check.applies])
+    parameters = check.verifier.parameters if isinstance(check.verifier, ExpressionVerifier) else {}
+    return lambda context: decide({**context.bindings, **context.view.bindings(roots), "params": parameters})
+
+
+def inapplicable(context: EvaluationContext) -> Finding:
+    """NOT_APPLICABLE; UNCLEAR for a conversation in which the assistant said and did nothing."""
+    return _nothing() if _is_empty(context) else not_eligible("applies_condition_does_not_hold", occasion=True)
+
+
+def _is_empty(context: EvaluationContext) -> bool:
+    return not (context.replies() or context.view.tool_calls)
+
+
+def _roots(programs: Iterable[Program]) -> tuple[str, ...]:
+    """The first parts of the names that programs read."""
+    names = (node.value for program in programs for node in program.nodes if node.op == "name")
+    return tuple(dict.fromkeys(str(name).partition(".")[0] for candidates in names for name, _ in candidates))
+
+
 def _prepared(verifier: ExpressionVerifier) -> _Conditions:
     fails, unclear, passes = (
         None if program is None else _Tracer(program) for program in (verifier.fails, verifier.unclear, verifier.passes)
@@ -88,9 +113,7 @@ def _prepared(verifier: ExpressionVerifier) -> _Conditions:
         otherwise = ("PASS", "fail_condition_does_not_hold", fails)
     elif verifier.fails is None:
         otherwise = ("FAIL", "pass_condition_does_not_hold", passes)
-    names = (node.value for part in each for node in part.tracer.program.nodes if node.op == "name")
-    roots = dict.fromkeys(str(name).partition(".")[0] for candidates in names for name, _ in candidates)
-    return _Conditions(each, tuple(roots), otherwise)
+    return _Conditions(each, _roots(part.tracer.program for part in each), otherwise)
 
 
 def _bindings(verifier: ExpressionVerifier, conditions: _Conditions, context: EvaluationContext) -> Record:
@@ -116,7 +139,7 @@ def _decide(conditions: _Conditions, bindings: JsonMapping) -> _Decision:
 
 
 def _whole(decision: _Decision, bindings: JsonMapping, context: EvaluationContext) -> Finding:
-    if decision.verdict == "PASS" and not (context.replies() or context.view.tool_calls):
+    if decision.verdict == "PASS" and _is_empty(context):
         return _nothing()
     if decision.undecided is not None:
         return _undecided(decision, {})

@@ -141,7 +141,10 @@ def test_eligibility_tags_and_suppression_equal_the_published_ones() -> None:
 @pytest.mark.parametrize(
     ("when", "said"),
     [
-        ("answer.contains('112')", "here only the scenario is known; `fail`, `unclear` and `pass` of a check read the"),
+        (
+            "answer.contains('112')",
+            "here only the scenario is known; `applies`, `fail`, `unclear` and `pass` of a check read the",
+        ),
         ("turns.exists(t, t.role == 'user')", "`scenario.turns` is the script; here only the scenario is known"),
         ("'crisis' in tags", "did you mean `scenario.tags`?"),
     ],
