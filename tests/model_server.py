@@ -74,6 +74,7 @@ def model_server(handler: Handler) -> Iterator[Server]:
 
     class Requests(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True  # which waits for the client between the head and the body
 
         def do_POST(self) -> None:
             nonlocal in_flight

@@ -145,6 +145,7 @@ class _Handler(BaseHTTPRequestHandler):
     server_version = "rulewright"
     sys_version = ""
     timeout = 10
+    disable_nagle_algorithm = True  # else a browser waits some 40 ms between the head and the body
 
     @property
     def site(self) -> LocalServer:
