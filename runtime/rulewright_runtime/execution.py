@@ -237,14 +237,14 @@ class Engine:
 
         if not eligibility.eligible:
             return concluded(not_eligible(eligibility.why))
-        if (applies := self._applies[check.id]) is not None:
-            applied = applies(context)
-            if not applied.holds:
-                return concluded(inapplicable(context))
-            if applied.undecided is not None:
-                undecided = {**eligibility.undecided, "applies": applied.undecided}
-                eligibility = msgspec.structs.replace(eligibility, undecided=undecided)
         try:
+            if (applies := self._applies[check.id]) is not None:
+                applied = applies(context)
+                if not applied.holds:
+                    return concluded(inapplicable(context))
+                if applied.undecided is not None:
+                    undecided = {**eligibility.undecided, "applies": applied.undecided}
+                    eligibility = msgspec.structs.replace(eligibility, undecided=undecided)
             finding = verifier_of(type(check.verifier))(check, check.verifier, context)
         except OutageError:
             raise

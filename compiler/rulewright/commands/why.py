@@ -134,6 +134,8 @@ def _explanation(
         head.append(("suppressed when", _text(check.suppressed)))
     if check.eligible is not None:
         head.append(("eligible when", _text(check.eligible)))
+    if check.applies is not None:
+        head.append(("applies when", _text(check.applies)))
     if isinstance(check.verifier, ExpressionVerifier):
         head += [(f"{name} when", text) for name, text in conditions(check)]
         if check.verifier.each != "conversation":

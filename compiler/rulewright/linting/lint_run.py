@@ -145,9 +145,14 @@ def _reports(path: Path, selection: RuleSelection, around: Callable[[Path], Lint
                 yield _file(loaded, file, selection, around)
         for file in case_lines_in(path):
             loaded = load_file(file)
-            is_empty_batch = loaded.root is None and not set(CASE_FOLDERS).isdisjoint(file.parts)
+            is_empty_batch = loaded.root is None and _is_below_cases(file)
             if loaded.diagnostics or is_empty_batch or kind_of(loaded.root) == CASES:  # others are chats, or of runs
                 yield _file(loaded, file, selection, around)
+
+
+def _is_below_cases(file: Path) -> bool:
+    """Whether a file is in a folder of cases, or in that of a concern below one."""
+    return any(each.name in CASE_FOLDERS for each in file.absolute().parents[:2])
 
 
 def _about_cases(project: Path) -> Iterator[Loaded | Path]:

@@ -14,6 +14,7 @@ _REASONS: Final = {
     "conversation_too_long": "the conversation is too long for the judge",
     "disabled_by_scan_profile": "the profile gives the check no votes",
     "fail_condition_does_not_hold": "its condition `fail` does not hold",
+    "applies_condition_does_not_hold": "its condition `applies` does not hold",
     "fail_condition_holds": "its condition `fail` holds",
     "incomplete_transcript": "the chat is incomplete",
     "judge_budget_exhausted": "the limit of calls was reached",

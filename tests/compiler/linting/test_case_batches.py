@@ -8,6 +8,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from tests import folders
 from tests.safe_cases import case, output, safe, write
 
 from rulewright.cli import main
@@ -384,3 +385,9 @@ def test_a_misspelt_path_of_a_scorecard_is_one_finding_there(tmp_path: Path) -> 
     (tmp_path / "cases" / "batch.json").write_text(json.dumps([record]))
     (found,) = lint([tmp_path]).diagnostics
     assert (found.code, found.severity, found.span.line) == ("misspelt-input-path", Severity.ERROR, 6)
+
+
+def test_an_empty_file_of_lines_is_a_batch_only_in_a_folder_of_cases(tmp_path: Path) -> None:
+    files = {"work/cases/I25/batch.jsonl": "", "work/cases/old/runs/first/replies.jsonl": "", "work/p.yaml": ""}
+    found = lint([folders.write(tmp_path, files) / "work"]).diagnostics
+    assert [Path(each.span.path).name for each in found] == ["batch.jsonl", "p.yaml"]

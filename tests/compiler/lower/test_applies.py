@@ -12,8 +12,10 @@ from tests.folders import write
 from rulewright.check.project_check import compile_project
 from rulewright.errors import DocumentError
 from rulewright.linting.lint_run import lint
+from rulewright_runtime import execution
 from rulewright_runtime.execution import execute
 from rulewright_runtime.judging.judge import JudgeRequest
+from rulewright_runtime.polarity import Decision
 from rulewright_runtime.verdicts import VerdictResult
 
 APPLIES = "applies: turns.exists(turn, turn.role == 'user' and contains_ci(turn.content, params.about))\n"
@@ -66,6 +68,17 @@ def test_a_condition_that_can_not_be_evaluated_lets_the_check_apply(tmp_path: Pa
     found = verdict(tmp_path, check, "I have pain.", "Call 112.")
     assert (found.verdict, found.eligible, found.adjudication_required) == ("PASS", True, True)
     assert set(found.extra["undecided"]) == {"applies"}
+
+
+def test_a_crash_of_the_condition_is_an_undecided_check_and_ends_no_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def crash(_: object) -> Decision:
+        raise RecursionError
+
+    monkeypatch.setattr(execution, "applicability", lambda _: crash)
+    found = verdict(tmp_path, CONDITION, "I have pain.", "Call 112.")
+    assert (found.verdict, found.adjudication_required) == ("UNCLEAR", True)
 
 
 @pytest.mark.parametrize("check", [CONDITION, JUDGED, LEXICON])
