@@ -18,6 +18,11 @@ RUN_FILES: Final = {"inputs.jsonl", "plan.json"}  # a folder with these may be a
 HARNESS_FILES: Final = {"header.json", "run_plan.json"}  # a folder with these is a harness run; no chats in them
 HARNESS_SUMMARY: Final = "harness.json"  # written when the last conversation has ended
 SLACK_FILES: Final = {"channels.json", "users.json"}  # an export of Slack: its chats are in the folders of channels
+# What else such an export lists beside the folders; any other file there is read.
+SLACK_LISTS: Final = frozenset({
+    "canvases.json", "dms.json", "file_conversations.json", "groups.json", "huddle_transcripts.json",
+    "integration_logs.json", "lists.json", "mpims.json", "org_users.json",
+})  # fmt: skip
 SUFFIXES: Final = (".jsonl", ".ndjson", ".eval", ".csv", ".tsv", ".parquet", ".arrow")
 CLOSED: Final = (".bz2", ".xz", ".lzma", ".lz4", ".br", ".7z", ".zip", ".rar")  # compressions that are not read
 
@@ -105,7 +110,7 @@ def _below(path: str) -> Iterator[str | InputError]:
         if own and HARNESS_SUMMARY not in names:
             yield _unfinished(folder)
         if set(names) >= SLACK_FILES:
-            own |= {name for name in names if name.endswith(".json")}
+            own |= SLACK_FILES | SLACK_LISTS
         yield from (os.path.join(folder, name) for name in sorted(set(names).difference(own)))
     for error in unreadable:
         where = printable(os.fspath(error.filename or path))

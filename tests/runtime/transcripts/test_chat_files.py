@@ -63,3 +63,13 @@ def test_the_lists_of_an_export_of_slack_are_not_read_as_chats(tmp_path: Path) -
     assert [message.role for message in chats[0].conversation.messages] == ["user", "assistant"]
     (first, *_) = map(str, Reader().read([tmp_path]))
     assert "an export of Slack is read with `--columns role=user,content=text,user=MEMBER,assistant=MEMBER`" in first
+
+
+def test_a_chat_beside_the_lists_of_an_export_of_slack_is_read(tmp_path: Path) -> None:
+    chat = {"messages": [{"role": "user", "content": "Hi."}, {"role": "assistant", "content": "Hello."}]}
+    for name in ("channels.json", "users.json", "dms.json"):
+        (tmp_path / name).write_text("[]", encoding="utf-8")
+    (tmp_path / "support.json").write_text(json.dumps(chat), encoding="utf-8")
+    (found,) = Reader().read([tmp_path])
+    assert isinstance(found, Transcript)
+    assert found.id == "support:1"
