@@ -108,10 +108,12 @@ def _sweep(args: argparse.Namespace, stored: StoredRun, policy: ScoringPolicy) -
     """The sweep of a parameter of the scorecard, or of the number of votes if no parameter has that name."""
     if args.sweep == VOTES and VOTES not in {parameter.name for parameter in policy.card.parameters}:
         return sweep_votes(stored.plan, partial(_rejudged, args, stored), policy)
-    from rulewright.whatif.sweep import is_pass_rate, sweep, sweep_pass_rate  # imports the prover
+    from rulewright.whatif.sweep import is_pass_rate, sweep, sweep_pass_rate, swept  # imports the prover
 
-    swept = sweep_pass_rate if is_pass_rate(policy.card, args.sweep) else sweep
-    return {"parameter": args.sweep, "breakpoints": swept(stored, policy, args.sweep)}
+    breakpoints = (sweep_pass_rate if is_pass_rate(policy.card, args.sweep) else sweep)(stored, policy, args.sweep)
+    default = swept(policy.card.parameters, args.sweep).default
+    value = str(policy.parameters.get(args.sweep, default))
+    return {"parameter": args.sweep, "value": value, "breakpoints": breakpoints}
 
 
 def _of_report(args: argparse.Namespace) -> int:
@@ -129,7 +131,7 @@ def _of_report(args: argparse.Namespace) -> int:
 
 def _cases(found: JsonMapping) -> Iterator[str]:
     yield f"scorecard {found['scorecard']}"
-    yield f"{len(found['flips'])} of {plural(found['cases'], 'case')} would change"
+    yield from _count(found, "cases", "case")
     for flip in found["flips"]:
         yield f"  {flip['test_id']}: {flip['before']} -> {flip['after']}"
     for name in found["not_told"][:MOST]:
@@ -140,10 +142,16 @@ def _cases(found: JsonMapping) -> Iterator[str]:
         yield from _swept(found["sweep"], "case", "cases")
 
 
+def _count(found: JsonMapping, key: str, one: str) -> Iterator[str]:
+    """How many change; nothing for a sweep alone, which changes nothing by itself."""
+    if found["flips"] or "sweep" not in found:
+        yield f"{len(found['flips'])} of {plural(found[key], one)} would change"
+
+
 def _shown(found: JsonMapping) -> Iterator[str]:
     about = ", ".join(f"{name}={value}" for name, value in found["parameters"].items())
     yield f"scorecard {found['scorecard']}{f' with {about}' if about else ''}"
-    yield f"{len(found['flips'])} of {plural(found['transcripts'], 'transcript')} would change"
+    yield from _count(found, "transcripts", "transcript")
     if found["flips"]:
         yield from _totals(found["before"], found["after"])
     yield from _rated_gates(found)
@@ -192,7 +200,8 @@ def apart(before: float | None, after: float | None) -> str:
 
 
 def _swept(sweep: JsonMapping, one: str = "transcript", key: str = "transcripts") -> Iterator[str]:
-    yield f"sweep of {sweep['parameter']}: " + (
+    now = f" ({sweep['value']} now)" if "value" in sweep else ""
+    yield f"sweep of {sweep['parameter']}{now}: " + (
         plural(len(sweep["breakpoints"]), "breakpoint") if sweep["breakpoints"] else f"no {one} changes at any value"
     )
     for point in sweep["breakpoints"]:

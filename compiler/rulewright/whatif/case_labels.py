@@ -87,7 +87,13 @@ def relabelled(
         "not_told": not_told,
     }
     if parameter is not None:
-        found["sweep"] = {"parameter": parameter, "breakpoints": _sweep(plan, choices, cases, parameter)}
+        default = swept([each.parameter for each in plan.settings], parameter).default
+        value = choices.parameters[parameter].value if parameter in choices.parameters else default
+        found["sweep"] = {
+            "parameter": parameter,
+            "value": str(value),
+            "breakpoints": _sweep(plan, choices, cases, parameter),
+        }
     return found
 
 

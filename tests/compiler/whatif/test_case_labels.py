@@ -168,7 +168,7 @@ def test_another_scorecard_over_the_same_scores_labels_them(folder: Path, capsys
     assert {(flip["before"], flip["after"]) for flip in found["flips"]} == {("Review", "Pass")}
     capsys.readouterr()
     assert main(["whatif", str(folder), "--scorecard", str(mine), "--sweep", "AC_pass"]) == 1
-    assert "sweep of AC_pass: " in capsys.readouterr().out
+    assert "sweep of AC_pass (0.8 now): " in capsys.readouterr().out
     mine.write_text(text.replace("contains_ci(recall, it)", "recall.contains(it)"))
     with pytest.raises(UsageError, match="`lenient` does not find and score the same as `safe-v0`"):
         relabelled(folder, str(mine), {})

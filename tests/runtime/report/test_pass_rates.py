@@ -354,7 +354,7 @@ def test_a_sweep_of_a_pass_rate_finds_the_exact_rates_at_which_its_gate_changes(
     main(["whatif", "run", "--sweep", "least"])
     said = capsys.readouterr().out.splitlines()
     assert said[-3:] == [
-        "sweep of least: 2 breakpoints",
+        "sweep of least (0.8 now): 2 breakpoints",
         "  above 0.571429 (4/7): gate helpful passed -> inconclusive",
         "  above 0.714286 (5/7): gate helpful inconclusive -> failed",
     ]
