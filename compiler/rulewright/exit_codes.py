@@ -13,7 +13,7 @@ _RUN = {
 _SCAN = {
     **_RUN,
     UNDECIDED: "a gate is undecided, too few checks were decided, no check applied, or a limit ended the run",
-    REFUSED: "refused input, a judge that is out of reach or gives no verdict, errors in project or plan, or bad usage",
+    REFUSED: "refused input, a judge that can't be reached or gives no verdict, errors in project or plan, or bad usage",
 }
 EXIT_CODES: dict[str, dict[int, str]] = {
     "init": {
@@ -24,14 +24,14 @@ EXIT_CODES: dict[str, dict[int, str]] = {
     "demo": {MET: "the demo ran", REFUSED: "the demo failed, or bad usage"},
     "inspect-data": {MET: "shown", REFUSED: "an input was refused, or bad usage"},
     "convert": {MET: "written", REFUSED: "an input was refused or missing, a file already exists, or bad usage"},
-    "completion": {MET: "printed", REFUSED: "no such shell, or bad usage"},
+    "completion": {MET: "printed", REFUSED: "an unknown shell, or bad usage"},
     "lint": {MET: "no finding fails", FAILED: "findings at or above --fail-level", REFUSED: "bad usage"},
     "lsp": {
         MET: "the editor closed the session",
         FAILED: "the editor disconnected",
-        REFUSED: "bad usage or the extra is missing",
+        REFUSED: "the extra is missing, or bad usage",
     },
-    "explain": {MET: "printed", REFUSED: "no such code, or bad usage"},
+    "explain": {MET: "printed", REFUSED: "an unknown name, or bad usage"},
     "eval": {
         MET: "a value; with --as: met",
         FAILED: "no value; with --as: not met",
@@ -55,7 +55,7 @@ EXIT_CODES: dict[str, dict[int, str]] = {
     "run": _SCAN,
     "questions": {MET: "written", REFUSED: "the project has errors, an input was refused, or bad usage"},
     "record": {MET: "written", REFUSED: "a run that can't be read or has no replies, or bad usage"},
-    "models": {MET: "the model answers with a verdict", REFUSED: "it does not, or bad usage"},
+    "models": {MET: "the model answers with a verdict", REFUSED: "the model gives no verdict, or bad usage"},
     "cache": {
         MET: "done",
         FAILED: "a file still names the transcript, or can't be searched",
@@ -97,11 +97,11 @@ EXIT_CODES: dict[str, dict[int, str]] = {
     "gold": {MET: "drawn", REFUSED: "a run that can't be read, a file already exists, or bad usage"},
     "calibrate": {
         MET: "every gate fails at most as often as --require allows",
-        FAILED: "a gate truly fails more often",
+        FAILED: "a gate fails more often",
         UNDECIDED: "inconclusive: an interval contains the limit, or no label can be compared",
         REFUSED: "unreadable labels, a threshold reported on its own split, or bad usage",
     },
-    "export": {MET: "written", REFUSED: "a run that can't be read or was changed, no pyarrow, or bad usage"},
+    "export": {MET: "written", REFUSED: "a run that can't be read or was changed, pyarrow is missing, or bad usage"},
     "score": {
         MET: "every case passes",
         FAILED: "a case fails, or the run is worse than its baseline",
@@ -116,11 +116,6 @@ EXIT_CODES: dict[str, dict[int, str]] = {
     },
     "hil": {MET: "done", FAILED: "the decision was refused", REFUSED: "bad usage"},
 }
-
-
-def epilog(command: str) -> str:
-    """Return the exit codes of a command as the last lines of its help."""
-    return "exit codes:\n" + "\n".join(f"  {code}  {meaning}" for code, meaning in EXIT_CODES[command].items())
 
 
 def table() -> str:

@@ -27,11 +27,11 @@ usage: python -m rulewright_runtime run PLAN DATA... --out RUN [options]
 Judge the transcripts in DATA (files or folders) by a compiled plan and write the folder RUN.
 
   --out RUN           the folder for plan, verdicts, scores and summary
-  --judge replay:FILE recorded replies, where the plan asks a judge
+  --judge replay:FILE recorded replies, if the plan asks a judge
   --set NAME=VALUE    set a parameter that the plan's scorecard declares (may be repeated)
   --max-calls N       stop asking the judge after N calls
   --max-line BYTES    refuse longer input lines (default 1048576)
-  --max-expanded BYTES  refuse recorded replies that hold more, expanded where they are gzipped (default 268435456)
+  --max-expanded BYTES  refuse larger recorded replies, measured uncompressed (default 268435456)
   --jobs N            judge in N processes (default 1); the result is the same for any number
   --ray ADDRESS       judge on this Ray cluster (local: one on this machine, of N processes)
   --resume            continue a killed run in RUN
@@ -41,20 +41,20 @@ exit status: 0 every gate passed, 1 a gate failed (without gates: a check), 2 un
 
 usage: python -m rulewright_runtime play RUN_PLAN --model MODEL --out RUN [--scenario-parallel N] [--resume]
 
-Play the scenarios of a run plan against a model; exit status 1 where a turn was not answered.
+Play the scenarios of a run plan against a model; exit status 1 if a turn was not answered.
 
 usage: python -m rulewright_runtime score PLAN CASES... [options]
 
 Score the test cases in CASES (files or folders) by a compiled scorecard over cases. The report is JSON.
 
   --out FILE          where the report goes (default: the standard output)
-  --outputs PATH      the engine's outputs, a file or a folder, where the cases don't hold them
-  --concern ID        leave out the cases of other concerns
-  --judge replay:FILE recorded replies, where the scorecard asks a judge
+  --outputs PATH      the engine's outputs, a file or a folder, if the cases don't contain them
+  --concern ID        skip the cases of other concerns
+  --judge replay:FILE recorded replies, if the scorecard asks a judge
   --semantic NAME     matches by meaning: `minilm`, a folder with a sentence model, or a file of word vectors
   --set NAME=VALUE    set a parameter of the scorecard (may be repeated)
 
-exit status: that of the gravest label; 3 for refused input, a case without scores or an error
+exit status: that of the worst label; 3 for refused input, a case without scores or an error
 """
 REFUSED: Final = 3
 VALUED: Final = {

@@ -31,7 +31,7 @@ def score_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--config", metavar="FILE", help="the settings file (default: safe.config.json)")
     parser.add_argument("--set", metavar="NAME=VALUE", action="append", default=[], help="set one parameter")
-    parser.add_argument("--strict-ah", action="store_true", help="one forbidden word makes AH 0")
+    parser.add_argument("--strict-ah", action="store_true", help="set the metric AH to 0 if one forbidden word occurs")
     parser.add_argument("--fold", action="store_true", help="fold typography and white space before matching")
     parser.add_argument("--show-config", action="store_true", help="print every setting with its source, and stop")
     parser.add_argument("--verbose", action="store_true", help="add the position of each match, and near misses")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from textwrap import dedent, fill
 
-from rulewright.exit_codes import REFUSED, epilog
+from rulewright.exit_codes import EXIT_CODES, REFUSED
 from rulewright_runtime.terminal import one_line
 
 TYPE_CHECKING = False  # importing `typing` takes as long as building a parser
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import NoReturn
 
+CODES = "exit codes:"
 UNKNOWN = "unrecognized arguments: "  # as argparse begins its message
 
 
@@ -60,11 +62,20 @@ def suggestion(word: str, known: Iterable[str]) -> str | None:
 
 
 def wrapped(text: str, width: int) -> str:
-    """Return `text` with its paragraphs wrapped to a width, except those with indented lines."""
+    """Return `text` with its paragraphs and exit codes wrapped to a width, except paragraphs with indented lines."""
+    whole = partial(fill, width=width, break_long_words=False, break_on_hyphens=False)
     return "\n\n".join(
-        paragraph if "\n " in paragraph else fill(paragraph, width, break_long_words=False, break_on_hyphens=False)
+        "\n".join(whole(line, subsequent_indent=" " * 5) for line in paragraph.split("\n"))
+        if paragraph.startswith(CODES)
+        else paragraph
+        if "\n " in paragraph
+        else whole(paragraph)
         for paragraph in text.split("\n\n")
     )
+
+
+def _exit_codes(name: str) -> str:
+    return "\n".join((CODES, *(f"  {code}  {meaning}" for code, meaning in EXIT_CODES[name].items())))
 
 
 def _examples(name: str) -> str:
@@ -77,7 +88,7 @@ def parser_of(name: str, declare: Callable[[argparse.ArgumentParser], None]) -> 
     parser = Parser(
         prog=f"rulewright {name}",
         description=summary,
-        epilog="\n\n".join(filter(None, (dedent(rest).strip("\n"), _examples(name), epilog(name)))),
+        epilog="\n\n".join(filter(None, (dedent(rest).strip("\n"), _examples(name), _exit_codes(name)))),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )

@@ -145,7 +145,7 @@ def rescore_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def leaderboard_arguments(parser: argparse.ArgumentParser) -> None:
-    """Rank the models of finished runs: the same plan, the same scenarios, raw transcripts only.
+    """Rank the models of finished runs that have the same plan and scenarios.
 
     All runs must have the same plan, parameters and judge. A transcript without a score counts as 0 and is listed as
     unscored. If answers are missing, a score is the interval between the worst and the best completion. A rank is the
@@ -187,7 +187,7 @@ def gold_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fingerprint",
         action="store_true",
-        help="add the column `conversation`, by which labels of a changed conversation are refused",
+        help="add the column `conversation`, so that `calibrate` refuses labels of conversations that have changed",
     )
     parser.add_argument("-o", "--out", metavar="FILE", help="write the CSV there (default: print it)")
 
@@ -206,7 +206,7 @@ def calibrate_arguments(parser: argparse.ArgumentParser) -> None:
     add_finished_run(parser)
     parser.add_argument("--gold", required=True, metavar="FILE", help="labels, as `rulewright gold` draws them")
     parser.add_argument("--split", metavar="NAME", help="report on this split only")
-    parser.add_argument("--measured-on", metavar="RUN", help="the labels are those of this other run")
+    parser.add_argument("--measured-on", metavar="RUN", help="use labels of this other run of the same judge")
     parser.add_argument("--choose-on", metavar="SPLIT", help="choose a confidence threshold on this split")
     parser.add_argument(
         "--require",

@@ -121,7 +121,7 @@ def models_arguments(parser: argparse.ArgumentParser) -> None:
     """Check whether a model answers.
 
     `check` asks the model a short question and reports in one line whether it answers, how fast, whether its reply is
-    a verdict, without which it can't judge, and whether it follows a schema. API keys are read from the environment.
+    a verdict, as a judge needs it, and whether it follows a schema. API keys are read from the environment.
     """
     commands = parser.add_subparsers(dest="action", required=True, metavar="check")
     check = add_action(commands, "check", "check whether a model answers")
@@ -180,7 +180,7 @@ def harness_arguments(parser: argparse.ArgumentParser) -> None:
     """
     parser.add_argument("scenarios", nargs="+", metavar="SCENARIOS", help="scenario files or folders")
     parser.add_argument("--model", required=True, metavar="MODEL", help="the model that plays the assistant")
-    parser.add_argument("--user", metavar="MODEL", help="a model that plays the user (default: the scenario's words)")
+    parser.add_argument("--user", metavar="MODEL", help="a model that plays the user (default: the messages of the scenario)")
     parser.add_argument(
         "-o", "--out", required=True, metavar="RUN", help="the folder for plan, transcripts and summary"
     )

@@ -340,7 +340,7 @@ def _misspelt_expectations(cases: list[_Record]) -> Iterator[Diagnostic]:
             similar = similar or SimilarWords(known, _is_slip_in)
             near = similar.first(strange[0])
             if near is not None:
-                message = f"the case does not have `{strange[0]}`, but `{near}`"
+                message = f"the case contains `{near}`, not `{strange[0]}`"
                 yield warning(item, message, code="bad-case", help=Guess(near))
 
 

@@ -60,7 +60,7 @@ WHOLE: Final = re.compile(r"0|-?[1-9][0-9]*")
 NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
 ASSIGNED: Final = re.compile(r"([\w-]+)(?: *= *|:(?!//))(\S.*)")
 LISTED: Final = re.compile(r"[\w.-]+(?:, *[\w.-]+)*")
-ONE_DOCUMENT: Final = "write one document a file: each entry, without its `- `, in a file of its own"
+ONE_DOCUMENT: Final = "write one document per file: each entry, without its `- `, in a file of its own"
 STRUCTURE_CODES: Final = frozenset(("missing-key", "out-of-range", "unknown-key", "unknown-value", "wrong-type"))
 NAMES: Final = {
     "array": "a list",

@@ -38,7 +38,7 @@ from rulewright_runtime.files import write_whole
 from rulewright_runtime.input_files import open_regular
 
 KNOWN_BY: Final = (
-    "documents are known by their keys: `fail`, `pass`, `prompt` or `routing` (check), `scenario_id`, `patterns` "
+    "documents are recognized by their keys: `fail`, `pass`, `prompt` or `routing` (check), `scenario_id`, `patterns` "
     "(lexicon), `tasks` (workflow), `scorecard`, `project`, `test_id` (test case)"
 )
 MAX_ROUNDS = 10  # fixes that uncover further fixes

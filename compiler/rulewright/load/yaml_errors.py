@@ -37,7 +37,7 @@ _MESSAGES: tuple[tuple[str, str, str | None], ...] = (
     (
         "mapping values are not allowed",
         "a `: ` is not allowed here",
-        "quote the value if the colon belongs to it, else check the indentation",
+        "quote the value if the colon belongs to it; otherwise check the indentation",
     ),
     ("could not find expected ':'", "this line is not a `key: value`", "add the colon, or indent or quote the text"),
     ("did not find expected key", "expected a key here", "check the indentation, and quotes inside quotes"),

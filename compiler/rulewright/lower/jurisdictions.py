@@ -70,7 +70,7 @@ def _rule_paths(project: Project) -> set[str]:
 
 def _without_sets(found: Diagnostic, project: Project) -> Diagnostic:
     """The finding; one that is due to a project without rule sets says so, and is about them."""
-    help = "the project has no rule sets; they lie in `configs/rules`"
+    help = "the project has no rule sets; put them into `configs/rules`"
     return found if project.rule_sets else replace(found, help=help, about=RULE_SETS)
 
 

@@ -303,7 +303,7 @@ class _ProjectReader(DocumentReader):
         if name != path.stem:
             node: Node = root.get(key) or root
             message = f"`{key}` is `{name}`, but the file is called `{path.stem}`"
-            help = Guess(path.stem, f"else call the file `{name}{path.suffix}`") if key in root else None
+            help = Guess(path.stem, f"otherwise rename the file to `{name}{path.suffix}`") if key in root else None
             self.findings.append(error(node, message, code="id-differs-from-file-name", help=help))
 
     def _add(self, models: dict[str, Model], name: str, model: Model, kind: str, key: str) -> None:

@@ -323,11 +323,11 @@ def pieces(text: str, marks: Sequence[Mark]) -> list[HighlightPiece]:
     for start, end in pairwise(cuts):
         over = [mark for mark in marks if mark.start < end and mark.end > start]
         ends = tuple(dict.fromkeys(mark for mark in over if mark.end == end))
-        found.append(HighlightPiece(text[start:end], gravest(mark.verdict for mark in over), ends))
+        found.append(HighlightPiece(text[start:end], worst(mark.verdict for mark in over), ends))
     return found
 
 
-def gravest(verdicts: Iterable[str]) -> str:
+def worst(verdicts: Iterable[str]) -> str:
     """Return the most severe of some verdicts; empty for none."""
     known = set(verdicts)
     return next((verdict for verdict in GRAVITY if verdict in known), min(known, default=""))

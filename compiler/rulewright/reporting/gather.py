@@ -31,8 +31,8 @@ def gather(run: FinishedRun) -> JsonObject:
     per category of scenarios what was `raised` `of` the transcripts that know a label; `ranks` are the first and the
     last place that each model may have, where there are several and no more than `MOST_RANKED`, and `bounds` how far
     its score may still go; `contrasts` see `contrasts.contrasts`; `failures` hold the quotes behind each failing check,
-    gravest first; `transcripts` are the rows, numbered from 1 in the order of the run's files; `waiting` is what a
-    person has to decide, gravest first; `intervals` are those of 95 %. Raises UsageError if the run's files are
+    worst first; `transcripts` are the rows, numbered from 1 in the order of the run's files; `waiting` is what a
+    person has to decide, worst first; `intervals` are those of 95 %. Raises UsageError if the run's files are
     inconsistent.
     """
     plan, summary = run.plan, run.summary
@@ -93,7 +93,7 @@ class _Gathered:
     dimensions: dict[str, dict[str, _LeaderboardCell]] = field(default_factory=dict)  # by model
     flags: dict[str, dict[str, list[bool]]] = field(default_factory=dict)  # of each label, by scenario
     waits: int = 0
-    waiting: list[JsonObject] = field(default_factory=list)  # the gravest among them
+    waiting: list[JsonObject] = field(default_factory=list)  # the worst among them
     samples: dict[tuple[str, str], list[tuple[str, float]]] = field(default_factory=dict)  # figure -> scores by cluster
 
     def add(self, judged: JudgedTranscript) -> None:

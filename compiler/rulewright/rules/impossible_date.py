@@ -31,7 +31,7 @@ def impossible_date(subject: CheckDocument | Profile | ScenarioDocument | Projec
             continue
         year, month, day = written.groups()
         help = f"did you mean `{year}-{day}-{month}`?" if day and _exists(day, month) else None
-        yield warning(node, f"there is no date `{'-'.join(filter(None, (year, month, day)))}`", help=help)
+        yield warning(node, f"`{'-'.join(filter(None, (year, month, day)))}` is not a date", help=help)
 
 
 def _is_season(written: re.Match[str]) -> bool:

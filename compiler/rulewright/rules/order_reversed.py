@@ -16,9 +16,9 @@ UPPER_AT_THE_END: Final = {**UPPER, "low": "high", "lower": "upper"}
 
 
 def order_reversed(project: Project) -> Iterator[Diagnostic]:
-    """Severities begin with the gravest, input costs more than output, or a lower limit exceeds the upper one.
+    """Severities begin with the worst, input costs more than output, or a lower limit exceeds the upper one.
 
-    Why it matters: severities are read from the mildest to the gravest, and a price as input before output. In the
+    Why it matters: severities are read from the mildest to the worst, and a price as input before output. In the
     wrong order, reports and estimates are wrong without any error. No value lies between limits such as `low: 9` and
     `high: 3`.
     Instead: reverse the order.
@@ -31,7 +31,7 @@ def order_reversed(project: Project) -> Iterator[Diagnostic]:
         rank for each in text_scalars(words) for rank, names in enumerate(DEGREES) if str(each.value).lower() in names
     ]
     if words is not None and degrees != sorted(degrees):
-        yield warning(words, "a graver severity comes before a milder one", help="declare the mildest first")
+        yield warning(words, "a more severe word comes before a milder one", help="declare the mildest first")
     for entry in entries(project.roots.get("pricing")):
         prices = [each.value for each in items(entry.value) if isinstance(each, Scalar)]
         numbers = [each for each in prices if isinstance(each, int | float)]

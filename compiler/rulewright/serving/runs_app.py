@@ -297,7 +297,7 @@ def _neighbours(run: str, number: int, loaded: LoadedRun) -> list[tuple[str, str
 
 
 def _next_waiting(number: int, loaded: LoadedRun) -> Iterator[str]:
-    """The path of the next transcript that waits for a person, the gravest first; nothing without another one."""
+    """The path of the next transcript that waits for a person, the worst first; nothing without another one."""
     waiting: dict[int, str] = {}
     for each in loaded.report["waiting"]["shown"]:
         waiting.setdefault(each["number"], each["check_id"])

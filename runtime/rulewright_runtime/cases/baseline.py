@@ -134,7 +134,7 @@ class _Changes:
     """The changes between the two sides of each pair."""
 
     def __init__(self, plan: CaseScorecardPlan) -> None:
-        self._gravity = {label: at for at, (label, _) in enumerate(plan.exits)}  # 0 is the gravest
+        self._gravity = {label: at for at, (label, _) in enumerate(plan.exits)}  # 0 is the worst
         self._accepted = plan.accepted
         names = [*(metric.name for metric in plan.metrics), "composite"]
         self._steps: dict[str, list[float]] = {name: [0, 0, 0.0, 0] for name in names}  # falls, rises, sum, number

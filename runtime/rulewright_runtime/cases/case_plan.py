@@ -81,7 +81,7 @@ class Question(PlanPart, frozen=True):
     """A judge's question about an input of the case; the input follows the prompt, fenced.
 
     With `unclear` the verdict counts: FAIL makes the score 0, PASS keeps the score, and with any other verdict the
-    metric is not passed and the case's label is `unclear` or a graver one. Without `unclear` the verdict is a hint.
+    metric is not passed and the case's label is `unclear` or a worse one. Without `unclear` the verdict is a hint.
     """
 
     prompt: str
@@ -147,7 +147,7 @@ class Choices(PlanPart, frozen=True):
 
 
 class CaseScorecardPlan(PlanPart, frozen=True):
-    """A compiled scorecard over cases. `exits` lists the labels from the gravest, each with its exit status; `accepted`
+    """A compiled scorecard over cases. `exits` lists the labels from the worst, each with its exit status; `accepted`
     is the label that counts as passed; `metadata` are paths, such as `case.description`, that no metric reads;
     `choices` are the settings it was compiled with."""
 

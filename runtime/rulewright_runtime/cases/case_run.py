@@ -172,7 +172,7 @@ class BatchRun:
         return self._all_cases
 
     def status(self, *, allow_errors: bool = False) -> int:
-        """Return the exit status: 3 for an error or without a scored case, else that of the gravest label; 2 instead
+        """Return the exit status: 3 for an error or without a scored case, else that of the worst label; 2 instead
         of 0 when the judge left a question without a usable reply.
 
         `allow_errors` tolerates errored cases, but not refused inputs, which may have held any number of cases.

@@ -63,7 +63,7 @@ class CaseScorer:
         self._metrics = [_PreparedMetric(metric, self.parameters) for metric in plan.metrics]
         self._composite = prepare(plan.composite)
         self._labels = [(row.label, condition(row.when, Polarity.TABLE)) for row in plan.labels]
-        self._gravity = {label: at for at, (label, _) in enumerate(plan.exits)}  # 0 is the gravest
+        self._gravity = {label: at for at, (label, _) in enumerate(plan.exits)}  # 0 is the worst
         self._memo: dict[tuple[Counts, Verdicts], CaseOutcome] = {}
 
     def score(self, inputs: Values) -> Scored:

@@ -206,5 +206,5 @@ class Tally:
 
 
 def exit_status(plan: CaseScorecardPlan, labels: Mapping[str, int]) -> int:
-    """Return the exit status of the gravest label that occurs."""
+    """Return the exit status of the worst label that occurs."""
     return next((status for label, status in plan.exits if labels[label]), 0)

@@ -15,7 +15,7 @@ Verdict = Literal["PASS", "FAIL", "UNCLEAR", "NOT_APPLICABLE"]
 Answer = Literal["PASS", "FAIL", "NOT_APPLICABLE"]  # what a person says, or a judge that is certain
 ProbeKind = Literal["recall", "abstention", "time", "pronoun_continuity"]
 VERDICTS: Final[tuple[Verdict, ...]] = get_args(Verdict)
-GRAVITY: Final[tuple[Verdict, ...]] = ("FAIL", "UNCLEAR", "PASS", "NOT_APPLICABLE")  # the gravest first
+GRAVITY: Final[tuple[Verdict, ...]] = ("FAIL", "UNCLEAR", "PASS", "NOT_APPLICABLE")  # the worst first
 ANSWERS: Final[tuple[str, ...]] = get_args(Answer)
 PROBE_KINDS: Final[tuple[ProbeKind, ...]] = get_args(ProbeKind)
 

@@ -381,7 +381,7 @@ def status_at(summary: Mapping[str, Any], plan: Plan, fail_on: str | None) -> in
     """The exit code of a run.
 
     None: that of `exit_status`. `never`: the same, with 0 in place of 1 and 2. A severity: 1 if a check of that or a
-    graver severity, or without a severity, failed; 2 if one is UNCLEAR or was left out, or none applied; 3 as in
+    higher severity, or without a severity, failed; 2 if one is UNCLEAR or was left out, or none applied; 3 as in
     `exit_status`. Raises PlanError for any other value.
     """
     check_threshold(plan, fail_on)
@@ -390,8 +390,8 @@ def status_at(summary: Mapping[str, Any], plan: Plan, fail_on: str | None) -> in
         return status
     if fail_on == NEVER:
         return 0
-    graver = (*plan.severities[plan.severities.index(fail_on) :], "")
-    checks = [check.id for check in plan.checks if check.severity in graver]
+    counted = (*plan.severities[plan.severities.index(fail_on) :], "")
+    checks = [check.id for check in plan.checks if check.severity in counted]
     counts = [summary["checks"][name] for name in checks if name in summary["checks"]]
     if any(count["FAIL"] for count in counts):
         return 1

@@ -97,23 +97,23 @@ def test_the_words_of_options_are_those_of_what_they_choose(capsys: pytest.Captu
 def test_help_is_no_wider_than_the_terminal(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
     text = parser_of("scan", run_them.scan_arguments).format_help()
-    *prose, codes = text.split("\n\n")
+    *prose, examples, codes = text.split("\n\n")
     assert codes.startswith("exit codes:\n  0  ")
-    widest = max(len(line) for part in prose[1:-1] for line in part.splitlines())
-    assert prose[-1].startswith("examples:\n  rulewright scan ")
+    widest = max(len(line) for part in (*prose[1:], codes) for line in part.splitlines())
+    assert examples.startswith("examples:\n  rulewright scan ")
     assert columns - 25 < widest <= columns
 
 
-def test_the_first_sentence_of_every_help_fits_80_columns(
+def test_every_line_of_every_help_fits_80_columns(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    for name in sorted({*COMMANDS} - {"lint", "workflow", "hil"}):  # those lay out their own help
+    for name in COMMANDS:
         with pytest.raises(SystemExit):
             main([name, "--help"])
-        usage, first, *_ = capsys.readouterr().out.split("\n\n")
-        assert usage.startswith("usage: ")
-        assert max(map(len, first.splitlines())) <= 80, name
+        shown = capsys.readouterr().out
+        assert shown.startswith("usage: ")
+        assert [line for line in shown.splitlines() if len(line) > 80] == [], name
 
 
 @pytest.mark.parametrize(

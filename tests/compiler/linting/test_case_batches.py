@@ -221,8 +221,8 @@ def test_an_expected_text_that_misspells_a_word_of_its_case_is_found(tmp_path: P
     path.write_text(json.dumps([record]))
     found = [each for each in lint([path]).diagnostics if each.severity is Severity.WARNING]
     assert [each.message for each in found] == [
-        "the case does not have `sing`, but `sign`",
-        "the case does not have `10:00`, but `01:00`",
+        "the case contains `sign`, not `sing`",
+        "the case contains `01:00`, not `10:00`",
     ]
 
 

@@ -35,7 +35,7 @@ SLIPS = [
     ("care", f"benchmark/{DESK}", "root: ..\n", "", "missing-path", None),
     (
         "care", f"benchmark/{DESK}", "rules: benchmark/configs/rules\n", "", "unknown-jurisdiction",
-        "the project has no rule sets; they lie in `configs/rules`",
+        "the project has no rule sets; put them into `configs/rules`",
     ),
     (
         "care",
