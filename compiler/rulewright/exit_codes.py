@@ -13,7 +13,7 @@ _RUN = {
 _SCAN = {
     **_RUN,
     UNDECIDED: "a gate is undecided, too few checks were decided, no check applied, or a limit ended the run",
-    REFUSED: "refused input, a judge that can't be reached or gives no verdict, errors in project or plan, or bad usage",
+    REFUSED: "refused input, an unreachable judge or one without verdicts, errors in project or plan, or bad usage",
 }
 EXIT_CODES: dict[str, dict[int, str]] = {
     "init": {

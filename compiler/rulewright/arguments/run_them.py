@@ -180,7 +180,9 @@ def harness_arguments(parser: argparse.ArgumentParser) -> None:
     """
     parser.add_argument("scenarios", nargs="+", metavar="SCENARIOS", help="scenario files or folders")
     parser.add_argument("--model", required=True, metavar="MODEL", help="the model that plays the assistant")
-    parser.add_argument("--user", metavar="MODEL", help="a model that plays the user (default: the messages of the scenario)")
+    parser.add_argument(
+        "--user", metavar="MODEL", help="a model that plays the user (default: the messages of the scenario)"
+    )
     parser.add_argument(
         "-o", "--out", required=True, metavar="RUN", help="the folder for plan, transcripts and summary"
     )
