@@ -32,11 +32,16 @@ from rulewright_runtime.workflow.workflow_plan import OVERLAYS, Contract
 
 VERSIONS: Final = ("1", 1)
 LOOPING: Final = ("agentic_review", "paired_workflow", "confidence_loop")  # the overlays that repeat the work
-# The checks that a tier requires, and the keys of `evidence` that name the files of each check.
+# The checks that a tier requires, those that it makes where files are named, and the keys of `evidence` of each check.
 REQUIRED: Final[dict[str, tuple[str, ...]]] = {
     "T0": ("acceptance_evidence",),
     "T1": ("acceptance_evidence", "verification"),
     "T2": ("acceptance_evidence", "verification", "operational_readiness"),
+}
+OPTIONAL: Final[dict[str, tuple[str, ...]]] = {
+    "T0": (),
+    "T1": ("operational_readiness", "requirement_coverage"),
+    "T2": ("requirement_coverage",),
 }
 EVIDENCE_KEYS: Final[dict[str, tuple[str, ...]]] = {
     "acceptance_evidence": ("acceptance",),
@@ -119,6 +124,15 @@ class TaskDocument(Document, frozen=True, eq=False):
         written = None if gate is None else gate.find("evidence")
         named = {key for key in (key for keys in EVIDENCE_KEYS.values() for key in keys) if names(written, key)}
         return tuple(check for check in self.required_evidence if not named & set(EVIDENCE_KEYS[check]))
+
+    @property
+    def evidence_read(self) -> frozenset[str]:
+        """The keys of `evidence` that the task's gate reads."""
+        gate = self.on("policy_gate")
+        checks = (*self.required_evidence, *OPTIONAL.get(self.tier or "", ()))
+        read = {key for check in checks for key in EVIDENCE_KEYS[check]}
+        listed = gate is not None and names(gate.find("evidence"), "requirements")
+        return frozenset({*read, "implemented"} if listed and "requirements" in read else read)
 
     @property
     def driver(self) -> Scalar | None:

@@ -18,6 +18,7 @@ from rulewright.documents.agents import Registry
 from rulewright.documents.base import fraction, one_or_more, optional_text, value
 from rulewright.documents.workflow import (
     EVIDENCE_KEYS,
+    OPTIONAL,
     REQUIRED,
     ArtifactDocument,
     ContractRegistry,
@@ -49,11 +50,6 @@ from rulewright_runtime.workflow.workflow_plan import (
 Part = TypeVar("Part", bound=PlanPart)
 
 LANGUAGE: Final = "1"
-OPTIONAL: Final[dict[str, tuple[str, ...]]] = {
-    "T0": (),
-    "T1": ("operational_readiness", "requirement_coverage"),
-    "T2": ("requirement_coverage",),
-}
 SOURCES: Final = (*chain.from_iterable(EVIDENCE_KEYS.values()), "implemented")
 HUMAN_BYPASSED: Final = "`requires_human` is set, but `hil` is off: the task runs without a pause"
 

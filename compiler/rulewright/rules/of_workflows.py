@@ -21,6 +21,7 @@ from rulewright.rules.declared_for_nothing import declared_for_nothing
 from rulewright.rules.defaults_switched_off import defaults_switched_off
 from rulewright.rules.duplicate_metric import duplicate_metric
 from rulewright.rules.evaluator_without_judge import evaluator_without_judge
+from rulewright.rules.evidence_not_read import evidence_not_read
 from rulewright.rules.exit_below_threshold import exit_below_threshold
 from rulewright.rules.exit_by_count import exit_by_count
 from rulewright.rules.exit_on_failure import exit_on_failure
@@ -106,6 +107,7 @@ TASK: Final[tuple[Rule[TaskDocument], ...]] = (
     confidence_without_metrics,
     confidence_without_gate,
     gate_without_evidence,
+    evidence_not_read,
     metric_without_source,
     judge_without_output,
     exit_below_threshold,

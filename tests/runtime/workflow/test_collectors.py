@@ -229,6 +229,59 @@ def test_junit_counts_tests_that_ran(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("cases", "passed", "failed"),
+    [
+        ('<testcase name="a"/><testcase name="a"/>', 1, 0),
+        ('<testcase name="a"/><testcase name="a"><failure/></testcase>', 0, 1),
+        ('<testcase name="a"/><testcase name="b"/><testcase name="b"><skipped/></testcase>', 1, 0),
+        (
+            '<testsuite name="x"><testcase name="a"/></testsuite><testsuite name="y"><testcase name="a"/></testsuite>',
+            2,
+            0,
+        ),
+    ],
+)
+def test_a_test_that_is_reported_several_times_counts_once_by_its_worst_result(
+    cases: str, passed: int, failed: int, tmp_path: Path
+) -> None:
+    write(tmp_path, report=suite(cases))
+    reading = junit(tmp_path, "report")
+    assert (reading.good, reading.total) == (passed, passed + failed)
+
+
+def test_repeated_tests_do_not_outnumber_those_that_did_not_run(tmp_path: Path) -> None:
+    skipped = "".join(f'<testcase name="{name}"><skipped/></testcase>' for name in "bcd")
+    write(tmp_path, report=suite('<testcase name="a"/>' * 5 + skipped))
+    with pytest.raises(CollectionError, match="most tests did not run: 3 of 4"):
+        junit(tmp_path, "report")
+
+
+@pytest.mark.parametrize("word", ["ignored", "disabled", "NotRun", "pending", "skip"])
+def test_a_test_that_says_in_an_element_that_it_did_not_run_does_not_pass(word: str, tmp_path: Path) -> None:
+    write(tmp_path, report=suite(f'<testcase name="a"/><testcase name="b"><{word}/></testcase>'))
+    assert junit(tmp_path, "report").total == 1
+
+
+@pytest.mark.parametrize("word", ["aborted", "broken", "timeout", "rerunFailure", "Error"])
+def test_a_test_that_says_in_an_element_that_it_failed_does_not_pass(word: str, tmp_path: Path) -> None:
+    write(tmp_path, report=suite(f'<testcase name="a"/><testcase name="b"><{word}/></testcase>'))
+    assert not junit(tmp_path, "report").clean
+
+
+@pytest.mark.parametrize("totals", [{"Tests": 2}, {"tests": 2}, {"Skipped": 1}, {"Disabled": 1}])
+def test_totals_that_contradict_the_tests_are_an_error_in_any_case(totals: dict[str, int], tmp_path: Path) -> None:
+    write(tmp_path, report=suite('<testcase name="a"/>', **totals))
+    with pytest.raises(CollectionError, match="contradicts itself"):
+        junit(tmp_path, "report")
+
+
+def test_a_report_that_is_nested_without_end_is_refused_at_once(tmp_path: Path) -> None:
+    write(tmp_path, report='<testsuite><testcase name="a"/>' * 2_000 + "</testsuite>" * 2_000)
+    with pytest.raises(CollectionError, match="nested deeper than"):
+        junit(tmp_path, "report")
+
+
+@pytest.mark.parametrize(
     "report", [BOMB, EXTERNAL, "<testsuite/>", suite("<testcase><skipped/></testcase>"), "<x/>", "<testsuite>"]
 )
 def test_a_test_report_without_tests_or_with_entities_is_an_error(tmp_path: Path, report: str) -> None:

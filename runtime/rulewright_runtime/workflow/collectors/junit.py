@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, Literal
 from xml.etree.ElementTree import Element
@@ -11,21 +11,23 @@ from xml.etree.ElementTree import Element
 from rulewright_runtime.english import plural
 from rulewright_runtime.workflow.collectors.report_reading import CollectionError, ReportReading, read_xml, share
 
-Outcome = Literal["passed", "failed", "not run"]
+Outcome = Literal["failed", "not run", "passed"]
 
 _SUITES: Final = frozenset({"testsuites", "testsuite"})
 _TOTALS: Final = frozenset({"failures", "failure", "failed", "errors", "error"})  # counts of a suite
-_FAILURES: Final = frozenset({"failure", "error", "rerunfailure", "rerunerror"})
-# Values of `status` and `result` of a test case in reports of common runners.
+_WORST_FIRST: Final[tuple[Outcome, ...]] = ("failed", "not run", "passed")
+# Values of `status` and `result` of a test case in reports of common runners, and names of elements in it.
 _OUTCOMES: Final[dict[str, Outcome]] = {
     **dict.fromkeys(("run", "completed", "passed", "pass", "success", "successful", "succeeded", "ok"), "passed"),
     **dict.fromkeys(("failed", "fail", "failure", "error", "errored", "broken", "timeout", "aborted"), "failed"),
+    **dict.fromkeys(("rerunfailure", "rerunerror"), "failed"),
     **dict.fromkeys(("notrun", "skipped", "skip", "disabled", "suppressed", "ignored", "pending", "todo"), "not run"),
 }  # fmt: skip
 
 
 def junit(root: Path, path: str, scope: Sequence[str] = ()) -> ReportReading:
-    """Count the passed tests of all tests that ran. Failures that a suite states but does not list count as failed.
+    """Count the passed tests of all tests that ran; one that is listed several times counts once, by its worst result.
+    Failures that a suite states but does not list count as failed.
 
     Raises CollectionError when no test or only a minority ran, and for a report with totals that differ from its tests,
     an unknown status, or a test without a name.
@@ -33,17 +35,18 @@ def junit(root: Path, path: str, scope: Sequence[str] = ()) -> ReportReading:
     report = read_xml(root, path)
     if _name_of(report) not in _SUITES:
         raise CollectionError(path, f"is not a JUnit report: its root is `{report.tag}`")
-    cases = list(_cases(report))
-    outcomes = Counter(_outcome(path, case) for case in cases)
-    passed, failed, skipped = outcomes["passed"], outcomes["failed"], outcomes["not run"]
-    suite_failures = sum(_name_of(child) in _FAILURES for suite in _suites(report) for child in suite)
+    outcomes = {case: _outcome(path, case) for case in _cases(report)}
+    tests = _worst(report, outcomes)
+    counts = Counter(tests.values())
+    passed, failed, skipped = counts["passed"], counts["failed"], counts["not run"]
+    suite_failures = sum(_OUTCOMES.get(_name_of(child)) == "failed" for suite in _suites(report) for child in suite)
     failed = max(failed + suite_failures, *(_stated_failures(path, suite) for suite in _suites(report)))
-    first = next((_title(case) for case in cases if _outcome(path, case) == "failed"), "")
+    first = next((title for (_, title), outcome in tests.items() if outcome == "failed"), "")
     suffix = f"; first failure: {first}" if first else ""
     details = f"{plural(passed, 'test')} passed, {failed} failed, {skipped} not run{suffix}"
     if not failed:
         for suite in _suites(report):
-            _check_totals(path, suite)
+            _check_totals(path, suite, outcomes)
         if skipped > passed:
             raise CollectionError(path, f"most tests did not run: {skipped} of {passed + skipped}")
     return share(path, passed, passed + failed, details)
@@ -57,16 +60,24 @@ def _cases(suite: Element) -> Iterator[Element]:
     return (element for element in suite.iter() if _name_of(element) == "testcase")
 
 
+def _worst(report: Element, outcomes: Mapping[Element, Outcome]) -> dict[tuple[str, str], Outcome]:
+    """The worst outcome of each test, which has a title in a suite of some name."""
+    found: dict[tuple[str, str], Outcome] = {}
+    for suite in report.iter():
+        for case in suite:
+            if (outcome := outcomes.get(case)) is not None:
+                test = suite.get("name", ""), _title(case)
+                found[test] = min(outcome, found.get(test, outcome), key=_WORST_FIRST.index)
+    return found
+
+
 def _outcome(path: str, case: Element) -> Outcome:
-    tags = {_name_of(element) for element in case.iter()}
-    stated = {_stated_outcome(path, case, key) for key in ("status", "result") if key in case.attrib}
-    if tags & _FAILURES or "failed" in stated:
-        return "failed"
-    if "skipped" in tags or "not run" in stated:
-        return "not run"
-    if not _title(case):
+    stated = {_OUTCOMES.get(_name_of(element)) for element in case.iter()}
+    stated |= {_stated_outcome(path, case, key) for key in ("status", "result") if key in case.attrib}
+    worst: Outcome = next((each for each in _WORST_FIRST if each in stated), "passed")
+    if worst == "passed" and not _title(case):
         raise CollectionError(path, "a test has no name")
-    return "passed"
+    return worst
 
 
 def _stated_outcome(path: str, case: Element, attribute: str) -> Outcome:
@@ -77,12 +88,12 @@ def _stated_outcome(path: str, case: Element, attribute: str) -> Outcome:
     return outcome
 
 
-def _check_totals(path: str, suite: Element) -> None:
+def _check_totals(path: str, suite: Element, outcomes: Mapping[Element, Outcome]) -> None:
     """Raise CollectionError when a suite's totals do not match its tests. Runners count a suite's own tests or all
     nested ones, with or without those that did not run."""
-    own = [child for child in suite if _name_of(child) == "testcase"]
+    own = [child for child in suite if child in outcomes]
     listed = [list(_cases(suite)), *([own] if own else [])]
-    not_run = [sum(_outcome(path, case) == "not run" for case in cases) for cases in listed]
+    not_run = [sum(outcomes[case] == "not run" for case in cases) for cases in listed]
     valid = {number for cases, out in zip(listed, not_run, strict=True) for number in (len(cases), len(cases) - out)}
     stated = _stated_count(path, suite, "tests")
     if stated is not None and stated not in valid:
@@ -93,16 +104,16 @@ def _check_totals(path: str, suite: Element) -> None:
 
 
 def _stated_failures(path: str, suite: Element) -> int:
-    return sum(_stated_count(path, suite, key) or 0 for key in suite.attrib if key.casefold() in _TOTALS)
+    return sum(_stated_count(path, suite, key) or 0 for key in _TOTALS)
 
 
 def _stated_count(path: str, suite: Element, name: str) -> int | None:
-    text = suite.get(name)
-    if text is None:
-        return None
-    if not (text.isascii() and text.isdecimal()):
-        raise CollectionError(path, f"`{name}` of a suite must be a count, found `{text[:40]}`")
-    return int(text)
+    """The count of this name, in upper or lower case; the largest of several."""
+    texts = [text for key, text in suite.attrib.items() if key.casefold() == name]
+    for text in texts:
+        if not (text.isascii() and text.isdecimal()):
+            raise CollectionError(path, f"`{name}` of a suite must be a count, found `{text[:40]}`")
+    return max(map(int, texts), default=None)
 
 
 def _title(case: Element) -> str:

@@ -19,6 +19,7 @@ from rulewright_runtime.strict_json import JsonObject
 
 MAX_BYTES: Final = 64 * 2**20
 MAX_FILES: Final = 20_000
+MAX_DEPTH: Final = 50  # of the elements of an XML file
 SKIPPED_FOLDERS: Final = frozenset({"__pycache__", "node_modules"})
 # Hidden names in outputs that tools write to, and that are therefore neither shown to reviewers nor locked.
 CACHES: Final = SKIPPED_FOLDERS | {
@@ -115,8 +116,8 @@ def read_json(root: Path, path: str) -> object:
 
 
 def read_xml(root: Path, path: str) -> Element:
-    """Return the root element of an XML file. Raises CollectionError for invalid XML, entities, external references
-    and document types."""
+    """Return the root element of an XML file. Raises CollectionError for invalid XML, entities, external references,
+    document types and elements that are nested too deeply."""
     try:
         from defusedxml import ElementTree, common
     except ImportError:
@@ -127,6 +128,11 @@ def read_xml(root: Path, path: str) -> Element:
         raise CollectionError(path, f"is refused: {type(error).__name__}") from None
     except (ElementTree.ParseError, ValueError, RecursionError) as error:
         raise CollectionError(path, f"is not XML: {error}") from None
+    level = [element]
+    for _ in range(MAX_DEPTH):
+        level = [child for each in level for child in each]
+    if level:
+        raise CollectionError(path, f"is nested deeper than {MAX_DEPTH} elements")
     return element
 
 
