@@ -14,7 +14,7 @@ def score_arguments(parser: argparse.ArgumentParser) -> None:
     themselves or from `--outputs`. Settings come from the command line, then the environment, then
     `safe.config.json`, then the scorecard; `--show-config` prints each value with its source.
     """
-    parser.add_argument("--concern", metavar="ID", help="score the cases of this concern")
+    parser.add_argument("--concern", metavar="ID", help="the concern of the cases (default: the only folder)")
     parser.add_argument(
         "--batch", default="*", metavar="PATTERN", help="a batch, or a pattern such as 'I25_batch_*' (default: all)"
     )

@@ -30,6 +30,7 @@ from rulewright.scoring.batches import (
     find_batches,
     formats_to_write,
     load_scorecard,
+    only_concern,
     report_name,
     usual_scorecard,
 )
@@ -85,10 +86,7 @@ def _prove(card: CaseScorecard, prepared: CaseSettings) -> None:
 
 
 def _score(args: argparse.Namespace, card: CaseScorecard, settings: ScoreSettings, prepared: CaseSettings) -> int:
-    if not args.concern:
-        raise UsageError(
-            "name the concern of the cases with `--concern ID`; if they have none, use any name for the report"
-        )
+    args.concern = args.concern or only_concern(settings.place("cases"), args.batch)
     plan = card.plan
     _prove(card, prepared)
     batches, found_outputs = find_batches(settings.place("cases"), args.concern, args.batch)

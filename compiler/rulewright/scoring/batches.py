@@ -128,6 +128,19 @@ def _case_scorecards(files: Iterable[Path]) -> list[Path]:
     return [path for path, each in loaded if path in unread or kind_of(each.root) == CASE_SCORECARD]
 
 
+def only_concern(cases: str | None, pattern: str) -> str:
+    """Return the concern whose folder is the only one in the folder of the cases. Raises UsageError if there are
+    several or none."""
+    is_file = os.path.isfile(pattern) or (cases is not None and os.path.isfile(cases))
+    folders = [] if is_file else [each for each in _case_folder(cases).iterdir() if each.is_dir()]
+    concerns = sorted(each.name for each in folders if each.name != OUTPUT_FOLDER)
+    if len(concerns) == 1:
+        complain(f"note: the concern is `{concerns[0]}`")
+        return concerns[0]
+    hint = f"here are {ticked(concerns)}" if concerns else "if they have none, use any name for the report"
+    raise UsageError(f"name the concern of the cases with `--concern ID`; {hint}")
+
+
 def find_batches(cases: str | None, concern: str, pattern: str) -> tuple[list[Batch], str | None]:
     """Return the batches that match `pattern`, in natural order, and the folder of their outputs, or None.
 

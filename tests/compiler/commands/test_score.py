@@ -374,6 +374,19 @@ def test_without_a_batch_all_are_scored(capsys: pytest.CaptureFixture[str]) -> N
     assert "Total Cases: 2" in capsys.readouterr().out
 
 
+def test_without_a_concern_the_only_folder_of_the_cases_names_it(capsys: pytest.CaptureFixture[str]) -> None:
+    batch("I25/b", case("T1"))
+    write(Path("cases/outputs/b.json"), [])
+    assert main(["score"]) == 0
+    told = capsys.readouterr()
+    assert ("Scorecard - I25" in told.out, "note: the concern is `I25`" in told.err) == (True, True)
+    batch("I26/b", case("T2"))
+    with pytest.raises(SystemExit) as stopped:
+        main(["score"])
+    assert stopped.value.code == 3
+    assert "with `--concern ID`; here are `I25`, `I26`" in capsys.readouterr().err
+
+
 WRONG_WORDS = {
     "no concern": (["--batch", "b"], "`--concern ID`; if they have none, use any name for the report"),
     "a batch that is not there": (["--concern", "I25", "--batch", "batch1"], "did you mean `batch_1`?"),
