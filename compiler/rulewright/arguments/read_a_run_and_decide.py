@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from rulewright.arguments.argument_kinds import flag, formats, option, output, repeated
 from rulewright.arguments.shared_options import add_fail_on, add_finished_run, add_policy_options, add_sources
 
 
@@ -15,10 +16,10 @@ def why_arguments(parser: argparse.ArgumentParser) -> None:
     run again.
     """
     add_finished_run(parser)
-    parser.add_argument("transcript", metavar="TRANSCRIPT", nargs="?", help="a transcript's id")
-    parser.add_argument("check", metavar="CHECK", nargs="?", help="a check's id")
-    parser.add_argument("--prompt", action="store_true", help="also print the prompt of the judge")
-    parser.add_argument("--format", choices=("human", "json"), default="human")
+    option(parser, "transcript", "TRANSCRIPT", "a transcript's id", nargs="?")
+    option(parser, "check", "CHECK", "a check's id", nargs="?")
+    flag(parser, "--prompt", "also print the prompt of the judge")
+    formats(parser, "human", "json")
 
 
 def report_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,17 +30,12 @@ def report_arguments(parser: argparse.ArgumentParser) -> None:
     pages need no network and work without their script.
     """
     add_finished_run(parser)
-    parser.add_argument("-o", "--out", metavar="FILE", help="where to write (default: report.html in RUN; - prints)")
-    parser.add_argument(
-        "--format",
-        choices=("html", "json", "junit", "sarif", "github", "markdown"),
-        default="html",
-        help="all but html print unless --out is given",
+    output(parser, "FILE", "where to write (default: report.html in RUN; - prints)")
+    formats(
+        parser, "html", "json", "junit", "sarif", "github", "markdown", help="all but html print unless --out is given"
     )
-    parser.add_argument(
-        "--one-file", action="store_true", help="write all conversations into one file, regardless of their number"
-    )
-    parser.add_argument("--no-conversations", action="store_true", help="omit the conversations")
+    flag(parser, "--one-file", "write all conversations into one file, regardless of their number")
+    flag(parser, "--no-conversations", "omit the conversations")
     add_sources(parser)
     add_fail_on(parser)
 
@@ -54,13 +50,10 @@ def serve_arguments(parser: argparse.ArgumentParser) -> None:
 
     The printed address contains a key; without it nothing is shown.
     """
-    parser.add_argument(
-        "runs", nargs="*", default=["runs"], metavar="RUNS",
-        help="folders of runs, or folders that hold some (default: runs)",
-    )  # fmt: skip
-    parser.add_argument("--port", type=int, default=8643, metavar="PORT", help="0 selects a free port")
+    option(parser, "runs", "RUNS", "folders that are runs or contain some (default: runs)", nargs="*", default=["runs"])
+    option(parser, "--port", "PORT", "0 selects a free port", type=int, default=8643)
     add_sources(parser)
-    parser.add_argument("--workflow", metavar="FILE", help="also show the queue of this workflow")
+    option(parser, "--workflow", "FILE", "also show the queue of this workflow")
 
 
 def adjudicate_arguments(parser: argparse.ArgumentParser) -> None:
@@ -80,13 +73,11 @@ def adjudicate_arguments(parser: argparse.ArgumentParser) -> None:
         metavar=("TRANSCRIPT", "CHECK", "VERDICT"),
         help="decide one verdict: PASS, FAIL or NOT_APPLICABLE (repeatable)",
     )
-    parser.add_argument("--why", metavar="TEXT", help="the reason for --decide")
-    parser.add_argument("--file", metavar="FILE", help="decisions as lines of JSON")
-    parser.add_argument("--by", metavar="NAME", default="", help="the person who decides")
-    parser.add_argument(
-        "-o", "--out", metavar="FOLDER", help="where the recomputed run goes (default: RUN/adjudicated)"
-    )
-    parser.add_argument("--format", choices=("human", "jsonl"), default="human", help="format of the list")
+    option(parser, "--why", "TEXT", "the reason for --decide")
+    option(parser, "--file", "FILE", "decisions as lines of JSON")
+    option(parser, "--by", "NAME", "the person who decides", default="")
+    output(parser, "FOLDER", "where the recomputed run goes (default: RUN/adjudicated)")
+    formats(parser, "human", "jsonl", help="format of the list")
 
 
 def diff_arguments(parser: argparse.ArgumentParser) -> None:
@@ -101,8 +92,8 @@ def diff_arguments(parser: argparse.ArgumentParser) -> None:
     beyond the margin and beyond chance. It is not worse if all of that can be ruled out; otherwise the result is
     inconclusive.
     """
-    parser.add_argument("before", metavar="BEFORE", help="the folder of the run to compare with")
-    parser.add_argument("after", metavar="AFTER", help="the folder of the run to compare")
+    option(parser, "before", "BEFORE", "the folder of the run to compare with")
+    option(parser, "after", "AFTER", "the folder of the run to compare")
     parser.add_argument(
         "--pair",
         choices=("transcript", "scenario"),
@@ -110,12 +101,10 @@ def diff_arguments(parser: argparse.ArgumentParser) -> None:
         help="how transcripts are paired (default: transcript)",
     )
     add_sources(parser)
-    parser.add_argument(
-        "--margin", type=float, metavar="D", help="largest decrease of the mean score that is not worse (default: 0.05)"
-    )
-    parser.add_argument("--across-judges", action="store_true", help="compare runs of different judges")
-    parser.add_argument("-o", "--out", metavar="FILE", help="write the comparison to FILE")
-    parser.add_argument("--format", choices=("human", "markdown", "html", "json"), default="human")
+    option(parser, "--margin", "D", "largest decrease of the mean score that is not worse (default: 0.05)", type=float)
+    flag(parser, "--across-judges", "compare runs of different judges")
+    output(parser, "FILE", "write the comparison to FILE")
+    formats(parser, "human", "markdown", "html", "json")
 
 
 def whatif_arguments(parser: argparse.ArgumentParser) -> None:
@@ -129,8 +118,8 @@ def whatif_arguments(parser: argparse.ArgumentParser) -> None:
     report of `rulewright score`, its cases are labelled again from their recorded scores.
     """
     add_policy_options(parser, "the folder that a scan wrote, or a JSON report of `score`")
-    parser.add_argument("--sweep", metavar="NAME", help="find the values of this parameter at which transcripts change")
-    parser.add_argument("--format", choices=("human", "json"), default="human")
+    option(parser, "--sweep", "NAME", "find the values of this parameter at which transcripts change")
+    formats(parser, "human", "json")
 
 
 def rescore_arguments(parser: argparse.ArgumentParser) -> None:
@@ -141,7 +130,7 @@ def rescore_arguments(parser: argparse.ArgumentParser) -> None:
     `rescored`. If a verdict needs a question that was never asked, nothing is written.
     """
     add_policy_options(parser)
-    parser.add_argument("-o", "--out", required=True, metavar="FOLDER", help="where the new run goes")
+    output(parser, "FOLDER", "where the new run goes", required=True)
 
 
 def leaderboard_arguments(parser: argparse.ArgumentParser) -> None:
@@ -153,15 +142,15 @@ def leaderboard_arguments(parser: argparse.ArgumentParser) -> None:
 
     --out writes the leaderboard as JSON, the same bytes for the same runs.
     """
-    parser.add_argument("runs", nargs="+", metavar="RUN", help="folders that scans wrote")
+    option(parser, "runs", "RUN", "folders that scans wrote", nargs="+")
     parser.add_argument(
         "--harness",
         action="append",
         metavar="NAME",
         help="also rank transcripts of this harness (default: llm/raw; `unrecorded`: transcripts that name none)",
     )
-    parser.add_argument("-o", "--out", metavar="FILE", help="write the leaderboard as JSON")
-    parser.add_argument("--format", choices=("human", "json"), default="human")
+    output(parser, "FILE", "write the leaderboard as JSON")
+    formats(parser, "human", "json")
 
 
 def gold_arguments(parser: argparse.ArgumentParser) -> None:
@@ -173,23 +162,13 @@ def gold_arguments(parser: argparse.ArgumentParser) -> None:
     `rulewright calibrate` reads the file.
     """
     add_finished_run(parser)
-    parser.add_argument("--draw", type=int, default=50, metavar="N", help="how many items (default: 50)")
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed of the order (default: 1)")
-    parser.add_argument("--check", action="append", default=[], metavar="ID", help="only this check (repeatable)")
-    parser.add_argument(
-        "--split",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="the split of the items (default: report); several alternate",
-    )
-    parser.add_argument("--known", metavar="FILE", help="skip the items in this CSV")
-    parser.add_argument(
-        "--fingerprint",
-        action="store_true",
-        help="add the column `conversation`, so that `calibrate` refuses labels of conversations that have changed",
-    )
-    parser.add_argument("-o", "--out", metavar="FILE", help="write the CSV there (default: print it)")
+    option(parser, "--draw", "N", "how many items (default: 50)", type=int, default=50)
+    option(parser, "--seed", "N", "seed of the order (default: 1)", type=int, default=1)
+    repeated(parser, "--check", "ID", "only this check (repeatable)")
+    repeated(parser, "--split", "NAME", "the split of the items (default: report); several alternate")
+    option(parser, "--known", "FILE", "skip the items in this CSV")
+    flag(parser, "--fingerprint", "add a column by which `calibrate` refuses labels of changed conversations")
+    output(parser, "FILE", "write the CSV there (default: print it)")
 
 
 def calibrate_arguments(parser: argparse.ArgumentParser) -> None:
@@ -204,18 +183,12 @@ def calibrate_arguments(parser: argparse.ArgumentParser) -> None:
     are never gold.
     """
     add_finished_run(parser)
-    parser.add_argument("--gold", required=True, metavar="FILE", help="labels, as `rulewright gold` draws them")
-    parser.add_argument("--split", metavar="NAME", help="report on this split only")
-    parser.add_argument("--measured-on", metavar="RUN", help="use labels of this other run of the same judge")
-    parser.add_argument("--choose-on", metavar="SPLIT", help="choose a confidence threshold on this split")
-    parser.add_argument(
-        "--require",
-        action="append",
-        default=[],
-        metavar="GATE=SHARE",
-        help="the largest share of transcripts that may truly fail the gate",
-    )
-    parser.add_argument("--format", choices=("human", "json"), default="human")
+    option(parser, "--gold", "FILE", "labels, as `rulewright gold` draws them", required=True)
+    option(parser, "--split", "NAME", "report on this split only")
+    option(parser, "--measured-on", "RUN", "use labels of this other run of the same judge")
+    option(parser, "--choose-on", "SPLIT", "choose a confidence threshold on this split")
+    repeated(parser, "--require", "GATE=SHARE", "the largest share of transcripts that may fail the gate")
+    formats(parser, "human", "json")
 
 
 def export_arguments(parser: argparse.ArgumentParser) -> None:
@@ -226,20 +199,16 @@ def export_arguments(parser: argparse.ArgumentParser) -> None:
     folder with one report per model.
     """
     add_finished_run(parser)
-    parser.add_argument(
-        "--format",
-        choices=("parquet", "otel", "every-eval-ever"),
-        default="parquet",
-        help="the format (default: parquet)",
-    )
-    parser.add_argument("-o", "--out", metavar="PATH", help="a folder, or a file of events (default: in RUN)")
+    formats(parser, "parquet", "otel", "every-eval-ever", help="the format (default: parquet)")
+    output(parser, "PATH", "a folder, or a file of events (default: in RUN)")
     reported = parser.add_argument_group("Every Eval Ever reports")
-    reported.add_argument("--dataset", metavar="NAME", help="the name of the dataset (default: the name of RUN)")
-    reported.add_argument("--organization", metavar="NAME", default="unknown", help="who evaluated (default: unknown)")
-    reported.add_argument(
+    option(reported, "--dataset", "NAME", "the name of the dataset (default: the name of RUN)")
+    option(reported, "--organization", "NAME", "who evaluated (default: unknown)", default="unknown")
+    option(
+        reported,
         "--relationship",
+        "KIND",
+        "who evaluated the model: `first_party`, `third_party`, `collaborative` or `other` (default)",
         choices=("first_party", "third_party", "collaborative", "other"),
         default="other",
-        metavar="KIND",
-        help="who evaluated the model: `first_party`, `third_party`, `collaborative` or `other` (default)",
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from rulewright.arguments.argument_kinds import flag, formats, option, output
 from rulewright.arguments.shared_options import (
     LEDGER,
     add_action,
@@ -29,13 +30,11 @@ def compile_arguments(parser: argparse.ArgumentParser) -> None:
     -m rulewright_runtime score`. That plan contains the settings that `rulewright score` would use here, from the
     environment and from `safe.config.json`.
     """
-    parser.add_argument("path", nargs="?", metavar="PROJECT", help="the same as --project")
+    option(parser, "path", "PROJECT", "the same as --project", nargs="?")
     add_project_options(parser)
-    parser.add_argument("-o", "--out", metavar="FILE", help="where the plan goes (default: standard output)")
-    parser.add_argument(
-        "--config", metavar="FILE", help="settings of a scorecard over cases (default: safe.config.json)"
-    )
-    parser.add_argument("--format", choices=("human", "json"), default="human", help="how the result of -o is printed")
+    output(parser, "FILE", "where the plan goes (default: standard output)")
+    option(parser, "--config", "FILE", "settings of a scorecard over cases (default: safe.config.json)")
+    formats(parser, "human", "json", help="how the result of -o is printed")
 
 
 def plan_arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,17 +47,11 @@ def plan_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--compare", nargs=2, metavar=("A", "B"), help="compare two profiles instead: what each leaves out and saves"
     )
-    parser.add_argument(
-        "--show-fusion",
-        action="store_true",
-        help="show which checks share the single pass over the text, and why; reads no transcripts",
-    )
-    parser.add_argument(
-        "--judge", metavar="JUDGE", help="the judge that the scan will ask (default: the project's `judge.source`)"
-    )
-    parser.add_argument("--price-of", metavar="MODEL", help="the model in the price list (default: the judge)")
-    parser.add_argument("-o", "--out", metavar="FOLDER", help="also write the plan and its costs into this folder")
-    parser.add_argument("--format", choices=("human", "json"), default="human")
+    flag(parser, "--show-fusion", "show which checks share a pass over the text, and why; reads no transcripts")
+    option(parser, "--judge", "JUDGE", "the judge that the scan will ask (default: the project's `judge.source`)")
+    option(parser, "--price-of", "MODEL", "the model in the price list (default: the judge)")
+    output(parser, "FOLDER", "also write the plan and its costs into this folder")
+    formats(parser, "human", "json")
     add_reading_options(parser)
 
 
@@ -76,7 +69,7 @@ def scan_arguments(parser: argparse.ArgumentParser) -> None:
     add_transcripts(parser)
     add_project_options(parser)
     add_run_options(parser)
-    parser.add_argument("--no-cache", action="store_true", help="disable the cache of plans")
+    flag(parser, "--no-cache", "disable the cache of plans")
 
 
 def run_arguments(parser: argparse.ArgumentParser) -> None:
@@ -85,7 +78,7 @@ def run_arguments(parser: argparse.ArgumentParser) -> None:
     The format, version, hash and size of the plan are checked before anything runs. Everything else works as in
     `scan`.
     """
-    parser.add_argument("plan", metavar="PLAN", help="a plan of `rulewright compile`")
+    option(parser, "plan", "PLAN", "a plan of `rulewright compile`")
     add_transcripts(parser)
     add_run_options(parser)
 
@@ -100,9 +93,9 @@ def questions_arguments(parser: argparse.ArgumentParser) -> None:
     """
     add_transcripts(parser)
     add_project_options(parser)
-    parser.add_argument("-o", "--out", required=True, metavar="FILE", help="the questions, as lines of JSON")
-    parser.add_argument("--batch", metavar="FILE", help="the same as a batch of chat completions")
-    parser.add_argument("--model", metavar="MODEL", help="the model of the batch (default: the project's judge)")
+    output(parser, "FILE", "the questions, as lines of JSON", required=True)
+    option(parser, "--batch", "FILE", "the same as a batch of chat completions")
+    option(parser, "--model", "MODEL", "the model of the batch (default: the project's judge)")
     add_reading_options(parser)
 
 
@@ -114,7 +107,7 @@ def record_arguments(parser: argparse.ArgumentParser) -> None:
     belongs to its exact question.
     """
     add_finished_run(parser)
-    parser.add_argument("-o", "--out", required=True, metavar="FILE", help="a `.json` or `.jsonl` file")
+    output(parser, "FILE", "a `.json` or `.jsonl` file", required=True)
 
 
 def models_arguments(parser: argparse.ArgumentParser) -> None:
@@ -125,11 +118,9 @@ def models_arguments(parser: argparse.ArgumentParser) -> None:
     """
     commands = parser.add_subparsers(dest="action", required=True, metavar="check")
     check = add_action(commands, "check", "check whether a model answers")
-    check.add_argument("model", metavar="MODEL", help="for instance `openai:gpt-5` or `openai:qwen3@http://HOST/v1`")
-    check.add_argument(
-        "--timeout", type=seconds_of, default=60.0, metavar="SECONDS", help="time limit of the question (60)"
-    )
-    check.add_argument("--format", choices=("human", "json"), default="human")
+    option(check, "model", "MODEL", "for instance `openai:gpt-5` or `openai:qwen3@http://HOST/v1`")
+    option(check, "--timeout", "SECONDS", "time limit of the question (60)", type=seconds_of, default=60.0)
+    formats(check, "human", "json")
 
 
 def cache_arguments(parser: argparse.ArgumentParser) -> None:
@@ -150,18 +141,16 @@ def cache_arguments(parser: argparse.ArgumentParser) -> None:
         ("prune", "remove old calls, or everything about one transcript"),
     ):
         command = add_action(commands, name, summary)
-        command.add_argument("--ledger", metavar="FILE", help=f"the ledger (default: {LEDGER} of the project)")
+        option(command, "--ledger", "FILE", f"the ledger (default: {LEDGER} of the project)")
         if name == "stats":
-            command.add_argument("--format", choices=("human", "json"), default="human")
+            formats(command, "human", "json")
         if name == "export":
-            command.add_argument("-o", "--out", required=True, metavar="FILE", help="a file of JSON lines")
+            output(command, "FILE", "a file of JSON lines", required=True)
         if name == "prune":
             what = command.add_mutually_exclusive_group(required=True)
-            what.add_argument("--transcript", metavar="ID", help="remove everything about this transcript")
-            what.add_argument(
-                "--older-than", type=at_least(0), metavar="DAYS", help="remove calls made more than DAYS days ago"
-            )
-            command.add_argument("folders", nargs="*", type=Path, metavar="FOLDER", help="further folders to search")
+            option(what, "--transcript", "ID", "remove everything about this transcript")
+            option(what, "--older-than", "DAYS", "remove calls made more than DAYS days ago", type=at_least(0))
+            option(command, "folders", "FOLDER", "further folders to search", nargs="*", type=Path)
 
 
 def harness_arguments(parser: argparse.ArgumentParser) -> None:
@@ -178,46 +167,25 @@ def harness_arguments(parser: argparse.ArgumentParser) -> None:
     With --user, a model of the first five kinds plays the user in its own words, one message for each turn of the
     scenario. Every turn records the model that wrote it.
     """
-    parser.add_argument("scenarios", nargs="+", metavar="SCENARIOS", help="scenario files or folders")
-    parser.add_argument("--model", required=True, metavar="MODEL", help="the model that plays the assistant")
-    parser.add_argument(
-        "--user", metavar="MODEL", help="a model that plays the user (default: the messages of the scenario)"
+    option(parser, "scenarios", "SCENARIOS", "scenario files or folders", nargs="+")
+    option(parser, "--model", "MODEL", "the model that plays the assistant", required=True)
+    option(parser, "--user", "MODEL", "a model that plays the user (default: the messages of the scenario)")
+    output(parser, "RUN", "the folder for plan, transcripts and summary", required=True)
+    option(
+        parser, "--project", "PATH", "the project whose vocabulary, prices and redaction apply (default: the nearest)"
     )
-    parser.add_argument(
-        "-o", "--out", required=True, metavar="RUN", help="the folder for plan, transcripts and summary"
+    option(parser, "--price-of", "MODEL", "the model in the price list (default: the model's name)")
+    option(parser, "--reply-tokens", "N", "estimated length of a reply (250)", type=at_least(1), default=250)
+    option(
+        parser, "--scenario-parallel", "N", "conversations at the same time (8 with a model, else 1)", type=at_least(1)
     )
-    parser.add_argument(
-        "--project",
-        metavar="PATH",
-        help="the project whose vocabulary, prices, redaction and `accept` entries apply (default: the nearest one)",
-    )
-    parser.add_argument("--price-of", metavar="MODEL", help="the model in the price list (default: the model's name)")
-    parser.add_argument(
-        "--reply-tokens", type=at_least(1), default=250, metavar="N", help="estimated length of a reply (250)"
-    )
-    parser.add_argument(
-        "--scenario-parallel",
-        type=at_least(1),
-        metavar="N",
-        help="conversations in progress at the same time (8 with a model, else 1)",
-    )
-    parser.add_argument(
-        "--temperature", type=temperature, metavar="X", help="temperature of the replies (default: the model's own)"
-    )
-    parser.add_argument(
-        "--max-reply-tokens", type=at_least(1), default=1024, metavar="N", help="limit of tokens in a reply (1024)"
-    )
-    parser.add_argument(
-        "--sample",
-        type=at_least(0),
-        default=0,
-        metavar="N",
-        help="number of the sample; a new one gets new replies (0)",
-    )
-    parser.add_argument("--max-calls", type=at_least(0), metavar="N", help="stop before more than N calls")
+    option(parser, "--temperature", "X", "temperature of the replies (default: the model's own)", type=temperature)
+    option(parser, "--max-reply-tokens", "N", "limit of tokens in a reply (1024)", type=at_least(1), default=1024)
+    option(parser, "--sample", "N", "number of the sample; a new one gets new replies (0)", type=at_least(0), default=0)
+    option(parser, "--max-calls", "N", "stop before more than N calls", type=at_least(0))
     add_spending_options(parser)
-    parser.add_argument("--ledger", metavar="FILE", help=f"the ledger ({LEDGER} of the project)")
-    parser.add_argument("--attempts", type=at_least(1), default=3, metavar="N", help="attempts for each turn (3)")
-    parser.add_argument("--dry-run", action="store_true", help="plan and estimate only; call nothing")
-    parser.add_argument("--resume", action="store_true", help="continue a killed run in RUN")
-    parser.add_argument("--format", choices=("human", "json"), default="human", help="json prints the summary")
+    option(parser, "--ledger", "FILE", f"the ledger ({LEDGER} of the project)")
+    option(parser, "--attempts", "N", "attempts for each turn (3)", type=at_least(1), default=3)
+    flag(parser, "--dry-run", "plan and estimate only; call nothing")
+    flag(parser, "--resume", "continue a killed run in RUN")
+    formats(parser, "human", "json", help="json prints the summary")

@@ -9,6 +9,7 @@ import shlex
 import sys
 from decimal import Decimal, InvalidOperation
 
+from rulewright.arguments.argument_kinds import flag, formats, option, output, repeated
 from rulewright.arguments.command_parser import suggestion
 from rulewright_runtime.terminal import complain
 
@@ -122,114 +123,81 @@ def _columns(text: str) -> dict[str, str]:
 
 def add_transcripts(parser: argparse.ArgumentParser, nargs: str = "+") -> None:
     """Declare the transcripts to read."""
-    parser.add_argument(
-        "transcripts", nargs=nargs, metavar="TRANSCRIPTS", type=existing, help="transcript files or folders"
-    )
+    option(parser, "transcripts", "TRANSCRIPTS", "transcript files or folders", nargs=nargs, type=existing)
 
 
 def add_finished_run(parser: argparse.ArgumentParser, help: str = "the folder that a scan wrote") -> None:
     """Declare the finished run to read."""
-    parser.add_argument(
-        "run", metavar="RUN", nargs="?", default="", type=_run_or_latest, help=f"{help} (default: the latest in `runs`)"
-    )
+    option(parser, "run", "RUN", f"{help} (default: the latest in `runs`)", nargs="?", default="", type=_run_or_latest)
 
 
 def add_project_options(parser: argparse.ArgumentParser) -> None:
     """Declare `--project`, `--profile` and `--scorecard`."""
-    parser.add_argument(
-        "--project",
-        metavar="PATH",
-        help="project file or folder (default: the nearest `rulewright.yaml` in this folder or a parent)",
-    )
-    parser.add_argument("--profile", metavar="NAME", help="the profile: which checks run, with how many votes")
-    parser.add_argument("--scorecard", metavar="NAME", help="the scorecard: how verdicts become gates and scores")
+    option(parser, "--project", "PATH", "project file or folder (default: the nearest `rulewright.yaml` here or above)")
+    option(parser, "--profile", "NAME", "the profile: which checks run, with how many votes")
+    option(parser, "--scorecard", "NAME", "the scorecard: how verdicts become gates and scores")
 
 
 def add_run_options(parser: argparse.ArgumentParser) -> None:
     """Declare the options of every run."""
-    parser.add_argument(
-        "-o",
-        "--out",
-        metavar="RUN",
-        help="the folder of the run (default: `runs/N` with the next number; with --resume, the last one)",
-    )
-    parser.add_argument("--judge", metavar="JUDGE", help="the judge: `replay:FILE` or a model")
-    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the scorecard")
-    parser.add_argument("--max-calls", type=at_least(0), metavar="N", help="stop asking the judge after N calls")
+    output(parser, "RUN", "the folder of the run (default: `runs/N` with the next number; with --resume, the last one)")
+    option(parser, "--judge", "JUDGE", "the judge: `replay:FILE` or a model")
+    repeated(parser, "--set", "NAME=VALUE", "a parameter of the scorecard")
+    option(parser, "--max-calls", "N", "stop asking the judge after N calls", type=at_least(0))
     add_reading_options(parser)
-    parser.add_argument(
-        "--max-expanded", type=at_least(1), metavar="BYTES", help="refuse larger recorded replies (256 MiB, expanded)"
+    option(parser, "--max-expanded", "BYTES", "refuse larger recorded replies (256 MiB, expanded)", type=at_least(1))
+    option(parser, "--jobs", "N", "use N processes (1); not with a model as judge", type=at_least(1), default=1)
+    flag(parser, "--gates-only", "ask only questions that can change a gate; no scores")
+    option(
+        parser, "--ray", "ADDRESS", "a Ray cluster, or `local` for --jobs processes of Ray here; needs the extra `ray`"
     )
-    parser.add_argument(
-        "--jobs", type=at_least(1), default=1, metavar="N", help="use N processes (1); not with a model as judge"
-    )
-    parser.add_argument(
-        "--gates-only", action="store_true", help="ask only questions that can change a gate; no scores"
-    )
-    parser.add_argument(
-        "--ray",
-        metavar="ADDRESS",
-        help="use this Ray cluster, or `local` for one with --jobs processes here; needs the extra `ray`",
-    )
-    parser.add_argument("--resume", action="store_true", help="continue a killed run in RUN")
-    parser.add_argument("--overwrite", action="store_true", help="replace the run in RUN")
-    parser.add_argument(
-        "--format",
-        choices=("human", "json", "junit", "sarif", "github", "markdown"),
-        default="human",
-        help="json prints summary.json",
-    )
+    flag(parser, "--resume", "continue a killed run in RUN")
+    flag(parser, "--overwrite", "replace the run in RUN")
+    formats(parser, "human", "json", "junit", "sarif", "github", "markdown", help="json prints summary.json")
     add_fail_on(parser)
     add_live_options(parser)
 
 
 def add_reading_options(parser: argparse.ArgumentParser) -> None:
     """Declare the options of every command that reads chats."""
-    parser.add_argument("--max-line", type=at_least(1), metavar="BYTES", help="refuse longer input lines (1 MiB)")
-    parser.add_argument(
+    option(parser, "--max-line", "BYTES", "refuse longer input lines (1 MiB)", type=at_least(1))
+    option(
+        parser,
         "--columns",
-        type=_columns,
-        metavar="FIELD=NAME,...",
-        help="names of a table's columns, of the speakers in plain text (`user=question,assistant=answer`), or of the "
+        "FIELD=NAME,...",
+        "names of a table's columns, of the speakers in plain text (`user=question,assistant=answer`), or of the "
         "keys of other records (`messages=events,role=who,content=text`)",
+        type=_columns,
     )
 
 
 def add_sources(parser: argparse.ArgumentParser, note: str = "") -> None:
     """Declare the paths of a finished run's conversations and recorded replies."""
-    for option, what, help in (
-        ("--transcripts", "PATH", "where the conversations are now, if they were moved"),
-        ("--replies", "FILE", "recorded replies that the run used"),
-    ):
-        parser.add_argument(option, action="append", default=[], metavar=what, help=f"{help}{note} (repeatable)")
+    moved = f"where the conversations are now, if they were moved{note} (repeatable)"
+    repeated(parser, "--transcripts", "PATH", moved)
+    repeated(parser, "--replies", "FILE", f"recorded replies that the run used{note} (repeatable)")
 
 
 def add_fail_on(parser: argparse.ArgumentParser) -> None:
     """Declare `--fail-on`."""
-    parser.add_argument(
+    option(
+        parser,
         "--fail-on",
-        metavar="SEVERITY",
-        help="exit 1 if a check of this or a higher severity fails; `never`: exit 0 instead of 1 and 2",
+        "SEVERITY",
+        "exit 1 if a check of at least this severity fails; `never`: 0 instead of 1 and 2",
     )
 
 
 def add_live_options(parser: argparse.ArgumentParser) -> None:
     """Declare the options of a model as judge."""
     group = parser.add_argument_group("a model as judge")
-    group.add_argument("--concurrency", type=at_least(1), metavar="N", help="calls at the same time (8)")
-    group.add_argument("--requests-per-minute", type=at_least(1), metavar="N", help="limit of calls started per minute")
-    group.add_argument(
-        "--tokens-per-minute", type=at_least(1), metavar="N", help="limit of tokens sent and received per minute"
-    )
-    group.add_argument(
-        "--timeout",
-        type=seconds_of,
-        metavar="SECONDS",
-        help="time limit of one attempt (180)",
-    )
+    option(group, "--concurrency", "N", "calls at the same time (8)", type=at_least(1))
+    option(group, "--requests-per-minute", "N", "limit of calls started per minute", type=at_least(1))
+    option(group, "--tokens-per-minute", "N", "limit of tokens sent and received per minute", type=at_least(1))
+    option(group, "--timeout", "SECONDS", "time limit of one attempt (180)", type=seconds_of)
     add_spending_options(group)
-    group.add_argument("--ledger", metavar="FILE", help=f"the ledger of calls ({LEDGER} of the project)")
-    group.add_argument("--explain-cache", action="store_true", help="explain which checks were asked again, and why")
+    option(group, "--ledger", "FILE", f"the ledger of calls ({LEDGER} of the project)")
+    flag(group, "--explain-cache", "explain which checks were asked again, and why")
     group.add_argument(
         "--on-ambiguous",
         choices=("retry", "unclear", "hold"),
@@ -241,18 +209,18 @@ def add_live_options(parser: argparse.ArgumentParser) -> None:
 
 def add_spending_options(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
     """Declare the limits of spending on tokens."""
-    parser.add_argument("--max-tokens", type=at_least(0), metavar="N", help="stop before more than N tokens are spent")
-    parser.add_argument("--max-usd", type=dollars, metavar="X", help="stop before more than X dollars are spent")
+    option(parser, "--max-tokens", "N", "stop before more than N tokens are spent", type=at_least(0))
+    option(parser, "--max-usd", "X", "stop before more than X dollars are spent", type=dollars)
 
 
 def add_policy_options(parser: argparse.ArgumentParser, help: str = "the folder that a scan wrote") -> None:
     """Declare the run, and the policy for rescoring it."""
     add_finished_run(parser, help)
-    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the scorecard")
-    parser.add_argument("--scorecard", metavar="NAME", help="another scorecard of the project")
-    parser.add_argument("--profile", metavar="NAME", help="another profile of the project: which checks run, and votes")
-    parser.add_argument("--project", metavar="PATH", help="the project of both (default: the nearest project)")
-    parser.add_argument("--votes", type=at_least(1, 101), metavar="N", help="count N votes of each judged check")
+    repeated(parser, "--set", "NAME=VALUE", "a parameter of the scorecard")
+    option(parser, "--scorecard", "NAME", "another scorecard of the project")
+    option(parser, "--profile", "NAME", "another profile of the project: which checks run, and votes")
+    option(parser, "--project", "PATH", "the project of both (default: the nearest project)")
+    option(parser, "--votes", "N", "count N votes of each judged check", type=at_least(1, 101))
     parser.add_argument(
         "--majority-of",
         choices=("planned", "usable"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 
+from rulewright.arguments.argument_kinds import flag, formats, option, output
 from rulewright.arguments.shared_options import add_reading_options
 
 
@@ -16,12 +17,8 @@ def init_arguments(parser: argparse.ArgumentParser) -> None:
     copied. From a configuration of promptfoo (YAML), assertions become checks and tests become scenarios; parts that
     are not translated are listed.
     """
-    parser.add_argument(
-        "folder", nargs="?", default=".", metavar="FOLDER", help="where the project goes (default: the working folder)"
-    )
-    parser.add_argument(
-        "--from", dest="source", metavar="SOURCE", help="chats to write checks for, or a configuration of promptfoo"
-    )
+    option(parser, "folder", "FOLDER", "where the project goes (default: the working folder)", nargs="?", default=".")
+    option(parser, "--from", "SOURCE", "chats to write checks for, or a configuration of promptfoo", dest="source")
     add_reading_options(parser)
 
 
@@ -31,13 +28,7 @@ def demo_arguments(parser: argparse.ArgumentParser) -> None:
     The fictional transcripts include passes, failures, a hard fail, an unclear verdict and a gate that stays undecided,
     so the scorecard shows all of them.
     """
-    parser.add_argument(
-        "-o",
-        "--out",
-        default=os.path.join("runs", "demo"),
-        metavar="RUN",
-        help="the folder of the run (default: runs/demo)",
-    )
+    output(parser, "RUN", "the folder of the run (default: runs/demo)", default=os.path.join("runs", "demo"))
 
 
 def inspect_data_arguments(parser: argparse.ArgumentParser) -> None:
@@ -73,8 +64,8 @@ def inspect_data_arguments(parser: argparse.ArgumentParser) -> None:
       mapped        records of any other shape whose keys `--columns` names:
                     `messages=events,role=who,content=text`
     """
-    parser.add_argument("inputs", nargs="+", metavar="FILE", help="files or folders of chats, in any format")
-    parser.add_argument("--format", choices=("human", "json"), default="human")
+    option(parser, "inputs", "FILE", "files or folders of chats, in any format", nargs="+")
+    formats(parser, "human", "json")
     add_reading_options(parser)
 
 
@@ -84,14 +75,12 @@ def convert_arguments(parser: argparse.ArgumentParser) -> None:
     `--to rulewright` keeps every field, `--to openai` writes messages of chat completions, and `--to turns` writes
     only the turns of user and assistant. Refused inputs are reported; the others are written.
     """
-    parser.add_argument("inputs", nargs="+", metavar="IN", help="files or folders of chats, in any format")
-    parser.add_argument(
-        "out", metavar="OUT", help="a file of JSON lines; `.gz` and `.zst` are compressed, `.parquet` is Parquet"
-    )
+    option(parser, "inputs", "IN", "files or folders of chats, in any format", nargs="+")
+    option(parser, "out", "OUT", "a file of JSON lines; `.gz` and `.zst` are compressed, `.parquet` is Parquet")
     parser.add_argument(
         "--to", choices=("rulewright", "openai", "turns"), default="rulewright", help="the format (default: rulewright)"
     )
-    parser.add_argument("--overwrite", action="store_true", help="replace OUT")
+    flag(parser, "--overwrite", "replace OUT")
     add_reading_options(parser)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from rulewright.arguments.argument_kinds import flag, formats, option, repeated
+
 # The same as in `categories`, which takes longer to import.
 CATEGORIES = ("correctness", "suspicious", "completeness", "style", "pedantic")
 FORMATS = ("human", "json", "sarif", "github", "junit", "checkstyle")
@@ -17,46 +19,31 @@ def lint_arguments(parser: argparse.ArgumentParser) -> None:
     the nearest project file in a parent folder; findings that need the whole project are reported only for projects.
     Results are cached in the user's cache folder until a file, an option or the program changes.
     """
-    parser.add_argument("paths", nargs="*", metavar="PATH", help="projects, folders or files; - for standard input")
+    option(parser, "paths", "PATH", "projects, folders or files; - for standard input", nargs="*")
     parser.add_argument("--format", choices=FORMATS, default="human")
-    parser.add_argument(
-        "--select",
-        action="append",
-        default=[],
-        metavar="CODES",
-        help="report only these codes or categories, e.g. lexicon-*",
-    )
-    parser.add_argument("--extend-select", action="append", default=[], metavar="CODES", help="report these as well")
-    parser.add_argument("--ignore", action="append", default=[], metavar="CODES", help="do not report these")
-    parser.add_argument(
-        "--category",
-        action="append",
-        default=[],
-        choices=CATEGORIES,
-        metavar="NAME",
-        help=f"report only this category: {', '.join(CATEGORIES)}",
-    )
-    parser.add_argument("--preview", action="store_true", help="also report rules that are in preview")
+    repeated(parser, "--select", "CODES", "report only these codes or categories, e.g. lexicon-*")
+    repeated(parser, "--extend-select", "CODES", "report these as well")
+    repeated(parser, "--ignore", "CODES", "do not report these")
+    repeated(parser, "--category", "NAME", f"report only this category: {', '.join(CATEGORIES)}", choices=CATEGORIES)
+    flag(parser, "--preview", "also report rules that are in preview")
     parser.add_argument(
         "--fail-level",
         choices=("error", "warning", "advice"),
         default="warning",
         help="exit 1 if a finding has this or a higher severity (default: warning)",
     )
-    parser.add_argument("--exit-zero", action="store_true", help="exit with 0 even if there are findings")
-    parser.add_argument("--quiet", action="store_true", help="report errors only")
-    parser.add_argument("--baseline", metavar="FILE", help="ignore the findings recorded in FILE; created if missing")
-    parser.add_argument(
-        "--output-file", metavar="FILE", help="write the findings, or the diff, to FILE and print a summary"
-    )
-    parser.add_argument("--add-allow", metavar="REASON", help="suppress the findings by comments with this reason")
-    parser.add_argument("--fix", action="store_true", help="apply safe fixes")
-    parser.add_argument("--unsafe-fixes", action="store_true", help="include unsafe fixes in --fix or --diff")
-    parser.add_argument("--diff", action="store_true", help="show the changes of --fix without applying them")
-    parser.add_argument("--statistics", action="store_true", help="count the findings by code")
-    parser.add_argument("--watch", action="store_true", help="lint again whenever a file changes, until interrupted")
-    parser.add_argument("--no-cache", action="store_true", help="disable the cache")
-    parser.add_argument("--stdin-name", default="stdin.yaml", metavar="NAME", help="file name of standard input")
+    flag(parser, "--exit-zero", "exit with 0 even if there are findings")
+    flag(parser, "--quiet", "report errors only")
+    option(parser, "--baseline", "FILE", "ignore the findings recorded in FILE; created if missing")
+    option(parser, "--output-file", "FILE", "write the findings, or the diff, to FILE and print a summary")
+    option(parser, "--add-allow", "REASON", "suppress the findings by comments with this reason")
+    flag(parser, "--fix", "apply safe fixes")
+    flag(parser, "--unsafe-fixes", "include unsafe fixes in --fix or --diff")
+    flag(parser, "--diff", "show the changes of --fix without applying them")
+    flag(parser, "--statistics", "count the findings by code")
+    flag(parser, "--watch", "lint again whenever a file changes, until interrupted")
+    flag(parser, "--no-cache", "disable the cache")
+    option(parser, "--stdin-name", "NAME", "file name of standard input", default="stdin.yaml")
 
 
 def lsp_arguments(parser: argparse.ArgumentParser) -> None:
@@ -64,7 +51,7 @@ def lsp_arguments(parser: argparse.ArgumentParser) -> None:
 
     Editors start it themselves: name `rulewright lsp` as the command in their settings. It needs the extra `lsp`.
     """
-    parser.add_argument("--stdio", action="store_true", help="the only transport; for editors that require the option")
+    flag(parser, "--stdio", "the only transport; for editors that require the option")
 
 
 def explain_arguments(parser: argparse.ArgumentParser) -> None:
@@ -74,10 +61,8 @@ def explain_arguments(parser: argparse.ArgumentParser) -> None:
     passes, its parameters, and its examples. The name of a key, such as `severity` or `rate.empty`, shows what it
     means in each kind of document; that of a kind, such as `project`, `check` or `scenario`, lists its keys.
     """
-    parser.add_argument(
-        "code", nargs="?", metavar="NAME", help="such as `unknown-key`, `contains_any` or `library/tool-call-valid`"
-    )
-    parser.add_argument("--format", choices=("human", "json"), default="human")
+    option(parser, "code", "NAME", "such as `unknown-key`, `contains_any` or `library/tool-call-valid`", nargs="?")
+    formats(parser, "human", "json")
 
 
 def eval_arguments(parser: argparse.ArgumentParser) -> None:
@@ -87,16 +72,16 @@ def eval_arguments(parser: argparse.ArgumentParser) -> None:
     upper-case letter on the right of a comparison is a constant. `--as` evaluates the expression as a condition of
     that kind: an absent value counts as not met in permitting and exempting conditions, and as met in guarding ones.
     """
-    parser.add_argument("expression", metavar="EXPR", help="the expression, for instance 'review.decision == GO'")
-    parser.add_argument("--context", metavar="FILE", help="a JSON or YAML file of values; - reads JSON from stdin")
-    parser.add_argument("--strict", action="store_true", help="plain CEL, without the profile")
+    option(parser, "expression", "EXPR", "the expression, for instance 'review.decision == GO'")
+    option(parser, "--context", "FILE", "a JSON or YAML file of values; - reads JSON from stdin")
+    flag(parser, "--strict", "plain CEL, without the profile")
     parser.add_argument(
         "--as",
         dest="place",
         choices=("permitting", "guarding", "exempting"),
         help="decide the expression as a condition of this kind",
     )
-    parser.add_argument("--format", choices=("human", "json"), default="human")
+    formats(parser, "human", "json")
 
 
 def prove_arguments(parser: argparse.ArgumentParser) -> None:
@@ -113,17 +98,16 @@ def prove_arguments(parser: argparse.ArgumentParser) -> None:
 
     Every counterexample was run through the evaluator. Lines marked `note` do not affect the exit code.
     """
-    parser.add_argument(
+    option(
+        parser,
         "paths",
+        "PATH",
+        "scorecards, policies, workflows, checks or folders (default: the nearest project)",
         nargs="*",
-        metavar="PATH",
-        help="scorecards, policies, workflows, checks, or folders of them (default: the nearest project)",
     )
-    parser.add_argument("--set", metavar="NAME=VALUE", action="append", default=[], help="set one parameter")
-    parser.add_argument(
-        "--config", metavar="FILE", help="the settings file, or the declarations of a policy's variables"
-    )
-    parser.add_argument("--format", choices=("human", "json"), default="human")
+    repeated(parser, "--set", "NAME=VALUE", "set one parameter")
+    option(parser, "--config", "FILE", "the settings file, or the declarations of a policy's variables")
+    formats(parser, "human", "json")
 
 
 def policy_diff_arguments(parser: argparse.ArgumentParser) -> None:
@@ -134,14 +118,10 @@ def policy_diff_arguments(parser: argparse.ArgumentParser) -> None:
     verdicts for a scorecard, a text for a lexicon. --run lists the transcripts of a finished run that would change,
     or the cases of a JSON report of `score`.
     """
-    parser.add_argument("one", metavar="ONE", help="a scorecard, a policy, a check, a lexicon or a workflow")
-    parser.add_argument("two", metavar="TWO", help="another one of the same kind")
-    parser.add_argument("--set", metavar="NAME=VALUE", action="append", default=[], help="set a parameter of both")
-    parser.add_argument(
-        "--config", metavar="FILE", help="the settings file, or the declarations of a policy's variables"
-    )
-    parser.add_argument("--run", metavar="RUN", help="list what would change in this run or report")
-    parser.add_argument(
-        "--project", metavar="PATH", help="the project of the checks (default: the project around ONE or TWO)"
-    )
-    parser.add_argument("--format", choices=("human", "json"), default="human")
+    option(parser, "one", "ONE", "a scorecard, a policy, a check, a lexicon or a workflow")
+    option(parser, "two", "TWO", "another one of the same kind")
+    repeated(parser, "--set", "NAME=VALUE", "set a parameter of both")
+    option(parser, "--config", "FILE", "the settings file, or the declarations of a policy's variables")
+    option(parser, "--run", "RUN", "list what would change in this run or report")
+    option(parser, "--project", "PATH", "the project of the checks (default: the project around ONE or TWO)")
+    formats(parser, "human", "json")

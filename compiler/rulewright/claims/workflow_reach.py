@@ -16,10 +16,7 @@ from rulewright.claims.gate_evidence import GATE, GateEvidence, has_source, may_
 from rulewright.claims.workflow_machine import Explorer
 from rulewright.documents.workflow import evidence_phrase
 from rulewright.lower.workflow_machine import LoweredTask
-from rulewright.proving.program_parts import (
-    paths_of,
-    value_of,
-)
+from rulewright.proving.program_parts import paths_of, value_of
 from rulewright.proving.workflow_values import Truths, World, points_of, texts_of
 from rulewright_runtime.errors import StateError
 from rulewright_runtime.ir import Program

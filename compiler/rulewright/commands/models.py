@@ -44,12 +44,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         reply, seconds = anyio.run(_asked, model, args.timeout)
         found |= _usable(reply)
-        found |= {
-            "answers": True,
-            "finish": reply.finish,
-            "served_model": reply.model,
-            "seconds": round(seconds, 2),
-        }
+        found |= {"answers": True, "finish": reply.finish, "served_model": reply.model, "seconds": round(seconds, 2)}
         found |= {"input_tokens": reply.usage.input_tokens, "output_tokens": reply.usage.output_tokens}
     except (CallFailure, TimeoutError) as failure:
         found["reason"] = str(failure) or f"no answer within {args.timeout:g} s"

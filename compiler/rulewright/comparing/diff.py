@@ -176,11 +176,7 @@ def _evidence(verdict: VerdictResult | None) -> JsonObject | None:
 
 
 def _note(
-    sets: Iterable[Sequence[str]],
-    verdicts: Sequence[VerdictResult | None],
-    *,
-    judges_differ: bool,
-    follows: bool,
+    sets: Iterable[Sequence[str]], verdicts: Sequence[VerdictResult | None], *, judges_differ: bool, follows: bool
 ) -> str:
     """The reason why a reply differs, if it is known; else an empty string."""
     if sets == ((RULE,),) and None in verdicts:

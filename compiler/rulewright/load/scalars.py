@@ -74,10 +74,7 @@ _HEADER = re.compile(r"[|>][-+0-9]*[ \t]*(?:#[^\r\n]*)?")
 _YAML_ESCAPES = dict(zip('0abt\tnvfre "/\\N_LP', '\0\a\b\t\t\n\v\f\r\x1b "/\\\x85\xa0\u2028\u2029', strict=True))
 _JSON_ESCAPES = dict(zip('"\\/bfnrt', '"\\/\b\f\n\r\t', strict=True))
 # Characters that need no decoding, for each style of text with escapes.
-_RUNS = {
-    '"': re.compile(r"[^ \t\r\n\\]+"),
-    "j": re.compile(r"[^\\]+"),
-}
+_RUNS = {'"': re.compile(r"[^ \t\r\n\\]+"), "j": re.compile(r"[^\\]+")}
 _HEX_DIGITS = {"x": 2, "u": 4, "U": 8}
 _SURROGATE_PAIR = re.compile(r"\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
 

@@ -27,12 +27,7 @@ from rulewright.documents.layout import (
     project_file_in,
     resolve,
 )
-from rulewright.documents.lexicon import (
-    LexiconDocument,
-    MarkerSet,
-    invalid_regex,
-    read_lexicons,
-)
+from rulewright.documents.lexicon import LexiconDocument, MarkerSet, invalid_regex, read_lexicons
 from rulewright.documents.library import DocumentReader, structure_findings
 from rulewright.documents.plugins import functions_of
 from rulewright.documents.profile import Profile, read_profile, read_profiles

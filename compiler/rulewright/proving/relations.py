@@ -38,15 +38,7 @@ from rulewright.proving.languages import (
     union,
 )  # fmt: skip
 from rulewright.proving.list_relations import Lists, Results, searched
-from rulewright.proving.program_parts import (
-    COMPARISONS,
-    exact_of,
-    extract,
-    numbers_of,
-    path_at,
-    unabridged,
-    value_of,
-)
+from rulewright.proving.program_parts import COMPARISONS, exact_of, extract, numbers_of, path_at, unabridged, value_of
 from rulewright.proving.schemas import accepts_all_of
 from rulewright.proving.static_types import failures_of, typed
 from rulewright.proving.text_conditions import TextCondition, carried, condition_on_text

@@ -242,10 +242,7 @@ def _study(program: Program, domains: Domains, usual: Values = _NO_VALUES) -> St
     has_never = condition.exclude([(0, TRUE)])
     has_always = not has_never and condition.exclude([(0, FALSE | ERROR)])
     parts = [(part, _result(part, domains)) for part in comparisons(program) if part is not program]
-    decided = (
-        *((part, holds) for part, holds in parts if holds is not None),
-        *_beyond_unit(program, domains, usual),
-    )
+    decided = (*((part, holds) for part, holds in parts if holds is not None), *_beyond_unit(program, domains, usual))
     dead = () if has_never or has_always or decided else tuple(_dead(program, domains, usual))
     idle: tuple[tuple[Program, str], ...] = ()
     if not (has_never or has_always or dead):

@@ -225,10 +225,7 @@ def stored(run: FinishedRun) -> StoredRun:
 
 
 def score_again(
-    scorecard: Scorecard | None,
-    row: JsonMapping,
-    verdicts: Iterable[VerdictResult],
-    skipped: Collection[str] = (),
+    scorecard: Scorecard | None, row: JsonMapping, verdicts: Iterable[VerdictResult], skipped: Collection[str] = ()
 ) -> JsonObject:
     """Return the row of a transcript under `scorecard` for these verdicts; missing content and checks outside of the
     profile stay as in `row`. A row whose checks were `skipped` has no scores."""

@@ -32,9 +32,7 @@ OPPOSITES: Final = (
 WINNING: Final = (("false_human", "ai_disclosure"),)
 
 
-def opposites_agree(
-    subject: CheckDocument | MarkerSet | Profile | ScenarioDocument | Project,
-) -> Iterator[Diagnostic]:
+def opposites_agree(subject: CheckDocument | MarkerSet | Profile | ScenarioDocument | Project) -> Iterator[Diagnostic]:
     """Two lists with opposite meanings contain the same text.
 
     Why it matters: a text in `agrees` and `contradicts` of a fact, `violations` and `exceptions` of a check, or

@@ -69,9 +69,5 @@ def _validator(encoded: bytes) -> Value:
 
 
 TABLE: Final[Table] = typed(
-    {
-        "json": (json_value, str),
-        "is_json": (is_json, str),
-        "valid_against": (valid_against, object, Mapping),
-    }
+    {"json": (json_value, str), "is_json": (is_json, str), "valid_against": (valid_against, object, Mapping)}
 )

@@ -101,11 +101,7 @@ class HttpModel:
         sent = httpx2.Headers({**self._wire.headers(key), "Accept-Encoding": "gzip"})
         sent.update(headers)
         self._client = httpx2.AsyncClient(
-            headers=sent,
-            timeout=TIMEOUT,
-            limits=limits,
-            follow_redirects=False,
-            verify=_certificates(),
+            headers=sent, timeout=TIMEOUT, limits=limits, follow_redirects=False, verify=_certificates()
         )
 
     async def answer(self, call: ModelCall) -> ModelAnswer:

@@ -119,10 +119,7 @@ def _review(step: TaskStep) -> Event:
     decided = {"decision": reply.decision, "feedback": reply.feedback}
     number = step.record.context.reviews + 1
     step.change_context(
-        decision=reply.decision,
-        review_feedback=reply.feedback,
-        quality_checks=reply.quality_checks,
-        reviews=number,
+        decision=reply.decision, review_feedback=reply.feedback, quality_checks=reply.quality_checks, reviews=number
     )
     if reply.decision != "GO":
         step.comment(agent, reply.feedback)
