@@ -24,6 +24,7 @@ from rulewright_runtime.transcripts.completeness import Gap, ScriptedScenario, a
 from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.redaction import Redaction
 from rulewright_runtime.transcripts.transcript_reader import Reader, from_record
+from rulewright_runtime.transcripts.view import View
 from rulewright_runtime.verdicts import Finding, VerdictResult, conclude, failed, incomplete, not_eligible
 from rulewright_runtime.verify import lexicon, verifier_of
 from rulewright_runtime.verify.decisions import Decider, Eligibility, bindings_of
@@ -239,7 +240,7 @@ class Engine:
             return concluded(not_eligible(eligibility.why))
         try:
             if (applies := self._applies[check.id]) is not None:
-                applied = applies(context)
+                applied = applies(context.bindings, context.view)
                 if not applied.holds:
                     return concluded(inapplicable(context))
                 if applied.undecided is not None:
@@ -283,6 +284,13 @@ class Engine:
         checks = self._scenario_checks(scenario_id)
         constant = {each.check.id: each.role for each in checks.first if each.constant is not None}
         return {**dict.fromkeys(verdict.check_id for verdict in checks.shared.values()), **constant}
+
+    def elsewhere(self, transcript: Transcript) -> Iterator[str]:
+        """The checks whose condition `applies` does not hold in a transcript."""
+        view, bindings = View(transcript), self._scenario_checks(transcript.scenario_id).bindings
+        for name, applies in self._applies.items():
+            if applies is not None and not applies(bindings, view).holds:
+                yield name
 
     def _scenario_checks(self, scenario_id: str) -> _ScenarioChecks:
         """The checks that apply to a scenario's transcripts, decided once."""

@@ -9,6 +9,7 @@ from typing import Final
 
 from rulewright.lower.applicability import overridden
 from rulewright.project import Project
+from rulewright_runtime.execution import Engine
 from rulewright_runtime.judging.votes import fewest
 from rulewright_runtime.matching.match import first
 from rulewright_runtime.plan.question import Judging, WholeWindow, Window
@@ -125,7 +126,7 @@ def _redacted(plan: Plan, transcripts: Iterable[Transcript]) -> Iterator[Transcr
 
 def _counts(plan: Plan, transcripts: Iterable[Transcript]) -> tuple[dict[str, _Count], int]:
     counts = {check.id: _Count() for check in plan.checks}
-    decider = Decider(plan.checks)
+    decider, engine = Decider(plan.checks), Engine(plan)
 
     @cache
     def applying(scenario_id: str) -> list[Check]:
@@ -136,8 +137,10 @@ def _counts(plan: Plan, transcripts: Iterable[Transcript]) -> tuple[dict[str, _C
     for transcript in transcripts:
         transcript_count += 1
         if not transcript.scenario_id or transcript.scenario_id in plan.scenarios:
+            elsewhere = set(engine.elsewhere(transcript))
             for check in applying(transcript.scenario_id):
-                _add(counts[check.id], check, plan, transcript)
+                if check.id not in elsewhere:
+                    _add(counts[check.id], check, plan, transcript)
     return counts, transcript_count
 
 

@@ -40,7 +40,7 @@ _IDLE: Final = PolicyOutcome("not eligible", "does not apply")
 _VERDICTS: Final = {name: PolicyOutcome(name, name) for name in ("FAIL", "UNCLEAR", "PASS")}
 # Keys that are compared as decisions, and names of a check.
 _TOLD: Final = (
-    "id", "name", "suppressed", "eligible", "hash", "verifier.fails", "verifier.unclear", "verifier.passes",
+    "id", "name", "suppressed", "eligible", "applies", "hash", "verifier.fails", "verifier.unclear", "verifier.passes",
 )  # fmt: skip
 _FILLED: Final = frozenset({("messages",)})  # calls of tools without a text are no turns
 LOOKED_AT: Final = ", which a person has to look at"
@@ -81,6 +81,21 @@ class LoweredCheck(NamedTuple):
     document: CheckDocument
     node: Check
     around: LoweringContext
+
+
+def occasion(check: LoweredCheck) -> LoweredCheck:
+    """A check that passes the conversations to which this one applies and fails all others."""
+    parameters = getattr(check.node.verifier, "parameters", {})
+    return LoweredCheck(
+        replace(check.document, each=None, fails=None, unclears=None, passes=check.document.applies),
+        replace(
+            check.node, applies=None, verifier=ExpressionVerifier(passes=check.node.applies, parameters=parameters)
+        ),
+        check.around,
+    )
+
+
+OCCASIONS: Final = {"PASS": _APPLIES.text, "FAIL": _IDLE.text, UNDECIDED_VERDICT: f"can't be decided{LOOKED_AT}"}
 
 
 def flips_of_checks(run: StoredRun, checks: Sequence[LoweredCheck]) -> JsonObject:

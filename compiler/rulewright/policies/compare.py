@@ -29,9 +29,11 @@ from rulewright.lower.lexicons import lower_lexicon
 from rulewright.lower.semantics import policies
 from rulewright.policies.cases import case_flips, differing_cases
 from rulewright.policies.checks import (
+    OCCASIONS,
     UNDECIDED_VERDICT,
     LoweredCheck,
     flips_of_checks,
+    occasion,
     policy_of_check,
     without_scenario,
 )
@@ -376,31 +378,48 @@ def stored_flips(run: StoredRun, plans: Sequence[ScorecardPlan], given: JsonMapp
 
 
 def _checks(one: Path, two: Path, projects: Projects, run: StoredRun | None) -> dict[str, object]:
-    calls: dict[str, CallVariable] = {}
     lowered = [_lowered_check(path, project) for path, project in zip((one, two), projects, strict=True)]
     words, more = (each.document.vocabulary for each in lowered)
     vocabularies = (words.with_words_of(more), more.with_words_of(words))  # scenarios of both projects count
-    pair = [
-        policy_of_check(replace(check, vocabulary=known), node, around, calls)
-        for (check, node, around), known in zip(lowered, vocabularies, strict=True)
+    both = [
+        each._replace(document=replace(each.document, vocabulary=known))
+        for each, known in zip(lowered, vocabularies, strict=True)
     ]
-    left, right = (replace(policy, domains=domains_of(calls, policy.domains)) for policy in pair)
-    found = {
-        place: _in_words(comparison, calls) if place == "verdict" else comparison
-        for place, comparison in compared(left, right).items()
-    }
-    data = _data(left, right, found)
-    nodes = [node for _, node, _ in lowered]
-    chats = [chat for document, _, _ in lowered for chat in example_chats(document)]
-    models = [model for region in (found["verdict"].regions if "verdict" in found else ()) for model in region.models]
-    _carry_out_checks(data["regions"], nodes, vocabularies[0], chats, models)
-    data["regions"] += [*without_scenario(nodes), *executed_apart(lowered)]
-    data["settings"] = list(_decided_elsewhere(data, found.get("verdict")))
+    data, verdict = _carried_out(both)
+    if any(check.node.applies for check in both):
+        occasions, _ = _carried_out([occasion(check) for check in both])
+        for key in ("regions", "unknown"):
+            data[key] += [_as_occasion(each) for each in occasions[key] if each["place"] == "verdict"]
+    data["regions"] += [*without_scenario([check.node for check in both]), *executed_apart(lowered)]
+    data["settings"] = list(_decided_elsewhere(data, verdict))
     for key, told_of_lexicons in compare_lexicons(*(around.lexicons for _, _, around in lowered)).items():
         data[key] += told_of_lexicons
     if run is not None:
         data |= flips_of_checks(run, lowered)
     return data
+
+
+def _carried_out(checks: Sequence[LoweredCheck]) -> tuple[JsonObject, Comparison | None]:
+    """The differences of two checks, with conversations on which both were run, and the comparison of their verdicts;
+    None unless conditions decide both."""
+    calls: dict[str, CallVariable] = {}
+    pair = [policy_of_check(*check, calls) for check in checks]
+    left, right = (replace(policy, domains=domains_of(calls, policy.domains)) for policy in pair)
+    found = compared(left, right)
+    if "verdict" in found:
+        found["verdict"] = _in_words(found["verdict"], calls)
+    data = _data(left, right, found)
+    models = [model for region in (found["verdict"].regions if "verdict" in found else ()) for model in region.models]
+    chats = [chat for check in checks for chat in example_chats(check.document)]
+    nodes = [check.node for check in checks]
+    _carry_out_checks(data["regions"], nodes, checks[0].document.vocabulary, chats, models)
+    return data, found.get("verdict")
+
+
+def _as_occasion(region: JsonMapping) -> JsonObject:
+    """A difference between the verdicts of two occasions, as one of where checks apply."""
+    words = {key: OCCASIONS[region[key]] for key in ("before", "after") if key in region}
+    return {**region, "place": "applies", **words}
 
 
 def _decided_elsewhere(data: JsonObject, verdict: Comparison | None) -> Iterator[JsonObject]:

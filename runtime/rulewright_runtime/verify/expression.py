@@ -70,13 +70,14 @@ def verify(check: Check, verifier: ExpressionVerifier, context: EvaluationContex
     return _combined(decisions, name, bindings, context)
 
 
-def applicability(check: Check) -> Callable[[EvaluationContext], Decision] | None:
-    """Whether a check applies to a conversation, as a function; None for one that applies to all."""
+def applicability(check: Check) -> Callable[[JsonMapping, View], Decision] | None:
+    """Whether a check applies to a conversation, as a function of the context of expressions and the conversation; None
+    for one that applies to all."""
     if check.applies is None:
         return None
     decide, roots = condition(check.applies, Polarity.GUARDING), _roots([check.applies])
     parameters = check.verifier.parameters if isinstance(check.verifier, ExpressionVerifier) else {}
-    return lambda context: decide({**context.bindings, **context.view.bindings(roots), "params": parameters})
+    return lambda bindings, view: decide({**bindings, **view.bindings(roots), "params": parameters})
 
 
 def inapplicable(context: EvaluationContext) -> Finding:

@@ -73,7 +73,7 @@ def test_a_condition_that_can_not_be_evaluated_lets_the_check_apply(tmp_path: Pa
 def test_a_crash_of_the_condition_is_an_undecided_check_and_ends_no_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def crash(_: object) -> Decision:
+    def crash(*_: object) -> Decision:
         raise RecursionError
 
     monkeypatch.setattr(execution, "applicability", lambda _: crash)

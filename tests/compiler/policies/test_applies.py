@@ -1,0 +1,56 @@
+"""Two checks that differ in where they apply are told apart by conversations, or proved to apply to the same ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rulewright.policies.compare import policy_diff
+
+FAIL = "fail: not contains_any(answer, ['112'])\n"
+JUDGED = "prompt: 'Is the user sent to a doctor? PASS: yes. FAIL: no.'\n"
+PAIN = "turns.exists(turn, turn.role == 'user' and contains_ci(turn.content, 'pain'))"
+LONG = "turns.size() > 2"
+
+
+def project(folder: Path, applies: str, rest: str) -> Path:
+    (folder / "checks").mkdir(parents=True)
+    (folder / "rulewright.yaml").write_text("project: p\n", encoding="utf-8")
+    path = folder / "checks" / "c.yaml"
+    path.write_text(f"id: c\n{applies and f'applies: {applies}'}\n{rest}", encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("rest", [FAIL, JUDGED])
+@pytest.mark.parametrize(("one", "two"), [("", PAIN), (PAIN, ""), (PAIN, LONG), (LONG, "turns.size() > 3")])
+def test_a_conversation_shows_to_which_only_one_check_applies(one: str, two: str, rest: str, tmp_path: Path) -> None:
+    found = policy_diff(project(tmp_path / "one", one, rest), project(tmp_path / "two", two, rest))
+    assert (found["verdict"], found["settings"]) == ("different", [])
+    region = next(each for each in found["regions"] if each["place"] == "applies" and each["witness"] is not None)
+    assert {region["before"], region["after"]} == {"applies", "does not apply"}
+    assert region["witness"]["messages"]
+
+
+@pytest.mark.parametrize("rest", [FAIL, JUDGED])
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [
+        (f"{PAIN} and {LONG}", f"{LONG} and {PAIN}"),
+        (LONG, f"not (not ({LONG}))"),
+        ("", "'true'"),
+    ],
+)
+def test_conditions_that_say_the_same_in_other_words_are_proved_equal(
+    one: str, two: str, rest: str, tmp_path: Path
+) -> None:
+    found = policy_diff(project(tmp_path / "one", one, rest), project(tmp_path / "two", two, rest))
+    assert (found["verdict"], found["regions"], found["settings"]) == ("equal", [], [])
+
+
+def test_a_condition_that_can_be_undecided_is_not_equal_to_none(tmp_path: Path) -> None:
+    always = "usage.cost > 1.0 or usage.cost <= 1.0"
+    found = policy_diff(project(tmp_path / "one", "", FAIL), project(tmp_path / "two", always, FAIL))
+    assert found["verdict"] == "different"
+    shown = {region["after"] for region in found["regions"] if region["witness"] is not None}
+    assert "can't be decided, which a person has to look at" in shown
