@@ -152,7 +152,8 @@ class RunsApp:
             (index, check, len(loaded.index.applied.get(check.id, ())), self._labels(run, check.id).read())
             for index, check in enumerate(loaded.index.run.plan.checks)
         ]
-        return Response(local_page("labels.html", FRAME, run=run, checks=[each for each in checks if each[2]]))
+        checks = [each for each in checks if each[2]]
+        return Response(local_page("labels.html", FRAME, run=run, checks=checks, by=request.form.get("by", "")))
 
     def _labels(self, run: int, check: str) -> Labels:
         return Labels(self._run_at(run).folder, check)
@@ -206,8 +207,7 @@ class RunsApp:
             self._labels(run, check.id).add(name, target, by, judged.said, text)
         except (UsageError, QueueError, BusyError) as error:
             return self._label(request, run, place, str(error))
-        self.reviewer = by
-        return Response(location=f"/run/{run}/label/{place}")
+        return Response(location=f"/run/{run}/label/{place}?by={quote(by)}")
 
     def _diff(self, request: Request, before: int, after: int) -> Response:
         opened = self._run_at(after)

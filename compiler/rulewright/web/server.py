@@ -50,7 +50,8 @@ class RefusedError(RuntimeFailure):
 
 
 class Request(Struct, frozen=True):
-    """A request to an app: the path below the app's own, still quoted, the form's fields, and the connection."""
+    """A request to an app: the path below the app's own, still quoted, the connection, and the fields of the form or of
+    the address."""
 
     path: str
     token: str
@@ -198,7 +199,7 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self._check_key(self._cookie())
             app, path = self._app(address.path)
-            self._answer(app.get(Request(path, self.site.token, self.connection)))
+            self._answer(app.get(Request(path, self.site.token, self.connection, _single(query))))
 
     def _post(self) -> None:
         self._check_key(self._cookie())
@@ -253,7 +254,7 @@ class _Handler(BaseHTTPRequestHandler):
             fields = parse_qs(body.decode("utf-8"), keep_blank_values=True, max_num_fields=20)
         except (UnicodeDecodeError, ValueError):
             raise RefusedError(HTTPStatus.BAD_REQUEST, "the form can't be read") from None
-        return {name: values[0] for name, values in fields.items() if len(values) == 1}
+        return _single(fields)
 
     def _answer(self, answer: Response) -> None:
         if answer.location:
@@ -281,3 +282,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         if self.command != "HEAD":
             self.wfile.write(data)
+
+
+def _single(fields: Mapping[str, list[str]]) -> dict[str, str]:
+    """The fields that are given once."""
+    return {name: values[0] for name, values in fields.items() if len(values) == 1}

@@ -250,6 +250,20 @@ def test_people_who_decide_at_once_wait_for_each_other_and_the_first_decision_co
     assert len(labels.read_text("utf-8").splitlines()) == 9
 
 
+def test_two_people_who_label_at_once_keep_their_own_names_and_items(runs: Path) -> None:
+    with served(runs) as server:
+        shown = dict.fromkeys(("Bo", "Cem"), "/run/1/label/0")
+        for by in ("Bo", "Cem"):
+            hidden = dict(re.findall(ABOUT, ask(server, shown[by])[1]))
+            form = {"token": server.token, "target": "FAIL", "by": by, **hidden}
+            status, _, shown[by] = ask(server, shown[by], form)
+            assert status == 303
+        for by, other in (("Bo", "Cem"), ("Cem", "Bo")):
+            text = ask(server, shown[by])[1]
+            assert (f'value="{by}"' in text or f"labelled by {by}" in text, other in text) == (True, False)
+        assert 'value="Cem"' not in ask(server, WAITING)[1]
+
+
 def test_a_form_is_shown_again_while_another_process_decides(runs: Path) -> None:
     with served(runs) as server, lock_folder(runs / "before" / "adjudicated"), lock_folder(runs / "before" / "labels"):
         status, text, _ = ask(server, WAITING, decision(server, why="typed once"))
