@@ -74,8 +74,8 @@ def test_an_endpoint_that_refuses_twice_is_asked_again(endpoint: str) -> None:
 def test_a_collector_receives_evaluation_events(endpoint: str) -> None:
     batch("b", case("T1"), case("T2", summary="nothing"))
     assert score("--batch", "b", "--otlp", endpoint) == 1
-    (request,) = _Endpoint.received
-    records = request["resourceLogs"][0]["scopeLogs"][0]["logRecords"]
+    logs = [request["resourceLogs"][0]["scopeLogs"][0]["logRecords"] for request in _Endpoint.received]
+    records = [record for each in logs for record in each]
     assert {record["eventName"] for record in records} == {"gen_ai.evaluation.result"}
     last = {each["key"]: next(iter(each["value"].values())) for each in records[-1]["attributes"]}
     assert last["gen_ai.evaluation.name"] == "SAFE v0 composite"

@@ -318,18 +318,30 @@ def test_an_endpoint_that_fails_on_many_transcripts_or_has_never_answered_ends_t
             answers(FakeModel(refusing(texts, kind)), ledger, *texts, limits=SHORT)
 
 
-def test_questions_that_fail_while_others_are_answered_are_failures_of_their_own(ledger: Ledger) -> None:
-    turns = []
+def test_questions_that_fail_while_others_are_answered_are_failures_of_their_own(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[str] = []
+    failed: set[str] = set()
+    answered: list[str] = []
+    record_success = breaker.Breaker.record_success
+
+    def recorded(self: breaker.Breaker, transcript: str = "", check: str = "") -> None:
+        record_success(self, transcript, check)
+        answered.append(transcript)
 
     async def reply(text: str, before: int) -> ModelAnswer:
-        while text != "b" and "b" not in turns:  # the endpoint answers once
+        """Four texts fail, for the first time after one answer and again after the other."""
+        tried.append(text)
+        while text in "wxyz" and len(answered) < min(tried.count(text), 2):
             await anyio.sleep(0.001)
-        turns.append(text)
-        while text == "a" and turns.count("x") + turns.count("y") < 4:
+        failed.update(text if text in "wxyz" else ())
+        while text == "a" and len(failed) < 4:
             await anyio.sleep(0.001)
-        return await refusing("xy")(text, before)
+        return await refusing("wxyz")(text, before)
 
-    assert answers(FakeModel(reply), ledger, *"baxy", limits=SHORT) == ["B", "A", "server: no", "server: no"]
+    monkeypatch.setattr(breaker.Breaker, "record_success", recorded)
+    assert answers(FakeModel(reply), ledger, *"bawxyz", limits=SHORT) == ["B", "A", *["server: no"] * 4]
 
 
 def test_nobody_at_the_address_is_given_up_sooner_than_an_endpoint_that_has_answered(
