@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from msgspec import Struct, field
 
 from rulewright_runtime.aggregate.outcome import ENGINE, GATE_STATES, OUTCOMES
-from rulewright_runtime.english import plural, ticked
+from rulewright_runtime.english import plural, some, ticked
 from rulewright_runtime.errors import InputError, PlanError
 from rulewright_runtime.plan.part import VERDICTS
 from rulewright_runtime.plan.scan import Plan
@@ -278,13 +278,18 @@ class Summary(Struct):
 
 
 def equations(summary: JsonMapping) -> dict[str, str]:
-    """The totals with several non-zero parts, as text: `17 inputs = 16 transcripts + 1 refused`."""
+    """The totals with several non-zero parts, as text: `17 inputs = 16 transcripts + 1 refused`; and which checks are in
+    none of them, since they applied to no transcript."""
     totals = summary["totals"]
     lines = {}
     for name, parts in TOTALS.items():
         words = [_counted(totals[part], part) for part in parts if totals[part]]
         if len(words) > 1:
             lines[name] = f"{_counted(totals[name], name)} = {' + '.join(words)}"
+    checks = summary["checks"]
+    if idle := [name for name, counts in checks.items() if not counts["eligible"]]:
+        count = f"{len(idle)} of {plural(len(checks), 'check')}"
+        lines["unapplied"] = f"{count} applied to no transcript: {some(idle, 8)}"
     return lines
 
 
