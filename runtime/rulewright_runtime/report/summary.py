@@ -278,8 +278,8 @@ class Summary(Struct):
 
 
 def equations(summary: JsonMapping) -> dict[str, str]:
-    """The totals with several non-zero parts, as text: `17 inputs = 16 transcripts + 1 refused`; and which checks are in
-    none of them, since they applied to no transcript."""
+    """The totals with several non-zero parts, as text: `17 inputs = 16 transcripts + 1 refused`; and the checks that
+    are in none of them, since they applied to no transcript."""
     totals = summary["totals"]
     lines = {}
     for name, parts in TOTALS.items():

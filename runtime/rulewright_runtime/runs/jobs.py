@@ -266,26 +266,34 @@ class RayTasks:
                     AHEAD * cores,
                 )
         except ray.exceptions.RayError as error:
-            first = str(error).strip().partition("\n")[0]
-            raise WorkerEndedError(f"the Ray cluster gave no answer to a task: {first}") from None
+            raise WorkerEndedError(f"the Ray cluster gave no answer to a task: {_first_line(error)}") from None
 
     @contextmanager
     def _cluster(self) -> Iterator[int]:
-        """Connect to the cluster, unless it is connected already; yields its number of cores."""
+        """Connect to the cluster, unless it is connected already; yields its number of cores. Raises
+        WorkerEndedError."""
         ray = self._ray
         is_ours = not ray.is_initialized()
         if is_ours:
             os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # no usage data is sent
-            quiet = {"logging_level": "ERROR", "log_to_driver": False}
+            settings: dict[str, object] = {"logging_level": "ERROR", "log_to_driver": False}
             if self._address == HERE:
-                ray.init(address=HERE, num_cpus=self._jobs, include_dashboard=False, **quiet)
-            else:
-                ray.init(address=self._address, **quiet)
+                settings |= {"num_cpus": self._jobs, "include_dashboard": False}
+            try:
+                ray.init(address=self._address, **settings)
+            except Exception as error:  # Ray raises errors of any type, also plain ones
+                raise WorkerEndedError(
+                    f"the Ray cluster `{self._address}` can't be reached: {_first_line(error)}"
+                ) from None
         try:
             yield max(1, int(ray.cluster_resources().get("CPU", 1)))
         finally:
             if is_ours:
                 ray.shutdown()
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0]
 
 
 def answer_of(setup: bytes, task: bytes) -> bytes:

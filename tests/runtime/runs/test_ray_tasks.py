@@ -129,6 +129,19 @@ def test_a_cluster_that_fails_stops_the_run_and_loses_nothing(
     assert run(tmp_path / "run", data, resume=True) == whole
 
 
+@pytest.mark.parametrize("error", [ConnectionError, RuntimeError, ValueError, Exception])
+def test_a_cluster_that_can_not_be_reached_is_named_and_nothing_is_lost(
+    error: type[Exception], cluster: StandIn, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unreachable(**_: object) -> None:
+        raise error("the node timed out\nduring its start")
+
+    monkeypatch.setattr(cluster, "init", unreachable)
+    with pytest.raises(WorkerEndedError, match=r"`ray://head:1` can't be reached: the node timed out$"):
+        run(tmp_path / "run", data, ray="ray://head:1")
+    assert run(tmp_path / "run", data, resume=True) == run(tmp_path / "whole", data)
+
+
 def test_what_a_cluster_can_not_do_is_refused(cluster: StandIn, data: Path, tmp_path: Path) -> None:
     for settings, reason in (({"max_calls": 3}, "one process that counts"), ({"gates_only": True}, "one process")):
         with pytest.raises(PlanError, match=reason):
