@@ -161,7 +161,7 @@ def _shown(found: JsonMapping) -> Iterator[str]:
         if before["label"] != after["label"]:
             words.append(f"{before['label'] or '–'} -> {after['label'] or '–'}")
         if before["score"] != after["score"]:
-            words.append(f"score {apart(before['score'], after['score'])}")
+            words.append(f"score {score_change(before['score'], after['score'])}")
         yield f"  {flip['transcript_id']}: {', '.join(words) or 'other states of gates'}"
     for check in found["unasked"]:
         yield f"unknown: `{check}` was not run; scan again"
@@ -183,14 +183,14 @@ def _totals(before: JsonMapping, after: JsonMapping) -> Iterator[str]:
         if count != after["outcomes"][name]
     ]
     if before["mean"] != after["mean"]:
-        parts.append(f"mean score {apart(before['mean'], after['mean'])}")
+        parts.append(f"mean score {score_change(before['mean'], after['mean'])}")
     if before["scored"] != after["scored"]:
         parts.append(f"with a score {before['scored']} -> {after['scored']}")
     if parts:
         yield f"  all: {', '.join(parts)}"
 
 
-def apart(before: float | None, after: float | None) -> str:
+def score_change(before: float | None, after: float | None) -> str:
     """Two scores with enough decimals to distinguish them."""
     for digits in (2, 3, 4, 6):
         shown = ["–" if each is None else f"{each:.{digits}f}" for each in (before, after)]

@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rulewright.errors import UsageError
-from rulewright.reporting.judge_words import replayed
+from rulewright.reporting.judge_answers import replayed
 from rulewright.reporting.stored_run import StoredRun, conversations, knowing, score_again
 from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.aggregate.outcome import ENGINE

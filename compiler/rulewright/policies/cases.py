@@ -1,5 +1,5 @@
-"""Where two scorecards over cases give different results: cases and settings, found by scoring with both, and the cases
-of a stored report of `rulewright score`, by their recorded scores."""
+"""Finds cases and settings for which two scorecards over cases give different results, by scoring with both, and the
+cases of a report of `rulewright score` whose labels would change."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from typing import Any, Final
 from msgspec import Struct, field
 
 from rulewright.errors import DocumentError, UsageError
+from rulewright.policies.policy_model import difference
 from rulewright.scoring.score_settings import gather
 from rulewright.witnesses.candidates import Written, placed, written_in
 from rulewright.witnesses.guesses import varied
@@ -66,22 +67,22 @@ class _Given(Struct, frozen=True):
 
 
 def differing_cases(plans: Sequence[CaseScorecardPlan], settings: Sequence[CaseSettings]) -> Iterator[JsonObject]:
-    """A region for each part of a case's result that differs for an example, and for each parameter that is set
-    otherwise, with a case and settings on which both scorecards were executed."""
+    """Yield a difference for each part of a result that differs for an example case, and for each parameter that the
+    two scorecards set differently, with a case and settings on which both were executed."""
     with TemporaryDirectory() as name:
         folder = Path(name)
         records = list(islice(_records(plans), MOST_CASES))
         read = [list(_read(plan, records, folder)) for plan in plans]
         found: dict[tuple[str, ...], JsonObject] = {}
-        telling: dict[str, tuple[Any, ...]] = {}
+        distinct: dict[str, tuple[Any, ...]] = {}
         for record, *cases in zip(records, *read, strict=True):
             for judged in _judged(plans):
                 results = [_result(*each, judged) for each in zip(cases, settings, strict=True)]
-                telling.setdefault(repr(results), (record, *cases))
+                distinct.setdefault(repr(results), (record, *cases))
                 for region in _differences(record, results, judged):
                     found.setdefault(_key(region), region)
         yield from found.values()
-        some = list(telling.values())
+        some = list(distinct.values())
         told: set[str] = set()
         for given in _settings(plans):
             found_there = None if given.place in told else _difference_under(given, plans, some, folder)
@@ -91,20 +92,20 @@ def differing_cases(plans: Sequence[CaseScorecardPlan], settings: Sequence[CaseS
 
 
 def _key(region: JsonMapping) -> tuple[str, ...]:
-    """Labels differ in several ways, a score in one, and what one scorecard refuses in none but that."""
+    """What makes two differences the same: the refusals if a case is refused, the place and both labels, or the
+    place."""
     steps = region["before"], region["after"]
     refusals = tuple([each for each in steps if each.startswith(_REFUSED)])
     return refusals or (region["place"], *(steps if region["place"] == "labels" else ()))
 
 
 def _differences(record: JsonObject, results: Sequence[JsonMapping], judged: JsonMapping) -> Iterator[JsonObject]:
-    """What differs in the results of one case."""
+    """Yield what differs in the two results of one case."""
     one, two = results
     witness = {**({"judge": dict(judged)} if judged else {}), "case": record}
     for place in one.keys() | two.keys() if one.keys() == two.keys() else ("labels",):
         if one.get(place) != two.get(place):
-            before, after = (str(each.get(place)) for each in (one, two))
-            yield {"place": place, "before": before, "after": after, "where": [], "witness": witness}
+            yield difference(place, str(one.get(place)), str(two.get(place)), witness=witness)
 
 
 def _result(case: Case | InputError, settings: CaseSettings, judged: JsonMapping) -> dict[str, object]:
@@ -138,8 +139,8 @@ def _judged(plans: Sequence[CaseScorecardPlan]) -> list[JsonObject]:
 
 
 def _records(plans: Sequence[CaseScorecardPlan]) -> Iterator[JsonObject]:
-    """Cases with an output, those that differ from an empty one in few parts first, then each with a part that only one
-    of the scorecards knows."""
+    """Cases with an output: first those with a part that only one of the scorecards knows, then those that differ from
+    an empty case in few parts."""
     inputs = {(each.source, *each.path): each for plan in plans for each in plan.inputs}
     written = written_in([program for plan in plans for program in programs_of((plan.texts, plan.metrics))], (), ())
     among = {path: _values(each, written) for path, each in inputs.items()}
@@ -152,7 +153,7 @@ def _records(plans: Sequence[CaseScorecardPlan]) -> Iterator[JsonObject]:
 
 
 def _values(asked: Input, written: Written) -> list[Any]:
-    """What an input may be: nothing, one text, several."""
+    """Values of an input: empty, one text, several texts."""
     lengths = ["o" * number for number in written.numbers]
     texts = list(dict.fromkeys([*_USUAL, *written.texts, *written.whole, *lengths]))[:MOST_VALUES]
     if asked.type == "string":
@@ -214,15 +215,14 @@ def _difference_under(
     """The first difference of two scorecards that are given the same settings: one of them refuses them, or a case is
     labelled differently."""
     one, two = (given.settings(plan, folder) for plan in plans)
-    about = {"place": given.place, "where": []}
     if isinstance(one, str) or isinstance(two, str):
         before, after = (each if isinstance(each, str) else "accepted" for each in (one, two))
         differ = (before == "accepted") != (after == "accepted")
-        return {**about, "before": before, "after": after, "witness": given.shown()} if differ else None
+        return difference(given.place, before, after, witness=given.shown()) if differ else None
     for record, *cases in some:
-        labels = [_result(*each, {})["labels"] for each in zip(cases, (one, two), strict=True)]
-        if labels[0] != labels[1]:
-            return {**about, "before": labels[0], "after": labels[1], "witness": {**given.shown(), "case": record}}
+        first, second = (_result(*each, {})["labels"] for each in zip(cases, (one, two), strict=True))
+        if first != second:
+            return difference(given.place, first, second, witness={**given.shown(), "case": record})
     return None
 
 

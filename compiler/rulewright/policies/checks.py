@@ -18,6 +18,7 @@ from rulewright.policies.policy_model import (
     PolicyDecision,
     PolicyOutcome,
     PolicyStep,
+    difference,
     flat,
     guarding,
     permitting,
@@ -36,10 +37,10 @@ from rulewright_runtime.verify.decisions import Decider, bindings_of
 
 _NO_RECORD: Final = PolicyOutcome("suppressed", "no record")
 _APPLIES: Final = PolicyOutcome("eligible", "applies")
-_IDLE: Final = PolicyOutcome("not eligible", "does not apply")
+_DOES_NOT_APPLY: Final = PolicyOutcome("not eligible", "does not apply")
 _VERDICTS: Final = {name: PolicyOutcome(name, name) for name in ("FAIL", "UNCLEAR", "PASS")}
 # Keys that are compared as decisions, and names of a check.
-_TOLD: Final = (
+_COMPARED_ELSEWHERE: Final = (
     "id", "name", "suppressed", "eligible", "applies", "hash", "verifier.fails", "verifier.unclear", "verifier.passes",
 )  # fmt: skip
 _FILLED: Final = frozenset({("messages",)})  # calls of tools without a text are no turns
@@ -55,14 +56,20 @@ def policy_of_check(
     stand for calls; both compared checks share them, so that their domains are added once both are known."""
     silenced = node.suppressed or any_of(())
     applies = node.eligible or all_of(())
-    eligibility = PolicyDecision("eligibility", (permitting(silenced, _NO_RECORD), guarding(applies, _APPLIES)), _IDLE)
+    eligibility = PolicyDecision(
+        "eligibility", (permitting(silenced, _NO_RECORD), guarding(applies, _APPLIES)), _DOES_NOT_APPLY
+    )
     decisions = {"eligibility": eligibility}
     domains = Domains(scenario_environment(check.vocabulary).variables)
     if isinstance(node.verifier, ExpressionVerifier):
         decisions["verdict"] = _verdict(check, calls)
         found = domains_of_check(check)
         domains = replace(found, types={**domains.types, **found.types}, filled=_FILLED)
-    settings = flat("check", node, _TOLD) | flat("state machine", around.machines) | flat("corpus", around.corpora)
+    settings = (
+        flat("check", node, _COMPARED_ELSEWHERE)
+        | flat("state machine", around.machines)
+        | flat("corpus", around.corpora)
+    )
     settings = {place: value for place, value in settings.items() if not place.endswith(".prompt_hash")}
     return Policy(decisions, settings, domains)
 
@@ -95,7 +102,11 @@ def occasion(check: LoweredCheck) -> LoweredCheck:
     )
 
 
-OCCASIONS: Final = {"PASS": _APPLIES.text, "FAIL": _IDLE.text, UNDECIDED_VERDICT: f"can't be decided{LOOKED_AT}"}
+OCCASIONS: Final = {
+    "PASS": _APPLIES.text,
+    "FAIL": _DOES_NOT_APPLY.text,
+    UNDECIDED_VERDICT: f"can't be decided{LOOKED_AT}",
+}
 
 
 def flips_of_checks(run: StoredRun, checks: Sequence[LoweredCheck]) -> JsonObject:
@@ -111,7 +122,7 @@ def flips_of_checks(run: StoredRun, checks: Sequence[LoweredCheck]) -> JsonObjec
             continue
         words = applying([each.node for each in checks], bindings_of(run.plan, scenario))
         if engines and name in transcripts:
-            words = [_says(engine, transcripts[name], word) for engine, word in zip(engines, words, strict=True)]
+            words = [_verdict_on(engine, transcripts[name], word) for engine, word in zip(engines, words, strict=True)]
         gone += bool(engines) and name not in transcripts and _APPLIES.text in words
         if words[0] != words[1]:
             flips.append({"transcript_id": name, "before": words[0], "after": words[1]})
@@ -138,7 +149,7 @@ def engines_of(checks: Sequence[LoweredCheck], **changes: object) -> list[Engine
 def applying(checks: Sequence[Check], bindings: JsonMapping) -> list[str]:
     """Whether each of the checks applies, where `bindings` is the context of expressions."""
     return [
-        (_NO_RECORD if each.suppressed else _APPLIES if each.eligible else _IDLE).text
+        (_NO_RECORD if each.suppressed else _APPLIES if each.eligible else _DOES_NOT_APPLY).text
         for each in Decider(checks).decide(bindings)
     ]
 
@@ -149,10 +160,10 @@ def without_scenario(checks: Sequence[Check]) -> list[JsonObject]:
     if before == after:
         return []
     where, witness = ["the conversation has no scenario"], {"messages": list(PLAIN)}
-    return [{"place": "eligibility", "before": before, "after": after, "where": where, "witness": witness}]
+    return [difference("eligibility", before, after, where, witness)]
 
 
-def _says(engine: Engine, transcript: Transcript, applies: str) -> str:
+def _verdict_on(engine: Engine, transcript: Transcript, applies: str) -> str:
     """The verdict on a transcript, or whether the check applies if it gives none."""
     (result,) = results(engine, [transcript], None)
     given = next((each for each in result.verdicts if each.eligible), None)

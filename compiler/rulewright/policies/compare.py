@@ -37,10 +37,10 @@ from rulewright.policies.checks import (
     policy_of_check,
     without_scenario,
 )
-from rulewright.policies.example_rows import CHOSEN, Step, rows_apart, shown_by, verdicts_of
-from rulewright.policies.executed_checks import executed_apart
+from rulewright.policies.example_rows import CHOSEN, Step, differing_rows, shown_by, verdicts_of
+from rulewright.policies.executed_checks import differing_verdicts
 from rulewright.policies.lexicons import compare_lexicons
-from rulewright.policies.policy_model import ENDED, Policy
+from rulewright.policies.policy_model import ENDED, Policy, difference
 from rulewright.policies.regions import Comparison, Region, compare
 from rulewright.policies.scorecards import OPEN, PASS_RATE, SETTLED, VARIABLES, in_words, policy_of_scorecard
 from rulewright.policies.table_policies import policy_of_cases, policy_of_cases_under_any_settings, policy_of_table
@@ -68,9 +68,9 @@ EQUAL, DIFFERENT, UNDECIDED = "equal", "different", "undecided"
 CASES: Final = "scorecard over cases"
 LEXICONS: Final = "lexicon"
 _WORDS: Final = ("true", "false", ENDED.text, SETTLED.text, OPEN.text)  # that rows say exactly
-_LONE: Final = "patterns"  # the name of the only lexicon in a file
-_ALIKE: Final = "both give the same row for this verdict, alone and beside others"
-_CARRIED: Final = tuple(
+_ONLY_LEXICON: Final = "patterns"  # the name of the only lexicon in a file
+_SAME_ROW: Final = "both give the same row for this verdict, alone and beside others"
+_FIELDS_OF_VERDICTS: Final = tuple(
     f"check.{key}" for key in ("severity", "primary_bucket", "secondary_tags", "hard_fail", "scorer_type", "route")
 )  # what every verdict of a check carries, or profiles select by
 _PARAMETERS: Final = "check.verifier.parameters."
@@ -142,8 +142,8 @@ def _cases(one: Path, two: Path, assignments: Sequence[str], config: str | None,
     if report is not None:
         found |= case_flips(report, found, [settings for _, settings in cards])
     if _verdict(found) == EQUAL:
-        anyhow = [policy_of_cases_under_any_settings(plan) for plan in plans]
-        found["under"] = _under(anyhow, [settings.scorer(None, None).parameters for _, settings in cards])
+        with_open_parameters = [policy_of_cases_under_any_settings(plan) for plan in plans]
+        found["under"] = _under(with_open_parameters, [settings.scorer(None, None).parameters for _, settings in cards])
     return found
 
 
@@ -194,7 +194,7 @@ def compared(one: Policy, two: Policy) -> dict[str, Comparison]:
 
 
 def _united(one: Domains, two: Domains) -> Domains:
-    """The union of the domains of both policies' variables."""
+    """The domains of the variables of both policies; a variable that they declare differently has no domain."""
     known: dict[Variable, Domain] = dict(one.known)
     for path, domain in two.known.items():
         mine = known.setdefault(path, domain)
@@ -208,15 +208,16 @@ def _united(one: Domains, two: Domains) -> Domains:
 
 
 def _data(one: Policy, two: Policy, found: Mapping[str, Comparison]) -> JsonObject:
-    regions = [_region(place, each) for place, comparison in found.items() for each in comparison.regions]
+    regions = [
+        difference(
+            place, each.before, each.after, each.where, each.witness and dict(each.witness.values),
+            **({"why": each.why} if each.why else {}),
+        )
+        for place, comparison in found.items()
+        for each in comparison.regions
+    ]  # fmt: skip
     unknown = [{"place": place, "why": each.unknown} for place, each in found.items() if each.unknown is not None]
     return {"regions": regions, "settings": _settings(one, two), "unknown": unknown}
-
-
-def _region(place: str, region: Region) -> dict[str, object]:
-    witness = None if region.witness is None else dict(region.witness.values)
-    about = {"place": place, "before": region.before, "after": region.after, "where": list(region.where)}
-    return {**about, "witness": witness, **({"why": region.why} if region.why else {})}
 
 
 def _settings(one: Policy, two: Policy) -> list[JsonObject]:
@@ -255,18 +256,18 @@ def _scorecards(
     rows, made = _rows(found, plans, given, vocabulary)
     regions = [region for comparison in comparisons.values() for region in comparison.regions]
     for entry, region in zip(found["regions"], regions, strict=True):
-        _worded(entry)
+        _put_in_words(entry)
         is_only = sum(each["place"] == entry["place"] for each in found["regions"]) == 1
-        _carry_out(entry, region, rows, made, plans, given, is_only=is_only)
-    found["regions"] += list(_chosen(found["settings"], rows))
+        _add_rows(entry, region, rows, made, plans, given, is_only=is_only)
+    found["regions"] += list(_differing_headlines(found["settings"], rows))
     flips = {} if run is None else {"run": str(run.folder), "flips": stored_flips(run, plans, given)}
     found |= {"rows": rows, **flips}
     if _verdict(found) == EQUAL:
-        anyhow = [
+        with_open_parameters = [
             policy_of_scorecard(plan, other, vocabulary, given, defaults=False)
             for plan, other in (plans, reversed(plans))
         ]
-        found["under"] = _under(anyhow, [parameter_values(plan.parameters, {}) for plan in plans])
+        found["under"] = _under(with_open_parameters, [parameter_values(plan.parameters, {}) for plan in plans])
     return found
 
 
@@ -306,10 +307,10 @@ def _rows(
     outputs |= dict.fromkeys(f"@{each['place']}" for each in found["settings"] if f"@{each['place']}" in CHOSEN)
     steps = {_step(each) for each in found["regions"] if each["place"].partition(".")[0] in ("output", VARIABLES)}
     words = {step for step in steps if all(text.startswith("'") or text in _WORDS for text in step[1:])}
-    return rows_apart(plans, given, vocabulary, list(outputs), words)
+    return differing_rows(plans, given, vocabulary, list(outputs), words)
 
 
-def _chosen(settings: Iterable[JsonMapping], rows: JsonObject) -> Iterator[JsonObject]:
+def _differing_headlines(settings: Iterable[JsonMapping], rows: JsonObject) -> Iterator[JsonObject]:
     """A region for a headline or label that another output gives, with a row on which the two outputs differ."""
     for each in settings:
         row = rows.pop(f"@{each['place']}", None)
@@ -322,7 +323,7 @@ def _step(entry: JsonMapping) -> Step:
     return name or place, entry["before"], entry["after"]
 
 
-def _worded(entry: JsonObject) -> None:
+def _put_in_words(entry: JsonObject) -> None:
     for key in ("before", "after", "why"):
         entry[key] = in_words(entry.get(key) or "")
     entry["where"] = [in_words(each) for each in entry["where"]]
@@ -330,7 +331,7 @@ def _worded(entry: JsonObject) -> None:
         entry["witness"] = {in_words(path): value for path, value in entry["witness"].items()}
 
 
-def _carry_out(
+def _add_rows(
     entry: JsonObject,
     region: Region,
     rows: JsonObject,
@@ -350,7 +351,7 @@ def _carry_out(
             entry["row"] = shown_by(plans, given, region.witness.bindings.get("v") or {})
             one, two = entry["row"]["rows"]
             if one == two:
-                entry["witness"], entry["why"] = None, _ALIKE
+                entry["witness"], entry["why"] = None, _SAME_ROW
         return
     exactly = made.get(_step(entry)) or (rows.get(name) if is_only and place == "output" else None)
     entry["row"] = exactly or rows.get(name if place == "output" else ENGINE)
@@ -385,21 +386,21 @@ def _checks(one: Path, two: Path, projects: Projects, run: StoredRun | None) -> 
         each._replace(document=replace(each.document, vocabulary=known))
         for each, known in zip(lowered, vocabularies, strict=True)
     ]
-    data, verdict = _carried_out(both)
+    data, verdict = _executed_differences(both)
     if any(check.node.applies for check in both):
-        occasions, _ = _carried_out([occasion(check) for check in both])
+        occasions, _ = _executed_differences([occasion(check) for check in both])
         for key in ("regions", "unknown"):
             data[key] += [_as_occasion(each) for each in occasions[key] if each["place"] == "verdict"]
-    data["regions"] += [*without_scenario([check.node for check in both]), *executed_apart(lowered)]
-    data["settings"] = list(_decided_elsewhere(data, verdict))
-    for key, told_of_lexicons in compare_lexicons(*(around.lexicons for _, _, around in lowered)).items():
-        data[key] += told_of_lexicons
+    data["regions"] += [*without_scenario([check.node for check in both]), *differing_verdicts(lowered)]
+    data["settings"] = list(_settings_of_checks(data, verdict))
+    for key, entries in compare_lexicons(*(around.lexicons for _, _, around in lowered)).items():
+        data[key] += entries
     if run is not None:
         data |= flips_of_checks(run, lowered)
     return data
 
 
-def _carried_out(checks: Sequence[LoweredCheck]) -> tuple[JsonObject, Comparison | None]:
+def _executed_differences(checks: Sequence[LoweredCheck]) -> tuple[JsonObject, Comparison | None]:
     """The differences of two checks, with conversations on which both were run, and the comparison of their verdicts;
     None unless conditions decide both."""
     calls: dict[str, CallVariable] = {}
@@ -412,7 +413,7 @@ def _carried_out(checks: Sequence[LoweredCheck]) -> tuple[JsonObject, Comparison
     models = [model for region in (found["verdict"].regions if "verdict" in found else ()) for model in region.models]
     chats = [chat for check in checks for chat in example_chats(check.document)]
     nodes = [check.node for check in checks]
-    _carry_out_checks(data["regions"], nodes, checks[0].document.vocabulary, chats, models)
+    _add_conversations(data["regions"], nodes, checks[0].document.vocabulary, chats, models)
     return data, found.get("verdict")
 
 
@@ -422,38 +423,35 @@ def _as_occasion(region: JsonMapping) -> JsonObject:
     return {**region, "place": "applies", **words}
 
 
-def _decided_elsewhere(data: JsonObject, verdict: Comparison | None) -> Iterator[JsonObject]:
-    """The settings but those that the conditions hold as constants, if these are proved to decide the same, and those
-    that every verdict carries, which become regions."""
+def _settings_of_checks(data: JsonObject, verdict: Comparison | None) -> Iterator[JsonObject]:
+    """The settings that remain: without the parameters of conditions that are proved equal, and without the fields that
+    every verdict carries, whose differences are added to `regions`."""
     for each in data["settings"]:
         place = str(each["place"])
-        if place in _CARRIED:
+        if place in _FIELDS_OF_VERDICTS:
             before, after = (as_json(each[key]) for key in ("before", "after"))
-            region = {"place": place, "before": before, "after": after, "where": [], "witness": {}}
-            data["regions"].append(region)
+            data["regions"].append(difference(place, before, after, witness={}))
         elif verdict is None or not verdict.equal or not place.startswith(_PARAMETERS):
             yield each
 
 
-def _carry_out_checks(
+def _add_conversations(
     regions: list[JsonObject],
     nodes: Sequence[Check],
     vocabulary: Vocabulary,
     chats: Iterable[JsonObject],
     models: Sequence[InputModel],
 ) -> None:
-    """Add example conversations, on which both checks were run, to the regions of verdicts; and regions of checks whose
-    conditions are tried on other parts of a conversation."""
-    told = {(each["before"], each["after"]): each for each in regions if each["place"] == "verdict"}
+    """Add to the regions of verdicts example conversations on which both checks were run, and further regions if the
+    checks evaluate their conditions for different parts of a conversation (`each`)."""
+    of_verdicts = {(each["before"], each["after"]): each for each in regions if each["place"] == "verdict"}
     parts = {each.verifier.each for each in nodes if isinstance(each.verifier, ExpressionVerifier)}
-    wanted = [*told, *(_OPPOSITE if len(parts) > 1 else ())]
+    wanted = [*of_verdicts, *(_OPPOSITE if len(parts) > 1 else ())]
     found = conversations_with(nodes, vocabulary, wanted, UNDECIDED_VERDICT, chats, models) if wanted else {}
-    for pair, witness in found.items():
-        before, after = pair
-        region = told.get((before, after))
+    for (before, after), witness in found.items():
+        region = of_verdicts.get((before, after))
         if region is None:
-            where = {"place": "verdict", "before": before, "after": after, "where": []}
-            regions.append({**where, "witness": witness})
+            regions.append(difference("verdict", before, after, witness=witness))
         else:
             region["witness"] = witness
             del region["why"]
@@ -469,14 +467,15 @@ def _lowered_check(path: Path, project: Project | None) -> LoweredCheck:
 def lexicons_of(path: Path, project: Project | None) -> dict[str, Lexicon]:
     """The lexicons in a file, lowered as in a project, by name."""
     root = root_of(path)
-    documents = (read_named(LexiconDocument, root, _LONE),) if kind_of(root) == "lexicon" else read_lexicons(root)
+    documents = (
+        (read_named(LexiconDocument, root, _ONLY_LEXICON),) if kind_of(root) == "lexicon" else read_lexicons(root)
+    )
     usual = policies("seed" if project is None else project.semantics).fold
     return {each.name: lower_lexicon(each, usual) for each in documents}
 
 
 def _in_words(comparison: Comparison, calls: dict[str, CallVariable]) -> Comparison:
-    """The regions with calls in place of the variables that stand for them."""
-
+    """The comparison, with the calls instead of the variables that stand for them."""
     regions = [
         replace(each, where=tuple([in_calls(text, calls) for text in each.where]), witness=None, why=_NO_CONVERSATION)
         for each in comparison.regions

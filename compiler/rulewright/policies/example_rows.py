@@ -1,4 +1,4 @@
-"""Example rows for a difference of two scorecards: few verdicts, on which both scorecards are executed."""
+"""Finds example rows for a difference of two scorecards: a few verdicts, which both scorecards aggregate."""
 
 from __future__ import annotations
 
@@ -40,29 +40,29 @@ _RECORD: Final[Mapping[str, object]] = {
     "rationale_code": None, "adjudication_required": False, "secondary_tags": [], "extra": {},
     "severity": "", "primary_bucket": "", "verdict": "PASS",
 }  # fmt: skip
-_BESIDE: Final = (1, 9)  # usual verdicts
-_STATED: Final = "a check"
+_NUMBERS_BESIDE: Final = (1, 9)  # usual verdicts
+_ANY_CHECK: Final = "a check"
 _FREE: Final = {"confidence": score(), "rationale_code": text(), "scorer_version": text(), "prompt_hash": text(),
                 "adjudication_required": boolean()}  # fmt: skip
-_TOLD: Final = (*_FREE, "extra")
+_SHOWN_FIELDS: Final = (*_FREE, "extra")
 
 
 def shown_by(
     plans: Sequence[ScorecardPlan], given: Mapping[str, object], verdict: Mapping[str, Value]
 ) -> dict[str, object]:
-    """The rows of both scorecards for a verdict with these fields: beside as many of the usual ones as it takes for two
-    different rows, else alone."""
-    check_id = str(verdict.get("check_id", _STATED))
+    """The rows of both scorecards for a verdict with these fields: beside as many plain verdicts as it takes to make
+    the rows differ, or alone if they never do."""
+    check_id = str(verdict.get("check_id", _ANY_CHECK))
     facts = dict(verdict.get("check") or {})
     record = _record({**{key: export(value) for key, value in verdict.items() if key != "check"}, "check_id": check_id})
     cards = [_card(replace(plan, checks={check_id: facts, **plan.checks}), given) for plan in plans]
     usual = _record({"check_id": check_id})
-    made = ([record, *[usual] * number] for number in (0, *_BESIDE))
+    made = ([record, *[usual] * number] for number in (0, *_NUMBERS_BESIDE))
     shown = [_shown(verdicts, [card.aggregate(verdicts) for card in cards]) for verdicts in made]
     return next((each for each in shown if each["rows"][0] != each["rows"][1]), shown[0])
 
 
-def rows_apart(
+def differing_rows(
     plans: Sequence[ScorecardPlan],
     given: Mapping[str, object],
     vocabulary: Vocabulary,
@@ -98,19 +98,19 @@ def rows_apart(
 
 def verdicts_of(row: Mapping[str, Value]) -> str:
     """The verdicts of a row in words: equal ones once, with their number."""
-    counts = Counter(" ".join([each["check_id"], each["verdict"], *_beside(each)]) for each in row["verdicts"])
+    counts = Counter(" ".join([each["check_id"], each["verdict"], *_extra_fields(each)]) for each in row["verdicts"])
     parts = [text if count == 1 else f"{text} ({count} times)" for text, count in counts.items()]
     return ", ".join(parts) or "no verdicts"
 
 
-def _beside(verdict: Mapping[str, Value]) -> Iterator[str]:
-    more = (f"{name} {in_words(value)}" for name, value in verdict.items() if name in _TOLD)
+def _extra_fields(verdict: Mapping[str, Value]) -> Iterator[str]:
+    more = (f"{name} {in_words(value)}" for name, value in verdict.items() if name in _SHOWN_FIELDS)
     if parts := ", ".join(more):
         yield f"({parts})"
 
 
 def _shown_output(row: Mapping[str, Value], name: str) -> str:
-    """What an output is, or whether all variables have a value, as regions tell it."""
+    """The value of an output as regions write it; for `VARIABLES`, whether all variables have a value."""
     if name == VARIABLES:
         without = any(each["place"].startswith(f"{VARIABLES}.") for each in row.get("undecided", ()))
         return (OPEN if without else SETTLED).text
@@ -172,7 +172,7 @@ def _pool(cards: Sequence[Scorecard]) -> list[Value]:
         }
         for verdict, more in product((*VERDICTS, NO_RECORD), further):
             record = _record({**about, **more, "check_id": name, "verdict": verdict})
-            found.setdefault(tuple([_does(card, record) for card in cards]), record)
+            found.setdefault(tuple([_effect_of(card, record) for card in cards]), record)
     return list(found.values())
 
 
@@ -193,7 +193,7 @@ def _further(cards: Sequence[Scorecard]) -> list[dict[str, Value]]:
 
 
 def _extras(programs: Iterable[Program]) -> Iterator[dict[str, Value]]:
-    """Numbers in the fields of `extra` that conditions read: all the same, then another one."""
+    """Values of `extra` for the fields that conditions read: 1 for all, then another number for one of them."""
     parts = [(program, node) for program in programs for node in program.nodes if node.op in ("select", "has")]
     names = sorted({str(node.value) for program, node in parts if program.nodes[node.args[0]].value == "extra"})
     if names:
@@ -202,8 +202,8 @@ def _extras(programs: Iterable[Program]) -> Iterator[dict[str, Value]]:
         yield from ({**usual, name: value} for name in names for value in (0, 2))
 
 
-def _does(card: Scorecard, record: Value) -> tuple[object, ...]:
-    """What a verdict does to a row: alone it may look like another, but count in other dimensions beside it."""
+def _effect_of(card: Scorecard, record: Value) -> tuple[object, ...]:
+    """What a verdict contributes to a row, as a key: two verdicts with the same key are interchangeable."""
     row, effect = card.aggregate([record]), card.effects.effect(record)
     about = {key: value for key, value in row[ENGINE].items() if key != "because"}
     gates = {name: gate["state"] for name, gate in about.pop("gates").items()}
@@ -251,7 +251,7 @@ def _shown(verdicts: Sequence[Value], rows: Sequence[Mapping[str, Value]]) -> di
     return {
         "verdicts": [
             {"check_id": each.check_id, "eligible": each.eligible, "verdict": each.verdict}
-            | {name: value for name in _TOLD if (value := getattr(each, name)) != _RECORD[name]}
+            | {name: value for name in _SHOWN_FIELDS if (value := getattr(each, name)) != _RECORD[name]}
             for each in verdicts
         ],
         "rows": [dict(row) for row in rows],

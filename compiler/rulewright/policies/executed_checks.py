@@ -1,5 +1,5 @@
-"""Conversations on which two checks give different verdicts, found by running both, with a scenario and a judge that
-both are given."""
+"""Finds conversations on which two checks give different verdicts, by running both on the same conversation, scenario
+and judge."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from rulewright.policies.checks import LOOKED_AT, LoweredCheck, engines_of, most_votes
 from rulewright.policies.lexicons import texts_of
+from rulewright.policies.policy_model import difference
 from rulewright.witnesses.candidates import SCENARIO
 from rulewright.witnesses.conversation_records import PLAIN
 from rulewright.witnesses.example_conversations import read_conversation, scenario_of
@@ -34,12 +35,12 @@ _DECIDES: Final = ("applies", "verifier", "unclear", "adjudicate", "fields")
 _EXCHANGES: Final = 5
 _MOST_EXCHANGES: Final = 40
 _MOST: Final = 2_000  # conversations, each with one judge and one scenario
-_MOST_CUED: Final = 60  # conversations with hits, each with a judge
+_MOST_WITH_HITS: Final = 60  # conversations with hits, each with a judge
 _MOST_FIELDS: Final = 64  # ways to fill in the fields of a reply
-_CARRIED: Final = ", confidence "
+_CONFIDENCE: Final = ", confidence "
 PROMPT: Final = "check.prompt"  # where only what a judge is asked differs
 _NO_REPLY: Final = "no usable reply"
-_BESIDE: Final = {"system": "Be brief.", "tool": "It is done."}  # messages of other roles
+_OTHER_ROLES: Final = {"system": "Be brief.", "tool": "It is done."}  # messages of other roles
 _RECALLED: Final = "the old garden gate stays closed all winter long"
 _SAID_OF_RUTH: Final = ("Ruth said that she was late.", "Ruth said that he was late.")
 _PRONOUNS: Final = "she/her for Ruth"
@@ -49,8 +50,8 @@ Input: TypeAlias = "tuple[JsonObject | None, Messages, _StatedJudge | None]"  # 
 
 
 class _Vote(NamedTuple):
-    """A verdict with a quote of a turn by its place, if it is not 0, and fields; without a verdict the reply is not
-    usable."""
+    """One reply of a judge: its verdict (None for an unusable reply), the place of the turn it quotes (0 for no quote),
+    and its fields."""
 
     verdict: str | None
     turn: int = 0
@@ -69,7 +70,7 @@ class _Vote(NamedTuple):
 
 
 class _StatedJudge(Struct, frozen=True):
-    """A judge of a conversation, in `words`; what it votes on a request."""
+    """A judge with prepared answers to one conversation; `words` describes it for people."""
 
     vote: Callable[[JudgeRequest], _Vote]
     messages: Sequence[JsonMapping]
@@ -80,9 +81,11 @@ class _StatedJudge(Struct, frozen=True):
         return self.vote(request).reply(self.messages)
 
 
-def _voting(votes: Sequence[_Vote], messages: Sequence[JsonMapping], confirms: _Vote | None = None) -> _StatedJudge:
-    """A judge that gives the same votes on every window. With `confirms` it gives that on candidates, and PASS when it
-    is asked again because its fields contradict it."""
+def _judge_with_votes(
+    votes: Sequence[_Vote], messages: Sequence[JsonMapping], confirms: _Vote | None = None
+) -> _StatedJudge:
+    """A judge that gives the same votes on every window. With `confirms`, it answers questions about candidates with
+    that vote, and with PASS when it is asked again because its fields contradict the verdict."""
 
     def vote(request: JudgeRequest) -> _Vote:
         if confirms is not None and request.purpose == "confirm":
@@ -96,8 +99,8 @@ def _voting(votes: Sequence[_Vote], messages: Sequence[JsonMapping], confirms: _
     return _StatedJudge(vote, messages, words, reads_prompts=False)
 
 
-def _reading(said: Sequence[str], messages: Sequence[JsonMapping], fields: str = "") -> _StatedJudge:
-    """A judge that fails where it is shown certain texts together, and passes everything else."""
+def _judge_by_prompt(said: Sequence[str], messages: Sequence[JsonMapping], fields: str = "") -> _StatedJudge:
+    """A judge that answers FAIL if its prompt contains all texts of `said`, and PASS otherwise."""
     turns = [each["content"] for each in messages if each["role"] in ("user", "assistant")]
     fail = _Vote("FAIL", turns.index(said[0]) + 1 if said[0] in turns else 0, fields)
 
@@ -107,8 +110,8 @@ def _reading(said: Sequence[str], messages: Sequence[JsonMapping], fields: str =
     return _StatedJudge(vote, messages, f"FAIL where it is shown {' and '.join(map(json.dumps, said))}, else PASS")
 
 
-def _recording(vote: _Vote, messages: Sequence[JsonMapping], prompts: list[str]) -> _StatedJudge:
-    """A judge that keeps what it is asked."""
+def _recording_judge(vote: _Vote, messages: Sequence[JsonMapping], prompts: list[str]) -> _StatedJudge:
+    """A judge that appends every prompt to `prompts` and always gives the same vote."""
 
     def recorded(request: JudgeRequest) -> _Vote:
         prompts.append(request.prompt)
@@ -117,9 +120,10 @@ def _recording(vote: _Vote, messages: Sequence[JsonMapping], prompts: list[str])
     return _StatedJudge(recorded, messages, "")
 
 
-def executed_apart(checks: Sequence[LoweredCheck]) -> list[JsonObject]:
-    """A region for each pair of verdicts that two checks give on the same conversation and, if a judge decides, on the
-    same votes, as far as one was found; nothing of two checks whose conditions decide."""
+def differing_verdicts(checks: Sequence[LoweredCheck]) -> list[JsonObject]:
+    """A difference for each pair of verdicts that two checks give on the same conversation, with the same votes if a
+    judge decides. Empty if none was found, and for two checks that are decided by expressions, which are compared
+    exactly."""
     if all(isinstance(each.node.verifier, ExpressionVerifier) for each in checks) or _are_alike(*checks):
         return []
     anywhere = [each._replace(node=replace(each.node, eligible=None, suppressed=None)) for each in checks]
@@ -130,41 +134,43 @@ def executed_apart(checks: Sequence[LoweredCheck]) -> list[JsonObject]:
         key = json.dumps(scenario)
         if key not in engines:
             engines[key] = _engines(anywhere, scenario)
-        given = [_given(each, messages, scenario, judge, read) for each in engines[key]] or [None, None]
-        if (said := _apart(*given)) is not None and said not in found:
+        given = [_verdict_of(each, messages, scenario, judge, read) for each in engines[key]] or [None, None]
+        if (said := _differing(*given)) is not None and said not in found:
             beside = {"scenario": scenario, "votes": None if judge is None else judge.words}
             found[said] = {**{key: value for key, value in beside.items() if value}, "messages": messages}
-    if any(_CARRIED not in after for _, after in found):  # what verdicts carry matters where they are alike
-        found = {said: witness for said, witness in found.items() if _CARRIED not in said[1]}
+    if any(_CONFIDENCE not in after for _, after in found):  # what verdicts carry matters where they are alike
+        found = {said: witness for said, witness in found.items() if _CONFIDENCE not in said[1]}
     place = "verdict"
     if not found and most_votes(checks):
-        place, found = PROMPT, _asked_apart(checks, anywhere)
+        place, found = PROMPT, _verdicts_by_prompt(checks, anywhere)
     where = ["a judge gives the votes below"] if most_votes(checks) else []
-    places = {"place": place, "where": where}
-    return [{**places, "before": one, "after": two, "witness": witness} for (one, two), witness in found.items()]
+    return [difference(place, one, two, where, witness) for (one, two), witness in found.items()]
 
 
-def _asked_apart(checks: Sequence[LoweredCheck], anywhere: Sequence[LoweredCheck]) -> dict[tuple[str, str], JsonObject]:
-    """The verdicts on the first conversation about which a judge is asked in other words, if it goes by them."""
+def _verdicts_by_prompt(
+    checks: Sequence[LoweredCheck], anywhere: Sequence[LoweredCheck]
+) -> dict[tuple[str, str], JsonObject]:
+    """The verdicts on the first conversation for which the prompts differ, of a judge that decides by the
+    difference."""
     engines = _engines(anywhere, None)
     read = cache(read_conversation)
     fields = next(iter(_fields(checks)), "")
-    for messages in _usual(checks) if engines else ():
+    for messages in _plain_conversations(checks) if engines else ():
         asked: list[list[str]] = [[] for _ in engines]
         for engine, prompts in zip(engines, asked, strict=True):
-            _given(engine, messages, None, _recording(_Vote("PASS", 0, fields), messages, prompts), read)
+            _verdict_of(engine, messages, None, _recording_judge(_Vote("PASS", 0, fields), messages, prompts), read)
         one, two = map("\n".join, asked)
         part = _only_in(one, two) or _only_in(two, one)
         if part is not None:
-            judge = _reading([messages[-1]["content"], part], messages, fields)
-            said = _apart(*(_given(engine, messages, None, judge, read) for engine in engines))
+            judge = _judge_by_prompt([messages[-1]["content"], part], messages, fields)
+            said = _differing(*(_verdict_of(engine, messages, None, judge, read) for engine in engines))
             if said is not None:
                 return {said: {"votes": judge.words, "messages": messages}}
     return {}
 
 
 def _only_in(one: str, two: str) -> str | None:
-    """The fewest lines of one text that another one does not hold together; None where it holds all."""
+    """The shortest run of lines of one text that the other does not contain; None if it contains the whole text."""
     lines = one.split("\n")
     parts = ("\n".join(lines[at : at + size]) for size in range(1, len(lines) + 1) for at in range(len(lines)))
     return None if one in two else next(each for each in parts if each not in two)
@@ -180,30 +186,30 @@ def _inputs(checks: Sequence[LoweredCheck]) -> Iterator[Input]:
     """Plain inputs first, then those that are made for what the checks verify."""
     most = most_votes(checks)
     for scenario in (None, *_scenarios(checks)):
-        yield from ((scenario, *each) for each in _asked(checks, most))
+        yield from ((scenario, *each) for each in _judged_conversations(checks, most))
     if any(isinstance(each.node.verifier, ProbeVerifier) for each in checks):
-        yield from ((*each, None) for each in _probed(checks))
+        yield from ((*each, None) for each in _probe_inputs(checks))
 
 
-def _asked(checks: Sequence[LoweredCheck], most: int) -> Iterator[tuple[Messages, _StatedJudge | None]]:
+def _judged_conversations(checks: Sequence[LoweredCheck], most: int) -> Iterator[tuple[Messages, _StatedJudge | None]]:
     """Conversations, each with a judge of it that gives `most` votes; without votes there is no judge."""
     if not most:
-        yield from ((each, None) for each in (*_usual(checks), *_cued(checks)))
+        yield from ((each, None) for each in (*_plain_conversations(checks), *_conversations_with_hits(checks)))
         return
-    for messages, verdict in product(islice(_cued(checks), _MOST_CUED), VERDICTS):
-        yield messages, _voting([_Vote(verdict, len(messages))], messages)
+    for messages, verdict in product(islice(_conversations_with_hits(checks), _MOST_WITH_HITS), VERDICTS):
+        yield messages, _judge_with_votes([_Vote(verdict, len(messages))], messages)
     fields = _fields(checks)
-    for messages in _usual(checks):
-        yield from ((messages, _voting(votes, messages)) for votes in _ballots(most, messages))
-    hits = [_say(_told_apart(_EXCHANGES), 4 + at, [text]) for text in _texts(checks) for at in range(2)]
+    for messages in _plain_conversations(checks):
+        yield from ((messages, _judge_with_votes(votes, messages)) for votes in _ballots(most, messages))
+    hits = [_extend(_numbered_turns(_EXCHANGES), 4 + at, [text]) for text in _texts(checks) for at in range(2)]
     for messages, said in product(hits if fields else (), fields):
         confirmed = [_Vote("FAIL", 5 + at, said) for at in range(2)]
         swept = product(confirmed, [[_Vote(verdict)] for verdict in ("PASS", "UNCLEAR")])
-        yield from ((messages, _voting(votes, messages, vote)) for vote, votes in swept)
-    for messages in (*map(_told_apart, _lengths(checks)), _beside(), *hits):
+        yield from ((messages, _judge_with_votes(votes, messages, vote)) for vote, votes in swept)
+    for messages in (*map(_numbered_turns, _lengths(checks)), _with_other_roles(), *hits):
         texts = [each["content"] for each in messages]
         pairs = [(texts[0], texts[-1]), *zip(texts, strict=True), *((texts[0], each) for each in texts[1:-1])]
-        yield from ((messages, _reading(some, messages)) for some in pairs)
+        yield from ((messages, _judge_by_prompt(some, messages)) for some in pairs)
 
 
 def _fields(checks: Sequence[LoweredCheck]) -> list[str]:
@@ -241,8 +247,8 @@ def _scenarios(checks: Sequence[LoweredCheck]) -> Iterator[JsonObject]:
         yield from ({**base, "cue_anchors": anchors[:count]} for count in (1, 2))
 
 
-def _probed(checks: Sequence[LoweredCheck]) -> Iterator[tuple[JsonObject, Messages]]:
-    """Scenarios with one probe and conversations whose last reply says ever less of what is expected."""
+def _probe_inputs(checks: Sequence[LoweredCheck]) -> Iterator[tuple[JsonObject, Messages]]:
+    """Scenarios with one probe, and conversations whose last reply says less and less of what the probe expects."""
     routes = [each.node.verifier for each in checks]
     kinds = sorted({kind for route in routes if isinstance(route, ProbeVerifier) for kind in route.kinds})
     base = {**SCENARIO, "category": checks[0].document.vocabulary.categories[0]}
@@ -251,39 +257,39 @@ def _probed(checks: Sequence[LoweredCheck]) -> Iterator[tuple[JsonObject, Messag
     for kind, count, at in product(kinds, range(1, len(words) + 1), (2, 4)):
         item = _PRONOUNS if kind == "pronoun_continuity" else _RECALLED
         scenario = {**base, "probes": [{"t": at, "kind": kind, "expected": [item] if count == 1 else words[:count]}]}
-        answers = [*partly, *_SAID_OF_RUTH, *_alike(_RECALLED)] if count == 1 else partly
-        yield from ((scenario, _say([dict(each) for each in PLAIN * 2], 3, [answer])) for answer in answers)
+        answers = [*partly, *_SAID_OF_RUTH, *_less_and_less_similar(_RECALLED)] if count == 1 else partly
+        yield from ((scenario, _extend([dict(each) for each in PLAIN * 2], 3, [answer])) for answer in answers)
 
 
-def _alike(text: str) -> Iterator[str]:
-    """Texts that are ever less alike to one: one for each likeness."""
+def _less_and_less_similar(text: str) -> Iterator[str]:
+    """Texts that are less and less similar to one: one for each degree of similarity."""
     made = (text[:kept] + "x" * (len(text) - kept) for kept in range(len(text), len(text) // 2, -1))
     found = {span.likeness: each for each in made if (span := find(text, each, 0.5)) is not None}
     yield from found.values()
 
 
-def _usual(checks: Sequence[LoweredCheck]) -> Iterator[Messages]:
-    """A plain conversation, one of one role, a longer one, and one in which each lexicon has a hit."""
+def _plain_conversations(checks: Sequence[LoweredCheck]) -> Iterator[Messages]:
+    """A plain conversation, one of each role alone, a longer one, and one in which every lexicon has a hit."""
     yield list(map(dict, PLAIN))
     yield from ([dict(each)] for each in PLAIN)
     yield list(map(dict, PLAIN * _EXCHANGES))
     cued = list(map(dict, PLAIN * _EXCHANGES))
     for each in _lexicons(checks).values():
-        _say(cued, 3 if each.role == "assistant" else 2, texts_of(each))
+        _extend(cued, 3 if each.role == "assistant" else 2, texts_of(each))
     if _lexicons(checks):
         yield cued
 
 
-def _cued(checks: Sequence[LoweredCheck]) -> Iterator[Messages]:
+def _conversations_with_hits(checks: Sequence[LoweredCheck]) -> Iterator[Messages]:
     """Conversations with a hit of one lexicon in either role, then of two in one reply, then of one in a user's turn
     and of another in a later reply."""
     texts = _texts(checks)
     for text, at in product(texts, range(2)):
-        yield _say(list(map(dict, PLAIN)), at, [text])
-    yield from (_say(list(map(dict, PLAIN)), 1, pair) for pair in permutations(texts, 2))
+        yield _extend(list(map(dict, PLAIN)), at, [text])
+    yield from (_extend(list(map(dict, PLAIN)), 1, pair) for pair in permutations(texts, 2))
     withins = [each.node.verifier.within for each in checks if isinstance(each.node.verifier, CueResponse)]
     for later, (cue, reply) in product(sorted({1, *withins}), permutations(texts, 2)):
-        yield _say(_say(list(map(dict, PLAIN * later)), 0, [cue]), 2 * later - 1, [reply])
+        yield _extend(_extend(list(map(dict, PLAIN * later)), 0, [cue]), 2 * later - 1, [reply])
 
 
 def _lexicons(checks: Sequence[LoweredCheck]) -> Mapping[str, Lexicon]:
@@ -296,26 +302,26 @@ def _texts(checks: Sequence[LoweredCheck]) -> list[str]:
     return list(dict.fromkeys(text for each in lexicons for text in texts_of(each)))
 
 
-def _say(messages: Messages, at: int, texts: Sequence[str]) -> Messages:
+def _extend(messages: Messages, at: int, texts: Sequence[str]) -> Messages:
     messages[at]["content"] = " ".join([messages[at]["content"], *texts])
     return messages
 
 
-def _told_apart(exchanges: int) -> Messages:
+def _numbered_turns(exchanges: int) -> Messages:
     """A longer conversation in which every turn says something else."""
-    return [_say([dict(each)], 0, [f"({at})"])[0] for at, each in enumerate(PLAIN * exchanges, start=1)]
+    return [_extend([dict(each)], 0, [f"({at})"])[0] for at, each in enumerate(PLAIN * exchanges, start=1)]
 
 
-def _beside() -> Messages:
+def _with_other_roles() -> Messages:
     """A conversation with messages of other roles."""
-    system, tool = ({"role": role, "content": content} for role, content in _BESIDE.items())
+    system, tool = ({"role": role, "content": content} for role, content in _OTHER_ROLES.items())
     call = {"id": "call-1", "type": "function", "function": {"name": "lookup", "arguments": "{}"}}
     asking = {"role": "assistant", "content": "One moment.", "tool_calls": [call]}
     return [system, dict(PLAIN[0]), asking, {**tool, "tool_call_id": "call-1"}, dict(PLAIN[1])]
 
 
 def _ballots(most: int, messages: Sequence[JsonMapping]) -> Iterator[list[_Vote]]:
-    """The votes of at most two kinds, one kind first."""
+    """All combinations of `most` votes of one kind, then of two kinds."""
     quoting = [_Vote("FAIL", turn) for turn in dict.fromkeys((len(messages), 4, 2)) if turn <= len(messages)]
     kinds = [*quoting, *map(_Vote, VERDICTS), _Vote(None)]
     yield from ([kind] * most for kind in kinds)
@@ -331,7 +337,7 @@ def _engines(checks: Sequence[LoweredCheck], scenario: JsonObject | None) -> lis
     return [] if facts is None else engines_of(checks, scenarios={str(scenario["scenario_id"]): facts})
 
 
-def _given(
+def _verdict_of(
     engine: Engine, messages: Messages, scenario: JsonObject | None, judge: _StatedJudge | None, read: Reading
 ) -> VerdictResult | None:
     """The verdict of a check, as a scan of the conversation and its scenario gives it."""
@@ -345,13 +351,14 @@ def _given(
     return None if result.errors or len(result.verdicts) != 1 else result.verdicts[0]
 
 
-def _apart(one: VerdictResult | None, two: VerdictResult | None) -> tuple[str, str] | None:
-    """The verdicts, if they differ, else whether a person has to look at them, else what they carry."""
+def _differing(one: VerdictResult | None, two: VerdictResult | None) -> tuple[str, str] | None:
+    """The first difference of two verdicts, as words: the verdict itself, else whether a person has to look at it, else
+    the confidence and code. None if there is no difference."""
     if one is None or two is None:
         return None
     if one.verdict != two.verdict:
         return one.verdict, two.verdict
     before, after = (f"{each.verdict}{LOOKED_AT if each.adjudication_required else ''}" for each in (one, two))
     if before == after and (one.confidence, one.rationale_code) != (two.confidence, two.rationale_code):
-        before, after = (f"{before}{_CARRIED}{each.confidence:g}, {each.rationale_code}" for each in (one, two))
+        before, after = (f"{before}{_CONFIDENCE}{each.confidence:g}, {each.rationale_code}" for each in (one, two))
     return None if before == after else (before, after)

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 from rulewright.claims.gate_evidence import GATE, GATE_READS, GateEvidence, evidence_for
 from rulewright.claims.workflow_reach import QUIET, folded, programs_of_task, reviews_of, scored
+from rulewright.policies.policy_model import difference
 from rulewright.proving.program_parts import paths_of
 from rulewright.proving.workflow_values import points_of
 from rulewright_runtime.errors import StateError
@@ -43,8 +44,8 @@ Results = tuple[Context, Context]  # what an activity gives to each of the two m
 
 
 class Divergence(NamedTuple):
-    """The place and event at which two machines take different steps, or their gates say otherwise, the places before,
-    and what is known there."""
+    """The place and event at which two machines take different steps or two gates give different verdicts, the path
+    there, and the context of both at that point."""
 
     place: str
     event: Event
@@ -62,8 +63,8 @@ class _Node(NamedTuple):
 
 
 def divergences(tasks: tuple[TaskPlan, TaskPlan], may_be_lost: Mapping[str, frozenset[str]]) -> Iterator[Divergence]:
-    """Every way in which two tasks diverge that a bounded search finds, the shortest paths first. `may_be_lost` are the
-    results that the engine may drop at a place."""
+    """Yield every divergence of two tasks that a bounded search finds, shortest paths first. `may_be_lost` maps a place
+    to the results that the engine may drop there."""
     paths = _Paths(tasks, may_be_lost)
     begun = start(tasks[0].machine), start(tasks[1].machine)
     pending, seen = deque([_Node(begun, ({}, {}), (0, 0), ())]), set[str]()
@@ -99,7 +100,7 @@ class _Paths:
                 known = _counted({**node.known[0], **given[0]}, rounds), _counted({**node.known[1], **given[1]}, rounds)
                 one, two = (str(each.get(GATE, {}).get("verdict")) for each in given)
                 if one != two:
-                    yield Divergence(place.name, event, None, (one, two), _told(path), known)
+                    yield Divergence(place.name, event, None, (one, two), _path_in_words(path), known)
                 yield from self.stepped(place, event, node.states, _Node(node.states, known, rounds, path))
 
     def stepped(
@@ -113,7 +114,7 @@ class _Paths:
         except StateError:
             return
         if _effect(one) != _effect(two):
-            yield Divergence(place.name, event, (one, two), None, _told(node.path), node.known)
+            yield Divergence(place.name, event, (one, two), None, _path_in_words(node.path), node.known)
         if one.state.place == two.state.place:
             known = [
                 {name: value for name, value in each.items() if name not in taken.transition.forgets}
@@ -139,12 +140,12 @@ class _Paths:
             yield from self.verdicts(known)
         else:
             yield {}, {}
-            lost = dict.fromkeys(self.may_be_lost.get(f"{place.name}", _NOBODY) & known[0].keys(), None)
+            lost = dict.fromkeys(self.may_be_lost.get(place.name, _NOBODY) & known[0].keys(), None)
             if lost:
                 yield lost, lost
 
     def scores(self) -> Iterator[Results]:
-        """Metrics of all levels, or one that differs from the others: of what the machines can't tell apart, one."""
+        """Scores at which the machines may behave differently, one of those between which they can't distinguish."""
         programs = [program for task in self.tasks for program in programs_of_task(task)]
         levels, reads_metrics = (
             points_of(programs),
@@ -160,7 +161,8 @@ class _Paths:
         yield from found.values()
 
     def levels(self, kinds: Iterable[str], points: Sequence[float]) -> Iterator[Mapping[str, float]]:
-        """Levels of all metrics: the same, or one that brings the confidence to a point, and those between."""
+        """Values for all metrics: the same for all, or one metric that moves the confidence to a threshold or between
+        two."""
         yield from (dict.fromkeys(kinds, level) for level in points)
         for kind, rest in product(kinds, (1.0, 0.0)):
             others = dict.fromkeys(kinds, rest)
@@ -211,7 +213,7 @@ def _effect(taken: MachineStep) -> tuple[object, ...]:
     return each.target, each.counts, each.forgets, each.effects
 
 
-def _told(path: Sequence[str]) -> str:
+def _path_in_words(path: Sequence[str]) -> str:
     return ", ".join(folded(tuple(path))) or "the start"
 
 
@@ -233,20 +235,19 @@ Files = Mapping[str, str]
 
 
 def differing_files(name: str, tasks: Sequence[TaskPlan]) -> Iterator[JsonObject]:
-    """A region for each way in which two tasks judge the same files differently, with the files that both have read."""
+    """Yield a difference for each result that two tasks give on the same files, with the files that both have read."""
     if len({repr(_reads(task)) for task in tasks}) == 1:
         return
     found: dict[tuple[str, str, str], JsonObject] = {}
-    for files in islice(_folders(_whole(tasks)), MOST_FOLDERS):
+    for files in islice(_variants(_good_files(tasks)), MOST_FOLDERS):
         with TemporaryDirectory() as folder, suppress(OSError, ValueError):  # of a name that no file can have here
             for path, text in files.items():
                 (Path(folder) / path).parent.mkdir(parents=True, exist_ok=True)
                 (Path(folder) / path).write_text(text, encoding="utf-8")
-            one, two = (dict(_said(task, Path(folder))) for task in tasks)
+            one, two = (dict(_results_on(task, Path(folder))) for task in tasks)
             for place in (each for each in one if each in two and one[each] != two[each]):
-                about = {"place": f"task {name}.{place}", "before": one[place], "after": two[place]}
-                region = {**about, "where": ["the files below are there"], "witness": dict(files)}
-                found.setdefault((place, one[place], two[place]), region)
+                about = f"task {name}.{place}", one[place], two[place]
+                found.setdefault(about, difference(*about, ["the files below exist"], dict(files)))
     yield from found.values()
 
 
@@ -257,11 +258,11 @@ def _reads(task: TaskPlan) -> object:
     return task.inputs, task.outputs, evidence, [(each.type, each.sources, each.requirements) for each in metrics]
 
 
-def _whole(tasks: Sequence[TaskPlan]) -> dict[str, str]:
-    """Files with which everything is well in both tasks; a folder has a file."""
+def _good_files(tasks: Sequence[TaskPlan]) -> dict[str, str]:
+    """Files that both tasks accept in full; for a folder, a file in it."""
     found: dict[str, str] = {}
     for task in tasks:
-        for path, text in (*_sources(task), *map(_written, (*task.inputs, *task.outputs))):
+        for path, text in (*_sources(task), *map(_good_artifact, (*task.inputs, *task.outputs))):
             file = PurePosixPath(path if PurePosixPath(path).suffix else f"{path}/so.txt")
             if not file.is_absolute() and ".." not in file.parts:
                 found.setdefault(str(file), text)
@@ -277,8 +278,8 @@ def _sources(task: TaskPlan) -> Iterator[tuple[str, str]]:
         yield from ((path, _GOOD.get(metric.type, "")) for path in metric.sources)
 
 
-def _written(artifact: Artifact) -> tuple[str, str]:
-    """An artifact that keeps its contract."""
+def _good_artifact(artifact: Artifact) -> tuple[str, str]:
+    """The path and text of an artifact that meets its contract."""
     contract = artifact.contract
     if contract is None:
         return artifact.path, _REQUIREMENT
@@ -288,8 +289,8 @@ def _written(artifact: Artifact) -> tuple[str, str]:
     return artifact.path, "".join((*lines, *(f"# {each}\n" for each in contract.required_sections)))
 
 
-def _folders(whole: Files) -> Iterator[Files]:
-    """The files, then all but one of them or of its lines, then one of those with the same text."""
+def _variants(whole: Files) -> Iterator[Files]:
+    """The files, then variants: without one file, without one line, and with only one of several equal files."""
     yield whole
     for path, text in whole.items():
         yield {name: each for name, each in whole.items() if name != path}
@@ -298,8 +299,8 @@ def _folders(whole: Files) -> Iterator[Files]:
         yield {name: each for name, each in whole.items() if name == path or each != text}
 
 
-def _said(task: TaskPlan, root: Path) -> Iterator[tuple[str, str]]:
-    """What a task says of the files in a folder."""
+def _results_on(task: TaskPlan, root: Path) -> Iterator[tuple[str, str]]:
+    """What a task makes of the files in a folder: pairs of a place and a result."""
     yield "inputs", "does not start" if any(breaches(task.inputs, root)) else "starts"
     yield "outputs", "refuses the outputs" if any(breaches(task.outputs, root)) else "accepts the outputs"
     if task.gate is not None:

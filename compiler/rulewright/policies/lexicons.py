@@ -1,4 +1,4 @@
-"""Compares lexicons: the patterns that only one of two matches, shown by texts that both were run on."""
+"""Compares lexicons: finds texts that only one of two lexicons matches, by running both."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from itertools import islice, product
 from typing import Final
 
+from rulewright.policies.policy_model import difference
 from rulewright.proving.languages import complement, has_text, holding, intersection, is_part
 from rulewright.proving.re2_syntax import language_of, samples
 from rulewright_runtime.matching.folding import fold
@@ -94,13 +95,7 @@ def _change(pattern: Pattern, others: list[Pattern], is_new: bool) -> JsonObject
 
 
 def _region(place: str, before: int, after: int, where: str, text: str) -> JsonObject:
-    return {
-        "place": place,
-        "before": HIT[before],
-        "after": HIT[after],
-        "where": [where],
-        "witness": {"text": repr(text)},
-    }
+    return difference(place, HIT[before], HIT[after], [where], {"text": repr(text)})
 
 
 def _in_words(pattern: Pattern) -> str:

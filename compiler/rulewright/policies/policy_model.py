@@ -1,4 +1,4 @@
-"""A policy as what all policies have in common: a list of conditions and what each leads to, and settings."""
+"""The common form of all policies: decisions, each a list of conditions with their outcomes, and settings."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from rulewright.proving.atoms import ERROR, FALSE, TRUE
 from rulewright.proving.domains import Domains
 from rulewright.proving.program_parts import extract, paths_of, shape, unabridged
 from rulewright_runtime.ir import Program
+from rulewright_runtime.strict_json import JsonObject
 
 BITS: Final = (TRUE, FALSE, ERROR)
 
@@ -125,9 +126,16 @@ def computed(place: str, program: Program) -> PolicyDecision:
     return PolicyDecision(place, tuple(steps), outcome_of(program, unabridged(program)))
 
 
+def difference(
+    place: str, before: object, after: object, where: Sequence[str] = (), witness: object = None, **more: object
+) -> JsonObject:
+    """A difference of two policies as JSON data: where the conditions `where` hold, the first gives `before` and the
+    second `after`. `witness` is an example input."""
+    return {"place": place, "before": before, "after": after, "where": list(where), "witness": witness, **more}
+
+
 def flat(place: str, value: Any, leave_out: Collection[str] = ()) -> dict[str, Any]:
-    """Every leaf below a value by its place, but not what stands below one of the keys that are left out: dotted paths
-    that start at the value."""
+    """Every leaf of a value by its place. `leave_out` are dotted paths, from the value, that are skipped."""
     return dict(_leaves(place, value, {f"{place}.{key}" for key in leave_out}))
 
 

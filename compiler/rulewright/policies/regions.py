@@ -1,6 +1,6 @@
-"""Where two decisions differ: both are walked at once over the cells of their variables.
+"""Finds the inputs on which two decisions differ, by walking both at once over the cells of their variables.
 
-The regions hold every input for which the two come to different outcomes. Equal outcomes are proved: no box is left.
+The regions contain every input with different outcomes. If no box is left, the decisions are proved equal.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ class Comparison(Struct, frozen=True):
         return not self.regions and self.unknown is None
 
 
-class _Way(NamedTuple):
-    """Where both ended: the steps, and what they gave."""
+class _Ending(NamedTuple):
+    """The steps at which the two decisions end, and their outcomes."""
 
     one: int
     left: PolicyOutcome
@@ -104,20 +104,20 @@ class _RegionSearch:
         space = self.search.space
         if space is None:
             return Comparison((), self.search.hindrance)
-        found: dict[tuple[str, str], list[tuple[Box, _Way]]] = {}
+        found: dict[tuple[str, str], list[tuple[Box, _Ending]]] = {}
         unknown: str | None = None
         try:
-            for box, way in self.apart(space):
+            for box, way in self.differing_boxes(space):
                 found.setdefault((way.left.text, way.right.text), []).append((box, way))
         except TooMany:
             unknown = TOO_MANY
         regions = [region for texts, parts in found.items() if (region := self.region(space, texts, parts)) is not None]
         return Comparison(tuple(regions), unknown)
 
-    def apart(self, space: Space) -> Iterator[tuple[Box, _Way]]:
-        """The boxes on which the two differ, with how each has ended there."""
+    def differing_boxes(self, space: Space) -> Iterator[tuple[Box, _Ending]]:
+        """Yield each box on which the two decisions differ, with their endings."""
 
-        def ask(box: Box, reached: tuple[int, int]) -> Answer[tuple[int, int], _Way]:
+        def ask(box: Box, reached: tuple[int, int]) -> Answer[tuple[int, int], _Ending]:
             one, left, at = _advanced(space, self.one, 0, reached[0], box)
             if left is None:
                 assert at is not None, "a box without an outcome can be split"
@@ -127,7 +127,7 @@ class _RegionSearch:
                 assert at is not None, "a box without an outcome can be split"
                 return (one, two), None, at
             differs, at = self.differ(space, left, right, box)
-            return (one, two), _Way(one, left, two, right) if differs else None, at
+            return (one, two), _Ending(one, left, two, right) if differs else None, at
 
         return space.explored((0, 0), ask)
 
@@ -141,7 +141,7 @@ class _RegionSearch:
         bits, at = space.ask(number, box)
         return bits != TRUE, at if bits & (bits - 1) else None
 
-    def region(self, space: Space, outcomes: tuple[str, str], parts: list[tuple[Box, _Way]]) -> Region | None:
+    def region(self, space: Space, outcomes: tuple[str, str], parts: list[tuple[Box, _Ending]]) -> Region | None:
         """The region of the boxes of one pair of outcomes; None where no input lies in it."""
         before, after = outcomes
         kept: list[Box] = []
@@ -174,7 +174,7 @@ class _RegionSearch:
         return Region(before, after, where, witness, "" if witness else why, tuple(models[:MOST_MODELS]))
 
     def guessed(
-        self, space: Space, way: _Way, box: Box, why: Unknown, texts: Mapping[str, str]
+        self, space: Space, way: _Ending, box: Box, why: Unknown, texts: Mapping[str, str]
     ) -> Counterexample | Unknown | None:
         """An input in the box on which both end as they do, made of its `texts` and of what conditions compare with;
         None where all were tried that there are."""
@@ -203,9 +203,9 @@ class _RegionSearch:
         longest = [path for path in sorted(read) if not any(path == other[: len(path)] for other in read - {path})]
         return {path: values[0] for path in longest if (values := choices_at(self.domains, (), path))}
 
-    def goal(self, way: _Way) -> Goal:
-        """What every step has to be for both to end as they do."""
-        goal = [*_to(self.one, 0, way.one, way.left), *_to(self.two, len(self.one.steps), way.two, way.right)]
+    def goal(self, way: _Ending) -> Goal:
+        """The result that every step must have for both decisions to end there."""
+        goal = [*_goal_of(self.one, 0, way.one, way.left), *_goal_of(self.two, len(self.one.steps), way.two, way.right)]
         number = self.pairs.get((way.left.key, way.right.key))
         return goal if number is None else [*goal, (number, FALSE | ERROR)]
 
@@ -234,7 +234,7 @@ def _advanced(
     return number, decision.otherwise, None
 
 
-def _to(decision: PolicyDecision, offset: int, number: int, outcome: PolicyOutcome) -> list[tuple[int, int]]:
+def _goal_of(decision: PolicyDecision, offset: int, number: int, outcome: PolicyOutcome) -> list[tuple[int, int]]:
     """The goal of ending at a step with an outcome."""
     goal = [(offset + at, step.bits(None)) for at, step in enumerate(decision.steps[:number])]
     if number < len(decision.steps):

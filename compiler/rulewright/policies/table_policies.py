@@ -50,8 +50,8 @@ def policy_of_table(text: str, config: str | None) -> Policy:
 
 
 def policy_of_cases(card: CaseScorecard, settings: CaseSettings, other: CaseScorecardPlan) -> Policy:
-    """The policy of a scorecard over cases with its settings: its metrics and labels, these with what they mean where
-    they mean something else in another scorecard."""
+    """The policy of a scorecard over cases with its settings: its metrics and labels. A label whose exit code or
+    acceptance differs in the `other` scorecard is shown with both."""
     meaning, elsewhere = _meanings(card.plan), _meanings(other)
     meanings = {label: text for label, text in meaning.items() if elsewhere.get(label, text) != text}
     decisions: dict[str, PolicyDecision] = {}

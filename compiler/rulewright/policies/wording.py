@@ -1,4 +1,4 @@
-"""Describes boxes: the condition, in the terms of the source, that holds exactly for the inputs in a box."""
+"""Describes a box as the condition, in the terms of the source, that holds exactly for its inputs."""
 
 from __future__ import annotations
 

@@ -14,7 +14,15 @@ from rulewright.expression.compose import all_of, any_of
 from rulewright.expression.types import BOOL, INT, RecordType, Type
 from rulewright.lower.workflow_guards import features_of, gate_environment, loop_environment
 from rulewright.policies.executed_workflows import Divergence, differing_files, divergences
-from rulewright.policies.policy_model import Policy, PolicyDecision, PolicyOutcome, PolicyStep, flat, permitting
+from rulewright.policies.policy_model import (
+    Policy,
+    PolicyDecision,
+    PolicyOutcome,
+    PolicyStep,
+    difference,
+    flat,
+    permitting,
+)
 from rulewright.proving.domains import Domain, Domains, Path, whole
 from rulewright.proving.program_parts import paths_of, reading, with_paths
 from rulewright.proving.results import in_words
@@ -97,8 +105,7 @@ def _started(one: TaskPlan, two: TaskPlan) -> Iterator[JsonObject]:
     for name in (each for each in sorted(names) if (each in one.dependencies) != (each in two.dependencies)):
         before, after = (f"waits for {name}" if name in each.dependencies else "starts" for each in (one, two))
         witness = {f"status of {each}": "RUNNING" if each == name else "COMPLETED" for each in sorted(names)}
-        place = f"task {one.id}.dependencies"
-        yield {"place": place, "before": before, "after": after, "where": [f"{name} runs"], "witness": witness}
+        yield difference(f"task {one.id}.dependencies", before, after, [f"{name} runs"], witness)
 
 
 def _with_path(region: JsonObject, found: JsonObject | None) -> JsonObject:
@@ -112,11 +119,8 @@ def _with_path(region: JsonObject, found: JsonObject | None) -> JsonObject:
 def _diverging(task: str, found: Divergence) -> JsonObject:
     place, event, steps, verdicts, path, known = found
     at = "policy_gate" if steps is None else f"{event} at {place}"
-    said = verdicts if steps is None else [_outcome(each.transition).text for each in steps]
-    return {
-        "place": f"task {task}, {at}", "before": (said or "")[0], "after": (said or "")[1],
-        "where": [f"{_GONE}{path}"], "witness": _seen(known),
-    }  # fmt: skip
+    before, after = verdicts or [_outcome(each.transition).text for each in steps or ()]
+    return difference(f"task {task}, {at}", before, after, [f"{_GONE}{path}"], _seen(known))
 
 
 def _seen(known: tuple[World, World]) -> dict[str, str]:

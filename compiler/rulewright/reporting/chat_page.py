@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from rulewright.render.verdict_record import record_lines
 from rulewright.reporting.formats import conditions
-from rulewright.reporting.judge_words import JudgeWords, Words
+from rulewright.reporting.judge_answers import JudgeAnswer, JudgeAnswers
 from rulewright.reporting.stored_run import FinishedRun, JudgedTranscript
 from rulewright_runtime.plan.part import GRAVITY
 from rulewright_runtime.plan.scan import Check
@@ -36,7 +36,7 @@ class ShownQuote(msgspec.Struct, frozen=True):
     anchor: str = ""
 
 
-class Shown(msgspec.Struct, frozen=True):
+class ShownVerdict(msgspec.Struct, frozen=True):
     """One verdict with everything recorded about its origin; `place` ends its anchor, which starts with that of its
     transcript. Equal verdicts on several transcripts are equal."""
 
@@ -51,9 +51,9 @@ class Shown(msgspec.Struct, frozen=True):
     waits: bool
     conditions: tuple[tuple[str, str], ...]
     rejected: tuple[ShownQuote, ...]
-    told: tuple[tuple[str, str], ...]
+    record: tuple[tuple[str, str], ...]
     quotes: tuple[ShownQuote, ...] = ()
-    words: tuple[Words, ...] = ()
+    answers: tuple[JudgeAnswer, ...] = ()
 
 
 class ShownMessage(msgspec.Struct, frozen=True):
@@ -74,8 +74,8 @@ class Chat(Struct, frozen=True):
     row: JsonMapping
     engine: JsonMapping
     missing: str
-    grave: tuple[Shown, ...]
-    quiet: tuple[Shown, ...]
+    to_review: tuple[ShownVerdict, ...]
+    others: tuple[ShownVerdict, ...]
     not_applied: tuple[str, ...]
     messages: tuple[ShownMessage, ...] | None
 
@@ -90,7 +90,7 @@ class ChatViews:
     """Builds the views of transcripts, one after the other."""
 
     run: FinishedRun
-    words: JudgeWords
+    answers: JudgeAnswers
     places: dict[str, int] = field(init=False)
     conditions: dict[str, tuple[tuple[str, str], ...]] = field(init=False)
 
@@ -106,16 +106,16 @@ class ChatViews:
         """The view of the transcript with this number."""
         applied = [verdict for verdict in judged.verdicts if verdict.get("eligible")]
         conversation = None if transcript is None else _Conversation(number, transcript)
-        words = self.words.about(judged.id, applied) if self.words.known else {}
-        shown = [self._shown(number, judged, verdict, conversation, words) for verdict in applied]
-        graver = sorted((each for each in shown if is_grave(each)), key=self._order)
+        answers = self.answers.about(judged.id, applied) if self.answers.known else {}
+        shown = [self._shown(number, judged, verdict, conversation, answers) for verdict in applied]
+        to_review = sorted((each for each in shown if needs_review(each)), key=self._order)
         return Chat(
             number,
             judged.row,
             judged.engine,
             gaps(judged.row.get("missing") or ()),
-            tuple(graver),
-            tuple(each for each in shown if not is_grave(each)),
+            tuple(to_review),
+            tuple(each for each in shown if not needs_review(each)),
             tuple(str(verdict["check_id"]) for verdict in judged.verdicts if not verdict.get("eligible")),
             None if conversation is None else tuple(conversation.messages()),
         )
@@ -128,7 +128,7 @@ class ChatViews:
         place = self.places.get(check_id)
         return "" if place is None else f"-c{place}"
 
-    def _order(self, shown: Shown) -> tuple[bool, bool, int, int]:
+    def _order(self, shown: ShownVerdict) -> tuple[bool, bool, int, int]:
         """Verdicts that await a person first, then those that decided, then by severity."""
         check = self.run.checks.get(shown.check_id)
         gravity = self.run.plan.gravity(check.severity) if check else 0
@@ -140,23 +140,23 @@ class ChatViews:
         judged: JudgedTranscript,
         verdict: JsonMapping,
         conversation: _Conversation | None,
-        words: Mapping[str, Sequence[Words]],
-    ) -> Shown:
-        shown = self._without_words(verdict, verdict["check_id"] in judged.engine["because"])
-        spans, own = verdict.get("evidence") or (), tuple(words.get(shown.check_id, ()))
+        answers: Mapping[str, Sequence[JudgeAnswer]],
+    ) -> ShownVerdict:
+        shown = self._without_quotes(verdict, verdict["check_id"] in judged.engine["because"])
+        spans, own = verdict.get("evidence") or (), tuple(answers.get(shown.check_id, ()))
         if not spans and not own:
             return shown
         anchor = f"t{number}{shown.place}"
         quotes = tuple(_quoted(span, conversation, shown.verdict, shown.check_id, anchor) for span in spans)
         said = {text for _, text in shown.conditions}
         quotes = tuple(msgspec.structs.replace(each, why="") if each.why in said else each for each in quotes)
-        return msgspec.structs.replace(shown, quotes=quotes, words=own)
+        return msgspec.structs.replace(shown, quotes=quotes, answers=own)
 
-    def _without_words(self, verdict: JsonMapping, decides: bool) -> Shown:
-        """A verdict without its quotes and the judge's words."""
+    def _without_quotes(self, verdict: JsonMapping, decides: bool) -> ShownVerdict:
+        """A verdict without its quotes and the judge's answers."""
         check_id, word, extra = str(verdict["check_id"]), str(verdict["verdict"]), verdict.get("extra") or {}
         check = self.run.checks.get(check_id)
-        return Shown(
+        return ShownVerdict(
             self._place(check_id),
             check_id,
             "" if check is None or check.name == check_id else check.name,
@@ -168,7 +168,7 @@ class ChatViews:
             bool(verdict.get("adjudication_required")) or word == "UNCLEAR",
             self.conditions.get(check_id, ()),
             rejected=tuple(_as_quoted(span) for span in _rejected(extra)),
-            told=tuple(record_lines({key: value for key, value in extra.items() if key != REJECTED})),
+            record=tuple(record_lines({key: value for key, value in extra.items() if key != REJECTED})),
         )
 
 
@@ -221,7 +221,7 @@ def _notes(message: Message) -> Iterator[str]:
         yield f"error: {message.metadata['error']}"
 
 
-def is_grave(shown: Shown) -> bool:
+def needs_review(shown: ShownVerdict) -> bool:
     """Whether a verdict needs attention: it fails, is unclear, or awaits a person."""
     return shown.waits or shown.verdict in ("FAIL", "UNCLEAR")
 

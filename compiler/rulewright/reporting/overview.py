@@ -9,7 +9,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from rulewright.reporting.formats import RESULTS, sentence
-from rulewright.reporting.judge_words import JudgeWords
+from rulewright.reporting.judge_answers import JudgeAnswers
 from rulewright.web.rendering import headline_name
 from rulewright_runtime.english import plural
 from rulewright_runtime.plan.part import VERDICTS
@@ -58,15 +58,15 @@ class Overview(Struct, frozen=True):
     facts: tuple[tuple[str, str], ...]
 
 
-def overview(report: Data, status: int | None = None, words: JudgeWords | None = None) -> Overview:
-    """Return the overview of a report; `status` is the exit code if `--fail-on` determined it, `words` count the
+def overview(report: Data, status: int | None = None, answers: JudgeAnswers | None = None) -> Overview:
+    """Return the overview of a report; `status` is the exit code if `--fail-on` determined it, `answers` count the
     judge's tokens."""
     summary = report["summary"]
     known = exit_status(summary) if status is None else status
     measured = tuple(_measured(report))
     figures = tuple(_figures(report, measured))
     return Overview(
-        RESULTS[known].capitalize(), TONES[known], sentence(summary), figures, measured, tuple(_facts(report, words))
+        RESULTS[known].capitalize(), TONES[known], sentence(summary), figures, measured, tuple(_facts(report, answers))
     )
 
 
@@ -140,7 +140,7 @@ def _coverage(summary: Data) -> Figure:
     return Figure("Coverage", percent(share), tuple(notes))
 
 
-def cost(summary: Data, words: JudgeWords | None) -> list[str]:
+def cost(summary: Data, answers: JudgeAnswers | None) -> list[str]:
     """Return the cost of the judge's calls: their number, tokens and USD. Without a price the cost is unknown, never
     0."""
     if not summary.get("judge_calls"):
@@ -148,8 +148,8 @@ def cost(summary: Data, words: JudgeWords | None) -> list[str]:
     calls = plural(summary["judge_calls"], "call")
     if (summary.get("judge") or {}).get("provider") == "replay":
         return [calls, "answered from a record, nothing was paid"]
-    sent, received = words.tokens if words else (0, 0)
-    least = "at least " if words is None or words.uncounted else ""
+    sent, received = answers.tokens if answers else (0, 0)
+    least = "at least " if answers is None or answers.uncounted else ""
     tokens = [f"{least}{sent} tokens in, {received} out"] if sent or received else []
     price = summary.get("price")
     if price is None or not tokens:
@@ -158,12 +158,12 @@ def cost(summary: Data, words: JudgeWords | None) -> list[str]:
     return [calls, *tokens, f"{least}{usd:.4f} USD" if usd >= _LEAST or not usd else f"under {_LEAST} USD"]
 
 
-def _facts(report: Data, words: JudgeWords | None) -> Iterator[tuple[str, str]]:
+def _facts(report: Data, answers: JudgeAnswers | None) -> Iterator[tuple[str, str]]:
     summary = report["summary"]
     yield "plan", report["plan_hash"]
     judge = judge_line(summary.get("judge"))
     yield "judge", judge or "none"
-    if paid := cost(summary, words):
+    if paid := cost(summary, answers):
         yield "cost", ", ".join(paid)
     if parameters := summary.get("parameters"):
         yield "parameters", ", ".join(f"{name}={value}" for name, value in sorted(parameters.items()))

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from rulewright.reporting.chat_page import Chat, ChatViews
 from rulewright.reporting.gather import gather
-from rulewright.reporting.judge_words import JudgeWords
+from rulewright.reporting.judge_answers import JudgeAnswers
 from rulewright.reporting.overview import Overview, overview
 from rulewright.reporting.stored_run import Conversations, FinishedRun
 from rulewright.web.rendering import PageFrame, rendered
@@ -39,30 +39,30 @@ class RunReport(Struct, frozen=True):
 
         Returns the written paths. Raises OSError.
         """
-        report, words = gather(self.run), JudgeWords(self.run, self.replies)
+        report, answers = gather(self.run), JudgeAnswers(self.run, self.replies)
         folder = out.with_name(f"{out.stem}-pages")
         split = self.with_conversations and not one_file and len(report["transcripts"]) > IN_ONE_FILE
         if split:
-            _replace_folder(folder, self._pages(report, words, out.name))
+            _replace_folder(folder, self._pages(report, answers, out.name))
         elif (folder / LIST).is_file():
             shutil.rmtree(folder)  # the pages of an earlier report
         with open_whole(out) as stream:
-            for piece in self._first(report, words, folder.name if split else ""):
+            for piece in self._first(report, answers, folder.name if split else ""):
                 stream.write(piece.encode("utf-8", "replace"))
         return [str(out), *([f"{folder}{os.sep}"] if split else [])]
 
     def text(self) -> str:
         """Return the whole report as one page."""
-        return "".join(self._first(gather(self.run), JudgeWords(self.run, self.replies), ""))
+        return "".join(self._first(gather(self.run), JudgeAnswers(self.run, self.replies), ""))
 
-    def chats(self, words: JudgeWords) -> Iterator[Chat]:
+    def chats(self, answers: JudgeAnswers) -> Iterator[Chat]:
         """Yield the transcripts in order."""
-        view, found = ChatViews(self.run, words), Conversations(self.run, self.transcripts)
+        view, found = ChatViews(self.run, answers), Conversations(self.run, self.transcripts)
         for number, judged in enumerate(self.run.judged(), 1):
             yield view.view(number, judged, found.of(judged.id, judged.path, judged.said))
 
-    def _first(self, report: dict[str, object], words: JudgeWords, folder: str) -> Iterator[str]:
-        about, view = overview(report, self.status, words), ChatViews(self.run, words)
+    def _first(self, report: dict[str, object], answers: JudgeAnswers, folder: str) -> Iterator[str]:
+        about, view = overview(report, self.status, answers), ChatViews(self.run, answers)
 
         def link(number: int, check_id: str | None = None) -> str:
             if not self.with_conversations:
@@ -70,13 +70,13 @@ class RunReport(Struct, frozen=True):
             anchor = f"t{number}" if check_id is None else view.anchor(number, check_id)
             return f"{folder}/{_page_of(number)}#{anchor}" if folder else f"#{anchor}"
 
-        chats = self.chats(words) if self.with_conversations and not folder else None
+        chats = self.chats(answers) if self.with_conversations and not folder else None
         return run_page(report, about, link=link, chats=chats, list_link=f"{folder}/{LIST}" if folder else "")
 
-    def _pages(self, report: dict[str, Any], words: JudgeWords, home: str) -> Iterator[tuple[str, Iterable[str]]]:
+    def _pages(self, report: dict[str, Any], answers: JudgeAnswers, home: str) -> Iterator[tuple[str, Iterable[str]]]:
         """Yield the pages of the folder by name."""
         frame = PageFrame(home=Markup('<a href="../{}">Rulewright</a>').format(home))
-        chats, count = self.chats(words), len(report["transcripts"])
+        chats, count = self.chats(answers), len(report["transcripts"])
         for first in range(1, count + 1, A_PAGE):
             last = min(first + A_PAGE - 1, count)
             links = [(f"../{home}", "The run"), (LIST, "All transcripts")]

@@ -13,7 +13,7 @@ from typing import Any
 from rulewright.errors import UsageError
 from rulewright.reporting.chat_page import Chat, ChatViews
 from rulewright.reporting.gather import gather
-from rulewright.reporting.judge_words import JudgeWords
+from rulewright.reporting.judge_answers import JudgeAnswers
 from rulewright.reporting.overview import Overview, overview
 from rulewright.reporting.stored_run import Conversations, IndexedRun, JudgedTranscript, open_run
 from rulewright_runtime.runs.folder import DECIDED, NAMES, SUMMARY
@@ -24,7 +24,7 @@ class LoadedRun:
     """A run as of its last reading; its report is gathered on demand."""
 
     index: IndexedRun
-    words: JudgeWords
+    answers: JudgeAnswers
     chats: ChatViews
 
     @cached_property
@@ -35,7 +35,7 @@ class LoadedRun:
     @cached_property
     def about(self) -> Overview:
         """The overview at the top of its page."""
-        return overview(self.report, words=self.words)
+        return overview(self.report, answers=self.answers)
 
 
 @dataclass(slots=True)
@@ -61,8 +61,8 @@ class OpenRun:
 
     def _read(self, folder: Path) -> LoadedRun:
         run = open_run(folder)
-        words = JudgeWords(open_run(self.folder), self.replies)
-        return LoadedRun(IndexedRun(run), words, ChatViews(run, words))
+        answers = JudgeAnswers(open_run(self.folder), self.replies)
+        return LoadedRun(IndexedRun(run), answers, ChatViews(run, answers))
 
     def chat(self, loaded: LoadedRun, number: int) -> Chat:
         """Return one transcript with its verdicts."""

@@ -125,7 +125,7 @@ def test_every_input_of_a_workflow_is_on_a_path_that_both_machines_take(tmp_path
     paths = WORKFLOW / "workflow.yaml", changed(tmp_path, (old, new))
     found = policy_diff(*paths)
     assert found["verdict"] == "different"
-    regions = [each for each in found["regions"] if each["where"] != ["the files below are there"]]
+    regions = [each for each in found["regions"] if each["where"] != ["the files below exist"]]
     shown = [each for each in regions if each["witness"] is not None]
     assert len(shown) == len(regions) or "T2" in new  # whose gate has no file to pass with
     for region in shown:

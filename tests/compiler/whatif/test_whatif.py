@@ -20,7 +20,7 @@ from tests.runtime.aggregate.test_bounds import record
 
 from rulewright.check.project_check import compile_project
 from rulewright.cli import main
-from rulewright.commands.whatif import apart
+from rulewright.commands.whatif import score_change
 from rulewright.documents.scorecard import read_scorecard
 from rulewright.errors import UsageError
 from rulewright.load import load_text
@@ -173,9 +173,9 @@ def test_another_threshold_shows_what_would_change(plants: Plants, capsys: pytes
 
 
 def test_scores_that_differ_little_are_told_apart() -> None:
-    assert apart(0.5, 1.0) == "0.50 -> 1.00"
-    assert apart(0.9721, 0.9744) == "0.972 -> 0.974"
-    assert apart(None, 0.5) == "– -> 0.50"
+    assert score_change(0.5, 1.0) == "0.50 -> 1.00"
+    assert score_change(0.9721, 0.9744) == "0.972 -> 0.974"
+    assert score_change(None, 0.5) == "– -> 0.50"
 
 
 def test_a_headline_and_a_label_of_any_name_are_compared(

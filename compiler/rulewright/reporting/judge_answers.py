@@ -22,10 +22,10 @@ from rulewright_runtime.strict_json import JsonMapping, JsonObject
 _FENCE: Final = re.compile(r"\A\s*```\w*\n(.*?)\n?```\s*\Z", re.DOTALL)
 
 
-class Words(Struct, frozen=True):
+class JudgeAnswer(Struct, frozen=True):
     """One answer of the judge: its number, vote, reason and whole reply, or why there is none."""
 
-    which: str
+    label: str
     verdict: str = ""
     reason: str = ""
     reply: str = ""
@@ -38,7 +38,7 @@ class _CallUsage(msgspec.Struct):
     output_tokens: int | None = None
 
 
-class JudgeWords:
+class JudgeAnswers:
     """Looks up answers. It keeps the offsets of the lines of a record in memory, not the lines."""
 
     def __init__(self, run: FinishedRun, files: Sequence[Path] = ()) -> None:
@@ -71,11 +71,11 @@ class JudgeWords:
         """Whether answers are available."""
         return bool(self._lines) or self._replayed is not None
 
-    def about(self, transcript: str, verdicts: Iterable[JsonMapping]) -> dict[str, list[Words]]:
+    def about(self, transcript: str, verdicts: Iterable[JsonMapping]) -> dict[str, list[JudgeAnswer]]:
         """Return the answers on a transcript by check, as far as its verdicts say that they were asked for."""
-        found: dict[str, list[Words]] = {}
+        found: dict[str, list[JudgeAnswer]] = {}
         for each in self._recorded(transcript, verdicts):
-            found.setdefault(each.check_id, []).append(_words(each, self._readers.get(each.check_id, ())))
+            found.setdefault(each.check_id, []).append(_answer_of(each, self._readers.get(each.check_id, ())))
         return found
 
     def _recorded(self, transcript: str, verdicts: Iterable[JsonMapping]) -> Iterable[RecordedExchange]:
@@ -120,19 +120,21 @@ def _error(entry: object) -> str:
     return str(entry.get("raise")) if isinstance(entry, dict) else "no reply"
 
 
-def _words(each: RecordedExchange, readers: Sequence[Callable[[str], object]]) -> Words:
-    which = f"vote {each.repetition + 1}"
-    which += f", attempt {each.attempt + 1}" if each.attempt else ""
-    which += f", part {each.window + 1}" if each.window else ""
-    which += f", {each.purpose}" if each.purpose != "check" else ""
+def _answer_of(each: RecordedExchange, readers: Sequence[Callable[[str], object]]) -> JudgeAnswer:
+    label = f"vote {each.repetition + 1}"
+    label += f", attempt {each.attempt + 1}" if each.attempt else ""
+    label += f", part {each.window + 1}" if each.window else ""
+    label += f", {each.purpose}" if each.purpose != "check" else ""
     if each.reply is None:
-        return Words(which, error=each.error or "no reply")
+        return JudgeAnswer(label, error=each.error or "no reply")
     unusable = why_unusable(each.reply, each.finish, readers)
     if unusable:
-        return Words(which, reply=each.reply, error=f"not a vote: {unusable}")
+        return JudgeAnswer(label, reply=each.reply, error=f"not a vote: {unusable}")
     said = _object(each.reply)
     verdict, reason = said.get("verdict"), said.get("rationale") or said.get("rationale_code")
-    return Words(which, verdict if type(verdict) is str else "", reason if type(reason) is str else "", each.reply)
+    return JudgeAnswer(
+        label, verdict if type(verdict) is str else "", reason if type(reason) is str else "", each.reply
+    )
 
 
 def _object(reply: str) -> JsonObject:
