@@ -27,16 +27,16 @@ def run_words(words: list[str], parse: Callable[[], argparse.Namespace]) -> int:
     known = known_output(entry)
     if known is not None:
         return known.show()
-    from rulewright.commands.lint_anew import lint_and_keep
+    from rulewright.commands.uncached_lint import lint_and_keep
 
     return lint_and_keep(parse(), entry)
 
 
 def run(args: argparse.Namespace) -> int:
     """Lint and show the result; return the exit code."""
-    from rulewright.commands.lint_anew import lint_anew
+    from rulewright.commands.uncached_lint import lint_uncached
 
-    return lint_anew(args)
+    return lint_uncached(args)
 
 
 def _question(words: list[str]) -> list[object]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from rulewright.errors import Reason
 from rulewright.expression import scores
@@ -65,6 +65,16 @@ FOREIGN_NAMES: Final[dict[str, tuple[str, str]]] = {
 LOOPS: Final = frozenset({"any", "every", "some"})
 
 
+class Arguments(NamedTuple):
+    """The arguments of a function or operator, a method's target first: their `types`, and as written (`nodes`), where
+    they are known."""
+
+    name: str
+    types: Sequence[Type]
+    is_method: bool = False
+    nodes: Sequence[Expr] = ()
+
+
 def check_call(c: CheckingContext, e: Call) -> Type:
     """The type of a call: checks the arguments, finds the function with or without a namespace, then its overload."""
     if _is_misspelt_macro(c, e):  # its arguments use variables that it would bind
@@ -88,7 +98,7 @@ def check_call(c: CheckingContext, e: Call) -> Type:
         return c.report(e.target, f'`{word}` is only the word "{word}"', f"the values here are {ticked(known)}")
     if e.function not in c.environment.overloads:
         return _unknown(c, e, e.function, target)
-    return _finish(c, e, e.function, [target, *arguments], True, (e.target, *e.args))
+    return _finish(c, e, Arguments(e.function, [target, *arguments], True, (e.target, *e.args)))
 
 
 def _unknown_of_namespace(c: CheckingContext, e: Call, namespace: str) -> Type:
@@ -139,7 +149,7 @@ def _check_function(
             for t in types:
                 joined = c.join(joined, t)
             types = [ListType(joined or DYN)]
-    return _finish(c, e, full, types, False, nodes)
+    return _finish(c, e, Arguments(full, types, nodes=nodes))
 
 
 def _non_number(e: Call, nodes: Sequence[Expr]) -> Expr | None:
@@ -184,53 +194,47 @@ def _name_of(c: CheckingContext, e: Call) -> Expr:
     return e if c.strict or start < e.span.start else Name(e.function, TextSpan(start, start + len(e.function), start))
 
 
-def _finish(c: CheckingContext, e: Call, name: str, types: list[Type], method: bool, nodes: Sequence[Expr]) -> Type:
+def _finish(c: CheckingContext, e: Call, arguments: Arguments) -> Type:
     before = len(c.mistakes)
-    result = resolve(c, e, name, types, method, nodes)
+    result = resolve(c, e, arguments)
     if len(c.mistakes) == before:
-        _check_literals(c, e, name)
+        _check_literals(c, e, arguments.name)
     return result
 
 
-def resolve(
-    c: CheckingContext, e: Expr, name: str, types: Sequence[Type], method: bool, nodes: Sequence[Expr] = ()
-) -> Type:
-    """The result type of `name` for arguments of these `types`; reports a call without a matching overload.
+def resolve(c: CheckingContext, e: Expr, arguments: Arguments) -> Type:
+    """The result type of a function for its arguments; reports a call without a matching overload.
 
-    In the profile, number literals among `nodes` become exact scores where only that fits.
+    In the profile, number literals among the arguments become exact scores where only that fits.
     """
-    overloads = c.environment.overloads[name]
-    result = _resolve(c, name, overloads, types, method)
+    result = _result_type(c, arguments)
     if result is not None:
         return result
+    name, types, is_method, nodes = arguments
     if not c.strict and nodes:
         exact = scores.reread(c, nodes, types)
-        if exact is not None:
-            result = _resolve(c, name, overloads, exact, method)
-            if result is not None:
-                return result
+        result = None if exact is None else _result_type(c, arguments._replace(types=exact))
+        if result is not None:
+            return result
     actual = [c.known.resolve(t, final=True) for t in types]
     absent = [t for t in actual if isinstance(t, OptionalType)]
     if absent and not c.strict and not name[0].isalpha():
         return c.report(e, f"{operator(name)} needs values, but one of type `{absent[0]}` may be absent", _ABSENT)
     help = fields_help(actual)
     if help is None and not c.strict:
-        help = _as_method(c, e, name, types, method, nodes) or _argument_help(c, name, types, method)
-        help = help or _other_form(c, name, types, method, nodes) or _page_of(name)
-    return c.report(e, no_overload(name, overloads, actual, method), help)
+        help = _as_method(c, e, arguments) or _argument_help(c, arguments, actual)
+        help = help or _other_form(c, arguments) or _page_of(name)
+    return c.report(e, no_overload(name, c.environment.overloads[name], actual, is_method), help)
 
 
-def _other_form(
-    c: CheckingContext, name: str, types: Sequence[Type], method: bool, nodes: Sequence[Expr]
-) -> str | None:
+def _other_form(c: CheckingContext, arguments: Arguments) -> str | None:
     """The help for an argument that would fit in a list, without quotes, or instead of `null`."""
+    name, types, _, nodes = arguments
     for place, (node, type_) in enumerate(zip(nodes, types, strict=False)):
 
         def fits(other: Type, place: int = place) -> bool:
-            return (
-                _resolve(c, name, c.environment.overloads[name], [*types[:place], other, *types[place + 1 :]], method)
-                is not None
-            )
+            changed = [*types[:place], other, *types[place + 1 :]]
+            return _result_type(c, arguments._replace(types=changed)) is not None
 
         if type_ == STRING and name[0].isalpha() and fits(ListType(STRING)):
             return f"write the text in a list, as in `[{unparse(node)}]`"
@@ -247,10 +251,10 @@ def _page_of(name: str) -> str | None:
     return f"`rulewright explain {name}` shows its arguments" if name[0].isalpha() else None
 
 
-def _argument_help(c: CheckingContext, name: str, types: Sequence[Type], method: bool) -> str | None:
-    """The help for arguments that would fit in the other order, or in another form."""
-    actual = [c.known.resolve(each, final=True) for each in types]
-    if len(types) == 2 and not method and _resolve(c, name, c.environment.overloads[name], types[::-1], method):
+def _argument_help(c: CheckingContext, arguments: Arguments, actual: Sequence[Type]) -> str | None:
+    """The help for arguments of these `actual` types that would fit in the other order, or in another form."""
+    name, types, is_method, _ = arguments
+    if len(types) == 2 and not is_method and _result_type(c, arguments._replace(types=types[::-1])):
         return f"swap the two {'sides' if name.startswith(('_', '@')) else 'arguments'}"
     first, second = (*actual, None, None)[:2]
     if name == "contains" and isinstance(first, ListType):
@@ -262,29 +266,28 @@ def _argument_help(c: CheckingContext, name: str, types: Sequence[Type], method:
     return None
 
 
-def _as_method(
-    c: CheckingContext, e: Expr, name: str, types: Sequence[Type], method: bool, nodes: Sequence[Expr]
-) -> str | None:
+def _as_method(c: CheckingContext, e: Expr, arguments: Arguments) -> str | None:
     """The help for a call `name(x, y)` that should be `x.name(y)`."""
-    if method or not isinstance(e, Call) or not nodes:
+    if arguments.is_method or not isinstance(e, Call) or not arguments.nodes:
         return None
-    if _resolve(c, name, c.environment.overloads[name], types, True) is None:
+    if _result_type(c, arguments._replace(is_method=True)) is None:
         return None
-    return f"write `{unparse(Call(name, nodes[0], tuple(nodes[1:]), e.span))}`"
+    target, *others = arguments.nodes
+    return f"write `{unparse(Call(arguments.name, target, tuple(others), e.span))}`"
 
 
-def _resolve(
-    c: CheckingContext, name: str, overloads: Sequence[Overload], types: Sequence[Type], method: bool
-) -> Type | None:
+def _result_type(c: CheckingContext, arguments: Arguments) -> Type | None:
     """The result type, cached if it depends only on the argument types; None without a matching overload."""
+    name, types, is_method, _ = arguments
+    overloads = c.environment.overloads[name]
     resolved = tuple(c.known.resolve(t) for t in types)
     if not all(is_ground(t) for t in resolved):
-        return _search(c, overloads, types, method)
-    key = (name, method, resolved)
+        return _search(c, overloads, types, is_method)
+    key = (name, is_method, resolved)
     remembered = c.environment.resolved.get(key)
     if remembered is not None:
         return remembered[0] if remembered else None
-    result = _search(c, overloads, resolved, method)
+    result = _search(c, overloads, resolved, is_method)
     if result is None or is_ground(result):
         c.environment.resolved[key] = () if result is None else (result,)
     return result

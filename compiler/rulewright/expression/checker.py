@@ -13,6 +13,7 @@ from typing import Final
 from rulewright.errors import ExpressionError, Reason
 from rulewright.expression import calls, macros, scores
 from rulewright.expression import syntax_tree as ast
+from rulewright.expression.calls import Arguments
 from rulewright.expression.checking_context import CheckingContext, did_you_mean
 from rulewright.expression.direction import COMPARISONS
 from rulewright.expression.environment import Environment
@@ -232,11 +233,11 @@ class Checker(CheckingContext):
             literal = isinstance(e.index, ast.Literal) and isinstance(e.index.value, str)
             found = self.record_field(e.index, holder, e.index.value) if literal else DYN  # type: ignore[union-attr,arg-type]
             return OptionalType(found) if e.optional else found
-        return calls.resolve(self, e, "_[?_]" if e.optional else "_[_]", [operand, index], False)
+        return calls.resolve(self, e, Arguments("_[?_]" if e.optional else "_[_]", [operand, index]))
 
     def unary(self, e: ast.Unary) -> Type:
         """The type of `!x` or `-x`."""
-        return calls.resolve(self, e, f"{e.operator}_", [self.visit(e.operand)], False)
+        return calls.resolve(self, e, Arguments(f"{e.operator}_", [self.visit(e.operand)]))
 
     def binary(self, e: ast.Binary) -> Type:
         """The type of an operator's result."""
@@ -250,7 +251,7 @@ class Checker(CheckingContext):
         name = "@in" if e.operator == "in" else f"_{e.operator}_"
         if not self.strict:
             left, right = scores.meet(self, e, left, right)
-        return calls.resolve(self, e, name, [left, right], False, (e.left, e.right))
+        return calls.resolve(self, e, Arguments(name, [left, right], nodes=(e.left, e.right)))
 
     def _must_be_bool(self, e: ast.Expr) -> None:
         earlier = len(self.mistakes)
@@ -281,7 +282,7 @@ class Checker(CheckingContext):
         condition, then, otherwise = self.visit(e.condition), self.visit(e.then), self.visit(e.otherwise)
         if not self.strict:
             then, otherwise = scores.agree(self, (e.then, e.otherwise), (then, otherwise))
-        return calls.resolve(self, e, "_?_:_", [condition, then, otherwise], False)
+        return calls.resolve(self, e, Arguments("_?_:_", [condition, then, otherwise]))
 
     def list_literal(self, e: ast.ListLiteral) -> Type:
         """`list(element)`; different elements make it `list(dyn)`."""

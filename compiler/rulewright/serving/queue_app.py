@@ -14,9 +14,10 @@ from rulewright.web.clients import sender
 from rulewright.web.rendering import LOCAL, PageFrame
 from rulewright.web.server import LocalServer, RefusedError, Request, Response, local_page
 from rulewright_runtime.workflow.hil import OPEN, STATUS_AFTER, QueueError, QueueItem
-from rulewright_runtime.workflow.hil_text import Version, changes, limits_of_approval
+from rulewright_runtime.workflow.hil_text import changes, limits_of_approval
 from rulewright_runtime.workflow.run_context import utc_now
 from rulewright_runtime.workflow.run_database import Store
+from rulewright_runtime.workflow.run_records import OutputVersion
 
 ITEM: Final = "/item/"
 
@@ -83,7 +84,7 @@ def queue_page(items: Sequence[QueueItem], at: str = "") -> str:
     return _page("queue", at, title=title, waiting=waiting, decided=decided)
 
 
-def item_page(item: QueueItem, versions: Sequence[Version], at: str = "", **form: object) -> str:
+def item_page(item: QueueItem, versions: Sequence[OutputVersion], at: str = "", **form: object) -> str:
     """Return one item with its gate report, history, outputs and decision form: the `token`, the suggested `reviewer`,
     the `problem` and `notes` of the last attempt, and the command to use where decisions are `signed`."""
     return _page(

@@ -95,7 +95,8 @@ def run(
             raise EngineError(f"another run is using `{store.path}`")
         store.add_process("run")
         if resume and changed:
-            stored = _resume_changed(plan, store, resume, root, now, publish)
+            stored, events = _resume_changed(plan, store, resume, root, now())
+            publish(events)
         elif resume:
             stored = resumable(plan, store, resume)
             _check_consistency(store, stored)
@@ -168,14 +169,9 @@ def resumable(plan: WorkflowPlan, store: Store, resume: bool | str = True, *, ch
 
 
 def _resume_changed(
-    plan: WorkflowPlan,
-    store: Store,
-    resume: bool | str,
-    root: Path,
-    now: Callable[[], str],
-    publish: Callable[[Sequence[Event]], None],
-) -> StoredWorkflow:
-    """Continue the run with a changed plan and store what is carried over."""
+    plan: WorkflowPlan, store: Store, resume: bool | str, root: Path, now: str
+) -> tuple[StoredWorkflow, list[Event]]:
+    """Continue the run with a changed plan; return the run and the events about what it keeps."""
     stored = resumable(plan, store, resume, changed=True)
     carried = carry(store, stored, plan, root)
     records = {name: record for name, (_, record) in store.records(stored.run_id).items()}
@@ -186,8 +182,8 @@ def _resume_changed(
         if task.id not in carried.kept
     }
     details = {"plan": plan.hash, "kept": carried.kept, "anew": carried.anew, "removed": list(carried.removed)}
-    publish(store.change(stored.run_id, plan, initial, carried.removed, now(), EventDraft("engine.changed", details)))
-    return stored
+    event = EventDraft("engine.changed", details)
+    return stored, store.change(stored.run_id, plan, initial, carried.removed, now, event)
 
 
 def carried_over(plan: WorkflowPlan, store: Store, settings: RunSettings, resume: bool | str) -> tuple[str, Carry]:

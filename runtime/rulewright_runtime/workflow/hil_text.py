@@ -13,16 +13,17 @@ from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.terminal import one_line
 from rulewright_runtime.workflow.deciders import SignedDecision
 from rulewright_runtime.workflow.hil import QueueItem
+from rulewright_runtime.workflow.run_records import OutputVersion
 
 
 def describe(
-    item: QueueItem, versions: Sequence[Version] = (), decisions: Sequence[tuple[SignedDecision, Origin]] = ()
+    item: QueueItem, versions: Sequence[OutputVersion] = (), decisions: Sequence[tuple[SignedDecision, Origin]] = ()
 ) -> str:
     """Describe an item for a reviewer. `versions` are the task's outputs, `decisions` the ones taken so far."""
     return "\n".join(map(one_line, (*_lines(item, decisions), *_outputs(versions)))) + "\n"
 
 
-def _outputs(versions: Sequence[Version]) -> Iterator[str]:
+def _outputs(versions: Sequence[OutputVersion]) -> Iterator[str]:
     for change in changes(versions):
         yield ""
         yield f"output {change.path}, iteration {change.iteration}"
@@ -104,7 +105,6 @@ def history_line(entry: JsonMapping) -> str:
 
 
 MAX_LINES: Final = 4000  # of one output
-Version = tuple[int, str, str, bytes | None]  # iteration, path, sha256, content
 
 
 class OutputChange(Struct, frozen=True):
@@ -117,30 +117,29 @@ class OutputChange(Struct, frozen=True):
     lines: tuple[str, ...]
 
 
-def changes(versions: Sequence[Version]) -> Iterator[OutputChange]:
+def changes(versions: Sequence[OutputVersion]) -> Iterator[OutputChange]:
     """Yield a change for every output path: the last version, compared with the latest one that differs."""
-    by_path: dict[str, list[Version]] = {}
+    by_path: dict[str, list[OutputVersion]] = {}
     for version in versions:
-        by_path.setdefault(version[1], []).append(version)
+        by_path.setdefault(version.path, []).append(version)
     for path, history in sorted(by_path.items()):
         last = history[-1]
-        before = next((version for version in reversed(history[:-1]) if version[2] != last[2]), None)
-        yield OutputChange(path, _text(last), last[0], tuple(_diff(before, last)))
+        before = next((version for version in reversed(history[:-1]) if version.sha256 != last.sha256), None)
+        yield OutputChange(path, _text(last), last.iteration, () if before is None else tuple(_diff(before, last)))
 
 
-def _diff(before: Version | None, last: Version) -> Iterator[str]:
-    old, new = None if before is None else _text(before), _text(last)
-    if before is not None and old is not None and new is not None:
-        names = (f"iteration {before[0]}", f"iteration {last[0]}")
+def _diff(before: OutputVersion, last: OutputVersion) -> Iterator[str]:
+    old, new = _text(before), _text(last)
+    if old is not None and new is not None:
+        names = (f"iteration {before.iteration}", f"iteration {last.iteration}")
         lines = (old.splitlines()[:MAX_LINES], new.splitlines()[:MAX_LINES])
         yield from difflib.unified_diff(*lines, *names, lineterm="")
 
 
-def _text(version: Version) -> str | None:
-    content = version[3]
-    if content is None or b"\0" in content:
+def _text(version: OutputVersion) -> str | None:
+    if version.content is None or b"\0" in version.content:
         return None
     try:
-        return content.decode("utf-8")
+        return version.content.decode("utf-8")
     except UnicodeDecodeError:
         return None

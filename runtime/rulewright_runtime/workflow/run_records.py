@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from typing import Final, Literal, TypeVar
+from typing import Final, Literal, NamedTuple, TypeVar
 
 import msgspec
 
@@ -37,6 +37,15 @@ class StoredWorkflow(msgspec.Struct, frozen=True):
     tokens_used: int
     cost_usd: float
     warned: int
+
+
+class OutputVersion(NamedTuple):
+    """An output file as an iteration left it; `content` is None if it was too large to store."""
+
+    iteration: int
+    path: str
+    sha256: str
+    content: bytes | None
 
 
 class RunRecords(Database):
@@ -128,13 +137,13 @@ class RunRecords(Database):
         log = {"task_id": task_id, "overlay": "agentic_review", "iterations": entries}
         return {**log, "final_decision": final, "completed_at": completed_at}
 
-    def outputs(self, run_id: str, task_id: str) -> list[tuple[int, str, str, bytes | None]]:
-        """Return (iteration, path, sha256, content) of each output, in order; content is None when too large."""
+    def outputs(self, run_id: str, task_id: str) -> list[OutputVersion]:
+        """Return every version of every output, in order."""
         query = (
             "select iteration, path, outputs.sha256, content from outputs left join contents using (sha256)"
             " where run_id = ? and task_id = ? order by outputs.number"
         )
-        return [tuple(row) for row in self.rows(query, run_id, task_id)]
+        return [OutputVersion(*row) for row in self.rows(query, run_id, task_id)]
 
     def attempts(self, run_id: str) -> list[JsonObject]:
         """Return every attempted call, in order."""
@@ -156,8 +165,8 @@ class RunRecords(Database):
                 "gate_reports": [msgspec.to_builtins(report) for report in self.reports(run_id, task_id)],
                 "review_log": self.review_log(run_id, task_id),
                 "outputs": [
-                    {"iteration": iteration, "path": path, "sha256": digest}
-                    for iteration, path, digest, _ in self.outputs(run_id, task_id)
+                    {"iteration": each.iteration, "path": each.path, "sha256": each.sha256}
+                    for each in self.outputs(run_id, task_id)
                 ],
             }
         events = [msgspec.json.decode(event.as_line()) for event in self.events(run_id, by_task=True)]

@@ -80,7 +80,7 @@ def _ask(step: TaskStep, trigger: str, reason: str) -> None:
     step.write(item=item, outputs=())
     step.change(item=item.id, items=step.record.items + 1)
     step.tell(EventDraft("hil.created", {"item": item.id, "trigger": trigger, "reason": reason}))
-    stored = {path: digest for _, path, digest, _ in step.run.store.outputs(step.run.run_id, step.task.id)}
+    stored = {each.path: each.sha256 for each in step.run.store.outputs(step.run.run_id, step.task.id)}
     if changed_paths(stored, item.context.get("outputs", stored)):
         with suppress(OSError, CollectionError):
             step.write(outputs=contents(step.run.root, step.task.outputs))

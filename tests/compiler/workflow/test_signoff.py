@@ -23,6 +23,7 @@ from rulewright.web.clients import Client
 from rulewright.web.server import MAX_FORM, LocalServer
 from rulewright_runtime.workflow.deciders import Deciders
 from rulewright_runtime.workflow.hil_text import changes, describe
+from rulewright_runtime.workflow.run_records import OutputVersion
 
 EVIL = "<script>alert(1)</script>\"'&"
 FLOW = """
@@ -144,7 +145,7 @@ def test_a_terminal_shows_what_changed_too(tmp_path: Path) -> None:
 def test_versions_are_compared_where_they_can_be_read(
     contents: list[bytes | None], text: str | None, lines: int
 ) -> None:
-    (change,) = changes([(n, "f", str(content), content) for n, content in enumerate(contents, 1)])
+    (change,) = changes([OutputVersion(n, "f", str(content), content) for n, content in enumerate(contents, 1)])
     assert (change.text, len(change.lines), change.iteration) == (text, lines, len(contents))
 
 

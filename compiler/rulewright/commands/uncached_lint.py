@@ -31,7 +31,7 @@ from rulewright_runtime.terminal import complain, safe_stream, say, visible, wan
 MANY = 20  # from this many findings on, they are also counted by category
 
 
-def lint_anew(args: argparse.Namespace) -> int:
+def lint_uncached(args: argparse.Namespace) -> int:
     """Lint and show the result; return the exit code."""
     if args.watch:
         return _watch(args)
@@ -39,7 +39,7 @@ def lint_anew(args: argparse.Namespace) -> int:
         return _allow(args)
     if args.diff:
         return _diff(args)
-    report = _mended(args) if args.fix else _report(args)
+    report = _with_fixes(args) if args.fix else _report(args)
     report = _beyond_baseline(report, args) if args.baseline else report
     output = _answer(report, args)
     return _save(output, report, args) if args.output_file else output.show()
@@ -145,7 +145,7 @@ def _fixed(args: argparse.Namespace) -> Fixed:
     )
 
 
-def _mended(args: argparse.Namespace) -> Report:
+def _with_fixes(args: argparse.Namespace) -> Report:
     done = _fixed(args)
     done.save()
     for path in done.texts:
