@@ -7,7 +7,7 @@ from rulewright.project.unread_files import UnreadFiles
 
 
 def check_is_not_read(unread: UnreadFiles) -> Iterator[Diagnostic]:
-    """A check lies in a subfolder of the folder of checks, where no check is read.
+    """A check is in a subfolder of the folder of checks, where no check is read.
 
     Why it matters: nobody runs it, and a run without it passes what it would fail.
     Instead: move it into the folder of checks, or begin the subfolder's name with `_` if it is put aside.
