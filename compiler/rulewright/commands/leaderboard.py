@@ -12,7 +12,7 @@ from typing import Any
 from rulewright.commands.output import writing_to
 from rulewright.exit_codes import FAILED, MET, UNDECIDED
 from rulewright.reporting.leaderboard import RAW, leaderboard
-from rulewright_runtime.english import plural
+from rulewright_runtime.english import plural, ticked
 from rulewright_runtime.files import write_whole
 from rulewright_runtime.report.summary import judge_line
 from rulewright_runtime.report.text import NO_SCENARIO, number, percent
@@ -101,6 +101,8 @@ def _hindrances(board: JsonMapping) -> Iterator[str]:
     if board["unplayed"] and board["models"]:
         some = ", ".join(board["unplayed"][:3]) + (", ..." if len(board["unplayed"]) > 3 else "")
         yield f"not played: {plural(len(board['unplayed']), 'scenario')} of the plan ({some})"
+    for name, runs in board["unapplied"].items():
+        yield f"`{name}` applied to no transcript of {ticked(runs)}"
     others = sorted({name for part in board["excluded"] for name in part["harness"]})
     if others:
         yield f"help: {' '.join(f'`--harness {name}`' for name in others)} accepts them"

@@ -52,8 +52,9 @@ def leaderboard_of(runs: Sequence[FinishedRun], harnesses: Sequence[str]) -> Jso
     robust to scenarios of one contrast set. `excluded` names models whose transcripts another harness recorded than
     `harnesses` (`unrecorded` accepts those that do not say), `incomplete` those that lack scenarios which others
     played; in both lists of scenarios null stands for chats without one. `unplayed` are scenarios of the plan that none
-    of them played, `refused` counts the inputs that the scans refused: what they held is in no score. `hindrances` say
-    why the board is not to be published. Raises UsageError when the runs can't be compared.
+    of them played, `unapplied` are checks that applied in some runs, with the runs in which they did not, and `refused`
+    counts the inputs that the scans refused: what they held is in no score. `hindrances` say why the board is not to be
+    published. Raises UsageError when the runs can't be compared.
     """
     summaries = {run.folder: run.summary for run in runs}
     _comparable(summaries)
@@ -77,12 +78,23 @@ def leaderboard_of(runs: Sequence[FinishedRun], harnesses: Sequence[str]) -> Jso
         "harnesses": sorted(set(harnesses)),
         "scenarios": [name or None for name in scenarios],
         "unplayed": sorted(plan.scenarios.keys() - scenarios),
+        "unapplied": _unapplied(summaries),
         "refused": sum(summary["refused"]["count"] for summary in summaries.values()),
         "models": _ranked(_without(playing, incomplete), clusters, categories),
         "incomplete": incomplete,
         "excluded": excluded,
     }
     return {**board, "hindrances": hindrances(board)}
+
+
+def _unapplied(summaries: Mapping[Path, JsonMapping]) -> dict[str, list[str]]:
+    """The checks that applied to transcripts of some runs, with the runs of whose transcripts they applied to none."""
+    found: dict[str, list[str]] = {}
+    for folder, summary in summaries.items():
+        for name, counts in summary["checks"].items():
+            if not counts["eligible"]:
+                found.setdefault(name, []).append(str(folder))
+    return {name: folders for name, folders in sorted(found.items()) if len(folders) < len(summaries)}
 
 
 def _without(entries: Mapping[str, _Entry], left_out: Sequence[JsonMapping]) -> dict[str, _Entry]:

@@ -235,6 +235,23 @@ def test_parameters_of_a_run_are_recorded_and_have_to_agree(tmp_path: Path) -> N
         leaderboard([first, second])
 
 
+def test_a_check_that_applied_in_some_of_the_runs_only_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan(tmp_path / "p")
+    dosed = "id: W-2\napplies: contains_ci(answer, 'dose')\nfail: not contains_ci(answer, 'doctor')\n"
+    (tmp_path / "p" / "checks" / "W-2.yaml").write_text(dosed, encoding="utf-8")
+    both = compile_project(tmp_path / "p")
+    runs = [
+        scan(tmp_path / "a", both, answers("a", "Ask a doctor about the dose.", GOOD)),
+        scan(tmp_path / "b", both, answers("b", GOOD, GOOD)),
+    ]
+    assert leaderboard(runs)["unapplied"] == {"W-2": [str(runs[1])]}
+    main(["leaderboard", *map(str, runs)])
+    assert f"`W-2` applied to no transcript of `{runs[1]}`" in " ".join(capsys.readouterr().out.split())
+    assert leaderboard(runs[1:])["unapplied"] == {}
+
+
 def test_what_no_model_played_and_what_was_refused_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     said = tmp_path / "a" / "said"
     folder = scan(tmp_path / "a", plan(tmp_path / "p"), {("m", "night"): GOOD})
