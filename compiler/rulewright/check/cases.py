@@ -358,9 +358,10 @@ def _words(node: Scalar) -> list[str]:
 
 
 def _is_slip(name: str, other: str) -> bool:
-    """Whether a name is another one but for a letter, or for a word of which it has a part. Digits tell names apart."""
+    """Whether a name is another one but for a letter, for a word of which it has a part, or for the order of digits;
+    other digits tell names apart."""
     if _bare(name) == _bare(other):
-        return False
+        return sorted(name) == sorted(other)
     differing = [pair for pair in zip(name.split("_"), other.split("_"), strict=False) if pair[0] != pair[1]]
     is_part = name.count("_") == other.count("_") and len(differing) == 1 and differing[0][0] in differing[0][1]
     return is_spelt_like(name, other) or is_part

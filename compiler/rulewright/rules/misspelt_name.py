@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, error, replace, warning
+from rulewright.diagnostics import Diagnostic, error, replace
 from rulewright.documents.base import items, scalar, text_scalars
 from rulewright.load import Scalar
 from rulewright.project import Project
@@ -56,7 +56,6 @@ def misspelt_name(project: Project) -> Iterator[Diagnostic]:
 
 def _tags(project: Project) -> Iterator[Diagnostic]:
     """Misspelt tags: those of checks among themselves, and those that checks look for against those of scenarios."""
-    yield from _rare([each for check in project.checks for each in text_scalars(check.node, "secondary_tags")])
     sought = [each for check in project.checks for steps in SOUGHT for each in text_scalars(check.node, *steps)]
     scenarios = project.scenarios.values()
     carried = [each for scenario in scenarios for key in TAGS for each in text_scalars(scenario.node, key)]
@@ -69,14 +68,3 @@ def _tags(project: Project) -> Iterator[Diagnostic]:
             if near is not None and counts[word] == 1 and counts[near] > 1 and len(word) >= SHORTEST:
                 message = f"the tag `{word}` occurs only here, but `{near}` occurs {counts[near]} times"
                 yield error(each, message, help=Guess(near))
-
-
-def _rare(tags: list[Scalar]) -> Iterator[Diagnostic]:
-    counts = Counter(str(each.value) for each in tags)
-    for each in tags:
-        word = str(each.value)
-        if counts[word] == 1 and len(word) >= SHORTEST:
-            near = next((other for other in counts if counts[other] > 1 and is_slip_of(word, other)), None)
-            if near is not None:
-                message = f"only this check has the tag `{word}`, but {counts[near]} have `{near}`"
-                yield warning(each, message, help=Guess(near))

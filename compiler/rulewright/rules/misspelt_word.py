@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
-from rulewright.diagnostics import Diagnostic, warning
-from rulewright.load import Mapping, Node, Scalar, Sequence, walk
+from rulewright.diagnostics import Diagnostic, Span, warning
+from rulewright.load import Mapping, Node, Scalar, Sequence, place, walk
 from rulewright.spelling import Guess, SimilarWords, is_slip_of
 
 if TYPE_CHECKING:
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 WORD: Final = re.compile(r"(?<![a-z])[a-z]{5,40}(?![a-z])")
 LONGEST: Final = 3  # words of a text that is a name
 LETTERS: Final = 7  # of a word with a letter more or less; shorter ones are often words of their own
+NAME: Final = re.compile(r"(?<![\w/.])[a-z]+(?:_[a-z]+)+(?![\w/]|\.\w)")
+VALUE: Final = re.compile(r"[\w-]{5,60}")  # a name that is compared with the others of its key
+OPERATOR: Final = re.compile(r"[<>=!]=|&&|\|\||\w\(")
 EXPRESSION: Final = re.compile(r"[()<>=\\]")
 # Words that are other words with two letters exchanged.
 EXCHANGED: Final = frozenset({
@@ -25,7 +28,10 @@ EXCHANGED: Final = frozenset({
     "there", "three", "tired", "trail", "trial", "tried", "unclear", "unite", "united", "untie", "untied",
 })  # fmt: skip
 # Keys of texts that are searched for, which may be misspelt on purpose, or quoted.
-SOUGHT: Final = frozenset({"chat", "cues", "examples", "judge", "lexicons", "markers", "patterns", "regex", "replies"})
+SOUGHT: Final = frozenset({
+    "chat", "cues", "examples", "judge", "lexicons", "markers", "patterns", "regex", "replies", "values",
+})  # fmt: skip
+Rare: TypeAlias = tuple[Span | Scalar, str, str, int]  # a name that is written once, a similar one, and its number
 
 
 def misspelt_word(project: Project) -> Iterator[Diagnostic]:
@@ -38,16 +44,70 @@ def misspelt_word(project: Project) -> Iterator[Diagnostic]:
     roots = [each for each in loaded.values() if each is not None]
     texts = (*(text for root in roots for text in _texts(root)), *(Path(path).stem.lower() for path in loaded))
     known = Counter(word for text in texts for word in WORD.findall(text))
-    similar = SimilarWords(known, partial(_is_slip, known=known))
-    for root in roots:
-        for name in _names(root):
-            for word in WORD.findall(str(name.value).lower()):
-                near = None if known[word] > 1 else similar.first(word)
-                if near is not None and near not in told:
-                    told.add(word)
-                    times = f"{known[near]} times" if known[near] > 1 else "elsewhere"
-                    message = f"`{word}` occurs only here, but `{near}` {times}"
-                    yield warning(name, message, help=Guess(near))
+    words = [(name, word) for root in roots for name in _names(root) for word in WORD.findall(str(name.value).lower())]
+    found = [_rare(words, known, known, partial(_is_slip, known=known))]
+    written = Counter(name for text in texts for name in NAME.findall(text))
+    whole = Counter(text for text in texts if " " not in text)
+    found.append(_rare([each for root in roots for each in _in_prose(root)], written, whole, _is_misspelt))
+    found.append(each for each in _misspelt_values(roots) if whole[each[1].lower()] == 1)
+    for where, word, near, times in (each for part in found for each in part):
+        if word not in told:
+            told.add(word)
+            message = f"`{word}` occurs only here, but `{near}` {f'{times} times' if times > 1 else 'elsewhere'}"
+            yield warning(where, message, help=Guess(near))
+
+
+def _misspelt_values(roots: Iterable[Node]) -> Iterator[Rare]:
+    """Yield the values that differ by a letter from one that their key has several times."""
+    by_key: dict[str, list[tuple[Scalar, str]]] = {}
+    for key, value in (each for root in roots for each in _values(root, "")):
+        by_key.setdefault(key, []).append((value, str(value.value)))
+    for values in by_key.values():
+        same = Counter(value for _, value in values)
+        yield from _rare(values, same, Counter({each: same[each] for each in same if same[each] > 1}), _is_misspelt)
+
+
+def _rare(
+    names: Iterable[tuple[Span | Scalar, str]],
+    written: Counter[str],
+    known: Counter[str],
+    is_slip: Callable[[str, str], bool],
+) -> Iterator[Rare]:
+    """The names that are written only once and may be slips of known ones, which follow with their number."""
+    similar = SimilarWords(known, is_slip)
+    for where, name in names:
+        near = None if written[name] > 1 else similar.first(name)
+        if near is not None:
+            yield where, name, near, known[near]
+
+
+def _in_prose(root: Node) -> Iterator[tuple[Span, str]]:
+    """The names with an underscore inside longer texts."""
+    for node in walk(root):
+        if (
+            isinstance(node, Scalar)
+            and isinstance(node.value, str)
+            and " " in node.value
+            and not OPERATOR.search(node.value)
+        ):
+            for found in NAME.finditer(node.value):
+                yield place(node, *found.span()), found.group()
+
+
+def _values(node: Node, key: str) -> Iterator[tuple[str, Scalar]]:
+    """The names below a node that are neither searched for nor expressions, each with its key."""
+    for entry in node.entries if isinstance(node, Mapping) else ():
+        yield from _values(entry.value, entry.name) if entry.name not in SOUGHT else ()
+    for item in node.items if isinstance(node, Sequence) else ():
+        yield from _values(item, key)
+    if isinstance(node, Scalar) and isinstance(node.value, str) and VALUE.fullmatch(node.value):
+        yield key, node
+
+
+def _is_misspelt(name: str, other: str) -> bool:
+    """Whether a name is another one but for a letter, and neither its plural nor one with another number."""
+    is_numbered = re.sub(r"\d", "", name) == re.sub(r"\d", "", other) and sorted(name) != sorted(other)
+    return is_slip_of(name, other) and not is_numbered and f"{name}s" != other and f"{other}s" != name
 
 
 def _texts(root: Node) -> Iterator[str]:
