@@ -1,18 +1,83 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from typing import Final
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.load import Mapping, Scalar, walk
+from rulewright.documents.base import items, scalar, text, text_scalars
+from rulewright.documents.prose_limits import NUMBER, ONE, numbers_in
+from rulewright.load import Mapping, Scalar, Sequence, place, walk
 from rulewright.project import Project
+
+LATER: Final = re.compile(rf"\bafter {NUMBER} [a-z]+|\b{NUMBER} [a-z]+ later", re.IGNORECASE)
+
+COURSE: Final = frozenset({"turns", "sessions"})  # of which a description may tell a part: `calm for three turns`
 
 
 def count_contradicts_files(project: Project) -> Iterator[Diagnostic]:
-    """The metadata beside the checks states a number of checks that differs from the files.
+    """A description, or the metadata beside the checks, states a number that differs from the content.
 
-    Why it matters: reports and papers quote these numbers.
+    Why it matters: reports and papers quote these numbers. A description is compared with the checks and scenarios of
+    its project, with the lists below it (`four tasks`), with the figures of its fact, and with the time between
+    sessions.
     Instead: correct the number, or remove it.
     """
+    listed = {"checks": len(project.checks), "scenarios": len(project.scenarios)}
+    for root in {each.source.path: each.root for each in project.loaded}.values():
+        for node in (each for each in walk(root) if isinstance(each, Mapping)):
+            said = scalar(node, "description")
+            if said is not None and isinstance(said.value, str) and ONE.search(said.value):
+                counts = listed if project.file is not None and node is project.file.node else _lengths(node)
+                yield from _of_lists(said, said.value, counts)
+                yield from _of_figures(said, said.value, node)
+                yield from _of_times(said, said.value, node)
+    yield from _of_metadata(project)
+
+
+def _lengths(node: Mapping) -> dict[str, int]:
+    parts = ((each.name, each.value) for each in node.entries)
+    return {
+        name: len(part.entries if isinstance(part, Mapping) else part.items)
+        for name, part in parts
+        if isinstance(part, Mapping | Sequence) and name not in COURSE
+    }
+
+
+def _of_lists(said: Scalar, words: str, counts: dict[str, int]) -> Iterator[Diagnostic]:
+    """The first number before the name of a list that has another length."""
+    for found in ONE.finditer(words):
+        unit = (found["unit"] or "").lower()
+        count = next((counts[each] for each in (unit, f"{unit}s") if each in counts), None)
+        ((number, _),) = numbers_in(found[0])[:1]
+        if count is not None and number != count and count > 0:
+            message = f"the description says `{found[0]}`, but there are {count}"
+            yield warning(place(said, *found.span()), message)
+            return
+
+
+def _of_figures(said: Scalar, words: str, node: Mapping) -> Iterator[Diagnostic]:
+    """The number of a fact that is none of its figures, one of which it lacks."""
+    figures = {str(each.value) for each in text_scalars(node, "figures")}
+    numbers = {f"{number:g}" for number, _ in numbers_in(words)}
+    lacking = [each for each in sorted(figures - numbers) if each.isdecimal()]
+    if numbers - figures and lacking:
+        yield warning(said, f"the description states other numbers than the figure {lacking[0]}")
+
+
+def _of_times(said: Scalar, words: str, node: Mapping) -> Iterator[Diagnostic]:
+    """The time after which something is told to happen, if no session begins then."""
+    begun = [begin for each in items(node, "sessions") if (begin := text(each, "time_elapsed"))]
+    times = {(number, unit.rstrip("s")) for each in begun for number, unit in numbers_in(each)}
+    for found in LATER.finditer(words) if len(begun) > 1 else ():
+        told = next((number, unit.rstrip("s")) for number, unit in numbers_in(found[0]))
+        if told not in times and any(told[0] == number or told[1] == unit for number, unit in times):
+            message = f"the description says `{found[0]}`, but no session begins then: {', '.join(begun[1:])}"
+            yield warning(place(said, *found.span()), message)
+            return
+
+
+def _of_metadata(project: Project) -> Iterator[Diagnostic]:
     gates = sum(check.is_gate for check in project.checks)
     total = len(project.checks)
     actual = {
