@@ -31,11 +31,11 @@ def misplaced_cues(scenario: ScenarioDocument) -> Iterator[tuple[CueAnchorDocume
         words = scalar(anchor.node, "cue_text_match")
         turn = turns.get(anchor.cue_turn) if anchor.cue_turn is not None else None
         wanted = "" if words is None else fold(str(words.value)).text.strip()
-        if words is not None and turn is not None and wanted and not _says(turn, wanted):
-            yield anchor, words, next((each for each in turns.values() if _says(each, wanted)), None)
+        if words is not None and turn is not None and wanted and not says(turn, wanted):
+            yield anchor, words, next((each for each in turns.values() if says(each, wanted)), None)
 
 
-def _says(turn: TurnDocument, wanted: str) -> bool:
+def says(turn: TurnDocument, wanted: str) -> bool:
     """Whether the user says the folded words in the turn or in one of its branches."""
     messages = [turn.user_message, *(branch.user_message for branch in turn.branches)]
     return any(wanted in fold(message).text for message in messages)

@@ -8,7 +8,7 @@ from rulewright.diagnostics import Diagnostic, error, replace
 from rulewright.documents.base import items, scalar, text_scalars
 from rulewright.load import Scalar
 from rulewright.project import Project
-from rulewright.spelling import Guess, did_you_mean, is_slip_of, is_spelt_like
+from rulewright.spelling import Guess, did_you_mean, is_slip_of, is_spelt_like, suggest
 
 DECLARED: Final = {"buckets": "primary_bucket", "severities": "severity"}  # declared words, and the key that uses them
 SOUGHT: Final = (("eligibility", "scenario_tags_any"), ("routing", "safety_override_suppressed_by"))
@@ -39,14 +39,11 @@ def misspelt_name(project: Project) -> Iterator[Diagnostic]:
             written = f"{words.source.text[words.start : words.end - 1].rstrip()}, {', '.join(lacking)}]"
             yield error(words, message, fix=replace(words, written, f"write `{written}`", safe=False))
     model = None if project.file is None else scalar(project.file.node, "judge", "model")
-    near = (
-        None
-        if model is None
-        else next((each for each in project.pricing if is_spelt_like(str(model.value), each)), None)
-    )
+    near = None if model is None else suggest(str(model.value), project.pricing)
     if model is not None and near is not None and model.value not in project.pricing:
         written = str(model.value)
-        if project.file is not None and project.file.node.source.text.count(written) > 1:  # so the other is misspelt
+        is_usual = project.file is not None and project.file.node.source.text.count(written) > 1
+        if is_usual and is_spelt_like(written, near):  # so the other is misspelt
             price = project.roots["pricing"].key_span(near)
             yield error(price, f"no model is called `{near}`, and `{written}` has no price", help=Guess(written))
         else:

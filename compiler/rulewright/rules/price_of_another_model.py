@@ -5,12 +5,11 @@ from collections.abc import Iterator
 from rulewright.diagnostics import Diagnostic, warning
 from rulewright.documents.base import scalar
 from rulewright.project import Project
-from rulewright.spelling import Guess
 from rulewright_runtime.judging.judge import is_live
 
 
 def price_of_another_model(project: Project) -> Iterator[Diagnostic]:
-    """`judge.source` asks another model than `judge.model` names, or the whole name of it.
+    """`judge.source` asks another model than `judge.model` names.
 
     Why it matters: `plan` estimates the costs of a run with the price of `judge.model`.
     Instead: name the model of `source`, whose price the project lists.
@@ -20,11 +19,8 @@ def price_of_another_model(project: Project) -> Iterator[Diagnostic]:
     if source is None or model is None or not is_live(str(source.value)) or str(source.value).startswith("plugin:"):
         return
     asked = str(source.value).partition(":")[2]
-    is_part = asked in project.pricing and model.value not in project.pricing and asked.startswith(str(model.value))
     maker = str(model.value).partition("-")[0]
     is_sibling = asked.startswith(f"{maker}-") and not asked.startswith(str(model.value))
-    if is_part:
-        yield warning(model, f"no price is known for the model `{model.value}`", help=Guess(asked))
-    elif asked != model.value and model.value in project.pricing and (asked in project.pricing or is_sibling):
+    if asked != model.value and model.value in project.pricing and (asked in project.pricing or is_sibling):
         notes = [(source, "asked here")]
         yield warning(model, f"the price is that of `{model.value}`, but `{asked}` is asked", notes=notes)

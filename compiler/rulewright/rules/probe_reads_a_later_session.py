@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.documents.scenario import ProbeDocument, ScenarioDocument
+from rulewright.documents.scenario import ProbeDocument, ScenarioDocument, TurnDocument
 
 
 def probe_reads_a_later_session(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
@@ -21,12 +21,27 @@ def probe_reads_a_later_session(scenario: ScenarioDocument) -> Iterator[Diagnost
             continue
         if probe.kind == "time" and own == numbers[0] and len(numbers) > 1 and not _is_said(probe, scenario):
             yield warning(probe.place("t"), f"turn {probe.turn} is in the first session: no time has passed")
+        yield from _said_elsewhere(probe, scenario)
         for at, named in enumerate(probe.from_sessions):
             is_first = named == own and starts[own] == [probe.turn]
             if named in numbers and (named > own or is_first):
                 where = f"begins session {own}" if is_first else f"is in session {own}, before session {named} begins"
                 message = f"turn {probe.turn} {where}: nothing was said in session {named} before it"
                 yield warning(probe.place("from_sessions", at), message)
+
+
+def _said_elsewhere(probe: ProbeDocument, scenario: ScenarioDocument) -> Iterator[Diagnostic]:
+    """A finding for the sessions of a probe if an expected text is said in another one only."""
+    for item in map(str.casefold, probe.expected if probe.kind == "recall" and probe.from_sessions else ()):
+        said = [each.number for each in scenario.sessions if _says(each.turns, item)]
+        if said and not set(said) & set(probe.from_sessions):
+            message = f"`{item}` is said in session {said[0]}, which the probe does not name"
+            yield warning(probe.place("from_sessions"), message)
+            return
+
+
+def _says(turns: Iterable[TurnDocument], item: str) -> bool:
+    return any(item in turn.user_message.casefold() for turn in turns)
 
 
 def _is_said(probe: ProbeDocument, scenario: ScenarioDocument) -> bool:

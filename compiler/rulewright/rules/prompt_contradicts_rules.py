@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.documents.base import scalar
+from rulewright.documents.base import repeated, scalar
 from rulewright.documents.check import CheckDocument
 from rulewright.load import Scalar, place
 from rulewright.spelling import Guess, is_slip_of
@@ -16,6 +16,7 @@ LINE: Final = re.compile(rf"^{NAMED}(.*(?:\n(?!{NAMED.replace('(', '(?:', 1)}|\n
 WORD: Final = re.compile(
     r"([A-Z](?<!\w.)[A-Z_]{2,})(?::| if\b)"
 )  # anywhere; it starts with a letter, because a search for that is fast
+EXPLAINED: Final = re.compile(rf"\b({'|'.join(VERDICTS)})(?::| if\b:?)\s*([^.:\n]{{4,}})(?=[.\n]|$)")  # in one sentence
 EVIDENCE: Final = re.compile(r"For (PASS|UNCLEAR|NOT_APPLICABLE),? (?:quote|cite)\b")
 # A sentence without a condition: `Answer FAIL if a price is on no list` may stand anywhere.
 AND_THEN: Final = re.compile(
@@ -73,6 +74,10 @@ def prompt_contradicts_rules(check: CheckDocument) -> Iterator[Diagnostic]:
     if wrong is not None and "for fail" not in text.lower() and within != wrong[1]:
         message = f"evidence is needed for FAIL, but the prompt asks for it for {wrong[1]}"
         yield warning(place(check.prompt, *wrong.span(1)), message, help=Guess("FAIL"))
+    for one, other in repeated(EXPLAINED.finditer(text), lambda each: each[2].strip().lower()):
+        if one[1] != other[1]:
+            notes = [(place(check.prompt, *other.span(1)), "the other one")]
+            yield warning(place(check.prompt, *one.span(1)), f"{one[1]} is explained as {other[1]} is", notes=notes)
     yield from _swapped(check, lines)
     yield from _contradicted(check, check.prompt, lines)
 

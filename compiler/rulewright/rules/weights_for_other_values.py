@@ -24,11 +24,11 @@ def weights_for_other_values(document: DocumentWithExpressions) -> Iterator[Diag
         counts = len(values.items), len(weights.items)
         if counts[0] != counts[1] and not values.optional and not weights.optional:
             yield error(written.span(weights), f"`wmean` has {counts[0]} values and {counts[1]} weights")
-        names = [last_name(each) for each in values.items]
+        names = [last_name(each).lower() for each in values.items]
         for value, weight in zip(names, weights.items, strict=False):
-            owner = next((each for each in names if each and last_name(weight).startswith(f"{each}_")), value)
-            own = last_name(weight).replace(owner, value, 1)
-            if owner != value and any(last_name(each) == own for each in weights.items):
+            owner = next((each for each in names if each and last_name(weight).lower().startswith(f"{each}_")), value)
+            own = value + last_name(weight)[len(owner) :]
+            if owner != value and any(last_name(each).lower() == own.lower() for each in weights.items):
                 message = f"`{value}` has the weight `{last_name(weight)}` of `{owner}`"
                 yield error(written.span(weight), message, help=Guess(own))
                 break
