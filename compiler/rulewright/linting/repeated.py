@@ -222,7 +222,8 @@ FOLLOWED_BY: Final = _code_sets(
         "cyclic-dependency": "input-not-awaited",
         "detector-is-not-routed": """gate-judged-once llm-required-contradicts-routing missing-prompt
         reply-lexicon-reads-the-user""",
-        "duplicate-key": "declared-for-nothing figures-without-figure missing-key unknown-dependency",
+        "duplicate-key": """count-contradicts-files declared-for-nothing figures-without-figure missing-key
+        unknown-dependency""",
         "duplicate-metric": "bad-condition report-of-another-kind weights-do-not-add-up",
         "duplicate-session-number": "probe-reads-a-later-session",
         "empty-profile": "edge-without-votes",
