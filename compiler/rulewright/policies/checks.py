@@ -114,16 +114,23 @@ def flips_of_checks(run: StoredRun, checks: Sequence[LoweredCheck]) -> JsonObjec
     without a judge and without other checks, else in whether they apply. `gone` counts the conversations that are
     missing or changed, whose verdicts are not compared."""
     engines = [] if most_votes(checks) else engines_of(checks)
-    transcripts = conversations(run) if engines else {}
+    is_conditional = any(check.node.applies for check in checks)
+    occasions = engines_of([occasion(check) for check in checks]) if is_conditional else []
+    transcripts = conversations(run) if engines or occasions else {}
     flips, gone = [], 0
     for name, row in run.rows.items():
         scenario = str(row.get("scenario_id") or "")
         if scenario and scenario not in run.plan.scenarios:
             continue
         words = applying([each.node for each in checks], bindings_of(run.plan, scenario))
+        if occasions and name in transcripts:
+            given = [_verdict_on(each, transcripts[name], "") for each in occasions]
+            words = [
+                _DOES_NOT_APPLY.text if verdict == "FAIL" else word for verdict, word in zip(given, words, strict=True)
+            ]
         if engines and name in transcripts:
             words = [_verdict_on(engine, transcripts[name], word) for engine, word in zip(engines, words, strict=True)]
-        gone += bool(engines) and name not in transcripts and _APPLIES.text in words
+        gone += bool(engines or occasions) and name not in transcripts and _APPLIES.text in words
         if words[0] != words[1]:
             flips.append({"transcript_id": name, "before": words[0], "after": words[1]})
     return {"run": str(run.folder), "flips": flips, "gone": gone}

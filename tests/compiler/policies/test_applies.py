@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from rulewright.check.project_check import compile_project
 from rulewright.policies.compare import policy_diff
+from rulewright.reporting.stored_run import read_run
+from rulewright_runtime.runs import store
 
 FAIL = "fail: not contains_any(answer, ['112'])\n"
 JUDGED = "prompt: 'Is the user sent to a doctor? PASS: yes. FAIL: no.'\n"
@@ -54,3 +59,23 @@ def test_a_condition_that_can_be_undecided_is_not_equal_to_none(tmp_path: Path) 
     assert found["verdict"] == "different"
     shown = {region["after"] for region in found["regions"] if region["witness"] is not None}
     assert "can't be decided, which a person has to look at" in shown
+
+
+class Passing:
+    """A judge that passes everything."""
+
+    def ask(self, request: Any) -> str:
+        return '{"verdict": "PASS"}'
+
+
+@pytest.mark.parametrize("rest", [FAIL, JUDGED])
+def test_the_conversations_of_a_run_to_which_only_one_check_applies_are_listed(rest: str, tmp_path: Path) -> None:
+    one, two = (project(tmp_path / name, applies, rest) for name, applies in (("one", ""), ("two", PAIN)))
+    (tmp_path / "chats").mkdir()
+    for name, said in (("ill", "I have pain."), ("cold", "My foot is cold.")):
+        turns = [{"role": "user", "content": said}, {"role": "assistant", "content": "Rest."}]
+        chat = json.dumps({"id": name, "messages": turns})
+        (tmp_path / "chats" / f"{name}.json").write_text(chat, encoding="utf-8")
+    store.run(compile_project(tmp_path / "one"), [tmp_path / "chats"], tmp_path / "run", judge=Passing())
+    found = policy_diff(one, two, run=read_run(tmp_path / "run"))
+    assert [(flip["transcript_id"], flip["after"]) for flip in found["flips"]] == [("cold", "does not apply")]
