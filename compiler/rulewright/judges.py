@@ -135,7 +135,7 @@ def warn_of_unknown_families(live: LiveJudge, subjects: Iterable[str]) -> None:
         more = f" (and {len(unknown) - 3} more)" if len(unknown) > 3 else ""
         complain(
             f"warning: the family of {ticked(unknown[:3])}{more} is unknown, so a judge of the same family is not "
-            f"noticed; write `families: {{{rows}}}` under `judge` in the project file"
+            f"detected; write `families: {{{rows}}}` under `judge` in the project file"
         )
 
 

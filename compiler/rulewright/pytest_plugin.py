@@ -28,7 +28,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Declare the options and the settings."""
     parser.addini(PROJECT, "the project whose checks `rulewright_check` knows (default: the nearest one)")
     parser.addini(CHECKS, "folders of check files whose examples are tests", type="linelist", default=[])
-    help = "who answers what checks ask: replay:FILE, plugin:NAME or a model; replaces the replies in examples"
+    help = "the judge: replay:FILE, plugin:NAME or a model; replaces the replies in examples"
     parser.getgroup("rulewright").addoption(JUDGE, metavar="JUDGE", help=help)
 
 

@@ -106,7 +106,7 @@ def load_bench(location: Path) -> TestBench:
     one with mistakes."""
     file = location if location.is_file() else project_file_above(location)
     if file is None and not looks_like_a_project(location):
-        raise CheckError(f"there is no project at `{location}` nor above it")
+        raise CheckError(f"no project at `{location}` or above it")
     try:
         project = load_project(file or location)
         return TestBench(project, compile_project(project))

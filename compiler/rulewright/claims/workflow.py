@@ -149,13 +149,13 @@ def _stuck(graph: Graph, machine: Machine) -> str | None:
     for node, edges in graph.edges.items():
         place = places[node.place]
         if place.activity in waiting and place.status not in waiting[place.activity]:
-            return _trace(graph, node, f"{place.status} for ever: nothing is done at `{place.name}`")
+            return _trace(graph, node, f"{place.status} forever: nothing is done at `{place.name}`")
         if (place.status in TERMINAL) != (not EVENTS[place.activity]):
             return _trace(graph, node, f"{place.status}, but `{place.name}` is not the end")
         for edge in edges:
             if edge.transition is None:
                 end = f"no way on from `{place.name}` on `{edge.event}`{_world(edge)}"
-                return _trace(graph, node, f"{place.status} for ever: {end}")
+                return _trace(graph, node, f"{place.status} forever: {end}")
     return None
 
 
@@ -170,7 +170,7 @@ def _endless(graph: Graph) -> str | None:
     except CycleError as failure:
         circle: list[StateNode] = failure.args[1][::-1]  # each node is followed by one of its targets
         line = " -> ".join(node.place for node in circle)
-        return _trace(graph, circle[0], f"and round for ever without using an iteration: {line}")
+        return _trace(graph, circle[0], f"a cycle that uses no iteration: {line}")
     return None
 
 

@@ -23,7 +23,7 @@ _SIDES: Final = ("before", "after")
 _CHANGES: Final = {
     "transcripts": "transcripts",
     "judge": "the judge",
-    "replies": "the recorded replies (whose they are is not recorded)",
+    "replies": "the recorded replies (their judge is not recorded)",
     "checks": "checks",
     "checks_added": "checks added",
     "checks_removed": "checks removed",
@@ -76,7 +76,7 @@ def _text(comparison: JsonMapping) -> Iterator[str]:
     if any(not each["causes"]["told_apart"] for each in (*comparison["flips"], *comparison["outcomes"])):
         yield ""
         yield "help: if conversations or replies were moved, `--transcripts PATH` and `--replies FILE` name them,"
-        yield "      so that more causes joined by `or` can be told apart"
+        yield "      so that more causes joined by `or` can be separated"
 
 
 def markdown(comparison: Mapping[str, object]) -> str:

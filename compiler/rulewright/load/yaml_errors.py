@@ -143,7 +143,7 @@ def _slip(problem: str, failure: YAMLError, source: Source, offset: int) -> Diag
     start = source.starts[line - 1]
     text = source.line_text(line)
     if "mapping values are not allowed" in problem and (key := _ONLY_KEY.match(text)) and key.end() + start == offset:
-        help = "indent it like the key that it belongs beside"
+        help = "indent it like the keys of its mapping"
         above = _no_pair_above(source, line, key.start(1))
         return above or _at(source, line, key.span(1), f"`{key[1]}` is indented wrongly", help)
     if "mapping values are not allowed" in problem and (unopened := _UNOPENED.match(text)):

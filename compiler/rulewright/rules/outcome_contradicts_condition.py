@@ -63,7 +63,7 @@ def _mixed(document: DocumentWithExpressions, written: WrittenExpression, part: 
     asked = [(each, _verdict_asked(each)) for each in chain(part, "||")]
     odd = [each for each, verdict in asked if verdict not in (wanted[key], "")]
     if len(odd) == 1 and any(verdict == wanted[key] for _, verdict in asked):
-        message = f"`{written.text(odd[0])}` asks for a different verdict than the parts beside it"
+        message = f"`{written.text(odd[0])}` asks for a different verdict than the other parts"
         yield warning(written.span(odd[0]), message, help=f"the others ask for `{wanted[key]}`")
 
 

@@ -33,7 +33,7 @@ def script_for_no_agent(workflow: Workflow) -> Iterator[Diagnostic]:
         if _is_no_script(script.root, workflow, tasks):
             name = next(name for name, each in workflow.scripts.items() if each is script)
             place = scalar(workflow.settings, "adapters", name, "script") or script.root
-            yield warning(place, "no key of this file names an agent, and its values are no lists of replies")
+            yield warning(place, "no key of this file names an agent, and its values are not lists of replies")
             continue
         unknown = [
             found

@@ -28,7 +28,7 @@ INTRODUCTION = """\
 
 The tables list every allowed key with what reads it; keys marked *documentation* are for people only, and lint compares
 those marked *agreement* with the keys under `routing`. Any other key is an error (`rulewright explain unknown-key`).
-`[]` stands for the items of a list, `NAME` for a name of your choice. Keys that only some routes read name these routes
+`[]` means the items of a list, `NAME` a name of your choice. Keys that only some routes read name these routes
 in parentheses. `rulewright explain KEY`, such as `rulewright explain routing.route`, prints the rows of a key.
 """
 
