@@ -25,10 +25,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     checks = {"checks/W-1.yaml": of_safety, "checks/X-1.yaml": of_compliance.replace("W-1", "X-1")}
     small_project.write(folder, checks)
     for name, said in (("passing", PASSING), ("failing", FAILING)):
-        turns = [
-            {"turn": 1, "role": "user", "content": "Hello"},
-            {"turn": 1, "role": "assistant", "content": said},
-        ]
+        turns = [{"turn": 1, "role": "user", "content": "Hello"}, {"turn": 1, "role": "assistant", "content": said}]
         row = {"transcript_id": name, "scenario_id": "night", "model": "m", "turns": turns}
         (folder / f"{name}.jsonl").write_text(json.dumps(row) + "\n")
     (folder / "bad.yaml").write_text("id: [\n")

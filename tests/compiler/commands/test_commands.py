@@ -84,8 +84,7 @@ def test_a_value_is_printed_as_the_expression_for_it(
 
 
 @pytest.mark.parametrize(
-    ("place", "code", "said"),
-    [("permitting", 1, "not met"), ("exempting", 1, "not met"), ("guarding", 0, "met")],
+    ("place", "code", "said"), [("permitting", 1, "not met"), ("exempting", 1, "not met"), ("guarding", 0, "met")]
 )
 def test_an_absent_value_is_decided_by_the_place(
     place: str, code: int, said: str, capsys: pytest.CaptureFixture[str]

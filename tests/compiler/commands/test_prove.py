@@ -222,12 +222,7 @@ def test_a_policy_with_a_dead_row_is_refuted(capsys: pytest.CaptureFixture[str])
 
 @pytest.mark.parametrize(
     ("results", "code"),
-    [
-        ([Proved()], 0),
-        ([Proved(), Unknown("too hard")], 2),
-        ([Refuted(), Unknown("too hard")], 1),
-        ([], 2),
-    ],
+    [([Proved()], 0), ([Proved(), Unknown("too hard")], 2), ([Refuted(), Unknown("too hard")], 1), ([], 2)],
 )
 def test_what_is_unknown_is_no_success(
     results: list[Proved | Refuted | Unknown], code: int, monkeypatch: pytest.MonkeyPatch

@@ -47,7 +47,7 @@ def findings(kind: str, text: str, path: str = "x.yaml") -> list[tuple[str, int,
 
 def test_an_unknown_key_is_shown_at_its_key_with_a_guess() -> None:
     assert findings("check", CHECK) == [
-        ("unknown-key", 7, 3, "unknown key `unclex_policy` in `scorer`", "did you mean `unclear_policy`?"),
+        ("unknown-key", 7, 3, "unknown key `unclex_policy` in `scorer`", "did you mean `unclear_policy`?")
     ]
 
 
@@ -63,7 +63,7 @@ def test_the_guess_can_be_written_by_a_fix() -> None:
 def test_a_key_at_the_wrong_place_is_sent_home() -> None:
     text = CHECK.replace("  unclex_policy: llm_edge", "  type: lexicon") + "note: x\nrepetitions: 3\n"
     assert findings("check", text) == [
-        ("unknown-key", 12, 1, "unknown key `repetitions`", "`repetitions` belongs under `scorer` or under `routing`"),
+        ("unknown-key", 12, 1, "unknown key `repetitions`", "`repetitions` belongs under `scorer` or under `routing`")
     ]
 
 

@@ -142,10 +142,7 @@ SLIPS = {
     "gate": ({"rulewright": PROJECT.replace("buckets: [advice],", "buckets: [advise],")}, "unknown `advise` in"),
     "profile": ({"profiles": "publish: {include_buckets: [F]}\n"}, "`F`"),
     "unit": ({"scoring": "unit_of_analysis_by_bucket: {A: turn_level}\n"}, "`A`"),
-    "label": (
-        {"desk": SCORECARD.replace("label: grade", "label: quality")},
-        "`quality` is the label and must",
-    ),
+    "label": ({"desk": SCORECARD.replace("label: grade", "label: quality")}, "`quality` is the label and must"),
 }
 
 

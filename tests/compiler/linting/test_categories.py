@@ -68,10 +68,7 @@ def test_a_selection_names_codes_and_categories(selection: Any, expected: set[st
         ("lint: {extend_select: [pedantic]}", {KEY, UNIT}),
         ("lint: {select: [pedantic]}", {UNIT}),
         ("lint: {ignore: [correctness]}", set()),
-        (
-            "lint: {per_path: [{path: checks/**, extend_select: [pedantic]}]}",
-            {KEY, UNIT},
-        ),
+        ("lint: {per_path: [{path: checks/**, extend_select: [pedantic]}]}", {KEY, UNIT}),
         ("lint: {per_path: [{path: scenarios/**, extend_select: [pedantic]}]}", {KEY}),
         ("lint: {extend_select: [pedantc]}", {KEY, "unknown-rule"}),
     ],

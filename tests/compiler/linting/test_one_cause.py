@@ -273,20 +273,10 @@ def test_a_wrong_type_hides_nothing_of_another_document(tmp_path: Path) -> None:
     ("name", "text", "code", "cure"),
     [
         ("checks/a.yaml", "id = a\nprompt = Is it rude?\n", "wrong-type", "write `key: value` on each line"),
-        (
-            "checks/a.yaml",
-            'id: a\nfail: "idiot" in answer\n',
-            "yaml-syntax",
-            "write `fail: '\"idiot\" in answer'`",
-        ),
+        ("checks/a.yaml", 'id: a\nfail: "idiot" in answer\n', "yaml-syntax", "write `fail: '\"idiot\" in answer'`"),
         ("checks/a.yaml", "id: a\nfail: 'idiot' in answer\n", "yaml-syntax", "write it below `fail: >-`"),
         ("lexicons/a.yaml", "- idiot\n- stupid\n", "wrong-type", "write the list below `patterns:`"),
-        (
-            "lexicons/a.yaml",
-            "rude:\n- idiot\n",
-            "unknown-key",
-            "the keys here are `fold`, `name`, `patterns`, `role`",
-        ),
+        ("lexicons/a.yaml", "rude:\n- idiot\n", "unknown-key", "the keys here are `fold`, `name`, `patterns`, `role`"),
         (
             "checks/a.yaml",
             "id: a\nrouting: {route: lexicon_only, deterministic_precheck: words}\n",

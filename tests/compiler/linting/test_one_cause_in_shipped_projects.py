@@ -131,12 +131,7 @@ ALONE: dict[str, list[tuple[str, str, str | None, str]]] = {
         ("checks/instructions-leaked.yaml", "> params.share", "> params.words", "parameter-does-not-fit"),
     ],
     "scorers": [
-        (
-            "scorers/scenarios/two_evenings_with_river.json",
-            '"kind": "time"',
-            '"kind": "tyme"',
-            "probe-without-verifier",
-        ),
+        ("scorers/scenarios/two_evenings_with_river.json", '"kind": "time"', '"kind": "tyme"', "probe-without-verifier")
     ],
 }
 
@@ -174,12 +169,7 @@ def test_a_document_that_cannot_be_read_is_the_only_finding(project: str, path: 
 @pytest.mark.parametrize(
     ("project", "path", "old", "new"),
     [
-        (
-            "scorers",
-            "scorers/checks/RW-M4.yaml",
-            "{route: memory_probe, probes: [pronoun_continuity]}",
-            "memory_probe",
-        ),
+        ("scorers", "scorers/checks/RW-M4.yaml", "{route: memory_probe, probes: [pronoun_continuity]}", "memory_probe"),
         ("care", "benchmark/configs/scorecards/memory.yaml", "hit: [PASS]", "hit: {word: PASS}"),
         ("care", "benchmark/rulewright.yaml", "scoring: benchmark/configs/scoring.yaml", "scoring: 3"),
         ("service_desk", "scorecards/release.yaml", "decision: ", "decision: 3 #"),

@@ -107,9 +107,7 @@ def moved_finding(found: Diagnostic, lines: int, end: str) -> Diagnostic:
 
 
 @pytest.mark.parametrize(
-    "path",
-    every(6, [path for path in LONE if path.parent.name not in ABOUT_WHOLE_FILES], 1),
-    ids=name_of,
+    "path", every(6, [path for path in LONE if path.parent.name not in ABOUT_WHOLE_FILES], 1), ids=name_of
 )
 def test_findings_move_with_the_text(path: Path) -> None:
     text = path.read_text(encoding="utf-8")

@@ -21,12 +21,7 @@ from rulewright_runtime.plan.question import (
     Window,
 )
 from rulewright_runtime.plan.scan import Check, Plan
-from rulewright_runtime.plan.verifiers import (
-    JudgeVerifier,
-    LexiconVerifier,
-    LongitudinalVerifier,
-    ScenarioRule,
-)
+from rulewright_runtime.plan.verifiers import JudgeVerifier, LexiconVerifier, LongitudinalVerifier, ScenarioRule
 
 PRECHECK = "deterministic_precheck: words\nrepetitions: 3"
 

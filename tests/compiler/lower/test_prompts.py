@@ -15,12 +15,7 @@ from rulewright.lower.expressions import prompt_environment
 from rulewright.lower.lowering import Prompt, lower_prompt, prompt_hash
 from rulewright.project import load_project
 from rulewright_runtime.judging.prompts import filled
-from rulewright_runtime.plan.question import (
-    ForSegment,
-    IfSegment,
-    TextSegment,
-    ValueSegment,
-)
+from rulewright_runtime.plan.question import ForSegment, IfSegment, TextSegment, ValueSegment
 
 CONTEXT: dict[str, Any] = {
     "check": {"id": "W-1", "fail_rule": "it lies", "secondary_tags": ["a", "b"]},

@@ -97,11 +97,7 @@ def test_a_clean_transcript_passes_every_gate_and_scores_one(two_tier: Scorecard
         "overall_score": 1.0,
         "hard_fail": False,
         "hard_fail_reasons": [],
-        "dimension_scores": {
-            "communication_quality": 1.0,
-            "caregiver_coordination": 1.0,
-            "boundary_integrity": 1.0,
-        },
+        "dimension_scores": {"communication_quality": 1.0, "caregiver_coordination": 1.0, "boundary_integrity": 1.0},
         "blindspot_profile": {"harm": False, "cold": False, "elsewhere": None},
         "eligible_count": 7,
         "resolved_count": 7,

@@ -39,12 +39,7 @@ def test_a_conversation_shows_to_which_only_one_check_applies(one: str, two: str
 
 @pytest.mark.parametrize("rest", [FAIL, JUDGED])
 @pytest.mark.parametrize(
-    ("one", "two"),
-    [
-        (f"{PAIN} and {LONG}", f"{LONG} and {PAIN}"),
-        (LONG, f"not (not ({LONG}))"),
-        ("", "'true'"),
-    ],
+    ("one", "two"), [(f"{PAIN} and {LONG}", f"{LONG} and {PAIN}"), (LONG, f"not (not ({LONG}))"), ("", "'true'")]
 )
 def test_conditions_that_say_the_same_in_other_words_are_proved_equal(
     one: str, two: str, rest: str, tmp_path: Path

@@ -178,10 +178,7 @@ def test_rows_of_a_table_are_tests_that_share_a_check_for_each_column(tmp_path: 
         ("{assert: [{type: cost}]}", "4:20: `cost` has no `threshold`"),
         ("{options: {transform: x}}", "4:10: a test with the key `options` is not translated"),
         ("{vars: {question: 'file://a.txt'}}", "4:10: a variable with the value"),
-        (
-            "{assert: [{type: equals, value: '{{other}}'}]}",
-            "4:10: unknown variable `other`; expected one of",
-        ),
+        ("{assert: [{type: equals, value: '{{other}}'}]}", "4:10: unknown variable `other`; expected one of"),
         ("file://tests.js", "4:10: `file://tests.js` is not translated; expected a test"),
         ("{assert: {type: contains, value: x}}", "4:19: `assert` is only translated as a list"),
         ("{vars: {question: []}}", "4:10: a variable with an empty list has no value"),

@@ -118,11 +118,7 @@ def _status(arguments: list[str]) -> object:
 
 @pytest.mark.parametrize(("damage", "removed"), every(2, list(product(DAMAGES, REMOVED))))
 def test_a_damaged_run_is_refused_by_every_command(
-    runs: tuple[Path, Path],
-    tmp_path: Path,
-    damage: str,
-    removed: tuple[str, ...],
-    capsys: pytest.CaptureFixture[str],
+    runs: tuple[Path, Path], tmp_path: Path, damage: str, removed: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = _copy(runs, tmp_path, *removed)
     before = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}

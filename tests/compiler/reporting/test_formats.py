@@ -183,8 +183,7 @@ def failing(quote: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("text", "shown"),
-    [("a_b*c", "`a_b*c`"), ("a`b", "``a`b``"), ("`a``", "``` `a`` ```"), ("a\nb", "`a b`"), ("", "")],
+    ("text", "shown"), [("a_b*c", "`a_b*c`"), ("a`b", "``a`b``"), ("`a``", "``` `a`` ```"), ("a\nb", "`a b`"), ("", "")]
 )
 def test_code_in_markdown_is_read_as_it_is(text: str, shown: str) -> None:
     assert code(text) == shown
@@ -207,10 +206,7 @@ def test_scan_and_report_print_the_same(form: str, finished: Path, capsys: pytes
     assert printed
 
 
-@pytest.mark.parametrize(
-    ("fail_on", "status"),
-    [(None, 1), ("never", 0), ("S5", 2), ("S4", 2), ("S3", 1), ("S1", 1)],
-)
+@pytest.mark.parametrize(("fail_on", "status"), [(None, 1), ("never", 0), ("S5", 2), ("S4", 2), ("S3", 1), ("S1", 1)])
 def test_fail_on_chooses_what_fails(fail_on: str | None, status: int, finished: Path) -> None:
     """The check that failed has severity S3; of graver checks there is none, so nothing of that kind was looked at."""
     (Path("said") / "odd__night.jsonl").unlink()

@@ -40,8 +40,7 @@ def changed(machine: Machine, change: Callable[[MachineTransition], MachineTrans
 def onto(source: str, event: str, target: str) -> Mutation:
     """Every way from `source` on `event` names `target` instead."""
     return lambda machine: changed(
-        machine,
-        lambda each: replace(each, target=target) if (each.source, each.event) == (source, event) else each,
+        machine, lambda each: replace(each, target=target) if (each.source, each.event) == (source, event) else each
     )
 
 
@@ -111,7 +110,7 @@ def test_an_endless_circle_is_shown() -> None:
     found = refuted(GATELESS, without_counts)
     assert list(found) == [BOUNDED]
     assert found[BOUNDED].endswith(
-        "and round for ever without using an iteration: work -> challenge -> decide:paired_workflow -> work"
+        "a cycle that uses no iteration: work -> challenge -> decide:paired_workflow -> work"
     )
 
 

@@ -128,11 +128,7 @@ def enumerated(scorecard: Scorecard, records: Sequence[Any], unknown: Sequence[i
 
 def ends(values: Sequence[Any]) -> dict[str, Any]:
     numbers = [value for value in values if value is not None]
-    return {
-        "low": min(numbers, default=None),
-        "high": max(numbers, default=None),
-        "absent": len(numbers) < len(values),
-    }
+    return {"low": min(numbers, default=None), "high": max(numbers, default=None), "absent": len(numbers) < len(values)}
 
 
 def smallest(results: dict[tuple[str, ...], Any], unknown: int) -> list[tuple[int, ...]]:

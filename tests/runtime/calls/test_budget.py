@@ -126,10 +126,7 @@ def test_no_order_of_calls_fits_into_less_than_the_floor(calls: list[ModelCall],
 def test_a_limit_below_the_floor_is_named() -> None:
     for limits, said in (
         ({"calls": 2}, "at least 3 calls are needed, and no more than 2 are allowed (`max_calls`)"),
-        (
-            {"tokens": 287},
-            "at least 288 tokens are needed (of at most 128 bytes a token), and no more than 287",
-        ),
+        ({"tokens": 287}, "at least 288 tokens are needed (of at most 128 bytes a token), and no more than 287"),
         ({"usd": Decimal("0.0008")}, "at least 0.000888 USD are needed (of at most 128 bytes a token)"),
     ):
         with pytest.raises(BudgetError, match=re.escape(said)):

@@ -159,11 +159,7 @@ def test_no_piece_holds_a_line_that_is_too_long(data: Path, tmp_path: Path) -> N
 
 @pytest.mark.parametrize(
     ("pack", "damage"),
-    [
-        (gzip.compress, "none"),
-        (gzip.compress, "cut"),
-        (zstandard.ZstdCompressor().compress, "changed"),
-    ],
+    [(gzip.compress, "none"), (gzip.compress, "cut"), (zstandard.ZstdCompressor().compress, "changed")],
 )
 def test_a_compressed_file_is_shared_out_with_the_same_bytes(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pack: Callable[[bytes], bytes], damage: str

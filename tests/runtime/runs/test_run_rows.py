@@ -55,8 +55,7 @@ def lines(*keys: dict[str, str]) -> bytes:
 
 
 @pytest.mark.parametrize(
-    "verdicts",
-    [lines(ROW, ROW, ROW), lines(ROW, {**ROW, "model": "other"}, ROW), lines({}, ROW, ROW)],
+    "verdicts", [lines(ROW, ROW, ROW), lines(ROW, {**ROW, "model": "other"}, ROW), lines({}, ROW, ROW)]
 )
 def test_every_line_is_counted_whatever_its_transcript(verdicts: bytes) -> None:
     summary = Summary()

@@ -8,13 +8,7 @@ import pytest
 from tests.runtime.plans import Scripted, check, judging, lexicon, plan, reply, talk
 
 from rulewright_runtime.execution import execute
-from rulewright_runtime.plan.question import (
-    AnchoredWindow,
-    EachReplyWindow,
-    ExchangeWindow,
-    WholeWindow,
-    Window,
-)
+from rulewright_runtime.plan.question import AnchoredWindow, EachReplyWindow, ExchangeWindow, WholeWindow, Window
 from rulewright_runtime.plan.scan import CueAnchor, Scenario
 from rulewright_runtime.plan.verifiers import Edge, LexiconVerifier
 from rulewright_runtime.verdicts import VerdictResult

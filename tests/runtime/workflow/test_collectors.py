@@ -317,10 +317,7 @@ def test_several_sources_add_up(tmp_path: Path) -> None:
 
 
 def test_real_ruff_and_coverage_reports_are_read(tmp_path: Path) -> None:
-    write(
-        tmp_path,
-        a_dot_py="def half(n):\n    return n // 2\n\n\ndef idle():\n    print()\n\n\nhalf(4)\n",
-    )
+    write(tmp_path, a_dot_py="def half(n):\n    return n // 2\n\n\ndef idle():\n    print()\n\n\nhalf(4)\n")
     write(tmp_path, b_dot_py="import os\n")
     coverage = [sys.executable, "-m", "coverage"]
     for argv in (

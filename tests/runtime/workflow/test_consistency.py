@@ -96,10 +96,7 @@ ATTACKS: dict[str, tuple[Attack, str]] = {
         lambda run: change(run, "delete from transitions where source = 'work'"),
         "no step leads from `work` by `scored` to `decide:confidence_loop`",
     ),
-    "all steps are removed": (
-        lambda run: change(run, "delete from transitions"),
-        "its steps lead to `start` (0,)",
-    ),
+    "all steps are removed": (lambda run: change(run, "delete from transitions"), "its steps lead to `start` (0,)"),
     "a step is added": (
         lambda run: change(
             run,

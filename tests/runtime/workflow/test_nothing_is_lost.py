@@ -118,10 +118,7 @@ def test_a_file_that_is_added_to_a_reviewed_folder_fails_the_gate(tmp_path: Path
 
 def test_an_output_too_large_for_a_judge_is_named_to_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(artifacts, "MAX_BYTES", 10)
-    script = {
-        "dev": [{"files": {"small.md": "fine", "large.md": "x" * 11}}],
-        "reviewer": [{"text": '{"score": 1}'}],
-    }
+    script = {"dev": [{"files": {"small.md": "fine", "large.md": "x" * 11}}], "reviewer": [{"text": '{"score": 1}'}]}
     run = bench(tmp_path, JUDGED, script)
     assert run.run().status == "COMPLETED"
     prompt = run.recorder.briefs[-1].prompt

@@ -138,8 +138,7 @@ def test_a_confidence_that_can_not_be_computed_is_zero_with_a_warning(
 
 
 @pytest.mark.parametrize(
-    "metrics",
-    [[], [EvalMetric("lint_score", 0.0), EvalMetric("llm_judge", 0.0)], [EvalMetric("lint_score", 1.0, 0.0)]],
+    "metrics", [[], [EvalMetric("lint_score", 0.0), EvalMetric("llm_judge", 0.0)], [EvalMetric("lint_score", 1.0, 0.0)]]
 )
 def test_nothing_to_average_is_zero(metrics: list[EvalMetric]) -> None:
     """CL10."""
