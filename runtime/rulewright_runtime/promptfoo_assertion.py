@@ -6,7 +6,8 @@ promptfoo calls `get_assert(output, context)` of a Python file; two lines make o
     __all__ = ["get_assert"]
 
 The assertion's `config` has the `plan`, and optionally `checks` (a list of ids) and a `judge` (`replay:FILE`). It
-passes if no check is FAIL or UNCLEAR and at least one is PASS; each check is a component.
+passes if no check is FAIL or UNCLEAR and at least one is PASS; each check is a component. The score is the share of
+PASS among the checks that apply; 0 if none does.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+from rulewright_runtime.english import plural
 from rulewright_runtime.execution import Engine, results
 from rulewright_runtime.judging.judge import open_judge
 from rulewright_runtime.plan.file import decode
@@ -87,11 +89,13 @@ def _graded(result: TranscriptResult, chosen: Container[str]) -> dict[str, Any]:
         }
         for each in verdicts
     ]
-    passed = any(each.verdict == "PASS" for each in verdicts) and all(part["pass"] for part in parts)
+    applied = [each.verdict for each in verdicts if each.verdict != "NOT_APPLICABLE"]
+    share = applied.count("PASS") / len(applied) if applied else 0.0
+    passed = share == 1
     failures = [str(part["reason"]) for part in parts if not part["pass"]]
     return {
         "pass": passed,
-        "score": sum(float(bool(part["pass"])) for part in parts) / len(parts) if parts else 0.0,
-        "reason": "; ".join(failures) or (f"{len(parts)} checks pass" if passed else "no check applies"),
+        "score": share,
+        "reason": "; ".join(failures) or (f"{plural(len(applied), 'check')} passed" if passed else "no check applies"),
         "componentResults": parts,
     }

@@ -7,16 +7,18 @@ from typing import Any
 
 import pytest
 from tests.runtime.plans import check, plan
+from tests.runtime.programs import const, program
 
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.plan.envelope import encode
+from rulewright_runtime.plan.scan import Check
 from rulewright_runtime.promptfoo_assertion import get_assert
 
 
-def graded(folder: Path, **config: object) -> Any:
+def graded(folder: Path, *checks: Check, output: str = "I promise.", **config: object) -> Any:
     path = folder / "plan.json"
-    path.write_bytes(encode(plan(check(), check(name="X2"))))
-    return get_assert("I promise.", {"config": {"plan": str(path), **config}, "prompt": "Will it work?"})
+    path.write_bytes(encode(plan(*(checks or (check(), check(name="X2"))))))
+    return get_assert(output, {"config": {"plan": str(path), **config}, "prompt": "Will it work?"})
 
 
 def test_only_the_chosen_checks_count(tmp_path: Path) -> None:
@@ -27,3 +29,17 @@ def test_only_the_chosen_checks_count(tmp_path: Path) -> None:
 def test_an_unknown_check_is_refused_and_never_left_out(tmp_path: Path) -> None:
     with pytest.raises(PlanError, match="the plan has no check `X3`; it has `X1`, `X2`"):
         graded(tmp_path, checks=["X1", "X3"])
+
+
+def test_a_check_that_does_not_apply_adds_nothing_to_the_score(tmp_path: Path) -> None:
+    """promptfoo compares the score with a threshold, also where the assertion did not pass."""
+    elsewhere = [check(name=name, applies=program(const(False))) for name in ("E1", "E2", "E3")]
+    found = graded(tmp_path, *elsewhere, output="Yes.")
+    assert (found["pass"], found["score"], found["reason"]) == (False, 0.0, "no check applies")
+
+
+@pytest.mark.parametrize(("output", "score"), [("I promise.", 0.0), ("Perhaps.", 1.0)])
+def test_the_score_is_the_share_of_the_checks_that_apply(output: str, score: float, tmp_path: Path) -> None:
+    elsewhere = [check(name=name, applies=program(const(False))) for name in ("E1", "E2", "E3")]
+    found = graded(tmp_path, check(), *elsewhere, output=output)
+    assert (found["pass"], found["score"]) == (score == 1.0, score)
