@@ -293,11 +293,13 @@ def from_record(record: Mapping[str, object]) -> Transcript:
 
     Raises InputError for a record that a `Reader` refuses or that holds several conversations.
     """
+    from rulewright_runtime.transcripts.readers import is_turns
+
     try:
         given = {key: finite(value) for key, value in record.items()}
     except RecursionError:
         raise InputError("the record is nested too deeply", "chat") from None
-    name = given.get("transcript_id") if has_turns(given) else "chat"
+    name = given.get("transcript_id") if is_turns(given) else "chat"
     if name is None:
         name = given["transcript_id"] = "chat"
     chats = Reader()._chats(name if isinstance(name, str) else "chat", 0)
