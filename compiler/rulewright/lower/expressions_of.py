@@ -52,10 +52,7 @@ class WrittenExpression(Struct, frozen=True, eq=False):
 
     scalar: Scalar
     checked: CheckedExpression
-
-    def parts(self) -> Iterator[Expr]:
-        """The nodes of the syntax tree in pre-order."""
-        yield from below(self.checked.expr)
+    parts: tuple[Expr, ...]  # the nodes of the syntax tree in pre-order
 
     def text(self, part: Expr) -> str:
         """The source text of a node."""
@@ -94,16 +91,17 @@ def expressions_of(document: DocumentWithExpressions) -> tuple[WrittenExpression
     for scalar, environment in scoped_expressions(document):
         text = str(scalar.value)
         try:
-            expressions.append(WrittenExpression(scalar, check(parsed(text, environment), text, environment)))
+            checked = check(parsed(text, environment), text, environment)
         except ExpressionError:
             continue
+        expressions.append(WrittenExpression(scalar, checked, tuple(below(checked.expr))))
     return tuple(expressions)
 
 
 def parts_of(document: DocumentWithExpressions) -> Iterator[tuple[WrittenExpression, Expr]]:
     """Yield every node of the valid expressions of a document, with its expression."""
     for written in expressions_of(document):
-        for part in written.parts():
+        for part in written.parts:
             yield written, part
 
 
@@ -119,7 +117,7 @@ def operations_in(
 def texts_in(document: Hashable, find: Callable[[Expr], Iterator[Literal]]) -> Iterator[tuple[str, Span]]:
     """The texts that `find` finds in the nodes of a document's valid expressions, with their spans."""
     for written in expressions_of(document):
-        for literal in (found for part in written.parts() for found in find(part)):
+        for literal in (found for part in written.parts for found in find(part)):
             yield str(literal.value), written.span(literal)
 
 

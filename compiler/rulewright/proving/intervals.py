@@ -23,7 +23,8 @@ from rulewright.proving.program_parts import exact_of, paths_of, reading
 from rulewright.proving.relations import Texts, relations
 from rulewright.proving.results import bindings_of
 from rulewright.proving.sums import BoundedSums, Terms, bounds_of, cells_with_ints, total
-from rulewright_runtime.interpreter import Evaluator, prepare
+from rulewright_runtime.interpreter import Evaluator
+from rulewright_runtime.interpreter.evaluator import evaluator
 from rulewright_runtime.ir import Program
 from rulewright_runtime.score import Score
 from rulewright_runtime.values import Value
@@ -191,7 +192,7 @@ class Space:
             return _Facts.of(self._places[atom.order.pair], lambda bit: TRUE if bit & holds else FALSE)
         if atom.opaque is not None:
             return _Facts(self._places[atom].at, *map(self._places[atom].cells, (TRUE, FALSE, ERROR)))
-        evaluate = prepare(atom.program)
+        evaluate = evaluator(atom.program)
         read = [self._places[path] for path in atom.reads]
         if len(read) == 1:
             return _Facts.of(read[0], lambda value: _decide(evaluate, {read[0].path: value}))

@@ -64,7 +64,9 @@ def shape(program: Program) -> Value:
 
 
 def _frozen(value: object) -> object:
-    return tuple([_frozen(item) for item in value]) if isinstance(value, (list, tuple)) else value
+    if not isinstance(value, (list, tuple)):
+        return value
+    return tuple([_frozen(item) if isinstance(item, (list, tuple)) else item for item in value])
 
 
 def path_at(program: Program, at: int) -> Path | None:

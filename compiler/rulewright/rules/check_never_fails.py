@@ -34,7 +34,7 @@ def check_never_fails(check: CheckDocument) -> Iterator[Diagnostic]:
     of the answer for a text that was taken from the answer.
     """
     for written in expressions_of(check):
-        found = next(filter(_finds_itself, written.parts()), None) if written.scalar is check.fails else None
+        found = next(filter(_finds_itself, written.parts), None) if written.scalar is check.fails else None
         if found is not None:
             message = "this can never hold: what an answer contains, the assistant's messages contain, too"
             yield warning(written.span(found), message)

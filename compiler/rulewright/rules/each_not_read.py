@@ -24,11 +24,9 @@ def each_not_read(check: CheckDocument) -> Iterator[Diagnostic]:
     sound = [each for each in expressions_of(check) if id(each.scalar) in conditions]
     if variable is None or not sound or len(sound) < len(conditions):
         return
-    names = {part.name for each in sound for part in each.parts() if isinstance(part, Name)}
+    names = {part.name for each in sound for part in each.parts if isinstance(part, Name)}
     if variable in names and variable in ANSWERS and "answer" in names:
-        written, part = next(
-            (each, part) for each in sound for part in each.parts() if part == Name("answer", part.span)
-        )
+        written, part = next((each, part) for each in sound for part in each.parts if part == Name("answer", part.span))
         message = f"`answer` is the last reply of the conversation, not the {part_of} that `{variable}` is"
         yield warning(written.span(part), message, help=f"read `{variable}.content`")
     if variable not in names:

@@ -44,7 +44,7 @@ def failure_is_rewarded(scorecard: ScorecardDocument) -> Iterator[Diagnostic]:
     named |= {
         f"lists.{each.name}": defined[id(each.of)].checked.expr for each in scorecard.lists if id(each.of) in defined
     }
-    gates = sum(_reads_a_gate(part) for written in defined.values() for part in written.parts())
+    gates = sum(_reads_a_gate(part) for written in defined.values() for part in written.parts)
     for _, scalar in (*scorecard.variables, *scorecard.output):
         if id(scalar) in defined:
             written = defined[id(scalar)]
@@ -52,7 +52,7 @@ def failure_is_rewarded(scorecard: ScorecardDocument) -> Iterator[Diagnostic]:
 
 
 def _rewarded(written: WrittenExpression, named: Mapping[str, Expr], gates: int) -> Iterator[Diagnostic]:
-    for part in written.parts():
+    for part in written.parts:
         if _needs_all_gates(part) and sum(map(_reads_a_gate, below(part))) == gates:
             yield warning(written.span(part), "one failed gate is not enough here", help="write `or`, or `exists`")
         failed = _is_failure(part.condition, named) if isinstance(part, Conditional) else None

@@ -68,7 +68,7 @@ def _usual(words: Iterable[Word]) -> set[str]:
 
 def _words(card: ScorecardDocument, read: Callable[[Expr], Part | None]) -> Iterator[Word]:
     for written in expressions_of(card):
-        for part in written.parts():
+        for part in written.parts:
             found = read(part)
             if found is not None:
                 word, start, end = found

@@ -61,7 +61,7 @@ def _reads_calls(check: CheckDocument) -> bool:
 def _words(check: CheckDocument) -> Iterator[Word]:
     """The strings in the check's conditions and parameters."""
     for written in expressions_of(check):
-        for part in written.parts():
+        for part in written.parts:
             if isinstance(part, Literal) and isinstance(part.value, str):
                 yield part.value, written.span(part)
     for name in check.params:
@@ -75,7 +75,7 @@ def _meant_both(check: CheckDocument) -> Iterator[set[str]]:
     """Similar words that the check has on purpose: those of a list, and a word beside its plural."""
     words = {word for word, _ in _words(check)}
     yield from ({word, f"{word}s"} for word in words if f"{word}s" in words)
-    parts = (part for written in expressions_of(check) for part in written.parts() if isinstance(part, ListLiteral))
+    parts = (part for written in expressions_of(check) for part in written.parts if isinstance(part, ListLiteral))
     yield from ({str(each.value) for each in part.items if isinstance(each, Literal)} for part in parts)
     yield from ({*texts(check.node, "params", name)} for name in check.params)
 
@@ -99,7 +99,7 @@ def _of_two_checks(checks: list[CheckDocument], known: set[str], shown: set[str]
 def _arguments(check: CheckDocument) -> Iterator[Word]:
     """The arguments of calls that the check's conditions read, each with the place of the part that reads it."""
     for written in expressions_of(check):
-        for part in written.parts():
+        for part in written.parts:
             field = _field(part)
             if field is not None and isinstance(part, Index):
                 yield field, written.span(part.index)
