@@ -3,14 +3,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic, warning
-from rulewright.documents.base import repeated
+from rulewright.documents.base import repeated, text
 from rulewright.documents.scenario import ScenarioDocument
 from rulewright.project import Project
 from rulewright.spelling import Guess, suggest
 
 
 def contrast_without_counterpart(project: Project) -> Iterator[Diagnostic]:
-    """A scenario is alone in its contrast set, or another one in the set has the same `contrast_variable`.
+    """A scenario is alone in its contrast set, has the `contrast_variable` of another one, or also differs otherwise.
 
     Why it matters: a contrast compares scenarios that differ in one thing; without a counterpart there is nothing to
     compare.
@@ -29,6 +29,7 @@ def contrast_without_counterpart(project: Project) -> Iterator[Diagnostic]:
             place, message = siblings[0].place("contrast_group"), f"no other scenario is in the contrast set `{name}`"
             notes = [(groups[meant][0].place("contrast_group"), "a set with a similar name")] if meant else []
             yield warning(place, message, notes=notes, help=Guess(meant) if meant else None)
+        yield from _other_differences(siblings)
         for scenario, first in repeated(siblings, lambda each: each.contrast_variable):
             shared = f"`{scenario.contrast_variable}`" if scenario.contrast_variable else "none"
             yield warning(
@@ -36,3 +37,14 @@ def contrast_without_counterpart(project: Project) -> Iterator[Diagnostic]:
                 f"`{scenario.id}` and `{first.id}` have the same `contrast_variable`: {shared}",
                 notes=[(first.place("contrast_variable"), "the other scenario")],
             )
+
+
+def _other_differences(siblings: list[ScenarioDocument]) -> Iterator[Diagnostic]:
+    """The scenarios with another category or jurisdiction than the first, which no `contrast_variable` mentions."""
+    first, told = siblings[0], " ".join(each.contrast_variable or "" for each in siblings)
+    for key in ("category", "jurisdiction"):
+        values = [text(each.node, key) for each in siblings]
+        odd = next((at for at, value in enumerate(values) if value != values[0]), None)
+        if odd is not None and not any(word in told for word in (key, *filter(None, values))):
+            message = f"`{siblings[odd].id}` and `{first.id}` also differ in their {key}"
+            yield warning(siblings[odd].place(key), message, notes=[(first.place(key), "the other scenario")])
