@@ -66,7 +66,9 @@ def expanded_size(path: str | os.PathLike[str], most: int) -> int:
     """The size of a regular file in bytes; for a compressed one the expanded size, counted up to `most` and as far as
     it can be expanded. Raises OSError."""
     if not is_compressed(path):
-        return os.path.getsize(path)
+        handle, size = _regular(path)
+        os.close(handle)
+        return size
     size = 0
     with open_expanded(path) as stream, suppress(OSError):
         while size < most and (block := stream.read(_BLOCK)):
@@ -157,8 +159,16 @@ def read_small(path: str | os.PathLike[str], limit: int) -> bytes | None:
 
 
 def _regular(path: str | os.PathLike[str]) -> tuple[int, int]:
-    """The descriptor and the size of a regular file."""
-    handle = os.open(path, _OPEN)
+    """The descriptor and the size of a regular file, or of a member of a zip archive."""
+    try:
+        handle = os.open(path, _OPEN)
+    except (NotADirectoryError, FileNotFoundError):
+        from rulewright_runtime.zip_members import open_member
+
+        member = open_member(os.fspath(path))
+        if member is None:
+            raise
+        handle = member
     status = os.fstat(handle)
     if stat.S_ISREG(status.st_mode):
         return handle, status.st_size

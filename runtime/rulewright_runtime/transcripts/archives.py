@@ -2,37 +2,20 @@
 
 from __future__ import annotations
 
-import struct
 import zipfile
-import zlib
 from collections.abc import Iterator
 from typing import Any, BinaryIO, Final
 
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.input_files import open_regular
-from rulewright_runtime.transcripts.containers import MAX_DOCUMENT, Row, decoded
+from rulewright_runtime.transcripts.containers import Row, decoded
 from rulewright_runtime.transcripts.readers.evaluation_tools import missing
+from rulewright_runtime.zip_members import DAMAGED, MemberError, expanded
 
-ZSTD: Final = 93  # the compression method's number in zip archives
-_HEADER: Final = struct.Struct("<4s5H3I2H")  # of a member, up to its name
 _HEADERS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
     ("header.json", {}),
     ("_journal/start.json", {"status": "started"}),
 )
-_DAMAGED: Final = (
-    zipfile.BadZipFile,
-    zlib.error,
-    struct.error,
-    EOFError,
-    NotImplementedError,
-    RuntimeError,
-    ValueError,
-    OverflowError,
-)
-
-
-class _MemberError(Exception):
-    """A member can't be read; the message says why."""
 
 
 def eval_rows(path: str, shown: str) -> Iterator[Row]:
@@ -41,7 +24,7 @@ def eval_rows(path: str, shown: str) -> Iterator[Row]:
         try:
             archive = zipfile.ZipFile(stream)
             listed = archive.infolist()
-        except _DAMAGED as error:
+        except DAMAGED as error:
             yield 0, InputError(f"this is a zip archive that can't be opened: {error}", shown, 1)
             return
         members = {member.filename: member for member in listed}
@@ -84,44 +67,9 @@ def _header(
 def _member(stream: BinaryIO, archive: zipfile.ZipFile, member: zipfile.ZipInfo, shown: str) -> object:
     """The JSON value of a member, or why it is refused."""
     try:
-        data = _expanded(stream, archive, member)
-    except _MemberError as error:
+        data = expanded(stream, archive, member)
+    except MemberError as error:
         return InputError(f"`{member.filename}`: {error}", shown)
-    except _DAMAGED as error:
+    except DAMAGED as error:
         return InputError(f"`{member.filename}` is damaged: {error}", shown)
     return decoded(data, shown, 0, f"`{member.filename}`")
-
-
-def _expanded(stream: BinaryIO, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
-    if member.flag_bits & 1:
-        raise _MemberError("it is encrypted")
-    if member.compress_type == ZSTD:
-        data = _expanded_zstd(stream, member)
-    else:
-        with archive.open(member) as opened:
-            data = opened.read(MAX_DOCUMENT + 1)
-    if len(data) > MAX_DOCUMENT:
-        raise _MemberError(f"it holds more than {MAX_DOCUMENT} bytes when expanded")
-    return data
-
-
-def _expanded_zstd(stream: BinaryIO, member: zipfile.ZipInfo) -> bytes:
-    """The content of a member that the standard library can't expand."""
-    try:
-        import zstandard
-    except ImportError:
-        raise _MemberError("it is compressed by zstd; install `rulewright[data]`") from None
-    stream.seek(member.header_offset)
-    header = _HEADER.unpack(stream.read(_HEADER.size))
-    if header[0] != b"PK\x03\x04":
-        raise zipfile.BadZipFile("no member is where the archive says")
-    stream.seek(header[9] + header[10], 1)
-    packed = stream.read(min(member.compress_size, MAX_DOCUMENT))
-    try:
-        with zstandard.ZstdDecompressor(max_window_size=2**27).stream_reader(packed) as opened:
-            data: bytes = opened.read(MAX_DOCUMENT + 1)
-    except zstandard.ZstdError as error:
-        raise _MemberError(f"it is damaged: {error}") from None
-    if len(data) <= MAX_DOCUMENT and zlib.crc32(data) != member.CRC:
-        raise zipfile.BadZipFile("its checksum does not fit")
-    return data

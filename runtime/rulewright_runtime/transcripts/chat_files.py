@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence, Set
 from typing import Final
 
 from rulewright_runtime.english import reason_of
@@ -12,17 +12,23 @@ from rulewright_runtime.errors import InputError
 from rulewright_runtime.strict_json import Json, JsonMapping
 from rulewright_runtime.transcripts.containers import TEXTS, is_event, rows, without_compression
 from rulewright_runtime.transcripts.turn_lines import printable
+from rulewright_runtime.zip_members import member_names
 
 MAX_LINE: Final = 2**20  # bytes; a turn or conversation of more than a mebibyte is a mistake
 RUN_FILES: Final = {"inputs.jsonl", "plan.json"}  # a folder with these may be a run, which has no chats
 HARNESS_FILES: Final = {"header.json", "run_plan.json"}  # a folder with these is a harness run; no chats in them
 HARNESS_SUMMARY: Final = "harness.json"  # written when the last conversation has ended
-SLACK_FILES: Final = {"channels.json", "users.json"}  # an export of Slack: its chats are in the folders of channels
-# What else such an export lists beside the folders; any other file there is read.
-SLACK_LISTS: Final = frozenset({
-    "canvases.json", "dms.json", "file_conversations.json", "groups.json", "huddle_transcripts.json",
-    "integration_logs.json", "lists.json", "mpims.json", "org_users.json",
-})  # fmt: skip
+# By the files that an export always holds: what it lists beside the chats; any other file there is read.
+EXPORTS: Final[tuple[tuple[Set[str], Set[str]], ...]] = (
+    ({"channels.json", "users.json"}, frozenset({  # of Slack: its chats are in the folders of channels
+        "channels.json", "users.json", "canvases.json", "dms.json", "file_conversations.json", "groups.json",
+        "huddle_transcripts.json", "integration_logs.json", "lists.json", "mpims.json", "org_users.json",
+    })),
+    ({"conversations.json", "users.json"}, {"users.json", "projects.json", "memories.json"}),  # of Claude
+    ({"conversations.json", "user.json"}, {  # of ChatGPT
+        "user.json", "message_feedback.json", "model_comparisons.json", "shared_conversations.json",
+    }),
+)  # fmt: skip
 SUFFIXES: Final = (".jsonl", ".ndjson", ".eval", ".csv", ".tsv", ".parquet", ".arrow")
 CLOSED: Final = (".bz2", ".xz", ".lzma", ".lz4", ".br", ".7z", ".zip", ".rar")  # compressions that are not read
 
@@ -30,13 +36,15 @@ CLOSED: Final = (".bz2", ".xz", ".lzma", ".lz4", ".br", ".7z", ".zip", ".rar")  
 def chat_files(
     path: str, unread: Counter[str], is_text_chat: Callable[[str], bool], folders: set[str]
 ) -> Iterator[str | InputError]:
-    """Yield the path of a file, or the files of chats below a folder by suffix, or why one is refused.
+    """Yield the path of a file, or the files of chats below a folder or in a zip archive by suffix, or why one is
+    refused.
 
     A text is read if it `is_text_chat`, and JSON without chats is not read if the folder has other files of chats. The
     files that are not read are added to `unread`, by reason; those whose names begin with a dot, and the files of runs,
     are not counted. `folders` holds those in which files were named before.
     """
-    if not os.path.isdir(path):
+    members = [] if os.path.isdir(path) else _members(path)
+    if not members and not os.path.isdir(path):
         folder = os.path.dirname(path)
         if folder not in folders:
             folders.add(folder)
@@ -46,7 +54,7 @@ def chat_files(
     files: list[tuple[str, str | InputError]] = []
     documents: list[str] = []
     others: Counter[str] = Counter()
-    for each in _below(path):
+    for each in members or _below(path):
         file, found = (each.path, each) if isinstance(each, InputError) else (each, _of_chats(each, is_text_chat))
         if found is not None:
             files.append((file, found))
@@ -71,8 +79,9 @@ def chat_files(
 
 def _no_chats(path: str, others: Counter[str]) -> InputError:
     begins = "; a text is one if a line begins with a speaker (name yours with `--columns user=NAME,assistant=NAME`)"
+    kind = "folder" if os.path.isdir(path) else "archive"
     hint = begins if {f"`{ending}`" for ending in TEXTS} & others.keys() else ""
-    return InputError(f"the folder holds no file of chats, such as `*.jsonl`{hint}", printable(path))
+    return InputError(f"the {kind} holds no file of chats, such as `*.jsonl`{hint}", printable(path))
 
 
 def _of_chats(file: str, is_text_chat: Callable[[str], bool]) -> str | InputError | None:
@@ -109,12 +118,28 @@ def _below(path: str) -> Iterator[str | InputError]:
         own = {*HARNESS_FILES, HARNESS_SUMMARY} if set(names) >= HARNESS_FILES else set()
         if own and HARNESS_SUMMARY not in names:
             yield _unfinished(folder)
-        if set(names) >= SLACK_FILES:
-            own |= SLACK_FILES | SLACK_LISTS
-        yield from (os.path.join(folder, name) for name in sorted(set(names).difference(own)))
+        yield from (os.path.join(folder, name) for name in _beside(own, names))
     for error in unreadable:
         where = printable(os.fspath(error.filename or path))
         yield InputError(f"the folder can't be read: {reason_of(error)}", where)
+
+
+def _members(path: str) -> list[str]:
+    """The paths of the files in a zip archive, folder by folder; none for a log of Inspect and for any other file."""
+    by_folder: dict[str, list[str]] = {}
+    for name in member_names(path):
+        folder, _, file = name.rpartition("/")
+        by_folder.setdefault(folder, []).append(file)
+    is_log = by_folder.keys() & {"samples", "_journal"} or "header.json" in by_folder.get("", ())
+    if is_log or _ending(path) == ".eval":
+        return []
+    return [os.path.join(path, folder, name) for folder, names in by_folder.items() for name in _beside(set(), names)]
+
+
+def _beside(own: set[str], names: Sequence[str]) -> list[str]:
+    """The files of a folder that are neither a tool's `own` nor listed in an export beside its chats."""
+    lists = (lists for mark, lists in EXPORTS if mark <= set(names))
+    return sorted(set(names).difference(own, *lists))
 
 
 def _unfinished_around(folder: str) -> Iterator[InputError]:

@@ -97,7 +97,7 @@ class Chats:
         return format is not None and format.joins
 
     def _unpaged(self, rows: Iterable[Row]) -> Iterator[Row]:
-        return _unpaged(rows, self._path, self._columns.mapping.get("messages", ""))
+        return _unpaged(rows, self._path, self._columns.mapping.get("messages", "").partition("+")[0])
 
     def _joined(self) -> Iterator[Transcript | InputError]:
         for format, records in self._pending.values():

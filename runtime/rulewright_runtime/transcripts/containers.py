@@ -35,7 +35,7 @@ _JSON: Final = re.compile(rb"\s*(\{|\[(?![\w\x80-\xff]))")  # a list of chats, n
 _SEPARATOR: Final = re.compile('"?sep=."?', re.IGNORECASE)  # a note for spreadsheets
 _EVENT: Final = re.compile(r"(channel|group)_\w+|bot_(add|remove)|(un)?pinned_item|reminder_add")
 TABLES: Final = (".csv", ".tsv")
-TEXTS: Final = (".txt", ".md", ".markdown")
+TEXTS: Final = (".txt", ".md", ".markdown", ".vtt", ".srt")
 _OPENS_LINES: Final = (b"{", b"[", b",", b":")  # the end of a document's line that continues on the next
 
 

@@ -114,12 +114,51 @@ def test_a_sample_that_another_one_of_its_name_hides_is_told(tmp_path: Path) -> 
     assert refused.reason == "the archive holds `samples/a_epoch_1.json` twice; the last one is read"
 
 
-def test_an_archive_that_is_no_log_is_to_be_unpacked(tmp_path: Path) -> None:
-    with zipfile.ZipFile(tmp_path / "export.zip", "w") as archive:
-        archive.writestr("conversations.json", "[]")
-    (refused,) = Reader().read([tmp_path / "export.zip"])
+def zipped(folder: Path, members: dict[str, Any], name: str = "export.zip") -> Path:
+    with zipfile.ZipFile(folder / name, "w", zipfile.ZIP_DEFLATED) as archive:
+        for member, value in members.items():
+            archive.writestr(member, value if isinstance(value, str) else json.dumps(value))
+    return folder / name
+
+
+def test_an_archive_is_read_as_the_folder_it_was_made_of_and_a_chat_again_by_its_path(tmp_path: Path) -> None:
+    day = [{"type": "message", "user": user, "text": user, "ts": "1.0"} for user in ("U1", "U2")]
+    export = {"Acme/channels.json": [], "Acme/users.json": [], "Acme/canvases.json": [], "Acme/help/1.json": day}
+    path = zipped(tmp_path, {"__MACOSX/help/._1.json": "x", "Acme/help/": "", **export})
+    columns = {"role": "user", "content": "text", "user": "U1", "assistant": "U2"}
+    (found,) = Reader(columns=columns).read([path])
+    assert isinstance(found, Transcript)
+    assert (found.id, found.path) == ("help-1", f"{path}/Acme/help/1.json")
+    (again,) = Reader(columns=columns).read([found.path])
+    assert isinstance(again, Transcript)
+    assert again.conversation == found.conversation
+    chats = json.dumps(GOOD) + "\n" + json.dumps(GOOD) + "\n"
+    reader = Reader()
+    path = zipped(tmp_path, {"a.jsonl": chats, "b.csv": "x", "note.pdf": "x"})
+    assert [item.line for item in reader.read([path]) if isinstance(item, Transcript)] == [1, 2]
+    assert reader.unread == {"`.pdf`": 1}
+
+
+@pytest.mark.parametrize("other", ["user.json", "users.json"])
+def test_what_an_export_lists_beside_its_conversations_is_not_read(tmp_path: Path, other: str) -> None:
+    path = zipped(tmp_path, {"conversations.json": [GOOD], other: {"id": 1}, "more.json": {"id": 1}})
+    assert [item.path for item in Reader().read([path])] == [f"{path}/conversations.json", f"{path}/more.json"]
+
+
+def test_an_archive_without_chats_and_a_member_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
+    (refused,) = Reader().read([zipped(tmp_path, {"xl/workbook.xml": "x"}, "a.xlsx")])
     assert isinstance(refused, InputError)
-    assert refused.reason == "the archive is no `.eval` log of Inspect; unpack it, and name the files of chats in it"
+    assert refused.reason == "the archive holds no file of chats, such as `*.jsonl`"
+    (refused,) = Reader().read([f"{tmp_path}/a.xlsx/none.json"])
+    assert isinstance(refused, InputError)
+    assert "can't be read" in refused.reason
+    path = zipped(tmp_path, {"a.jsonl": json.dumps(GOOD) * 9, "../b.jsonl": "x", "/etc/passwd.jsonl": "x"})
+    damaged = bytearray(path.read_bytes())
+    damaged[40] ^= 255
+    path.write_bytes(damaged)
+    (refused,) = Reader().read([path])
+    assert isinstance(refused, InputError)
+    assert refused.reason.startswith("the file can't be read")
 
 
 def test_a_folder_holds_the_chats_of_every_format_and_may_hold_other_json_beside_them(tmp_path: Path) -> None:

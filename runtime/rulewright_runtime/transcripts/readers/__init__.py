@@ -14,6 +14,7 @@ from rulewright_runtime.transcripts.readers import (
     native,
     openai,
     plain_text,
+    service_exports,
     spans,
     tracing_tools,
 )
@@ -36,6 +37,7 @@ FORMATS: Final = (
     chat_apps.CLAUDE,
     agent_sessions.SESSIONS,
     spans.FORMAT,
+    *service_exports.FORMATS,
     openai.SHAREGPT,
     openai.FORMAT,
     LINES,

@@ -19,12 +19,13 @@ from rulewright_runtime.errors import InputError
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.transcripts.containers import MAX_DOCUMENT, Row
 from rulewright_runtime.transcripts.messages import Conversation
+from rulewright_runtime.transcripts.readers.captions import are_captions, spoken
 from rulewright_runtime.transcripts.readers.record_values import Record
 from rulewright_runtime.transcripts.readers.shapes import Format, chat, one_by_one
 
 SPEAKERS: Final = {
     "system": ("system",),
-    "user": ("user", "human", "customer"),
+    "user": ("user", "human", "customer", "caller"),
     "assistant": ("assistant", "ai", "bot", "chatbot", "agent"),
 }
 _MARK: Final = "rulewright-text"  # the format of a record that is made here
@@ -91,7 +92,8 @@ class PlainText:
     def is_chat(self, head: str) -> bool:
         """Whether the beginning of a file has a known speaker in its first line with text, and a user and an assistant
         in all."""
-        lines = [line for line in map(str.rstrip, head.splitlines()) if line and not _RULE.fullmatch(line)]
+        numbered = [(number, line) for number, line in enumerate(map(str.rstrip, head.splitlines()), 1) if line]
+        lines = [line for _, line in self._spoken_in(numbered) if not _RULE.fullmatch(line)]
         self._note_style(lines)
         others = (_HEADING, _NOTICE)
         first = next((line for line in lines if self._spoken(line)[0] or not any(o.match(line) for o in others)), "")
@@ -120,6 +122,14 @@ class PlainText:
         has_speaker = any(self._spoken(line)[0] for line in lines)
         self._is_timed = not has_speaker and any(map(_TIMED.fullmatch, lines))
 
+    def _spoken_in(self, texts: list[tuple[int, str]]) -> list[tuple[int, str]]:
+        """The lines of a text; those that are said in captions."""
+        return spoken(texts, self._speaker_of) if are_captions([text for _, text in texts[:2]]) else texts
+
+    def _speaker_of(self, line: str) -> tuple[str, int]:
+        role, found = self._spoken(line)
+        return (found["name"], found.end()) if found and role else ("", 0)
+
     def _texts(self, lines: Iterable[tuple[int, bytes | InputError]]) -> list[tuple[int, str]]:
         texts: list[tuple[int, str]] = []
         size = 0
@@ -134,6 +144,7 @@ class PlainText:
                 texts.append((number, line.decode().rstrip()))
             except UnicodeDecodeError:
                 raise InputError("the line is not UTF-8 text", self._shown, number) from None
+        texts = self._spoken_in(texts)
         self._note_style([text for _, text in texts])
         self._seen.update(found["name"] for _, text in texts if (found := self._spoken(text)[1]))
         return texts

@@ -206,12 +206,10 @@ def mapped_format(mapping: Mapping[str, str]) -> Format:
 
 def _mapped_conversations(mapping: Mapping[str, str], record: Record) -> Iterator[Conversation]:
     path = mapping["messages"]
-    values = value_at(record, path)
-    if values is None:
-        raise ShapeError(f"there is no `{path}` for `messages`; {_seen_instead(record, path)}")
-    values = list_at((parsed(values) or values) if isinstance(values, str) else values, path)
+    values = _listed_under(record, path)
     asked = chat([_mapped_message(mapping, each, f"{path}[{index}]") for index, each in enumerate(values)], path)
-    about = rest(record, path if path in record else path.partition(".")[0])
+    about = rest(record, *(part if part in record else part.partition(".")[0] for part in (path, *path.split("+"))))
+    _refuse_beside(about, mapping, path)
     name, conversation, model, scenario, expected = (
         value_at(record, mapping.get(field, field))
         for field in ("id", "conversation", "model", "scenario_id", "expected")
@@ -225,6 +223,27 @@ def _mapped_conversations(mapping: Mapping[str, str], record: Record) -> Iterato
         source="mapped",
         model=word(model),
     )
+
+
+def _listed_under(record: Record, path: str) -> list[Json]:
+    """The messages under a path, or under several that are joined by a plus. Raises ShapeError."""
+    found: list[Json] = []
+    for part in [path] if path in record else path.split("+"):
+        value = value_at(record, part)
+        if value is None:
+            raise ShapeError(f"there is no `{part}` for `messages`; {_seen_instead(record, part)}")
+        value = (parsed(value) or value) if isinstance(value, str) else value
+        found += [value] if is_record(value) else list_at(value, part)
+    return found
+
+
+def _refuse_beside(about: Record, mapping: Mapping[str, str], path: str) -> None:
+    """Raise ShapeError where an object beside the messages is a message of the same kind, such as an opening."""
+    role, content = mapping.get("role", "role"), mapping.get("content", "content")
+    for key, value in about.items():
+        if is_record(value) and is_text(value_at(value, role)) and is_text(value_at(value, content)):
+            both = f"name both with `messages={key}+{path}`"
+            raise ShapeError(f"`{key}` is a message beside those in `{path}`; {both}")
 
 
 def _seen_instead(record: Record, path: str) -> str:

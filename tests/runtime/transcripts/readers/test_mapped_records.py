@@ -52,6 +52,19 @@ def test_a_path_leads_into_objects_and_json_text_is_read(tmp_path: Path) -> None
     assert (chat.id, lines(chat)) == ("7", ["user: Hi", "assistant: Hello"])
 
 
+def test_a_message_beside_the_list_is_not_lost_and_can_be_joined_with_it(tmp_path: Path) -> None:
+    record = {"opening": ASKED, "log": {"events": [{"who": "desk", "text": "No."}]}}
+    assert refusal(tmp_path, record, messages="log.events") == (
+        "`opening` is a message beside those in `log.events`; name both with `messages=opening+log.events` "
+        "(read as mapped)"
+    )
+    (chat,) = conversations(written(tmp_path, [record]), columns={**COLUMNS, "messages": "opening+log.events"})
+    assert lines(chat) == ["user: Is there a fee?", "assistant: No."]
+    assert "there is no `log.events` for `messages`" in refusal(
+        tmp_path, {"opening": ASKED}, messages="opening+log.events"
+    )
+
+
 def test_an_answer_beside_the_messages_is_not_lost(tmp_path: Path) -> None:
     (chat,) = conversations(written(tmp_path, [{"events": [ASKED], "response": "No."}]), columns=COLUMNS)
     assert lines(chat) == ["user: Is there a fee?", "assistant: No."]

@@ -1,0 +1,55 @@
+"""Captions: the cues of WebVTT and SRT as the lines of a plain text, `[TIME] SPEAKER: TEXT`.
+
+Only the speaker of a cue's voice, or before its first colon, begins a message; cues of one speaker go on.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable, Sequence
+from typing import Final
+
+Lines = Sequence[tuple[int, str]]
+
+_CUE: Final = re.compile(r"\ufeff?((?:[0-9]{1,4}:)?[0-9]{2}:[0-9]{2}[.,][0-9]{3}) +--> +[0-9:.,]+(?: .*)?")
+_VOICE: Final = re.compile(r"<v(?:\.[^<> ]*)? ([^<>]*)>")
+_TAG: Final = re.compile(r"</?[a-z0-9][^<>]{0,100}>")
+_ASIDE: Final = re.compile(r"(?:NOTE|STYLE|REGION)(?:\s.*)?")  # a block that nobody says
+_NOT_IN_NAMES: Final = re.compile(r"[:*_\[\]\s]+")
+
+
+def are_captions(lines: Sequence[str]) -> bool:
+    """Whether lines, without the blank ones, begin as WebVTT or with a cue of SRT."""
+    first = lines[0].removeprefix("\ufeff") if lines else ""
+    return first.split(" ")[0] == "WEBVTT" or (first.isdigit() and any(map(_CUE.fullmatch, lines[1:2])))
+
+
+def spoken(lines: Lines, speaker_of: Callable[[str], tuple[str, int]]) -> list[tuple[int, str]]:
+    """What is said in numbered lines, of which the blank ones are missing: a text for each speaker in turn.
+
+    `speaker_of` returns the known speaker before the first colon of a line, and where the text begins.
+    """
+    said: list[tuple[int, list[str]]] = []
+    time = current = voice = ""
+    is_aside, last = True, 0  # so is the header
+    for at, (number, line) in enumerate(lines):
+        begins, last = number > last + 1, number
+        cue = _CUE.fullmatch(line)
+        if cue or any(_CUE.fullmatch(below) for next, below in lines[at + 1 : at + 2] if next == number + 1):
+            is_aside, time, voice = False, cue[1].replace(",", ".") if cue else "", ""  # a cue, or its name
+            continue
+        is_aside = (is_aside and not begins) or (begins and _ASIDE.fullmatch(line) is not None)
+        before, *voices = [""] if is_aside else _VOICE.split(line)
+        for name, text in [("", before), *zip(voices[::2], voices[1::2], strict=True)]:
+            text = html.unescape(_TAG.sub("", text)).strip()
+            voice = _NOT_IN_NAMES.sub(" ", name).strip()[:40] if name else voice
+            if not text:
+                continue
+            speaker, start = (voice, 0) if voice else speaker_of(text)
+            if speaker not in ("", current) or not said:
+                current = speaker
+                said.append((number, [f"[{time}] {speaker}: {text[start:]}" if speaker else text]))
+            else:
+                said[-1][1].append(text[start:])
+    return [(number, "\n".join(texts)) for number, texts in said]

@@ -1,0 +1,63 @@
+"""Captions: what is said in WebVTT and SRT, and by whom."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.runtime.transcripts.formats import conversations, lines, refusals, written
+
+VTT = """WEBVTT - a call
+
+STYLE
+::cue(v[voice="Bot"]) { color: red }
+
+NOTE recorded
+by the switchboard
+
+1
+00:01.000 --> 00:04.000 align:start
+<v Caller>I forgot my &amp; pill.</v>
+
+00:04.500 --> 00:07.000
+<v.loud Bot>Just double
+Caller: the <i>dose</i>
+
+5-0
+01:00:07.000 --> 01:00:09.000
+<v Bot>tonight.</v>
+"""
+SRT = "1\n00:00:01,000 --> 00:00:04,000\nUser: When do\nyou open?\n\n\n2\n00:00:04,500 --> 00:00:07,000\nAI: At 8,\n\n"
+SRT += "3\n00:00:07,500 --> 00:00:09,000\nAI: or at\n9.\n\n4\n00:00:09,500 --> 00:00:10,000\n10\n"
+
+
+@pytest.mark.parametrize("name", ["call.vtt", "call.txt", "call"])
+def test_the_cues_of_a_voice_are_one_message_with_the_time_of_the_first(tmp_path: Path, name: str) -> None:
+    (found,) = conversations(written(tmp_path, VTT, name))
+    assert lines(found) == ["user: I forgot my & pill.", "assistant: Just double\nCaller: the dose\ntonight."]
+    assert [each.timestamp for each in found.messages] == ["00:01.000", "00:04.500"]
+
+
+@pytest.mark.parametrize("text", [SRT, SRT.replace("\n", "\r\n"), "\ufeff" + SRT])
+def test_a_speaker_before_a_colon_is_read_from_subtitles_and_numbers_are_text_only_in_a_cue(
+    tmp_path: Path, text: str
+) -> None:
+    (found,) = conversations(written(tmp_path, text, "call.srt"))
+    assert lines(found) == ["user: When do\nyou open?", "assistant: At 8,\nor at\n9.\n10"]
+
+
+def test_voices_are_named_and_an_unnamed_one_is_refused(tmp_path: Path) -> None:
+    text = "WEBVTT\n\n00:01.000 --> 00:04.000\n<v Maria Lopez>Hi</v> <v Bot_7>Hello</v>\n"
+    (refused,) = refusals(tmp_path, text, "call.vtt")
+    assert "`Maria Lopez` is not a known speaker; the speakers seen are `Maria Lopez`, `Bot 7`" in refused
+    names = {"user": "Maria Lopez", "assistant": "Bot 7"}
+    (found,) = conversations(tmp_path / "call.vtt", columns=names)
+    assert lines(found) == ["user: Hi", "assistant: Hello"]
+    (refused,) = refusals(tmp_path, "WEBVTT\n\n00:01.000 --> 00:04.000\nhi\n", "call.vtt")
+    assert "the text does not begin with a known speaker" in refused
+
+
+def test_captions_in_a_folder_are_read(tmp_path: Path) -> None:
+    written(tmp_path, VTT, "a.vtt")
+    written(tmp_path, SRT, "b.srt")
+    assert [len(lines(found)) for found in conversations(tmp_path)] == [2, 2]

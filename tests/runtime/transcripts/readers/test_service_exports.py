@@ -1,0 +1,88 @@
+"""Exports of Vapi, Retell, Intercom and Teams: who said what, and what nobody said to the other side."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from tests.runtime.transcripts.formats import OPENAI_CALL, conversations, lines, refusals, written
+
+CALLED = 'assistant:  -> balance {"account": "7"}'
+TOLD = ["assistant: Hello.", "user: A fee?", CALLED, "tool balance: 0", "assistant: No."]
+
+
+def vapi(role: str, **more: Any) -> dict[str, Any]:
+    return {"role": role, "time": 1714557601000, "secondsFromStart": 1.2, **more}
+
+
+VAPI = [
+    vapi("bot", message="Hello.", endTime=1),
+    vapi("user", message="A fee?"),
+    vapi("tool_calls", message="", toolCalls=[OPENAI_CALL]),
+    vapi("tool_call_result", name="balance", toolCallId="c", result="0"),
+    vapi("bot", message="No."),
+]
+FUNCTION = cast("dict[str, Any]", OPENAI_CALL["function"])
+RETELL = [
+    {"role": "agent", "content": "Hello.", "words": []},
+    {"role": "user", "content": "A fee?"},
+    {"role": "tool_call_invocation", "tool_call_id": "c", **FUNCTION},
+    {"role": "tool_call_result", "tool_call_id": "c", "content": "0"},
+    {"role": "agent", "content": "No."},
+]
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"id": "1", "messages": VAPI, "transcript": "AI: Hello."},
+        {"id": "1", "artifact": {"messages": VAPI, "messagesOpenAIFormatted": []}, "messages": []},
+        {"message": {"type": "end-of-call-report", "call": {"id": "1"}, "artifact": {"messages": VAPI}}},
+        {"call_id": "1", "transcript": "Agent: Hello.", "transcript_object": [], "transcript_with_tool_calls": RETELL},
+    ],
+)
+def test_a_call_is_read_with_its_tools(tmp_path: Path, record: dict[str, Any]) -> None:
+    (found,) = conversations(written(tmp_path, [record]))
+    assert (found.id, lines(found)) == ("1", TOLD)
+
+
+def part(author: str, body: str | None, kind: str = "comment", **more: Any) -> dict[str, Any]:
+    return {"part_type": kind, "body": body, "created_at": 1, "author": {"type": author, "name": author}, **more}
+
+
+def intercom(*parts: dict[str, Any], count: int = 0) -> dict[str, Any]:
+    opening = {"body": "<p>My <b>fee</b>&amp;card</p><p>now</p>", "author": {"type": "lead"}}
+    inner = {"total_count": count or len(parts), "conversation_parts": parts}
+    return {"type": "conversation", "id": "c1", "source": opening, "conversation_parts": inner}
+
+
+def test_a_chat_of_intercom_begins_with_its_opening_and_a_note_is_no_turn(tmp_path: Path) -> None:
+    said = [part("bot", "<p>Hi</p>"), part("admin", None, "assignment"), part("admin", "Refund?", "note")]
+    page = {"type": "conversation.list", "conversations": [intercom(*said, part("user", "", attachments=[{}]))]}
+    (found,) = conversations(written(tmp_path, json.dumps(page), "chats.json"))
+    opening = ["user: My fee&card\nnow", "assistant: Hi"]
+    assert lines(found) == [*opening, "system: assignment", "system: Refund?", "user: [attachment]"]
+    assert "holds 1 of 3 parts" in refusals(tmp_path, [intercom(part("bot", "Hi"), count=3)])[0]
+    assert "`robot`" in refusals(tmp_path, [intercom(part("robot", "Hi"))])[0]
+
+
+def teams(second: int, speaker: str, content: str, **more: Any) -> dict[str, Any]:
+    who = {"application": None, "user": None, speaker: {"displayName": speaker}}
+    body = {"contentType": "html", "content": content}
+    time = f"2024-05-01T10:00:{second:02}.5Z"
+    return {"messageType": "message", "createdDateTime": time, "from": who, "body": body, "chatId": "t"} | more
+
+
+def test_messages_of_teams_are_read_in_the_order_of_their_times(tmp_path: Path) -> None:
+    event = teams(0, "user", "<systemEventMessage/>", messageType="systemEventMessage", **{"from": None})
+    found = [teams(9, "application", "<p>You will <b>win</b>.</p>"), teams(2, "user", "Hi"), event]
+    said = ["system: systemEventMessage", "user: Hi", "assistant: You will win."]
+    for text in (json.dumps({"value": found}), json.dumps(found), "\n".join(map(json.dumps, found))):
+        (chat,) = conversations(written(tmp_path, text, "teams.json"))
+        assert (chat.id, lines(chat)) == ("t", said)
+    threads = [teams(1, "user", "Hi", id="1", chatId=None), teams(2, "application", "Yo", replyToId="1", chatId=None)]
+    (chat,) = conversations(written(tmp_path, threads))
+    assert (chat.id, lines(chat)) == ("1", ["user: Hi", "assistant: Yo"])
+    assert "no time" in refusals(tmp_path, [teams(1, "user", "Hi", createdDateTime="soon")])[0]
