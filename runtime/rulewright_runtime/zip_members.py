@@ -14,6 +14,8 @@ import zlib
 from functools import lru_cache
 from typing import BinaryIO, Final
 
+from rulewright_runtime.input_files import open_regular
+
 MAX_MEMBER: Final = 64 * 2**20  # bytes, when expanded
 ZSTD: Final = 93  # the compression method's number in zip archives
 DAMAGED: Final = (
@@ -66,7 +68,11 @@ def open_member(path: str) -> int | None:
 
 
 def _archive_at(path: str) -> zipfile.ZipFile:
-    status = os.stat(path)
+    """The archive. Raises OSError, and BadZipFile for any other file."""
+    with open_regular(path) as stream:  # opening a pipe would wait for its writer
+        status = os.fstat(stream.fileno())
+        if stream.read(len(_SIGNATURE)) != _SIGNATURE:
+            raise zipfile.BadZipFile("it is no zip archive")
     return _archive(path, status.st_mtime_ns, status.st_size)
 
 

@@ -105,11 +105,19 @@ def _not_raised(value: Json, bounds: list[float]) -> Json:
 def _notes(run: BatchRun, bounds: list[float]) -> Iterator[Notes]:
     """Return a judge's objections and the matches by meaning, case by case, if there was a judge or an embedding."""
     if run.judge is not None:
-        rows = (row for result in _cases(run, bounds) for row in judged(result))
+        rows = _as_above(row for result in _cases(run, bounds) for row in judged(result))
         yield "Judged", ("test", "metric", "verdict", "rationale"), rows
     if run.semantic is not None:
         rows = (row for result in run.spool.results() for row in matched(result))
         yield "Matches by meaning", ("test", "metric", "phrase", "words", "similarity"), rows
+
+
+def _as_above(rows: Iterable[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
+    """Yield the rows; a reason is not repeated from case to case, as where the judge could not be asked."""
+    last = ""
+    for *row, reason in rows:
+        yield (*row, "as above" if reason == last else reason)
+        last = reason
 
 
 def _cases(run: BatchRun, bounds: list[float]) -> Iterator[JsonMapping]:

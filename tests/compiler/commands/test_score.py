@@ -281,6 +281,18 @@ def test_a_judge_may_be_a_model(capsys: pytest.CaptureFixture[str]) -> None:
         assert len(server.requests) == 1  # both cases ask the same, and the second run finds it in the ledger
 
 
+def test_a_reason_is_not_repeated_from_case_to_case(capsys: pytest.CaptureFixture[str]) -> None:
+    batch("b", case("T1"), case("T2", questions=["Is it?"]), case("T3", questions=["Was it?"]))
+    reply = [[json.dumps({"verdict": "FAIL", "rationale": "They blame"})]]
+    Path("replies.json").write_text(json.dumps({name: {"AH": reply} for name in ("T1", "T2", "T3")}))
+    score("--batch", "b", "--judge", "replay:replies.json")
+    shown = capsys.readouterr().out.partition("Judged:\n")[2]
+    assert shown == "".join(
+        f"  {name}  AH 1.00  FAIL (a hint): {why}\n"
+        for name, why in (("T1", "They blame"), ("T2", "as above"), ("T3", "as above"))
+    )
+
+
 def test_a_judge_that_is_given_up_is_told_with_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
     batch("b", *(case(f"T{number}", questions=[f"Is it {number}?"]) for number in range(20)))
     with model_server(lambda *_: chat("Sure!")) as server:
