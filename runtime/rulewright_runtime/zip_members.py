@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 import struct
 import tempfile
 import zipfile
 import zlib
 from functools import lru_cache
 from typing import BinaryIO, Final
-
-from rulewright_runtime.input_files import open_regular
 
 MAX_MEMBER: Final = 64 * 2**20  # bytes, when expanded
 ZSTD: Final = 93  # the compression method's number in zip archives
@@ -69,8 +68,10 @@ def open_member(path: str) -> int | None:
 
 def _archive_at(path: str) -> zipfile.ZipFile:
     """The archive. Raises OSError, and BadZipFile for any other file."""
-    with open_regular(path) as stream:  # opening a pipe would wait for its writer
-        status = os.fstat(stream.fileno())
+    status = os.stat(path)
+    if not stat.S_ISREG(status.st_mode):  # opening a pipe would wait for its writer
+        raise zipfile.BadZipFile("it is no file")
+    with open(path, "rb") as stream:
         if stream.read(len(_SIGNATURE)) != _SIGNATURE:
             raise zipfile.BadZipFile("it is no zip archive")
     return _archive(path, status.st_mtime_ns, status.st_size)
