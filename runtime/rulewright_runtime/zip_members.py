@@ -43,7 +43,7 @@ def member_names(path: str) -> list[str]:
     except (OSError, *DAMAGED):
         return []
     names = (each.filename for each in archive.infolist() if not each.is_dir())
-    return [name for name in names if not name.startswith(("/", "__MACOSX/")) and ".." not in name.split("/")]
+    return [name for name in names if not name.startswith("__MACOSX/")]
 
 
 def open_member(path: str) -> int | None:
@@ -52,12 +52,13 @@ def open_member(path: str) -> int | None:
     around = os.path.dirname(path)
     while around and not os.path.isfile(around):
         around = "" if around == os.path.dirname(around) else os.path.dirname(around)
-    name = path[len(around) + 1 :].replace(os.sep, "/")
-    if not around or name not in member_names(around):
-        return None
-    archive = _archive_at(around)
     try:
-        data = expanded(archive.fp, archive, archive.getinfo(name))  # type: ignore[arg-type]
+        archive = _archive_at(around)
+        member = archive.getinfo(path[len(around) + 1 :].replace(os.sep, "/"))
+    except (OSError, KeyError, *DAMAGED):
+        return None
+    try:
+        data = expanded(archive.fp, archive, member)  # type: ignore[arg-type]
     except (MemberError, *DAMAGED) as error:
         raise OSError(errno.EIO, str(error), path) from None
     with tempfile.TemporaryFile() as copy:

@@ -124,16 +124,24 @@ def _below(path: str) -> Iterator[str | InputError]:
         yield InputError(f"the folder can't be read: {reason_of(error)}", where)
 
 
-def _members(path: str) -> list[str]:
-    """The paths of the files in a zip archive, folder by folder; none for a log of Inspect and for any other file."""
+def _members(path: str) -> list[str | InputError]:
+    """The paths of the files in a zip archive, folder by folder, and why one is refused; none for a log of Inspect and
+    for any other file."""
     by_folder: dict[str, list[str]] = {}
-    for name in member_names(path):
+    refused: list[str | InputError] = []
+    for name, count in Counter(member_names(path)).items():
         folder, _, file = name.rpartition("/")
-        by_folder.setdefault(folder, []).append(file)
+        if count > 1:
+            refused.append(InputError(f"the archive holds `{printable(name)}` {count} times", printable(path)))
+        elif name.startswith("/") or ".." in name.split("/"):
+            refused.append(InputError(f"the archive names `{printable(name)}`, outside of it", printable(path)))
+        else:
+            by_folder.setdefault(folder, []).append(file)
     is_log = by_folder.keys() & {"samples", "_journal"} or "header.json" in by_folder.get("", ())
     if is_log or _ending(path) == ".eval":
         return []
-    return [os.path.join(path, folder, name) for folder, names in by_folder.items() for name in _beside(set(), names)]
+    found = [(folder, name) for folder, names in by_folder.items() for name in _beside(set(), names)]
+    return [*(os.path.join(path, folder, name) for folder, name in found), *refused]
 
 
 def _beside(own: set[str], names: Sequence[str]) -> list[str]:

@@ -152,13 +152,27 @@ def test_an_archive_without_chats_and_a_member_that_cannot_be_read_are_refused(t
     (refused,) = Reader().read([f"{tmp_path}/a.xlsx/none.json"])
     assert isinstance(refused, InputError)
     assert "can't be read" in refused.reason
-    path = zipped(tmp_path, {"a.jsonl": json.dumps(GOOD) * 9, "../b.jsonl": "x", "/etc/passwd.jsonl": "x"})
+    path = zipped(tmp_path, {"a.jsonl": json.dumps(GOOD) * 9})
     damaged = bytearray(path.read_bytes())
     damaged[40] ^= 255
     path.write_bytes(damaged)
     (refused,) = Reader().read([path])
     assert isinstance(refused, InputError)
     assert refused.reason.startswith("the file can't be read")
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_members_outside_of_their_archive_or_named_twice_are_refused_and_the_others_read(tmp_path: Path) -> None:
+    path = zipped(tmp_path, {"a.jsonl": GOOD, "../b.jsonl": GOOD, "/etc/passwd.jsonl": GOOD, "c.jsonl": GOOD})
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("c.jsonl", json.dumps(GOOD))
+    found = list(Reader().read([path]))
+    assert [item.path for item in found if isinstance(item, Transcript)] == [f"{path}/a.jsonl"]
+    assert sorted(item.reason for item in found if isinstance(item, InputError)) == [
+        "the archive holds `c.jsonl` 2 times",
+        "the archive names `../b.jsonl`, outside of it",
+        "the archive names `/etc/passwd.jsonl`, outside of it",
+    ]
 
 
 def test_a_folder_holds_the_chats_of_every_format_and_may_hold_other_json_beside_them(tmp_path: Path) -> None:
