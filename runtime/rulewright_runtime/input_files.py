@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, BinaryIO, Final, Protocol, cast
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from types import ModuleType
 
     from _typeshed import WriteableBuffer
 
@@ -24,6 +25,7 @@ _KINDS_SHOWN: Final = 5  # of files that are not read
 _BLOCK: Final = 2**20
 _BUFFER: Final = 2**18  # bytes; lines of conversations are long
 _GZIP: Final = b"\x1f\x8b"
+_ZIP: Final = b"PK\x03\x04"
 _ZSTD: Final = b"(\xb5/\xfd"
 _PACKED: Final = 512  # compressed bytes that are expanded at once; 4 bytes of zstd can expand to 128 KiB
 ENDINGS: Final = (".gz", ".zst")
@@ -158,14 +160,27 @@ def read_small(path: str | os.PathLike[str], limit: int) -> bytes | None:
         os.close(handle)
 
 
+def member_names(path: str) -> list[str]:
+    """The names of the files in a zip archive, as `zip_members.member_names` returns them; none for any other file."""
+    begins = b""
+    with suppress(OSError), open_regular(path) as stream:
+        begins = stream.read(len(_ZIP))
+    names: list[str] = _zip_members().member_names(path) if begins == _ZIP else []
+    return names
+
+
+def _zip_members() -> ModuleType:
+    from rulewright_runtime import zip_members  # takes as long to import as a short scan
+
+    return zip_members
+
+
 def _regular(path: str | os.PathLike[str]) -> tuple[int, int]:
     """The descriptor and the size of a regular file, or of a member of a zip archive."""
     try:
         handle = os.open(path, _OPEN)
     except (NotADirectoryError, FileNotFoundError):
-        from rulewright_runtime.zip_members import open_member
-
-        member = open_member(os.fspath(path))
+        member = _zip_members().open_member(os.fspath(path))
         if member is None:
             raise
         handle = member

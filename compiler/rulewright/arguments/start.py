@@ -50,6 +50,10 @@ def inspect_data_arguments(parser: argparse.ArgumentParser) -> None:
                     line, or {"observations": [...]}
       chatgpt       {"mapping": {...}, "current_node": "..."}, as ChatGPT exports it
       claude        {"chat_messages": [{"sender", "text"}, ...]}, as Claude does
+      vapi          {"artifact": {"messages": [{"secondsFromStart", ...}]}}
+      retell        {"transcript_object": [{"role": "agent", "content"}, ...]}
+      intercom      {"source": {...}, "conversation_parts": {...}}
+      teams         {"messageType", "createdDateTime", "body", "from"}
       coding-agent  {"type": "user", "message": {...}}
                     or {"type": "response_item", "payload": {...}}
       otel          spans with `gen_ai.input.messages` or `llm.input_messages`

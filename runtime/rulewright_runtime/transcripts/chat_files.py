@@ -9,10 +9,10 @@ from typing import Final
 
 from rulewright_runtime.english import reason_of
 from rulewright_runtime.errors import InputError
+from rulewright_runtime.input_files import member_names
 from rulewright_runtime.strict_json import Json, JsonMapping
 from rulewright_runtime.transcripts.containers import TEXTS, is_event, rows, without_compression
 from rulewright_runtime.transcripts.turn_lines import printable
-from rulewright_runtime.zip_members import member_names
 
 MAX_LINE: Final = 2**20  # bytes; a turn or conversation of more than a mebibyte is a mistake
 RUN_FILES: Final = {"inputs.jsonl", "plan.json"}  # a folder with these may be a run, which has no chats
