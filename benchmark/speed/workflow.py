@@ -23,6 +23,7 @@ tasks:
   design-l1:
     agent: architect
     overlays:
+      policy_gate: {{enabled: true, evidence: {{acceptance: junit.xml, lint: ruff.json}}}}
       confidence_loop:
         enabled: true
         mode: composite
@@ -41,6 +42,7 @@ tasks:
 JUDGE: Final = "\n            evaluator_agent: reviewer"
 PAIR: Final = '\n          - "pair.challenger_approved == true"'
 
+EVIDENCE: Final = "acceptance: junit.xml, lint: ruff.json, readiness: ready.md"
 SMALL: Final = "tasks: {a: {agent: dev, loop: {max_iterations: 2, exit_conditions: [loop.iteration > 1]}}}\n"
 
 PROGRAM: Final = """
@@ -74,7 +76,7 @@ def large(tasks: int) -> str:
             "    agent: dev",
             f"    dependencies: [{f'task-{number - 3}' if number > 2 else ''}]",
             "    overlays:",
-            f"      policy_gate: {{enabled: true, risk_tier: {tier}}}",
+            f"      policy_gate: {{enabled: true, risk_tier: {tier}, evidence: {{{EVIDENCE}}}}}",
             f"      {partner[number % 2]}, max_iterations: 3}}",
             "      confidence_loop:",
             "        enabled: true",

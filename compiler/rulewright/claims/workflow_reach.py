@@ -61,7 +61,8 @@ def reach(task: TaskPlan, shape: LoweredTask, truths: Truths) -> Reach:
     best = _scored_alike(task, 1.0).get("confidence_score")
     passes = task.gate is None or may_pass(task, task.gate)
     contexts = contexts_of(task) if passes else ()
-    paths = [path for context in contexts if (path := _path(task, context)) is not None]
+    gate = None if task.gate is None else GateEvidence(task.gate)  # one for all paths: it remembers its answers
+    paths = [path for context in contexts if (path := _path(task, context, gate)) is not None]
     if paths:
         return Reach(min(paths, key=lambda path: (path.people, len(path.places))), best)
     explored = Explorer(task.machine, shape, truths, possible=_Possible(task, best, passes)).explore()
@@ -184,11 +185,11 @@ def programs_of_task(task: TaskPlan) -> Iterator[Program]:
         yield task.gate.verdict
 
 
-def _path(task: TaskPlan, context: Mapping[str, Any]) -> TaskPath | None:
+def _path(task: TaskPlan, context: Mapping[str, Any], gate: GateEvidence | None) -> TaskPath | None:
     """The path of the machine where every context is this one and people always agree; None without COMPLETED."""
     places: list[str] = []
     people = 0
-    for place, doing, reached in walk(task, context):
+    for place, doing, reached in walk(task, context, gate):
         if doing not in QUIET:
             places.append(place)
         people += doing == "human"
@@ -197,11 +198,12 @@ def _path(task: TaskPlan, context: Mapping[str, Any]) -> TaskPath | None:
     return None
 
 
-def walk(task: TaskPlan, context: Mapping[str, Any]) -> Iterator[tuple[str, Activity, MachineStep]]:
-    """The steps of the machine where every context is this one and people always agree: the place, what is done there,
-    and the step."""
+def walk(
+    task: TaskPlan, context: Mapping[str, Any], gate: GateEvidence | None
+) -> Iterator[tuple[str, Activity, MachineStep]]:
+    """The steps of the machine where every context is this one and people always agree, with the evidence of its gate:
+    the place, what is done there, and the step."""
     machine, state = task.machine, start(task.machine)
-    gate = None if task.gate is None else GateEvidence(task.gate)
     counts = {"review": 0, "pair": 0}
     given: frozenset[str] = frozenset()
     for _ in range(MOST_STEPS):
