@@ -14,7 +14,9 @@ Lines = Sequence[tuple[int, str]]
 
 _CUE: Final = re.compile(r"\ufeff?((?:[0-9]{1,4}:)?[0-9]{2}:[0-9]{2}[.,][0-9]{3}) +--> +[0-9:.,]+(?: .*)?")
 _VOICE: Final = re.compile(r"<v(?:\.[^<> ]*)? ([^<>]*)>")
-_TAG: Final = re.compile(r"</?[a-z0-9][^<>]{0,100}>")
+_TAG: Final = re.compile(
+    r"</?[bciu](?:\.[^<>\s]{0,100})?>|</?(?:v|lang|ruby|rt|font)(?:[.\s][^<>]{0,100})?>|<[0-9:.]{1,20}>", re.IGNORECASE
+)
 _ASIDE: Final = re.compile(r"(?:NOTE|STYLE|REGION)(?:\s.*)?")  # a block that nobody says
 _NOT_IN_NAMES: Final = re.compile(r"[:*_\[\]\s]+")
 
@@ -32,14 +34,16 @@ def spoken(lines: Lines, speaker_of: Callable[[str], tuple[str, int]]) -> list[t
     """
     said: list[tuple[int, list[str]]] = []
     time = current = voice = ""
-    is_aside, last = True, 0  # so is the header
+    has_asides = not lines[0][1].removeprefix("\ufeff").isdigit()  # SRT has none
+    is_aside, last = has_asides, 0  # so is the header
     for at, (number, line) in enumerate(lines):
         begins, last = number > last + 1, number
         cue = _CUE.fullmatch(line)
-        if cue or any(_CUE.fullmatch(below) for next, below in lines[at + 1 : at + 2] if next == number + 1):
+        may_be_name = (begins or line.isdigit()) and any(next == number + 1 for next, _ in lines[at + 1 : at + 2])
+        if cue or (may_be_name and _CUE.fullmatch(lines[at + 1][1])):
             is_aside, time, voice = False, cue[1].replace(",", ".") if cue else "", ""  # a cue, or its name
             continue
-        is_aside = (is_aside and not begins) or (begins and _ASIDE.fullmatch(line) is not None)
+        is_aside = (is_aside and not begins) or (has_asides and begins and _ASIDE.fullmatch(line) is not None)
         before, *voices = [""] if is_aside else _VOICE.split(line)
         for name, text in [("", before), *zip(voices[::2], voices[1::2], strict=True)]:
             text = html.unescape(_TAG.sub("", text)).strip()

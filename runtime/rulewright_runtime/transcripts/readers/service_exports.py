@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import html
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import partial
@@ -28,7 +29,11 @@ from rulewright_runtime.transcripts.readers.record_values import (
 from rulewright_runtime.transcripts.readers.shapes import Format, attempt, chat, record_by_record
 
 _BREAK: Final = re.compile(r"<(?:br|/p|/div|/li|/h[1-6]|/tr)\b[^<>]*>", re.IGNORECASE)
-_TAG: Final = re.compile(r"</?[a-zA-Z][^<>]*>")
+_TAG: Final = re.compile(  # of markup in messages; anything else between angle brackets was said
+    r"</?(?:a|at|attachment|b|blockquote|br|code|codeblock|div|em|emoji|font|h[1-6]|hr|i|img|li|ol|p|pre|s|span|strong"
+    r"|sub|sup|systemeventmessage|table|tbody|td|th|thead|tr|u|ul)(?:\s[^<>=]*+=[^<>]*+|\s*+/?)>",
+    re.IGNORECASE,
+)
 _SPEAKERS: Final = {"lead": "user", "contact": "user", "admin": "assistant", "team": "assistant"}  # of Intercom, beside
 
 
@@ -46,7 +51,17 @@ def _items(record: Record, *path: str) -> list[JsonObject]:
 
 def _vapi_items(record: Record) -> list[JsonObject]:
     call = object_in(record.get("message")) or record  # in a message to a server
-    return _items(call, "artifact", "messages") or _items(call, "messages")
+    items, others = _items(call, "artifact", "messages"), _items(call, "messages")
+    return _fuller("`artifact` holds other messages than `messages`", items, others, "message")
+
+
+def _fuller(why: str, one: list[JsonObject], other: list[JsonObject], content: str) -> list[JsonObject]:
+    """The longer of two lists of the same messages. Raises ShapeError if it lacks some of the other one."""
+    most, least = (one, other) if len(one) >= len(other) else (other, one)
+    said = Counter((word(each.get("role")), word(each.get(content))) for each in most)
+    if Counter((word(each.get("role")), word(each.get(content))) for each in least) - said:
+        raise ShapeError(why)
+    return most
 
 
 def _vapi(record: Record) -> Iterator[JsonObject]:
@@ -63,7 +78,9 @@ def _vapi(record: Record) -> Iterator[JsonObject]:
 
 
 def _retell(record: Record) -> Iterator[JsonObject]:
-    for item in _items(record, "transcript_with_tool_calls") or _items(record, "transcript_object"):
+    lists = _items(record, "transcript_with_tool_calls"), _items(record, "transcript_object")
+    why = "`transcript_with_tool_calls` holds other utterances than `transcript_object`"
+    for item in _fuller(why, *lists, "content"):
         role = word(item.get("role"))
         if role == "tool_call_invocation":
             call = {"id": item.get("tool_call_id"), "name": item.get("name"), "arguments": item.get("arguments")}

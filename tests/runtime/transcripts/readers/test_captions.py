@@ -61,3 +61,13 @@ def test_captions_in_a_folder_are_read(tmp_path: Path) -> None:
     written(tmp_path, VTT, "a.vtt")
     written(tmp_path, SRT, "b.srt")
     assert [len(lines(found)) for found in conversations(tmp_path)] == [2, 2]
+
+
+def test_nothing_that_is_said_is_taken_for_a_note_a_name_or_markup(tmp_path: Path) -> None:
+    first, second = "00:00:01,000 --> 00:00:04,000", "00:00:05,000 --> 00:00:06,000"
+    text = f"1\n{first}\nUser: Hi\n\n2\n{second}\nAI: If a<b and c>d\n\nNOTE double <i>it</i>\n"
+    (found,) = conversations(written(tmp_path, text, "call.srt"))
+    assert lines(found) == ["user: Hi", "assistant: If a<b and c>d\nNOTE double it"]
+    close = f"WEBVTT\n\n{first}\n<v User>Hi\n{second}\n<v Bot>Double it\n{second}\nnow\n"
+    (found,) = conversations(written(tmp_path, close, "close.vtt"))
+    assert lines(found) == ["user: Hi", "assistant: Double it\nnow"]

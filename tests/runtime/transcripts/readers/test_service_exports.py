@@ -86,3 +86,19 @@ def test_messages_of_teams_are_read_in_the_order_of_their_times(tmp_path: Path) 
     (chat,) = conversations(written(tmp_path, threads))
     assert (chat.id, lines(chat)) == ("1", ["user: Hi", "assistant: Yo"])
     assert "no time" in refusals(tmp_path, [teams(1, "user", "Hi", createdDateTime="soon")])[0]
+
+
+def test_what_is_said_between_angle_brackets_is_kept_and_two_lists_that_differ_are_refused(tmp_path: Path) -> None:
+    (found,) = conversations(written(tmp_path, [intercom(part("bot", "<p>If a<b and c>d, <i class='x'>stop</i></p>"))]))
+    assert lines(found)[-1] == "assistant: If a<b and c>d, stop"
+    calls = {"id": "1", "messages": [*VAPI, vapi("bot", message="Bye.")], "artifact": {"messages": VAPI}}
+    (found,) = conversations(written(tmp_path, [calls]))
+    assert lines(found) == [*TOLD, "assistant: Bye."]
+    calls["artifact"] = {"messages": [*VAPI[:4], vapi("bot", message="Yes.")]}
+    assert "`artifact` holds other messages than `messages`" in refusals(tmp_path, [calls])[0]
+    retold = {
+        "call_id": "1",
+        "transcript_object": [{"role": "agent", "content": "x"}],
+        "transcript_with_tool_calls": RETELL,
+    }
+    assert "`transcript_with_tool_calls` holds other utterances" in refusals(tmp_path, [retold])[0]
