@@ -234,6 +234,7 @@ def test_junit_counts_tests_that_ran(tmp_path: Path) -> None:
         ('<testcase name="a"/><testcase name="a"/>', 1, 0),
         ('<testcase name="a"/><testcase name="a"><failure/></testcase>', 0, 1),
         ('<testcase name="a"/><testcase name="b"/><testcase name="b"><skipped/></testcase>', 1, 0),
+        ('<testcase name="a"><failure/></testcase><testcase name="a"><error/></testcase><testcase name="b"/>', 1, 2),
         (
             '<testsuite name="x"><testcase name="a"/></testsuite><testsuite name="y"><testcase name="a"/></testsuite>',
             2,
@@ -241,7 +242,7 @@ def test_junit_counts_tests_that_ran(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_test_that_is_reported_several_times_counts_once_by_its_worst_result(
+def test_a_test_that_is_reported_several_times_passes_at_most_once_and_each_of_its_failures_counts(
     cases: str, passed: int, failed: int, tmp_path: Path
 ) -> None:
     write(tmp_path, report=suite(cases))

@@ -26,8 +26,8 @@ _OUTCOMES: Final[dict[str, Outcome]] = {
 
 
 def junit(root: Path, path: str, scope: Sequence[str] = ()) -> ReportReading:
-    """Count the passed tests of all tests that ran; one that is listed several times counts once, by its worst result.
-    Failures that a suite states but does not list count as failed.
+    """Count the passed tests of all tests that ran. One that is listed several times passes once, if it never failed;
+    each of its failures counts. Failures that a suite states but does not list count as failed.
 
     Raises CollectionError when no test or only a minority ran, and for a report with totals that differ from its tests,
     an unknown status, or a test without a name.
@@ -38,7 +38,8 @@ def junit(root: Path, path: str, scope: Sequence[str] = ()) -> ReportReading:
     outcomes = {case: _outcome(path, case) for case in _cases(report)}
     tests = _worst(report, outcomes)
     counts = Counter(tests.values())
-    passed, failed, skipped = counts["passed"], counts["failed"], counts["not run"]
+    passed, skipped = counts["passed"], counts["not run"]
+    failed = sum(outcome == "failed" for outcome in outcomes.values())  # equal names may be those of different tests
     suite_failures = sum(_OUTCOMES.get(_name_of(child)) == "failed" for suite in _suites(report) for child in suite)
     failed = max(failed + suite_failures, *(_stated_failures(path, suite) for suite in _suites(report)))
     first = next((title for (_, title), outcome in tests.items() if outcome == "failed"), "")
