@@ -129,15 +129,16 @@ def _case_scorecards(files: Iterable[Path]) -> list[Path]:
 
 
 def only_concern(cases: str | None, pattern: str) -> str:
-    """Return the concern whose folder is the only one in the folder of the cases. Raises UsageError if there are
-    several or none."""
+    """Return the concern whose folder holds every file below the folder of the cases. Raises UsageError without one."""
     is_file = os.path.isfile(pattern) or (cases is not None and os.path.isfile(cases))
-    folders = [] if is_file else [each for each in _case_folder(cases).iterdir() if each.is_dir()]
-    concerns = sorted(each.name for each in folders if each.name != OUTPUT_FOLDER)
-    if len(concerns) == 1:
+    folder = Path() if is_file else _case_folder(cases)
+    inner = () if is_file else (os.path.relpath(path, folder).split(os.sep) for path in json_files(str(folder)))
+    concerns = sorted({parts[0] if len(parts) > 1 else "" for parts in inner} - {OUTPUT_FOLDER})
+    if len(concerns) == 1 and concerns[0]:
         complain(f"note: the concern is `{concerns[0]}`")
         return concerns[0]
-    hint = f"here are {ticked(concerns)}" if concerns else "if they have none, use any name for the report"
+    named = ticked(filter(None, concerns))
+    hint = f"here are {named}" if named else "if they have none, use any name for the report"
     raise UsageError(f"name the concern of the cases with `--concern ID`; {hint}")
 
 

@@ -392,11 +392,12 @@ def test_without_a_concern_the_only_folder_of_the_cases_names_it(capsys: pytest.
     assert main(["score"]) == 0
     told = capsys.readouterr()
     assert ("Scorecard - I25" in told.out, "note: the concern is `I25`" in told.err) == (True, True)
-    batch("I26/b", case("T2"))
-    with pytest.raises(SystemExit) as stopped:
-        main(["score"])
-    assert stopped.value.code == 3
-    assert "with `--concern ID`; here are `I25`, `I26`" in capsys.readouterr().err
+    for beside, named in (("c", "`I25`"), ("I26/b", "`I25`, `I26`")):
+        batch(beside, case("T2"))
+        with pytest.raises(SystemExit) as stopped:
+            main(["score"])
+        assert stopped.value.code == 3
+        assert f"with `--concern ID`; here are {named}\n" in capsys.readouterr().err
 
 
 WRONG_WORDS = {
