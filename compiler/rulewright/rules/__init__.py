@@ -64,9 +64,9 @@ def code_of(rule: Rule[Model]) -> str:
 
 def findings(rules: Iterable[Rule[Model]], models: Iterable[Model]) -> Iterator[Diagnostic]:
     """Yield the findings of the rules in the models, each with its rule's code."""
-    models = tuple(models)
-    for rule in rules:
-        for model in models:
+    rules = tuple(rules)
+    for model in models:  # a document at a time: what rules read of it is kept for a few documents only
+        for rule in rules:
             for found in rule(model):
                 yield replace(found, code=code_of(rule))
 
