@@ -10,7 +10,6 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from _pytest.runner import runtestprotocol
 from hypothesis import HealthCheck, settings
 from tests.browser import Browser, open_browser
 from tests.rounds import rounds
@@ -52,17 +51,6 @@ def pytest_collection_finish() -> None:
     gc.enable()
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)
-
-
-def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool:
-    """As pytest does, but a setup or teardown that passes is not reported: sending and showing a report takes longer
-    than most tests."""
-    item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
-    for report in runtestprotocol(item, log=False, nextitem=nextitem):
-        if report.when == "call" or not report.passed:
-            item.ihook.pytest_runtest_logreport(report=report)
-    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
-    return True
 
 
 @pytest.fixture(scope="session", autouse=True)

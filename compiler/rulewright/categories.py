@@ -67,11 +67,11 @@ ROWS: Final[dict[str, str]] = {
     COMPLETENESS: """
         agent-without-adapter agent-without-description branch-without-triggers bucket-without-checks
         bucket-without-policy check-without-blindspot comment-contradicts-files confidence-without-gate
-        confidence-without-metrics contrast-without-counterpart count-contradicts-files coverage-not-required dead-key
+        confidence-without-metrics contrast-without-counterpart coverage-not-required dead-key
         declared-for-nothing detector-without-definition dev-repetitions-nobody-uses evaluator-without-judge
         event-window-without-anchor evidence-not-read expectation-without-question fact-nothing-decides
-        gate-without-evidence judge-without-output metric-without-source no-tasks overlay-not-enabled
-        probe-without-verifier project-without-checks reference-to-missing-file sign-off-without-hil
+        gate-without-evidence judge-without-output metric-without-source no-tasks number-contradicts-content
+        overlay-not-enabled probe-without-verifier project-without-checks reference-to-missing-file sign-off-without-hil
         state-machine-without-definition unread-definitions unread-parameter unused-definition unused-lexicon
         unused-suppression
     """,

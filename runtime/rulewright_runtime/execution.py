@@ -285,7 +285,7 @@ class Engine:
         constant = {each.check.id: each.role for each in checks.first if each.constant is not None}
         return {**dict.fromkeys(verdict.check_id for verdict in checks.shared.values()), **constant}
 
-    def elsewhere(self, transcript: Transcript) -> Iterator[str]:
+    def inapplicable_checks(self, transcript: Transcript) -> Iterator[str]:
         """The checks whose condition `applies` does not hold in a transcript."""
         view, bindings = View(transcript), self._scenario_checks(transcript.scenario_id).bindings
         for name, applies in self._applies.items():

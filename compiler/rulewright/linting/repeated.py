@@ -101,7 +101,7 @@ def _is_echo(found: Diagnostic, codes: Mapping[Span, set[str]]) -> bool:
 DEPENDENT: Final = _code_sets(
     {
         "blindspots": "check-without-blindspot gate-without-blindspot",
-        "checks": """bucket-without-checks comment-contradicts-files count-contradicts-files empty-profile
+        "checks": """bucket-without-checks comment-contradicts-files number-contradicts-content empty-profile
         gate-without-blindspot part-without-checks probe-without-verifier project-without-checks
         prompt-names-another-check tag-no-check-looks-for unknown-check unused-lexicon unused-rule-set""",
         "corpora": "unknown-corpus",
@@ -110,7 +110,7 @@ DEPENDENT: Final = _code_sets(
         "profiles": "dev-repetitions-nobody-uses unknown-profile",
         "rules": "rule-nobody-has unknown-jurisdiction",
         "scenarios": """check-no-scenario-reaches comment-contradicts-files contrast-without-counterpart
-        count-contradicts-files tag-no-scenario-carries unknown-scenario""",
+        number-contradicts-content tag-no-scenario-carries unknown-scenario""",
         "scorecards": "unknown-scorecard",
         "scoring": "bad-weight bucket-without-policy event-window-without-anchor unit-of-analysis-missing",
         "state_machines": "detector-without-definition state-machine-without-definition unknown-state-machine",
@@ -222,7 +222,7 @@ FOLLOWED_BY: Final = _code_sets(
         "cyclic-dependency": "input-not-awaited",
         "detector-is-not-routed": """gate-judged-once llm-required-contradicts-routing missing-prompt
         reply-lexicon-reads-the-user""",
-        "duplicate-key": """count-contradicts-files declared-for-nothing figures-without-figure missing-key
+        "duplicate-key": """number-contradicts-content declared-for-nothing figures-without-figure missing-key
         unknown-dependency""",
         "duplicate-metric": "bad-condition report-of-another-kind weights-do-not-add-up",
         "duplicate-session-number": "probe-reads-a-later-session",

@@ -137,9 +137,9 @@ def _counts(plan: Plan, transcripts: Iterable[Transcript]) -> tuple[dict[str, _C
     for transcript in transcripts:
         transcript_count += 1
         if not transcript.scenario_id or transcript.scenario_id in plan.scenarios:
-            elsewhere = set(engine.elsewhere(transcript))
+            inapplicable = set(engine.inapplicable_checks(transcript))
             for check in applying(transcript.scenario_id):
-                if check.id not in elsewhere:
+                if check.id not in inapplicable:
                     _add(counts[check.id], check, plan, transcript)
     return counts, transcript_count
 

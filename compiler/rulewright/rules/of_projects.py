@@ -18,7 +18,6 @@ from rulewright.rules.check_without_blindspot import check_without_blindspot
 from rulewright.rules.comma_missing import comma_missing
 from rulewright.rules.comment_contradicts_files import comment_contradicts_files
 from rulewright.rules.contrast_without_counterpart import contrast_without_counterpart
-from rulewright.rules.count_contradicts_files import count_contradicts_files
 from rulewright.rules.cue_lexicon_ignores_the_user import cue_lexicon_ignores_the_user
 from rulewright.rules.cue_nobody_says import cue_nobody_says
 from rulewright.rules.dead_key import dead_key
@@ -49,6 +48,7 @@ from rulewright.rules.misspelt_suffix import misspelt_suffix
 from rulewright.rules.misspelt_tool import misspelt_tool
 from rulewright.rules.misspelt_word import misspelt_word
 from rulewright.rules.mistyped_regex import mistyped_regex
+from rulewright.rules.number_contradicts_content import number_contradicts_content
 from rulewright.rules.opposites_agree import opposites_agree
 from rulewright.rules.order_reversed import order_reversed
 from rulewright.rules.pattern_shared_by_gates import pattern_shared_by_gates
@@ -101,7 +101,7 @@ PROJECT: Final[tuple[Rule[Project], ...]] = (
     dev_repetitions_nobody_uses,
     pattern_shared_by_gates,
     unused_lexicon,
-    count_contradicts_files,
+    number_contradicts_content,
     reference_to_missing_file,
     contrast_without_counterpart,
     unused_rule_set,

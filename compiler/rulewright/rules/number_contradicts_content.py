@@ -15,7 +15,7 @@ LATER: Final = re.compile(rf"\bafter {NUMBER} [a-z]+|\b{NUMBER} [a-z]+ later", r
 COURSE: Final = frozenset({"turns", "sessions"})  # of which a description may tell a part: `calm for three turns`
 
 
-def count_contradicts_files(project: Project) -> Iterator[Diagnostic]:
+def number_contradicts_content(project: Project) -> Iterator[Diagnostic]:
     """A description, or the metadata beside the checks, states a number that differs from the content.
 
     Why it matters: reports and papers quote these numbers. A description is compared with the checks and scenarios of
