@@ -38,7 +38,6 @@ from rulewright_runtime.plan.question import IfSegment, TextSegment
 from rulewright_runtime.plan.verifiers import Ending, StateMachine, TraceVerifier, Transition
 from rulewright_runtime.polarity import Decision, Polarity, boolean, condition
 from rulewright_runtime.verify import decisions
-from rulewright_runtime.workflow import machine as guards
 from rulewright_runtime.workflow.gate import judge_evidence
 from rulewright_runtime.workflow.machine import Guard, decide
 from rulewright_runtime.workflow.task_context import TaskContext
@@ -111,7 +110,6 @@ UNKNOWN = program(name("nowhere"))
 def turn_round(place: Polarity, monkeypatch: pytest.MonkeyPatch) -> None:
     table = cast("dict[Polarity, bool]", polarity.UNDECIDED_HOLDS)
     monkeypatch.setitem(table, place, not table[place])
-    monkeypatch.setattr(guards, "_permitting", guards._permitting.__wrapped__)  # prepared guards know the table
 
 
 def applies(**conditions: Any) -> decisions.Eligibility:

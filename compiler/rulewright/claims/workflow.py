@@ -8,12 +8,13 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Final
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from rulewright.check.workflow_check import compile_workflow, lowered
 from rulewright.claims.workflow_machine import Explorer, Graph, History, StateEdge, StateNode
-from rulewright.claims.workflow_reach import in_words, reach
+from rulewright.claims.workflow_reach import Reach, in_words, reach
 from rulewright.documents.workflow import LOOPING
 from rulewright.lower.workflow_guards import ADVISORY
 from rulewright.lower.workflow_machine import LoweredTask
@@ -61,16 +62,19 @@ def prove_workflow(source: Workflow | Path | str, machines: Mapping[str, Machine
     open_: list[str] = []
     unreached: list[str] = []
     paths: list[str] = []
+    proofs: dict[object, tuple[tuple[Fault, ...] | None, Reach]] = {}  # of tasks that differ in nothing that is proved
     for task in lowered(workflow).tasks:
         made = (
             task.task if machines is None else replace(task.task, machine=machines.get(task.task.id, task.task.machine))
         )
-        found = faults_of(made, task, truths)
+        key = _proved_of(made, task)
+        if key not in proofs:
+            proofs[key] = faults_of(made, task, truths), reach(made, task, truths)
+        found, reached = proofs[key]
         if found is None:
             open_.append(made.id)
         for fault in found or ():
             faults[fault.claim].append((made.id, fault.trace))
-        reached = reach(made, task, truths)
         if reached.path is not None:
             paths.append(in_words(made, reached))
         elif reached.why_not:
@@ -79,6 +83,12 @@ def prove_workflow(source: Workflow | Path | str, machines: Mapping[str, Machine
             unreached.append(made.id)
     properties = [_property(workflow, claim, faults[claim], open_, TOO_MUCH) for claim in INVARIANTS]
     return [*properties, _property(workflow, REACHABLE, faults[REACHABLE], unreached, NO_PATH, paths)]
+
+
+def _proved_of(task: TaskPlan, shape: LoweredTask) -> bytes:
+    """What proofs read of a task: everything but its name, its place in the workflow and its inputs."""
+    same = replace(task, id="", description="", dependencies=(), inputs=())
+    return msgspec.msgpack.encode((same, shape.loops, shape.passed))
 
 
 def _property(

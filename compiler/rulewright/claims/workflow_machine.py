@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -19,10 +19,8 @@ from rulewright_runtime.workflow.machine import (
     Event,
     LoopName,
     Machine,
-    MachineState,
     MachineTransition,
     select,
-    transitions_on,
 )
 
 MOST_STATES: Final = 50_000
@@ -94,13 +92,10 @@ class Explorer:
     truths: Truths
     concrete: bool = False
     possible: Callable[[World], bool] = lambda _: True  # whether a context can occur
-    places: dict[str, MachineState] = field(default_factory=dict)
-    leaving: dict[tuple[str, Event], tuple[MachineTransition, ...]] = field(default_factory=dict)
     known_answers: dict[tuple[str, Event], list[GuardAnswer]] = field(default_factory=dict)
 
     def explore(self) -> Graph:
         """Everything reachable from the start."""
-        self.places = {place.name: place for place in self.machine.places}
         graph = Graph()
         first = StateNode(
             self.machine.places[0].name, History(), (0,) * (len(self.machine.loops) if self.concrete else 1)
@@ -124,7 +119,7 @@ class Explorer:
 
     def steps(self, node: StateNode) -> Iterator[StateEdge]:
         """Every step that can be taken from a node, each once."""
-        for event in EVENTS[self.places[node.place].activity]:
+        for event in EVENTS[self.machine.place(node.place).activity]:
             known: set[tuple[int, StateNode | None]] = set()
             for answer in self.answers(node.place, event):
                 for left in self.iterations_left(node, event):
@@ -135,19 +130,13 @@ class Explorer:
                         yield edge
 
     def edge(self, node: StateNode, event: Event, answer: GuardAnswer, left: dict[LoopName, bool]) -> StateEdge:
-        transitions = self.transitions(node.place, event)
+        transitions = self.machine.transitions_on(node.place, event)
         open_ = (each for each, holds in zip(transitions, answer.holds, strict=True) if holds)
         chosen = select(open_, lambda _: True, left.__getitem__)
         if chosen is None:
             return StateEdge(event, answer.world, None, None)
         history = _after(node.history, event, answer, chosen)
         return StateEdge(event, answer.world, chosen, StateNode(chosen.target, history, self.count(node.used, chosen)))
-
-    def transitions(self, place: str, event: Event) -> tuple[MachineTransition, ...]:
-        key = (place, event)
-        if key not in self.leaving:
-            self.leaving[key] = tuple(transitions_on(self.machine, place, event))
-        return self.leaving[key]
 
     def count(self, used: tuple[int, ...], taken: MachineTransition) -> tuple[int, ...]:
         if not self.concrete:
@@ -162,7 +151,7 @@ class Explorer:
         if self.concrete:
             pairs = zip(node.used, self.machine.loops, strict=True)
             return [{loop.name: number < loop.max_iterations for number, loop in pairs}]
-        counted = {name for each in self.transitions(node.place, event) for name in each.counts}
+        counted = {name for each in self.machine.transitions_on(node.place, event) for name in each.counts}
         if node.used == (0,) or not counted:
             return [dict.fromkeys(names, True)]
         free = [name for name in names if name in counted]
@@ -176,10 +165,10 @@ class Explorer:
         """What the possible contexts decide at a place, each different answer once."""
         key = (place, event)
         if key not in self.known_answers:
-            self.known_answers[key] = list(self._answers(self.transitions(place, event), event))
+            self.known_answers[key] = list(self._answers(self.machine.transitions_on(place, event), event))
         return self.known_answers[key]
 
-    def _answers(self, transitions: tuple[MachineTransition, ...], event: Event) -> Iterator[GuardAnswer]:
+    def _answers(self, transitions: Sequence[MachineTransition], event: Event) -> Iterator[GuardAnswer]:
         claimed = {effect.subject for each in transitions for effect in each.effects if effect.kind == "pass"}
         exits = [loop for loop in self.shape.loops if loop.name in claimed] if event == "decide" else []
         verdict = self.shape.passed if event == "gated" else None

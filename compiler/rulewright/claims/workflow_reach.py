@@ -62,9 +62,11 @@ def reach(task: TaskPlan, shape: LoweredTask, truths: Truths) -> Reach:
     passes = task.gate is None or may_pass(task, task.gate)
     contexts = contexts_of(task) if passes else ()
     gate = None if task.gate is None else GateEvidence(task.gate)  # one for all paths: it remembers its answers
-    paths = [path for context in contexts if (path := _path(task, context, gate)) is not None]
-    if paths:
-        return Reach(min(paths, key=lambda path: (path.people, len(path.places))), best)
+    path: TaskPath | None = None
+    for context in contexts:
+        path = _path(task, context, gate, path) or path
+    if path is not None:
+        return Reach(path, best)
     explored = Explorer(task.machine, shape, truths, possible=_Possible(task, best, passes)).explore()
     done = {place.name for place in task.machine.places if place.status == "COMPLETED"}
     if not explored.complete or any(node.place in done for node in explored.edges):
@@ -185,14 +187,19 @@ def programs_of_task(task: TaskPlan) -> Iterator[Program]:
         yield task.gate.verdict
 
 
-def _path(task: TaskPlan, context: Mapping[str, Any], gate: GateEvidence | None) -> TaskPath | None:
-    """The path of the machine where every context is this one and people always agree; None without COMPLETED."""
+def _path(
+    task: TaskPlan, context: Mapping[str, Any], gate: GateEvidence | None, known: TaskPath | None
+) -> TaskPath | None:
+    """The path of the machine where every context is this one and people always agree; None without COMPLETED, or
+    where it is not shorter than the known one."""
     places: list[str] = []
     people = 0
     for place, doing, reached in walk(task, context, gate):
         if doing not in QUIET:
             places.append(place)
         people += doing == "human"
+        if known is not None and (people, len(places) + 1) >= (known.people, len(known.places)):
+            return None
         if reached.after == "COMPLETED":
             return TaskPath((*places, reached.state.place), people)
     return None

@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from typing import Final
 
 from rulewright.documents.workflow import Overlay, TaskDocument
@@ -19,7 +20,7 @@ from rulewright.load import Scalar
 from rulewright.lower.workflow_guards import Guards, features_of
 from rulewright.proving.domains import Path
 from rulewright.proving.program_parts import constants_of, extract, numbers_of, paths_of
-from rulewright_runtime.ir import Node, Program
+from rulewright_runtime.ir import Node, Program, decode, encode
 from rulewright_runtime.polarity import Polarity, boolean
 from rulewright_runtime.values import Value
 from rulewright_runtime.workflow.machine import Guard
@@ -179,13 +180,14 @@ def _shown(value: Value) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _required(task: TaskDocument, loop: Overlay) -> tuple[Program | None, list[tuple[int, Scalar, Program]]]:
+@lru_cache(maxsize=64)  # several rules ask about the same loop in turn
+def _required(task: TaskDocument, loop: Overlay) -> tuple[Program | None, tuple[tuple[int, Scalar, Program], ...]]:
     """The threshold of a task, and the valid conditions of a loop with their indices; others are left to the
     compiler."""
     features, guards = features_of(task), Guards([])
     threshold = guards.threshold(task, features)
     built = [guards.author_condition(task, "", each, features) for each in loop.conditions]
-    found = [(at, loop.conditions[at], each.program) for at, each in enumerate(built) if each is not None]
+    found = tuple([(at, loop.conditions[at], each.program) for at, each in enumerate(built) if each is not None])
     return None if threshold is None else threshold.program, found
 
 
@@ -220,10 +222,16 @@ def undercutting(task: TaskDocument, loop: Overlay) -> Iterator[tuple[int, Scala
     if threshold is None:
         return
     for number, scalar, program in conditions:
-        truths = Truths()
-        contexts = worlds((threshold, program), truths)
-        if any(not truths.holds(threshold, world) and truths.holds(program, world) for world in contexts):
+        if _undercuts(encode(threshold), encode(program)):
             yield number, scalar
+
+
+@lru_cache(maxsize=1024)
+def _undercuts(threshold: bytes, condition: bytes) -> bool:
+    """Whether a condition can hold below a threshold, both encoded: many tasks have the same two."""
+    truths, low, program = Truths(), decode(threshold), decode(condition)
+    contexts = worlds((low, program), truths)
+    return any(not truths.holds(low, world) and truths.holds(program, world) for world in contexts)
 
 
 def implied(task: TaskDocument, loop: Overlay) -> Iterator[tuple[int, Scalar]]:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 
 from rulewright.diagnostics import Diagnostic
@@ -13,19 +14,19 @@ def challenger_is_the_reviewer(workflow: Workflow) -> Iterator[Diagnostic]:
     Why it matters: an agent that helped to shape the work is not an independent judge of it.
     Instead: let another agent challenge, review or judge.
     """
-    above = ancestors(workflow.document)
+    above, reviews = ancestors(workflow.document), defaultdict(list)
     for task in workflow.document.tasks:
-        challenger = task.challenger if task.on("paired_workflow") is not None else None
+        if task.reviewer is not None:
+            reviews[task.reviewer.value].append(task)
+    for task in workflow.document.tasks:
+        challenger = task.challenger
         if challenger is None:
             continue
         field = "overlays.paired_workflow.challenger_agent"
-        for review in workflow.document.tasks:
-            reviewer = review.reviewer if review.on("agentic_review") is not None else None
-            if reviewer is None or reviewer.value != challenger.value or task.id not in (review.id, *above[review.id]):
-                continue
-            message = f"`{challenger.value}` challenges here and is the formal reviewer of `{review.id}`"
-            notes = [(reviewer, "reviews here")]
-            yield task.warning(challenger, field, message, notes=notes)
+        for review in reviews[challenger.value]:
+            if task is review or task.id in above[review.id]:
+                message = f"`{challenger.value}` challenges here and is the formal reviewer of `{review.id}`"
+                yield task.warning(challenger, field, message, notes=[(review.reviewer, "reviews here")])
         for metric in task.metrics:
             if metric.evaluator is not None and metric.evaluator.value == challenger.value:
                 message = f"`{challenger.value}` both challenges and scores the work"

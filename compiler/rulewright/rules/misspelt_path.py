@@ -28,9 +28,11 @@ def misspelt_path(workflow: Workflow) -> Iterator[Diagnostic]:
     without regard to case), and with the files in the working folder.
     Instead: use one spelling. A folder or file that exists is not reported.
     """
-    paths, outputs, folder = paths_of(workflow), _outputs(workflow), workflow.place("folder", ".")
+    outputs, folder = _outputs(workflow), workflow.place("folder", ".")
+    nodes: defaultdict[str, list[Scalar]] = defaultdict(list)  # of every path
     named: defaultdict[str, set[int]] = defaultdict(set)  # the places of every name
-    for place, node in enumerate(paths):
+    for place, node in enumerate(paths_of(workflow)):
+        nodes[str(node.value)].append(node)
         for name in str(node.value).split("/"):
             named[name].add(place)
     written = scalar(workflow.settings, "folder")
@@ -38,28 +40,27 @@ def misspelt_path(workflow: Workflow) -> Iterator[Diagnostic]:
     near = None if written is None or is_there else path_meant(folder, str(written.value))
     if written is not None and near is not None:
         yield warning(written, f"folder not found: `{written.value}`", help=near)
-    for node in paths:
-        path = str(node.value)
+    for path, there in nodes.items():
         other = output_meant(path, outputs)
         if dependencies.exists(folder / path):
             continue
         if other is not None:
-            yield warning(node, f"no task writes `{path}`, but one writes `{other}`", help=Guess(other))
+            found = [(f"no task writes `{path}`, but one writes `{other}`", Guess(other))]
         elif path not in outputs and "*" not in path and is_there and (help := path_meant(folder / path, path)):
-            yield warning(node, f"no task writes `{path}`, and the file does not exist", help=help)
-        elif near is None:
-            yield from _of_names(node, named, folder, is_written=path in outputs)
+            found = [(f"no task writes `{path}`, and the file does not exist", help)]
+        else:
+            found = [] if near is not None else [*_of_names(path, named, folder, is_written=path in outputs)]
+        yield from (warning(node, message, help=help) for message, help in found for node in there)
 
 
-def _of_names(node: Scalar, named: Names, folder: Path, *, is_written: bool) -> Iterator[Diagnostic]:
-    """Findings for the folders and files that only this path spells this way."""
-    names = str(node.value).split("/")
+def _of_names(path: str, named: Names, folder: Path, *, is_written: bool) -> Iterator[tuple[str, Guess]]:
+    """Messages and suggestions for the folders and files that only this path spells this way."""
+    names = path.split("/")
     for at, name in enumerate(names):
         meant = _meant(name, named, _is_on_purpose if is_written else _differ_in_digits)
         if meant is not None and not dependencies.exists(folder.joinpath(*names[: at + 1])):
             right = "/".join([*names[:at], meant, *names[at + 1 :]])
-            message = f"only this path contains `{name}`, but {len(named[meant])} contain `{meant}`"
-            yield warning(node, message, help=Guess(right))
+            yield f"only this path contains `{name}`, but {len(named[meant])} contain `{meant}`", Guess(right)
 
 
 def paths_of(workflow: Workflow) -> list[Scalar]:

@@ -36,4 +36,5 @@ def report_of_another_task(workflow: Workflow) -> Iterator[Diagnostic]:
 
 def _names(path: Scalar, task: TaskDocument) -> bool:
     """Whether a path names a task."""
-    return re.search(rf"(?<![a-zA-Z0-9]){re.escape(task.id)}(?![a-zA-Z0-9])", str(path.value)) is not None
+    text = str(path.value)
+    return task.id in text and re.search(rf"(?<![a-zA-Z0-9]){re.escape(task.id)}(?![a-zA-Z0-9])", text) is not None

@@ -15,7 +15,7 @@ from rulewright_runtime.errors import StateError
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.workflow.artifacts import broken_lock, changed_paths, hashes
 from rulewright_runtime.workflow.hil import STATUS_AFTER, QueueError, QueueItem
-from rulewright_runtime.workflow.machine import MachineTransition, TaskState, start, transitions_on
+from rulewright_runtime.workflow.machine import MachineTransition, TaskState, start
 from rulewright_runtime.workflow.machine import status as status_in
 from rulewright_runtime.workflow.run_database import Store
 from rulewright_runtime.workflow.run_records import StoredWorkflow
@@ -138,7 +138,7 @@ def _steps(task: TaskPlan, log: Sequence[JsonObject], state: TaskState) -> list[
     place, counts = machine.places[0].name, {loop.name: 0 for loop in machine.loops}
     steps: list[MachineTransition] = []
     for each in log:
-        possible = transitions_on(machine, place, each["event"])
+        possible = machine.transitions_on(place, each["event"])
         taken = next((one for one in possible if (one.source, one.target) == (each["source"], each["target"])), None)
         if taken is None:
             raise StateError(f"no step leads from `{place}` by `{each['event']}` to `{each['target']}`")

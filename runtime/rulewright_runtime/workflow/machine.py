@@ -12,14 +12,15 @@ are expressions of permitting polarity: an undecidable guard is not met.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Annotated, Final, Literal
 
 from msgspec import Meta, Struct
 
 from rulewright_runtime.errors import StateError
-from rulewright_runtime.ir import Program, decode, encode
+from rulewright_runtime.ir import Program
 from rulewright_runtime.plan.part import PlanPart
 from rulewright_runtime.polarity import Decision, Polarity, condition
 from rulewright_runtime.strict_json import JsonMapping
@@ -74,13 +75,18 @@ LoopName = Literal["loop", "agentic_review", "paired_workflow", "confidence_loop
 Bound = Annotated[int, Meta(ge=1, le=1_000_000)]
 
 
-class Guard(PlanPart, frozen=True):
+class Guard(PlanPart, frozen=True, dict=True):  # with a dict, it keeps what it has prepared
     """A condition of a transition: any or all of some expressions. They see the iteration of `loop` as
     `loop.iteration`. Without expressions `all` holds and `any` does not."""
 
     conditions: tuple[Program, ...]
     mode: Literal["any", "all"] = "all"
     loop: LoopName | None = None
+
+    @cached_property
+    def prepared(self) -> tuple[Callable[[JsonMapping], Decision], ...]:
+        """The prepared conditions."""
+        return tuple(condition(program, Polarity.PERMITTING) for program in self.conditions)
 
 
 class StateEffect(PlanPart, frozen=True):
@@ -130,7 +136,7 @@ class MachineLoop(PlanPart, frozen=True):
     max_iterations: Bound
 
 
-class Machine(PlanPart, frozen=True):
+class Machine(PlanPart, frozen=True, dict=True):
     """The state machine of one task. `loops` are listed from the outermost; the first place is the start."""
 
     places: tuple[MachineState, ...]
@@ -139,10 +145,24 @@ class Machine(PlanPart, frozen=True):
 
     def place(self, name: str) -> MachineState:
         """Return the place `name`. Raises StateError when the machine has none."""
-        for place in self.places:
-            if place.name == name:
-                return place
-        raise StateError(f"the machine has no place `{name}`")
+        if name not in self._by_name:
+            raise StateError(f"the machine has no place `{name}`")
+        return self._by_name[name]
+
+    def transitions_on(self, place: str, event: Event) -> Sequence[MachineTransition]:
+        """Return the transitions of a place on an event, in the order they are tried."""
+        return self._by_event.get((place, event), ())
+
+    @cached_property
+    def _by_name(self) -> Mapping[str, MachineState]:
+        return {place.name: place for place in self.places}
+
+    @cached_property
+    def _by_event(self) -> Mapping[tuple[str, Event], Sequence[MachineTransition]]:
+        found = defaultdict[tuple[str, Event], list[MachineTransition]](list)
+        for each in self.transitions:
+            found[each.source, each.event].append(each)
+        return found
 
 
 class TaskState(PlanPart, frozen=True):
@@ -203,7 +223,7 @@ def step(machine: Machine, state: TaskState, event: Event, context: JsonMapping)
 
     limits = {loop.name: loop.max_iterations for loop in machine.loops}
     counts = dict(zip(limits, state.used, strict=True))
-    transition = select(transitions_on(machine, here.name, event), holds, lambda loop: counts[loop] < limits[loop])
+    transition = select(machine.transitions_on(here.name, event), holds, lambda loop: counts[loop] < limits[loop])
     if transition is None:
         raise StateError(f"a task that is {here.status} (at `{here.name}`) can't take the event `{event}`")
     after = machine.place(transition.target)
@@ -211,13 +231,8 @@ def step(machine: Machine, state: TaskState, event: Event, context: JsonMapping)
     return MachineStep(TaskState(after.name, count), here.status, after.status, transition, tuple(undecided))
 
 
-def transitions_on(machine: Machine, place: str, event: Event) -> Iterator[MachineTransition]:
-    """Return the transitions of a place on an event, in the order they are tried."""
-    return (each for each in machine.transitions if each.source == place and each.event == event)
-
-
 def select(
-    transitions: Iterator[MachineTransition], holds: Callable[[Guard], bool], has_left: Callable[[LoopName], bool]
+    transitions: Iterable[MachineTransition], holds: Callable[[Guard], bool], has_left: Callable[[LoopName], bool]
 ) -> MachineTransition | None:
     """Return the first open transition: its guard holds, and all the loops it counts have an iteration left."""
     for each in transitions:
@@ -235,12 +250,6 @@ def bindings(machine: Machine, state: TaskState, guard: Guard, context: JsonMapp
 
 def decide(guard: Guard, names: JsonMapping) -> tuple[bool, tuple[str, ...]]:
     """Return whether the guard holds, and the reason for each expression that could not be decided."""
-    decisions = [_permitting(encode(program))(names) for program in guard.conditions]
+    decisions = [decide(names) for decide in guard.prepared]
     reasons = tuple(each.undecided for each in decisions if each.undecided is not None)
     return (any if guard.mode == "any" else all)(each.holds for each in decisions), reasons
-
-
-@lru_cache(maxsize=1024)
-def _permitting(program: bytes) -> Callable[[JsonMapping], Decision]:
-    """Return the prepared condition of an encoded program: a proof asks the same guards thousands of times."""
-    return condition(decode(program), Polarity.PERMITTING)

@@ -230,3 +230,11 @@ def test_several_broken_tasks_are_counted() -> None:
     span = found[PASSED].span
     assert span is not None
     assert span.line == 2
+
+
+def test_a_broken_machine_is_found_beside_an_equal_task_with_a_whole_one() -> None:
+    both = workflow(PAIRED + PAIRED.removeprefix("tasks:\n").replace("build:", "other:"))
+    broken = without_guards("gate")(task_of(PAIRED).machine)
+    found = {e.claim: e.result for e in prove_workflow(both, {"other": broken})}[PASSED]
+    assert isinstance(found, Refuted)
+    assert found.reason.startswith("task `other`: ")

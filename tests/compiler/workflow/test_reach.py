@@ -218,3 +218,15 @@ def test_of_many_ways_the_first_are_told() -> None:
 )
 def test_nobody_has_decided_before_a_person_is_asked(overlays: str, more: str, told: str) -> None:
     assert way(overlays, more) == f"{told} with 1 decision of a person"
+
+
+def test_equal_tasks_have_equal_proofs_and_another_its_own() -> None:
+    equal = "    agent: dev\n    overlays: {policy_gate: {enabled: true, " + EVIDENCE + "}}\n"
+    other = equal.replace(EVIDENCE, "evidence: {lint: ruff.json}")
+    two = prove_workflow(workflow(f"tasks:\n  one:\n{equal}  two:\n{equal}"))[-1].result
+    assert isinstance(two, Proved)
+    assert two.remarks == ("`one`: start, work, gate, done", "`two`: start, work, gate, done")
+    three = prove_workflow(workflow(f"tasks:\n  one:\n{equal}  two:\n{other}  three:\n{equal}"))[-1].result
+    assert isinstance(three, Refuted)
+    assert three.reason.startswith("task `two`: the T1 gate never says PASS")
+    assert "more task" not in three.reason
