@@ -126,10 +126,8 @@ class LiveProgress:
             *([f"${spent.usd:.2f}"] if spent.usd else []),
             *([_remaining(seconds * (self._total - done) / done)] if 0 < done < self._total else []),
             ", ".join(f"{number} {name}" for name, number in counts.items()),
+            *progress.silence(),
         ]
-        if (silent := time.monotonic() - progress.last_answer) >= SECONDS_BETWEEN_LINES:
-            parts.append(f"no answer for {silent:.0f} s")
-            parts += [progress.last_failure] if progress.last_failure else []
         return " · ".join(parts)
 
 

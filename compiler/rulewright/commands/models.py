@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import time
+from itertools import count
 
 import anyio
 
 from rulewright.commands.output import answer
 from rulewright.exit_codes import MET, REFUSED
+from rulewright_runtime.calls.scheduler import pause_after
 from rulewright_runtime.errors import JudgeError
 from rulewright_runtime.judging.replies import beginning, strict
 from rulewright_runtime.models import open_model
@@ -23,6 +25,7 @@ SCHEMA: JsonObject = {
     "additionalProperties": False,
 }
 QUESTION = 'Is two plus two four? Answer with {"verdict": "PASS"} if it is, else {"verdict": "FAIL"}, and nothing else.'
+ATTEMPTS = 3  # at an answer of a busy model
 TOKENS = 4000  # of the reply, as a judge's first attempt has them by default
 # What to do about a reply that is no verdict, by how it ended.
 _CURES = {
@@ -66,11 +69,25 @@ def _line(found: dict[str, object]) -> str:
 
 
 async def _asked(model: Model, timeout: float) -> tuple[ModelAnswer, float]:
+    """The answer and its seconds. A busy model is asked again when it says, unless that is after the time limit."""
+    call, until = ModelCall((ChatMessage("user", QUESTION),), TOKENS, 0.0, SCHEMA), time.monotonic() + timeout
     try:
-        started = time.monotonic()
-        with anyio.fail_after(timeout):
-            answer = await model.answer(ModelCall((ChatMessage("user", QUESTION),), TOKENS, 0.0, SCHEMA))
-        return answer, time.monotonic() - started
+        for attempt in count(1):
+            started = time.monotonic()
+            try:
+                with anyio.fail_after(timeout):
+                    answer = await model.answer(call)
+                return answer, time.monotonic() - started
+            except CallFailure as failure:
+                pause = pause_after(attempt, failure)
+                may_wait = attempt < ATTEMPTS and time.monotonic() + pause < until
+                if failure.kind not in ("limited", "server") or not may_wait:
+                    waits = f"; it asks to wait {failure.retry_after:.0f} s" * bool(failure.retry_after)
+                    asked = f" (asked {attempt} times)" * (attempt > 1)
+                    raise CallFailure(f"{failure}{waits}{asked}", failure.kind) from None
+                complain(f"note: {failure}; asking again in {pause:.0f} s")
+                await anyio.sleep(pause)
+        raise AssertionError
     finally:
         await model.aclose()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sys
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
@@ -21,6 +22,7 @@ from rulewright_runtime.calls.budget import Budget, Price, Spending, actual_spen
 from rulewright_runtime.calls.ledger import Ledger, LedgerError
 from rulewright_runtime.calls.reply_watch import ReplyWatch
 from rulewright_runtime.models.call import CallFailure, CallRequest, Model, ModelAnswer, request_key
+from rulewright_runtime.terminal import complain, safe_stream
 
 OnAmbiguous = Literal["retry", "unclear", "hold"]
 FIRST_PAUSE: Final = 0.5  # seconds before the first retry; doubled for each further one
@@ -28,6 +30,7 @@ MAX_PAUSE: Final = 60.0  # seconds
 POLL: Final = 0.2  # seconds between checks of a call that another process makes
 RENEWAL: Final = 15.0  # seconds between renewals of the leases
 HEARTBEAT: Final = 1.0  # seconds between progress reports without changes
+SILENCE: Final = 10.0  # seconds without an answer that are reported, and between two reports
 
 
 class CallLimits(msgspec.Struct, frozen=True):
@@ -60,9 +63,31 @@ class Progress(msgspec.Struct):
     failed: int = 0
     retried: int = 0
     asked_again: int = 0  # questions of a check whose reply before was missing or no vote
+    waiting: int = 0
     in_flight: int = 0
     last_failure: str = ""
-    last_answer: float = 0.0  # on the monotonic clock; initially the start of the run
+    last_answer: float = 0.0  # on the monotonic clock; initially when the first call was asked for
+
+    def silence(self) -> list[str]:
+        """For how long there was no answer, and the last failure; empty before `SILENCE` seconds have passed."""
+        silent = time.monotonic() - self.last_answer
+        if not self.waiting or silent < SILENCE:
+            return []
+        return [f"no answer for {silent:.0f} s", *filter(None, [self.last_failure])]
+
+
+class SilenceNotes:
+    """Prints that a model is silent, and why."""
+
+    def __init__(self) -> None:
+        self._next = 0.0
+
+    def __call__(self, progress: Progress) -> None:
+        """Print a line, unless one was printed less than `SILENCE` seconds ago."""
+        if (silence := progress.silence()) and time.monotonic() >= self._next:
+            self._next = time.monotonic() + SILENCE
+            safe_stream(sys.stderr).show_progress("")
+            complain(f"note: {' · '.join(silence)}")
 
 
 class Scheduler:
@@ -94,12 +119,11 @@ class Scheduler:
 
     def for_model(self, model: Model, price: Price | None) -> Scheduler:
         """Return a scheduler for another model in the same run, with the same limits and budget."""
-        return Scheduler(model, self.ledger, self._run, self.limits, self.budget, price)
+        return Scheduler(model, self.ledger, self._run, self.limits, self.budget, price, self.on_progress)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[Scheduler]:
         """Renew the leases while the block runs, and close connections at its end."""
-        self.progress.last_answer = time.monotonic()
         if self._is_resumed:
             self.replies.resume(*self.ledger.replies_in(self._run, self.model.identity))
         try:
@@ -122,12 +146,15 @@ class Scheduler:
         Raises CallFailure when no attempt is answered, BudgetError when the budget does not allow a call, and
         OutageError when the endpoint is down: the last two end the run, which can be resumed.
         """
+        if not self._active:
+            self.progress.last_answer = time.monotonic()
         self.progress.asked += 1
         self.progress.asked_again += request.attempt > 0
         key = request_key(self.model.identity, request)
         while (active := self._active.get(key)) is not None:
             await active.wait()  # the same call is made elsewhere in this run
         self._active[key] = anyio.Event()
+        self.progress.waiting = len(self._active)
         try:
             answer = await self._claim_and_call(key, request)
         except CallFailure:
@@ -135,6 +162,7 @@ class Scheduler:
             raise
         finally:
             self._active.pop(key).set()
+            self.progress.waiting = len(self._active)
             self.on_progress(self.progress)
         is_counted = None not in (answer.usage.input_tokens, answer.usage.output_tokens)
         usd = actual_spending(request.call, answer.usage, self.price).usd if is_counted else None
@@ -189,7 +217,7 @@ class Scheduler:
                         if failure.kind == "forbidden":
                             self._breaker.record_forbidden(failure, request.transcript_id)
                         raise
-                    pause = _pause(attempt, failure)
+                    pause = pause_after(attempt, failure)
             self.progress.retried += 1
             self.on_progress(self.progress)
             await anyio.sleep(pause)
@@ -236,7 +264,7 @@ class Scheduler:
             self.on_progress(self.progress)
 
 
-def _pause(attempt: int, failure: CallFailure) -> float:
+def pause_after(attempt: int, failure: CallFailure) -> float:
     """Return the seconds before the next attempt: exponential backoff with jitter, at least what the server asks
     for."""
     longest = min(FIRST_PAUSE * 2 ** (attempt - 1), MAX_PAUSE)
@@ -291,7 +319,7 @@ class CallPortal:
         async def open_scheduler() -> AsyncIterator[Scheduler]:
             store = Ledger(ledger)  # it belongs to the thread of the loop
             try:
-                made = Scheduler(model, store, run, limits, budget, price, resumed=resumed)
+                made = Scheduler(model, store, run, limits, budget, price, SilenceNotes(), resumed=resumed)
                 async with made.running() as scheduler:
                     yield scheduler
             finally:

@@ -19,6 +19,7 @@ from typing import Annotated, Final, NoReturn
 import msgspec
 
 from rulewright_runtime import strict_json
+from rulewright_runtime.english import either
 from rulewright_runtime.errors import JudgeError
 from rulewright_runtime.models.call import WHOLE
 from rulewright_runtime.plan.part import VERDICTS, Verdict
@@ -205,7 +206,7 @@ def strict(raw: str, declared: frozenset[str] = frozenset()) -> JsonObject:
     reply, before, after = _one_object(raw)
     verdict = reply.get("verdict")
     if not isinstance(verdict, str) or verdict not in VERDICTS:
-        raise JudgeError("the reply's object holds no `verdict`, or none of the four")
+        raise JudgeError(f"the reply's object holds no `verdict` that is {either(VERDICTS)}, in capitals")
     named = _named_verdicts(reply)
     if named != [verdict] and any(_verdicts_in(text) - {verdict} for text in _texts_of(named)):
         raise JudgeError("the reply gives two verdicts")

@@ -180,6 +180,9 @@ REFUSED_STATUS: Final = 400
 _OPTIONAL: Final = ("max_tokens", "response_format", "temperature")  # `max_tokens` has a newer name
 # Errors for an exhausted account: OpenAI's code with 429, Anthropic's message with 400. A message may echo the prompt.
 _NO_CREDIT: Final = re.compile(r"insufficient_quota\Z|your credit balance is too low", re.IGNORECASE)
+# Errors for a field that the endpoint wants and Rulewright does not know.
+_MISSING: Final = re.compile(r"\b(missing|required)\b", re.IGNORECASE)
+_ADD_A_FIELD: Final = "; `#NAME=VALUE` after the model and its address adds a field to every request"
 WIRES: Final[dict[str, ChatCompletions | Messages]] = {"anthropic": Messages(), "openai": ChatCompletions()}
 
 
@@ -207,13 +210,15 @@ def response_failure(status: int, body: bytes, retry_after: float | None, hint: 
         error = raw[:200]
     detail = _message(error)
     codes = [str(error.get(key)) for key in ("code", "type")] if isinstance(error, dict) else []
-    message = f"the endpoint answered {status}" + (f": {detail[:300]}" if detail else "") + hint
+    said = (detail or " ".join(raw.split()) * bool(error))[:300]
     if any(map(_NO_CREDIT.match, (*codes, detail))):
         kind = "denied"
     elif status in (400, 413) and any(map(_TOO_LONG.match, (*codes, detail))):
         kind = TOO_LONG
     else:
         kind = kind_of(status)
+        hint = hint or _ADD_A_FIELD * (kind == "rejected" and bool(_MISSING.search(said)))
+    message = f"the endpoint answered {status}" + f": {said}" * bool(said) + hint
     return CallFailure(message, kind, status=status, retry_after=retry_after, raw=raw)
 
 

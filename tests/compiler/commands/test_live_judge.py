@@ -213,13 +213,17 @@ def test_why_says_why_a_reply_is_no_vote_or_its_fail_does_not_count(
     assert ("not a vote" in page) == ("not a vote" in said)
 
 
+_ONE = "PASS, FAIL, UNCLEAR or NOT_APPLICABLE, in capitals"
+
+
 @pytest.mark.parametrize(
     ("reply", "status", "said"),
     [
         (chat('{"verdict": "PASS"}'), 0, "follows a schema, counts tokens"),
         (chat('Yes.\n{"verdict": "PASS", "rationale": "four"}'), 0, "does not follow a schema, counts tokens"),
         (chat("Sure!\nIt is four."), 3, "can't judge: the reply holds no JSON object; it begins: `Sure! It is four.`"),
-        (chat('{"answer": "yes"}'), 3, "can't judge: the reply's object holds no `verdict`, or none of the four"),
+        (chat('{"answer": "yes"}'), 3, f"can't judge: the reply's object holds no `verdict` that is {_ONE}; it begins"),
+        (chat('{"verdict": "pass"}'), 3, f'holds no `verdict` that is {_ONE}; it begins: `{{"verdict": "pass"}}`'),
         (
             chat('{"verdict": "PASS"}', finish="length"),
             3,
@@ -254,6 +258,34 @@ def test_models_check_says_what_to_do_about_a_reply_that_is_no_verdict(
     told = capsys.readouterr().err
     assert said in told
     assert bool(said) == bool(told)
+
+
+_BUSY = b'{"error": {"message": "slow down"}}'
+
+
+@pytest.mark.parametrize(
+    ("status", "wait", "refusals", "asked", "said"),
+    [
+        (429, "0", 2, 3, "answers as served-1"),
+        (503, "0", 1, 2, "answers as served-1"),
+        (429, "0", 9, 3, "does not answer: the endpoint answered 429: slow down (asked 3 times)\n"),
+        (503, "86400", 9, 1, "does not answer: the endpoint answered 503: slow down; it asks to wait 86400 s\n"),
+        (401, "0", 9, 1, "does not answer: the endpoint answered 401: slow down"),
+    ],
+)
+def test_models_check_asks_a_busy_model_again_as_it_says(
+    status: int, wait: str, refusals: int, asked: int, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def busy(_: object, number: int) -> Response:
+        refusal = Response(status, _BUSY, {"Retry-After": wait})
+        return refusal if number < refusals else chat('{"verdict": "PASS"}')
+
+    with model_server(busy) as server:
+        assert main(["models", "check", f"openai:m@{server.base}"]) == (0 if refusals < 9 else 3)
+    assert len(server.requests) == asked
+    out, told = capsys.readouterr()
+    assert said in out
+    assert told.count("note: the endpoint answered") == asked - 1
 
 
 def test_a_run_that_stopped_says_how_to_go_on(

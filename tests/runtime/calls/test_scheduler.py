@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -14,7 +15,7 @@ from rulewright_runtime.calls import breaker, scheduler
 from rulewright_runtime.calls.budget import Budget, BudgetError
 from rulewright_runtime.calls.ledger import Ledger
 from rulewright_runtime.calls.reply_watch import UNUSABLE
-from rulewright_runtime.calls.scheduler import CallLimits, HeldError, Scheduler
+from rulewright_runtime.calls.scheduler import CallLimits, CallPortal, HeldError, Scheduler
 from rulewright_runtime.errors import OutageError
 from rulewright_runtime.models.call import (
     CallFailure,
@@ -231,6 +232,33 @@ def test_progress_is_reported_while_nothing_happens(ledger: Ledger, monkeypatch:
 
     answers(FakeModel(reply), ledger, "a", on_progress=lambda progress: said.append(progress.last_failure))
     assert said.count("busy") > 5
+
+
+def test_whoever_waits_for_one_answer_is_told_of_the_silence_and_its_reason_but_not_while_nothing_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(scheduler, "HEARTBEAT", 0.01)
+    monkeypatch.setattr(scheduler, "SILENCE", 0.1)
+
+    async def reply(text: str, before: int) -> ModelAnswer:
+        if text == "z":
+            raise CallFailure("no", "denied", status=401)
+        if before < 2:
+            raise CallFailure("slow down", "limited", status=429, retry_after=0.2)
+        return await echo(text, before)
+
+    portal = CallPortal(FakeModel(reply), str(tmp_path / "ledger"))
+    try:
+        assert portal.ask(asked("a")).text == "A"
+        told = capsys.readouterr().err.splitlines()
+        assert len(told) in (2, 3, 4)
+        assert all(line == "note: no answer for 0 s · slow down" for line in told)
+        with pytest.raises(OutageError):
+            portal.ask(asked("z"))
+        time.sleep(0.3)
+        assert not capsys.readouterr().err
+    finally:
+        portal.close()
 
 
 def test_an_endpoint_that_lets_nobody_in_ends_the_run_at_once(ledger: Ledger) -> None:

@@ -196,6 +196,23 @@ def test_a_prompt_that_an_error_echoes_does_not_end_the_run(status: int, echo: s
 
 
 @pytest.mark.parametrize(
+    ("status", "body"),
+    [
+        (400, {"error": {"message": "Missing required parameter: 'seat'.", "code": "missing_required_parameter"}}),
+        (400, {"error": "seat is required"}),
+        (422, {"detail": [{"type": "missing", "loc": ["body", "seat"], "msg": "Field required"}]}),
+        (422, {"detail": "seat is missing"}),
+    ],
+)
+def test_a_field_that_the_endpoint_misses_is_named_with_the_way_to_add_it(status: int, body: dict[str, object]) -> None:
+    told = str(failure(Response(status, json.dumps(body).encode())))
+    assert "seat" in told
+    assert told.endswith("; `#NAME=VALUE` after the model and its address adds a field to every request")
+    assert "#NAME" not in str(failure(Response(status, b'{"error": "The value of seat is wrong."}')))
+    assert "#NAME" not in str(failure(Response(500, json.dumps(body).encode())))
+
+
+@pytest.mark.parametrize(
     "error",
     [
         {"error": {"message": "No.", "code": "context_length_exceeded"}},
