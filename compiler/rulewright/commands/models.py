@@ -82,10 +82,10 @@ async def _asked(model: Model, timeout: float) -> tuple[ModelAnswer, float]:
                 pause = pause_after(attempt, failure)
                 may_wait = attempt < ATTEMPTS and time.monotonic() + pause < until
                 if failure.kind not in ("limited", "server") or not may_wait:
-                    waits = f"; it asks to wait {failure.retry_after:.0f} s" * bool(failure.retry_after)
+                    waits = f"; it asks to wait {failure.retry_after:.0f} s" if failure.retry_after else ""
                     asked = f" (asked {attempt} times)" * (attempt > 1)
                     raise CallFailure(f"{failure}{waits}{asked}", failure.kind) from None
-                complain(f"note: {failure}; asking again in {pause:.0f} s")
+                complain(f"note: {failure}; asking again in {pause:.1f} s")
                 await anyio.sleep(pause)
         raise AssertionError
     finally:

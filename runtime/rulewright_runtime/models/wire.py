@@ -210,7 +210,7 @@ def response_failure(status: int, body: bytes, retry_after: float | None, hint: 
         error = raw[:200]
     detail = _message(error)
     codes = [str(error.get(key)) for key in ("code", "type")] if isinstance(error, dict) else []
-    said = (detail or " ".join(raw.split()) * bool(error))[:300]
+    said = (detail or " ".join(raw.split()) * bool(error))[:300].rstrip(".")
     if any(map(_NO_CREDIT.match, (*codes, detail))):
         kind = "denied"
     elif status in (400, 413) and any(map(_TOO_LONG.match, (*codes, detail))):

@@ -266,6 +266,8 @@ _BUSY = b'{"error": {"message": "slow down"}}'
 @pytest.mark.parametrize(
     ("status", "wait", "refusals", "asked", "said"),
     [
+        (429, None, 1, 2, "answers as served-1"),
+        (400, None, 9, 1, "does not answer: the endpoint answered 400: slow down\n"),
         (429, "0", 2, 3, "answers as served-1"),
         (503, "0", 1, 2, "answers as served-1"),
         (429, "0", 9, 3, "does not answer: the endpoint answered 429: slow down (asked 3 times)\n"),
@@ -274,10 +276,10 @@ _BUSY = b'{"error": {"message": "slow down"}}'
     ],
 )
 def test_models_check_asks_a_busy_model_again_as_it_says(
-    status: int, wait: str, refusals: int, asked: int, said: str, capsys: pytest.CaptureFixture[str]
+    status: int, wait: str | None, refusals: int, asked: int, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def busy(_: object, number: int) -> Response:
-        refusal = Response(status, _BUSY, {"Retry-After": wait})
+        refusal = Response(status, _BUSY, {"Retry-After": wait} if wait else {})
         return refusal if number < refusals else chat('{"verdict": "PASS"}')
 
     with model_server(busy) as server:
