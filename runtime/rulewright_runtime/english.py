@@ -30,6 +30,6 @@ def some(names: Sequence[str], most: int = 3) -> str:
 def reason_of(error: Exception) -> str:
     """Why a file or a database can't be read or written; what the system says is in lower case."""
     if isinstance(error, UnicodeError):
-        return "it is not UTF-8"
+        return "it is not UTF-8; save it as UTF-8"
     words: str | None = getattr(error, "strerror", None)
     return words.lower() if words else str(error)

@@ -120,7 +120,7 @@ def hil_arguments(parser: argparse.ArgumentParser) -> None:
             option(action, "--key", "FILE", "the private key that signs the decision (ed25519)")
             option(action, "--why", "TEXT", "the reason", required=True, dest="notes")
         if name == "serve":
-            option(action, "--port", "PORT", "0 selects a free port", type=int, default=8642)
+            option(action, "--port", "PORT", "0 selects a free port", type=at_least(0, 65535), default=8642)
 
 
 def _add_run_options(parser: argparse.ArgumentParser) -> None:

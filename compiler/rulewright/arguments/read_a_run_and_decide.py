@@ -5,7 +5,15 @@ from __future__ import annotations
 import argparse
 
 from rulewright.arguments.argument_kinds import flag, formats, option, output, repeated
-from rulewright.arguments.shared_options import add_fail_on, add_finished_run, add_policy_options, add_sources
+from rulewright.arguments.shared_options import (
+    add_fail_on,
+    add_finished_run,
+    add_policy_options,
+    add_sources,
+    at_least,
+    number,
+    whole,
+)
 
 
 def why_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,7 +59,7 @@ def serve_arguments(parser: argparse.ArgumentParser) -> None:
     The printed address contains a key; without it nothing is shown.
     """
     option(parser, "runs", "RUNS", "folders that are runs or contain some (default: runs)", nargs="*", default=["runs"])
-    option(parser, "--port", "PORT", "0 selects a free port", type=int, default=8643)
+    option(parser, "--port", "PORT", "0 selects a free port", type=at_least(0, 65535), default=8643)
     add_sources(parser)
     option(parser, "--workflow", "FILE", "also show the queue of this workflow")
 
@@ -101,7 +109,7 @@ def diff_arguments(parser: argparse.ArgumentParser) -> None:
         help="how transcripts are paired (default: transcript)",
     )
     add_sources(parser)
-    option(parser, "--margin", "D", "largest decrease of the mean score that is not worse (default: 0.05)", type=float)
+    option(parser, "--margin", "D", "largest decrease of the mean score that is not worse (default: 0.05)", type=number)
     flag(parser, "--across-judges", "compare runs of different judges")
     output(parser, "FILE", "write the comparison to FILE")
     formats(parser, "human", "markdown", "html", "json")
@@ -162,8 +170,8 @@ def gold_arguments(parser: argparse.ArgumentParser) -> None:
     `rulewright calibrate` reads the file.
     """
     add_finished_run(parser)
-    option(parser, "--draw", "N", "how many items (default: 50)", type=int, default=50)
-    option(parser, "--seed", "N", "seed of the order (default: 1)", type=int, default=1)
+    option(parser, "--draw", "N", "how many items (default: 50)", type=whole, default=50)
+    option(parser, "--seed", "N", "seed of the order (default: 1)", type=whole, default=1)
     repeated(parser, "--check", "ID", "only this check (repeatable)")
     repeated(parser, "--split", "NAME", "the split of the items (default: report); several alternate")
     option(parser, "--known", "FILE", "skip the items in this CSV")

@@ -30,11 +30,27 @@ def add_action(
     return actions.add_parser(name, help=summary, description=description, allow_abbrev=False)
 
 
+def whole(text: str) -> int:
+    """Parse a whole number. Raises ArgumentTypeError."""
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"`{text}` is not a whole number") from None
+
+
+def number(text: str) -> float:
+    """Parse a number. Raises ArgumentTypeError."""
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"`{text}` is not a number") from None
+
+
 def at_least(least: int, most: int | None = None) -> Callable[[str], int]:
     """Return the type of an option that is a whole number of at least `least`, and at most `most`."""
 
     def whole_number(text: str) -> int:
-        number = int(text)
+        number = whole(text)
         if number < least:
             raise argparse.ArgumentTypeError(f"must be at least {least}")
         if most is not None and number > most:
@@ -80,7 +96,7 @@ def _run_or_latest(path: str) -> str:
 
 def seconds_of(text: str) -> float:
     """Parse a time limit. Raises ArgumentTypeError."""
-    seconds = float(text)
+    seconds = number(text)
     if not 0 < seconds <= 86400:
         raise argparse.ArgumentTypeError("must be more than 0 and at most 86400")
     return seconds
@@ -88,10 +104,10 @@ def seconds_of(text: str) -> float:
 
 def temperature(text: str) -> float:
     """Parse the temperature of replies. Raises ArgumentTypeError."""
-    number = float(text)
-    if not 0 <= number <= MAX_TEMPERATURE:
+    degree = number(text)
+    if not 0 <= degree <= MAX_TEMPERATURE:
         raise argparse.ArgumentTypeError(f"must be at least 0 and at most {MAX_TEMPERATURE}")
-    return number
+    return degree
 
 
 def dollars(text: str) -> Decimal:

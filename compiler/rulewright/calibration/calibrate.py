@@ -31,6 +31,7 @@ from rulewright.comparing.recombine import other_judge, other_replies
 from rulewright.errors import UsageError
 from rulewright.reporting.adjudication import check_person
 from rulewright.reporting.stored_run import StoredRun
+from rulewright.spelling import question
 from rulewright_runtime.aggregate.outcome import ENGINE
 from rulewright_runtime.english import ticked
 from rulewright_runtime.strict_json import JsonObject
@@ -102,7 +103,10 @@ def _refuse_unusable(labels: Sequence[GoldLabel], run: StoredRun, split: str | N
     _refuse_one_split(labels, split, choose_on)
     items = [each.item for each in labels if each.target]
     if unknown := [item for item in items if item[1] not in run.verdicts.get(item[0], {})]:
-        raise UsageError(*(f"`{run.folder}` has no verdict `{id_of(item)}`, which is labelled" for item in unknown))
+        near = {check: question(check, run.checks) for _, check in unknown if check not in run.checks}
+        raise UsageError(
+            *(f"`{run.folder}` has no verdict `{id_of(it)}`, which is labelled{near.get(it[1], '')}" for it in unknown)
+        )
     refuse_other_conversations(run, labels)
     if choose_on is not None:
         refuse_shared_conversations(run, labels, (choose_on, split))

@@ -93,13 +93,17 @@ def read_gold(path: Path) -> list[GoldLabel]:
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"can't read `{path}`: {reason_of(error)}") from None
     try:
-        reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter_of(text.partition("\n")[0]), strict=True)
+        separator = delimiter_of(text.partition("\n")[0])
+        lines = io.StringIO(text, newline="")
+        reader = csv.reader(lines, delimiter=separator, strict=True, skipinitialspace=True)
         rows = [(reader.line_num, row) for row in reader]
     except csv.Error as error:
         raise UsageError(f"{path}: this is not CSV: {error}") from None
     columns = tuple(rows[0][1]) if rows else ()
     if columns not in (LABELS, (*LABELS, FINGERPRINT)):
-        raise UsageError(f"{path}:1: expected the columns `{','.join(LABELS)}`, and optionally `{FINGERPRINT}`")
+        found = f"`{','.join(columns)}`" if columns else "none"
+        expected = f"`{','.join(LABELS)}`, and optionally `{FINGERPRINT}`"
+        raise UsageError(f"{path}:1: expected the columns {expected}; found {found}")
     labels: list[GoldLabel] = []
     mistakes: list[str] = []
     seen = _LabelsSeen()

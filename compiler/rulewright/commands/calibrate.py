@@ -32,7 +32,9 @@ def run(args: argparse.Namespace) -> int:
         required=_limits(args.require),
     )
     answer(args.format, found, _shown(found), indent=2)
-    if not found["labels"]["items"]:
+    if found["labels"]["tied"]:
+        complain("help: labels by more people decide items without a majority")
+    elif not found["labels"]["items"]:
         complain(
             f"help: in `{args.gold}`, write PASS, FAIL or NOT_APPLICABLE under `target`, your name under `annotator`"
         )

@@ -344,7 +344,8 @@ def _worse(comparison: JsonMapping) -> Iterator[str]:
 
 def _open(comparison: JsonMapping, across_judges: bool) -> Iterator[str]:
     if (properties := comparison["changed"]["judge"]) and not across_judges:
-        yield f"other judges answered ({', '.join(properties)} differ); `--across-judges` accepts that"
+        differ = f"{', '.join(properties).replace('_', ' ')} differ"
+        yield f"other judges answered ({differ}); `--across-judges` accepts that"
     if unproven := [row["transcript_id"] for row in _falls(comparison, "failed") if row["unproven"]]:
         yield f"{_count(unproven)} now fail{'s' if len(unproven) == 1 else ''} without anybody having found a failure"
     if undecided := [row["transcript_id"] for row in _falls(comparison, "undecided")]:

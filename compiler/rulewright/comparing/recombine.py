@@ -56,8 +56,11 @@ def pairs(before: StoredRun, after: StoredRun, by: str) -> Pairs:
 
 
 def other_judge(one: StoredRun, other: StoredRun) -> list[str]:
-    """Return the properties in which the judges of two runs differ; the file name of recorded replies doesn't count."""
+    """Return the properties in which the judges of two runs differ; the file name of recorded replies doesn't count.
+    A run without a judge has no other one: it lacks the checks that need one."""
     judges = [run.summary.get("judge") or {} for run in (one, other)]
+    if not all(judges):
+        return []
     compared = [property_ for property_ in _PROPERTIES if not (property_ == "name" and _are_replayed(judges))]
     return [property_ for property_ in compared if judges[0].get(property_) != judges[1].get(property_)]
 

@@ -13,7 +13,7 @@ from rulewright.reporting.report_files import Link
 from rulewright.web.rendering import PageFrame, rendered
 from rulewright_runtime.english import plural, some
 from rulewright_runtime.report.gathered import pass_rate_lines, unresolved_lines
-from rulewright_runtime.report.text import escape, p_value, section, table
+from rulewright_runtime.report.text import because, escape, p_value, reason_words, section, table
 from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.terminal import left, one_line, width, wrapped
 
@@ -232,13 +232,13 @@ def _because(row: JsonMapping) -> str:
 
 
 def quotes(flip: JsonMapping) -> list[str]:
-    """The quotes of the worse of a flip's two verdicts, or else its code."""
+    """The quotes of the worse of a flip's two verdicts, or else its reason."""
     before, after = flip["evidence"]
     shown = after if flip["after"] == "FAIL" or not before or flip["before"] != "FAIL" else before
     if not shown:
         return []
     spans = [f"turn {span['turn']}, {span['role']}: “{one_line(span['quote'])}”" for span in shown["quotes"]]
-    return spans or ([f"code: {shown['code']}"] if shown["code"] else [])
+    return spans or list(filter(None, [because(shown["code"])]))
 
 
 TONES = {"worse": "bad", "not worse": "good"}
@@ -259,7 +259,7 @@ def diff_page(comparison: JsonMapping, frame: PageFrame | None = None, link: Lin
         facts=[*facts, *_facts(comparison)],
         figures=list(_figures(comparison)),
         link=link,
-        flips=[(flip, cause(flip), _quotes(flip)) for flip in comparison["flips"]],
+        flips=[(flip, cause(flip), _quotes(flip), _reasons(flip)) for flip in comparison["flips"]],
         outcomes=[(row, cause(row)) for row in comparison["outcomes"]],
         checks=[(check, check_line(check)) for check in significant(comparison["checks"])],
     )
@@ -285,3 +285,8 @@ def _quotes(flip: JsonMapping) -> list[tuple[str, Mapping[str, object]]]:
     """The quotes of a flip, each with its side."""
     sides = zip(_SIDES, flip["evidence"], strict=True)
     return [(side, span) for side, evidence in sides if evidence for span in evidence["quotes"]]
+
+
+def _reasons(flip: JsonMapping) -> list[str]:
+    """The reasons of a flip's two verdicts."""
+    return [reason_words(side["code"]) or "no code" for side in flip["evidence"] if side]

@@ -102,6 +102,7 @@ class RunsApp:
         opened = self._run_at(run)
         loaded = opened.load()
         _check_number(loaded, number)
+        checks = {loaded.chats.anchor(number, check.id): check for check in loaded.index.run.plan.checks}
         page = local_page(
             "chat.html",
             FRAME,
@@ -111,10 +112,8 @@ class RunsApp:
             decide={
                 "action": f"/run/{run}/t/{number}",
                 "token": request.token,
-                "seen": {
-                    loaded.chats.anchor(number, check.id): _seen(loaded, number, check)
-                    for check in loaded.index.run.plan.checks
-                },
+                "seen": {anchor: _seen(loaded, number, check) for anchor, check in checks.items()},
+                "asked": {anchor: _question(check) for anchor, check in checks.items()},
                 "form": {"check": "", "verdict": "", "why": "", "by": self.reviewer, **request.form},
             },
         )
@@ -177,6 +176,8 @@ class RunsApp:
             place=place,
             check=check,
             question=_question(check),
+            folder=labels.run,
+            path=labels.path,
             shown=shown,
             seen=shown and _seen(loaded, shown[0], check),
             by=by,

@@ -152,8 +152,20 @@ def test_no_cell_is_a_formula_and_every_text_comes_back(text: str) -> None:
 
 def test_labels_in_another_encoding_say_so(tmp_path: Path) -> None:
     (tmp_path / "gold.csv").write_bytes("id,target,annotator,split\nt/c,PASS,J\u00fcrgen,tune\n".encode("latin-1"))
-    with pytest.raises(UsageError, match=r"gold\.csv`: it is not UTF-8$"):
+    with pytest.raises(UsageError, match=r"gold\.csv`: it is not UTF-8; save it as UTF-8$"):
         read_gold(tmp_path / "gold.csv")
+
+
+def test_columns_may_have_blanks_after_their_commas_and_other_columns_are_shown(tmp_path: Path) -> None:
+    path = tmp_path / "g.csv"
+    path.write_text('id, target, annotator, split\nt/A-1, FAIL, "Ruiz, Ana", tune\n', encoding="utf-8")
+    assert read_gold(path) == [GoldLabel(("t", "A-1"), "FAIL", "Ruiz, Ana", "tune")]
+    path.write_text("id,target,annotator\nt/A-1,FAIL,ana\n", encoding="utf-8")
+    with pytest.raises(UsageError, match=r"g\.csv:1: expected the columns .*; found `id,target,annotator`$"):
+        read_gold(path)
+    path.write_text("", encoding="utf-8")
+    with pytest.raises(UsageError, match=r"g\.csv:1: expected the columns .*; found none$"):
+        read_gold(path)
 
 
 def test_the_id_of_a_transcript_is_no_formula_in_a_file_of_labels(tmp_path: Path) -> None:
@@ -217,6 +229,12 @@ def test_several_people_decide_by_majority_and_models_are_never_people(
     said = capsys.readouterr()
     assert "not by people: 1 label of model:small; not counted" in said.out
     assert said.err.startswith(f"help: in `{only}`, write PASS, FAIL or NOT_APPLICABLE under `target`")
+    rows = [f"{item(0)},FAIL,ann,report", f"{item(0)},PASS,bob,report"]
+    only.write_text("\n".join(["id,target,annotator,split", *rows]), encoding="utf-8")
+    assert main(["calibrate", str(folder), "--gold", str(only)]) == 2
+    said = capsys.readouterr()
+    assert f"no majority: 1 item ({item(0)})" in said.out
+    assert said.err == "help: labels by more people decide items without a majority\n"
 
 
 def test_a_threshold_is_never_reported_where_it_was_chosen(

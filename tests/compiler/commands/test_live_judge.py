@@ -357,3 +357,19 @@ def test_a_time_limit_that_is_none_is_refused(capsys: pytest.CaptureFixture[str]
     with pytest.raises(SystemExit, match="3"):
         main(["models", "check", "openai:m@http://127.0.0.1:1/v1", f"--timeout={limit}"])
     assert "argument --timeout: must be more than 0 and at most 86400" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["models", "check", "m", "--timeout", "soon"], "argument --timeout: `soon` is not a number\n"),
+        (["serve", "--port", "https"], "argument --port: `https` is not a whole number\n"),
+        (["serve", "--port", "70000"], "argument --port: must be at most 65535\n"),
+        (["diff", "a", "b", "--margin", "5%"], "argument --margin: `5%` is not a number\n"),
+        (["gold", "--draw", "1.5"], "argument --draw: `1.5` is not a whole number\n"),
+    ],
+)
+def test_a_value_that_is_no_number_is_quoted(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="3"):
+        main(words)
+    assert said in capsys.readouterr().err

@@ -272,6 +272,17 @@ def test_runs_of_other_judges_are_told_and_not_compared_silently(plants: Plants,
     assert diff(plants.run(), tmp_path / "run", across_judges=True)["verdict"] == "not worse"
 
 
+def test_a_judge_that_only_one_run_has_is_no_other_judge(plants: Plants, tmp_path: Path) -> None:
+    folder = project(tmp_path / "p", rule=False)
+    (folder / "checks" / "J-1.yaml").unlink()
+    run(compile_project(folder), [plants.transcripts(changed=False)], tmp_path / "run", parameters={"least": "0.5"})
+    for pair in ((plants.run(), tmp_path / "run"), (tmp_path / "run", plants.run())):
+        found = diff(*pair)
+        assert found["changed"]["judge"] == []
+        assert found["changed"]["checks_added"] or found["changed"]["checks_removed"]
+        assert not any("judges" in reason for reason in found["reasons"])
+
+
 def test_models_in_runs_of_their_own_are_compared_by_scenario(plants: Plants, tmp_path: Path) -> None:
     plan = compile_project(project(tmp_path / "p", rule=False))
     others = write_transcripts(tmp_path / "said", {f"other__{name}": ANSWERS[1] for name in ("night", "day")})

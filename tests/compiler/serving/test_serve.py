@@ -145,6 +145,18 @@ def test_a_decision_recomputes_the_run_beside_it(runs: Path) -> None:
     assert "1 verdict flips" in shown.read_text(encoding="utf-8")
 
 
+def test_whoever_decides_sees_what_the_judge_is_asked(runs: Path) -> None:
+    plan = str(json.loads((runs / "now" / "plan.json").read_bytes()))
+    with served(runs) as server:
+        page = html.unescape(ask(server, WAITING)[1])
+        shown = re.search(
+            r"What the judge is asked</summary><blockquote>(.+?)</blockquote>.*Your verdict on", page, re.DOTALL
+        )
+    assert shown is not None
+    assert shown[1].split("\n")[0] in str(plan)
+    assert len(shown[1]) > 100
+
+
 def test_a_comparison_counts_decisions_and_leads_to_the_conversations(runs: Path) -> None:
     with served(runs) as server:
         assert "in the conversation" not in ask(server, "/diff/2/1")[1], "the runs are the same"
@@ -215,6 +227,8 @@ def test_whoever_labels_does_not_see_what_the_check_said(runs: Path) -> None:
             assert ask(server, at, form)[0] == 303
         assert len(seen) == len(set(seen)) == 2
         assert "You have labelled every transcript" in text
+        run = runs / "before"
+        assert f"rulewright calibrate {run} --gold {run / 'labels' / 'RW-A1.csv'}</code>" in text
         again = {**forms[0], "target": "PASS"}
         assert ask(server, at, again)[0] == 303
         assert ask(server, at, {**again, "by": "Model B (fictional)"})[0] == 422
