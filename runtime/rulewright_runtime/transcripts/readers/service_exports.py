@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import partial
+from itertools import zip_longest
 from typing import Final
 
 from rulewright_runtime.strict_json import JsonObject
@@ -18,17 +19,28 @@ from rulewright_runtime.transcripts.messages import Conversation
 from rulewright_runtime.transcripts.readers.record_values import (
     Record,
     ShapeError,
+    first_of,
     is_list,
     is_record,
     list_at,
     object_in,
     record_at,
     rest,
+    text_at,
     word,
 )
-from rulewright_runtime.transcripts.readers.shapes import Format, attempt, chat, record_by_record
+from rulewright_runtime.transcripts.readers.shapes import (
+    ROLE_WORDS,
+    Format,
+    attempt,
+    chat,
+    record_by_record,
+    refuse_disorder,
+)
 
 _BREAK: Final = re.compile(r"<(?:br|/p|/div|/li|/h[1-6]|/tr)\b[^<>]*>", re.IGNORECASE)
+_IMAGE: Final = re.compile(r"<(img|emoji)\b[^<>]*>", re.IGNORECASE)
+_ALT: Final = re.compile(r"""\salt=(["'])([^<>]*?)\1""", re.IGNORECASE)
 _TAG: Final = re.compile(  # of markup in messages; anything else between angle brackets was said
     r"</?(?:a|at|attachment|b|blockquote|br|code|codeblock|div|em|emoji|font|h[1-6]|hr|i|img|li|ol|p|pre|s|span|strong"
     r"|sub|sup|systemeventmessage|table|tbody|td|th|thead|tr|u|ul)(?:\s[^<>=]*+=[^<>]*+|\s*+/?)>",
@@ -37,16 +49,34 @@ _TAG: Final = re.compile(  # of markup in messages; anything else between angle 
 _SPEAKERS: Final = {"lead": "user", "contact": "user", "admin": "assistant", "team": "assistant"}  # of Intercom, beside
 
 
-def _text(markup: object) -> str:
-    return html.unescape(_TAG.sub("", _BREAK.sub("\n", word(markup)))).strip()
+def _text(markup: object, where: str) -> str:
+    """The text of markup. Raises ShapeError for a value that is no text."""
+    shown = _BREAK.sub("\n", _IMAGE.sub(_image, text_at(markup, where)))
+    return html.unescape(_TAG.sub("", shown)).strip()
+
+
+def _image(tag: re.Match[str]) -> str:
+    """An image in words; an emoji is a character."""
+    alt = _ALT.search(tag[0])
+    words = alt[2].strip() if alt else ""
+    return words if words and tag[1].lower() == "emoji" else f"[image: {words}]" if words else "[image]"
+
+
+def _said(subject: str, text: str, record: Record) -> str:
+    """What a message says: its subject, its text, the content of cards, and a placeholder for any other attachment."""
+    cards = [
+        word(each.get("content")) if ".card." in word(each.get("contentType")) else ""
+        for each in _items(record, "attachments")
+    ]
+    return "\n".join(filter(None, [subject, text, *(card or "[attachment]" for card in cards)]))
 
 
 def _items(record: Record, *path: str) -> list[JsonObject]:
-    """The objects in the list under these keys; none if there is no such list."""
+    """The objects in the list under these keys; none where a key is missing. Raises ShapeError for other values."""
     for key in path[:-1]:
-        record = object_in(record.get(key))
-    values = record.get(path[-1])
-    return [record_at(value, f"{path[-1]}[{at}]") for at, value in enumerate(values)] if is_list(values) else []
+        record = record_at(record.get(key) or {}, key)
+    values = list_at(record.get(path[-1]) or [], path[-1])
+    return [record_at(value, f"{path[-1]}[{at}]") for at, value in enumerate(values)]
 
 
 def _vapi_items(record: Record) -> list[JsonObject]:
@@ -58,18 +88,21 @@ def _vapi_items(record: Record) -> list[JsonObject]:
 def _fuller(why: str, one: list[JsonObject], other: list[JsonObject], content: str) -> list[JsonObject]:
     """The longer of two lists of the same messages. Raises ShapeError if it lacks some of the other one."""
     most, least = (one, other) if len(one) >= len(other) else (other, one)
-    said = Counter((word(each.get("role")), word(each.get(content))) for each in most)
-    if Counter((word(each.get("role")), word(each.get(content))) for each in least) - said:
+    said = Counter((word(each.get("role")), str(each.get(content))) for each in most)
+    if Counter((word(each.get("role")), str(each.get(content))) for each in least) - said:
         raise ShapeError(why)
     return most
 
 
 def _vapi(record: Record) -> Iterator[JsonObject]:
-    for item in _vapi_items(record):
+    for at, item in enumerate(_vapi_items(record)):
         role = word(item.get("role"))
+        said = [item[key] for key in ("message", "result", "content", "transcript") if item.get(key)]
+        if any(each != said[0] for each in said):
+            raise ShapeError(f"messages[{at}] has two different texts")
         yield {
             "role": {"tool_calls": "assistant", "tool_call_result": "tool"}.get(role, role),
-            "content": item.get("result") if role == "tool_call_result" else item.get("message"),
+            "content": said[0] if said else "",
             "tool_calls": item.get("toolCalls"),
             "tool_call_id": item.get("toolCallId"),
             "name": item.get("name"),
@@ -81,28 +114,31 @@ def _retell(record: Record) -> Iterator[JsonObject]:
     lists = _items(record, "transcript_with_tool_calls"), _items(record, "transcript_object")
     why = "`transcript_with_tool_calls` holds other utterances than `transcript_object`"
     for item in _fuller(why, *lists, "content"):
-        role = word(item.get("role"))
+        role, said = word(item.get("role")).lower(), first_of(item, ("content", "digit"))
         if role == "tool_call_invocation":
             call = {"id": item.get("tool_call_id"), "name": item.get("name"), "arguments": item.get("arguments")}
-            yield {"role": "assistant", "content": None, "tool_calls": [call]}
+            yield {"role": "assistant", "content": said, "tool_calls": [call]}
         elif role == "tool_call_result":
-            yield {"role": "tool", "content": item.get("content"), "tool_call_id": item.get("tool_call_id")}
-        elif role in ("agent", "user", "transfer_target"):
-            yield {"role": "user" if role == "transfer_target" else role, "content": item.get("content")}
-        else:
+            yield {"role": "tool", "content": said, "tool_call_id": item.get("tool_call_id")}
+        elif said is None and role not in ROLE_WORDS:
             yield {"role": "system", "content": role, "name": role}
+        else:
+            yield {"role": "user" if role in ("transfer_target", "dtmf") else role, "content": said}
 
 
 def _intercom(record: Record) -> Iterator[JsonObject]:
-    parts = _items(record, "conversation_parts", "conversation_parts")
-    total = object_in(record["conversation_parts"]).get("total_count")
-    if isinstance(total, int) and total > len(parts):
-        raise ShapeError(f"`conversation_parts` holds {len(parts)} of {total} parts; export all of them")
+    inner = record_at(record["conversation_parts"], "conversation_parts")
+    listed = list_at(inner.get("conversation_parts"), "conversation_parts.conversation_parts")
+    total = word(inner.get("total_count")).removesuffix(".0")
+    if total.isdecimal() and int(total[:20]) > len(listed):
+        raise ShapeError(f"`conversation_parts` holds {len(listed)} of {total[:20]} parts; export all of them")
+    parts = _items(inner, "conversation_parts")
+    refuse_disorder(part.get("created_at") for part in parts)
     for part in [record_at(record.get("source"), "source"), *parts]:
         author, kind = object_in(part.get("author")), word(part.get("part_type"))
-        said = _text(part.get("body")) or "[attachment]" * bool(part.get("attachments"))
+        said = _said(_text(part.get("subject"), "subject"), _text(part.get("body"), "body"), part)
         role = _SPEAKERS.get(word(author.get("type")), author.get("type"))
-        event = not said or kind == "note"
+        event = not said or kind.startswith("note")
         yield {
             "role": "system" if event else role,
             "content": said or kind,
@@ -112,14 +148,14 @@ def _intercom(record: Record) -> Iterator[JsonObject]:
 
 
 def _teams_message(item: Record) -> JsonObject:
-    body, speaker = object_in(item.get("body")), object_in(item.get("from"))
-    content = body.get("content")
-    said = _text(content) if word(body.get("contentType")).lower() == "html" else word(content).strip()
-    said = said or "[attachment]" * bool(item.get("attachments"))
-    role = next((role for key, role in _TEAMS.items() if is_record(speaker.get(key))), "system")
-    kind = word(item.get("messageType"))
+    body, speaker = record_at(item.get("body") or {}, "body"), object_in(item.get("from"))
+    content, kind = body.get("content"), word(item.get("messageType"))
+    is_html = word(body.get("contentType")).lower() == "html"
+    text = _text(content, "body.content") if is_html else text_at(content, "body.content").strip()
+    said = _said(text_at(item.get("subject"), "subject"), text, item)
+    who = next((key for key in (*_TEAMS, *speaker) if is_record(speaker.get(key))), "nobody")
     return {
-        "role": role if said and kind == "message" else "system",
+        "role": _TEAMS.get(who, who) if said and kind.lower() in ("message", "") else "system",
         "content": said or kind,
         "name": next((word(each.get("displayName")) for each in speaker.values() if is_record(each)), None),
         "timestamp": item.get("createdDateTime"),
@@ -133,19 +169,30 @@ def _is_of_teams(record: object) -> bool:
     return is_record(record) and {"messageType", "createdDateTime", "body", "from"} <= record.keys()
 
 
+def _is_page(record: Record) -> bool:
+    values = record.get("value")
+    return is_list(values) and any(map(_is_of_teams, values))
+
+
 def _teams(records: Sequence[Record]) -> Iterator[Conversation | ShapeError]:
     """Yield the chats and the threads of channels, each in the order of its times: Graph lists the last one first."""
     threads: dict[str, list[Record]] = {}
-    for record in (each for page in records for each in (_items(page, "value") or [{**page}])):
-        thread = word(record.get("chatId")) or word(record.get("replyToId")) or word(record.get("id"))
-        threads.setdefault(thread, []).append(record)
+    for page, following in zip_longest(records, records[1:], fillvalue={}):
+        is_followed = "value" in following and following.get("@odata.context") == page.get("@odata.context")
+        if page.get("@odata.nextLink") and not is_followed:
+            raise ShapeError("more messages are under `@odata.nextLink`; write all pages to one file, in order")
+        for record in _items(page, "value") or [{**page}]:
+            if record.get("replies@odata.nextLink"):
+                raise ShapeError("more replies are under `replies@odata.nextLink`; export all of them")
+            thread = word(record.get("chatId")) or word(record.get("replyToId")) or word(record.get("id"))
+            threads.setdefault(thread, []).extend([record, *_items(record, "replies")])
     for name, found in threads.items():
         yield attempt(_thread, name, found)
 
 
 def _thread(name: str, found: list[Record]) -> Conversation:
     try:
-        found.sort(key=lambda each: datetime.fromisoformat(word(each["createdDateTime"])))
+        found.sort(key=lambda each: datetime.fromisoformat(word(each.get("createdDateTime"))))
     except (TypeError, ValueError):
         raise ShapeError("a `createdDateTime` is no time") from None
     return Conversation(name, chat(_filled(map(_teams_message, found))), source="teams")
@@ -181,13 +228,8 @@ FORMATS: Final = (
     _format("intercom", lambda record: {"source", "conversation_parts"} <= record.keys(), _intercom),
     Format(
         "teams",
-        lambda record: _is_of_teams(record) or any(map(_is_of_teams, _items_of_page(record))),
+        lambda record: _is_of_teams(record) or _is_page(record),
         _teams,
         joins=True,
     ),
 )
-
-
-def _items_of_page(record: Record) -> list[object]:
-    values = record.get("value")
-    return [*list_at(values, "value")[:1]] if is_list(values) else []

@@ -102,3 +102,64 @@ def test_what_is_said_between_angle_brackets_is_kept_and_two_lists_that_differ_a
         "transcript_with_tool_calls": RETELL,
     }
     assert "`transcript_with_tool_calls` holds other utterances" in refusals(tmp_path, [retold])[0]
+
+
+HELLO = {"role": "user", "content": "Hello?"}
+OPENED = {"subject": "<p>A fee</p>", "body": "Hi", "author": {"type": "user"}}
+CARD = {"contentType": "application/vnd.microsoft.card.adaptive", "content": '{"text": "You win."}'}
+PAGE = [teams(1, "user", "Hi"), teams(2, "application", "Yo")]
+THREAD = teams(1, "user", "Hi", id="1", chatId=None, replies=[teams(2, "application", "Yo", id="2", chatId=None)])
+
+
+@pytest.mark.parametrize(
+    ("record", "last"),
+    [
+        ({"id": "1", "messages": [VAPI[0], vapi("user", content="A fee?")]}, "user: A fee?"),
+        ({"call_id": "1", "transcript_object": [*RETELL, {"role": "USER", "content": "Oh."}]}, "user: Oh."),
+        ({"call_id": "1", "transcript_object": [*RETELL, {"role": "dtmf", "digit": "4"}]}, "user: 4"),
+        ({"call_id": "1", "transcript_object": [*RETELL, {"role": "node_transition"}]}, "system: node_transition"),
+        (intercom() | {"source": OPENED}, "user: A fee\nHi"),
+        (intercom(part("user", '<img src="a.png" alt="a bill">')), "user: [image: a bill]"),
+        (intercom(part("user", "See", attachments=[{}, {}])), "user: See\n[attachment]\n[attachment]"),
+        (intercom(part("admin", "He lies.", "note_and_reopen")), "system: He lies."),
+        ({"value": [*PAGE, teams(3, "user", '<emoji id="x" alt="\U0001f44d"></emoji>')]}, "user: \U0001f44d"),
+        ({"value": [*PAGE, teams(3, "user", "No", subject="A fee", messageType="Message")]}, "user: A fee\nNo"),
+        ({"value": [*PAGE, teams(3, "application", "", attachments=[CARD])]}, "assistant: {'text': 'You win.'}"),
+        ({"value": [THREAD]}, "assistant: Yo"),
+    ],
+)
+def test_what_is_said_beside_the_usual_text_is_read(tmp_path: Path, record: dict[str, Any], last: str) -> None:
+    (found,) = conversations(written(tmp_path, [record]))
+    assert lines(found)[-1] == last
+
+
+@pytest.mark.parametrize(
+    ("record", "reason"),
+    [
+        ({"id": "1", "messages": [VAPI[0], vapi("user", message="Yes", content="No")]}, "messages[1] has two"),
+        ({"id": "1", "messages": VAPI, "artifact": [{"messages": VAPI}]}, "artifact is `"),
+        ({"call_id": "1", "transcript_object": [{"role": "coach", "content": "x"}]}, "role is `coach`"),
+        ({"call_id": "1", "transcript_object": [HELLO], "transcript_with_tool_calls": {"a": 1}}, "expected a list"),
+        (intercom(part("bot", "Hi")) | {"conversation_parts": [part("bot", "Hi")]}, "conversation_parts is `"),
+        (intercom(part("bot", "Hi")) | {"conversation_parts": {"total_count": "1"}}, "expected a list"),
+        (intercom() | {"conversation_parts": {"total_count": "3", "conversation_parts": []}}, "holds 0 of 3 parts"),
+        (intercom({**part("bot", ""), "body": ["Hi"]}), 'body is `["Hi"]`; expected text'),
+        (intercom(part("bot", "Hi"), part("user", "Yo") | {"created_at": 0}), "not in the order of their times"),
+        ({"value": [*PAGE, teams(3, "device", "Hi")]}, "role is `device`"),
+        ({"value": [*PAGE, teams(3, "user", "", body="Hi")]}, "body is `Hi`; expected an object"),
+        ({"value": [{"id": "0"}, *PAGE]}, "a `createdDateTime` is no time"),
+        ({"value": PAGE, "@odata.nextLink": "url"}, "more messages are under `@odata.nextLink`"),
+        ({"value": [{**THREAD, "replies@odata.nextLink": "url"}]}, "more replies are under `replies@odata.nextLink`"),
+    ],
+)
+def test_what_can_not_be_read_of_an_export_is_refused(tmp_path: Path, record: dict[str, Any], reason: str) -> None:
+    assert any(reason in found for found in refusals(tmp_path, [record]))
+
+
+def test_pages_of_teams_are_one_chat_if_all_of_them_are_there(tmp_path: Path) -> None:
+    pages = [{"value": PAGE[1:], "@odata.nextLink": "url"}, {"value": PAGE[:1]}]
+    (found,) = conversations(written(tmp_path, pages))
+    assert lines(found) == ["user: Hi", "assistant: Yo"]
+    of_another_chat = {"value": [teams(1, "user", "Hi", chatId="u")], "@odata.context": "u"}
+    (refused,) = refusals(tmp_path, [pages[0], of_another_chat])
+    assert "more messages are under" in refused
