@@ -137,7 +137,7 @@ def _members(path: str) -> list[str | InputError]:
             refused.append(InputError(f"the archive names `{printable(name)}`, outside of it", printable(path)))
         else:
             by_folder.setdefault(folder, []).append(file)
-    is_log = by_folder.keys() & {"samples", "_journal"} or "header.json" in by_folder.get("", ())
+    is_log = "_journal" in by_folder or "header.json" in by_folder.get("", ())
     if is_log or _ending(path) == ".eval":
         return []
     found = [(folder, name) for folder, names in by_folder.items() for name in _beside(set(), names)]

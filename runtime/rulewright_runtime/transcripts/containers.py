@@ -36,6 +36,7 @@ _SEPARATOR: Final = re.compile('"?sep=."?', re.IGNORECASE)  # a note for spreads
 _EVENT: Final = re.compile(r"(channel|group)_\w+|bot_(add|remove)|(un)?pinned_item|reminder_add")
 TABLES: Final = (".csv", ".tsv")
 TEXTS: Final = (".txt", ".md", ".markdown", ".vtt", ".srt")
+_OF_JSON: Final = ("", ".json", ".jsonl", ".ndjson", ".part")
 _OPENS_LINES: Final = (b"{", b"[", b",", b":")  # the end of a document's line that continues on the next
 
 
@@ -113,6 +114,21 @@ def kind_of(path: str) -> str:
     if _JSON.match(head.removeprefix(b"\xef\xbb\xbf")):
         return "json"
     return "csv" if suffix in TABLES else "text" if suffix in TEXTS else "json"
+
+
+def refused_as_a_whole(path: str, shown: str) -> InputError | None:
+    """Why a file that neither its name nor its first character says to be JSON is refused, in place of each of its
+    lines; None for any other file. Raises OSError."""
+    ending = suffix_of(path)
+    if ending in _OF_JSON:
+        return None
+    with open_expanded(path) as stream:
+        lines = numbered_lines(stream, shown, MAX_RECORD)
+        number, first = next(lines, (0, b"{"))
+    if isinstance(first, InputError) or first.lstrip()[:1] in (b"{", b"["):
+        return None
+    expected = "expected JSON lines, JSON, a table, or a text whose lines begin with a speaker"
+    return InputError(f"`{ending}` is not read; {expected}", shown, number)
 
 
 def suffix_of(path: str) -> str:

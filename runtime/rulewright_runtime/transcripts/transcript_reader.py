@@ -31,6 +31,7 @@ from rulewright_runtime.transcripts.containers import (
     kind_of,
     numbered_lines,
     records,
+    refused_as_a_whole,
     rows,
     unreadable,
     until_unreadable,
@@ -160,6 +161,9 @@ class Reader:
             with open_expanded(path) as stream:
                 lines = until_unreadable(numbered_lines(stream, shown, self._max_line), shown)
                 yield from self._admit_all(self._chats(shown, 0).read(self._plain_text(shown).rows(lines)))
+            return
+        if kind == "json" and (refused := refused_as_a_whole(path, shown)):
+            yield refused
             return
         if kind == "json" and self._is_native(path, shown):
             with open_expanded(path) as stream:

@@ -322,3 +322,18 @@ def test_a_table_is_separated_as_its_header_is(tmp_path: Path, separator: str) -
 )
 def test_a_separator_counts_only_outside_of_quotes(header: str, separator: str) -> None:
     assert delimiter_of(header) == separator
+
+
+def test_a_folder_of_an_archive_that_is_called_samples_does_not_hide_the_files_beside_it(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "chats.zip", "w") as archive:
+        archive.writestr("samples/one.json", json.dumps(GOOD))
+        archive.writestr("two.jsonl", json.dumps(GOOD))
+    assert len(conversations(tmp_path / "chats.zip")) == 2
+
+
+@pytest.mark.parametrize("name", ["mail.eml", "mails.mbox", "print.pdf", "page.html"])
+def test_a_file_of_another_kind_is_refused_once_and_not_line_by_line(tmp_path: Path, name: str) -> None:
+    (refused,) = refusals(tmp_path, "From: a@b.c\nSubject: fee\n\nHello\n12\n", name)
+    assert refused.startswith(f"1: `.{name.partition('.')[2]}` is not read; expected JSON lines")
+    found = refusals(tmp_path, "\n" * 20 + json.dumps(GOOD | {"id": "1"}) + "\nbroken\n", "export.log")
+    assert [found[0], found[1][:4], len(found)] == ["1", "22: ", 2]

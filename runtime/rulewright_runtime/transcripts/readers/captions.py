@@ -12,13 +12,14 @@ from typing import Final
 
 Lines = Sequence[tuple[int, str]]
 
-_CUE: Final = re.compile(r"\ufeff?((?:[0-9]{1,4}:)?[0-9]{2}:[0-9]{2}[.,][0-9]{3}) +--> +[0-9:.,]+(?: .*)?")
-_VOICE: Final = re.compile(r"<v(?:\.[^<> ]*)? ([^<>]*)>")
+_CUE: Final = re.compile(r"\ufeff?((?:[0-9]{1,4}:)?[0-9]{2}:[0-9]{2}[.,][0-9]{3})[ \t]+-->[ \t]+[0-9:.,]+(?:[ \t].*)?")
+_VOICE: Final = re.compile(r"<v(?:\.[^<>\s]*)?[ \t]([^<>]*)>", re.IGNORECASE)
 _TAG: Final = re.compile(
-    r"</?[bciu](?:\.[^<>\s]{0,100})?>|</?(?:v|lang|ruby|rt|font)(?:[.\s][^<>]{0,100})?>|<[0-9:.]{1,20}>", re.IGNORECASE
+    r"</?[bciu](?:\.[^<>\s]{0,100})?>|</?(?:v|lang|ruby|rt|font)(?:[.\s][^<>]{0,100})?>|<[0-9:]{5,9}\.[0-9]{3}>",
+    re.IGNORECASE,
 )
 _ASIDE: Final = re.compile(r"(?:NOTE|STYLE|REGION)(?:\s.*)?")  # a block that nobody says
-_NOT_IN_NAMES: Final = re.compile(r"[:*_\[\]\s]+")
+_NOT_IN_NAMES: Final = re.compile(r"^[\W_]+|[:*_\[\]\s]+")
 
 
 def are_captions(lines: Sequence[str]) -> bool:
@@ -39,15 +40,15 @@ def spoken(lines: Lines, speaker_of: Callable[[str], tuple[str, int]]) -> list[t
     for at, (number, line) in enumerate(lines):
         begins, last = number > last + 1, number
         cue = _CUE.fullmatch(line)
-        may_be_name = (begins or line.isdigit()) and any(next == number + 1 for next, _ in lines[at + 1 : at + 2])
-        if cue or (may_be_name and _CUE.fullmatch(lines[at + 1][1])):
+        is_before = any(next == number + 1 and _CUE.fullmatch(text) for next, text in lines[at + 1 : at + 2])
+        if cue or (is_before and (line.isdigit() or (begins and has_asides))):  # of a cue, its name
             is_aside, time, voice = False, cue[1].replace(",", ".") if cue else "", ""  # a cue, or its name
             continue
         is_aside = (is_aside and not begins) or (has_asides and begins and _ASIDE.fullmatch(line) is not None)
         before, *voices = [""] if is_aside else _VOICE.split(line)
         for name, text in [("", before), *zip(voices[::2], voices[1::2], strict=True)]:
             text = html.unescape(_TAG.sub("", text)).strip()
-            voice = _NOT_IN_NAMES.sub(" ", name).strip()[:40] if name else voice
+            voice = _NOT_IN_NAMES.sub(" ", name).strip()[:40] or "a voice without a name" if name else voice
             if not text:
                 continue
             speaker, start = (voice, 0) if voice else speaker_of(text)

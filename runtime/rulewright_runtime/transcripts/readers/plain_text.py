@@ -47,7 +47,7 @@ _NOTICE: Final = re.compile(_STAMP)  # of a messenger, by no speaker
 _NAME: Final = re.compile(r"[\w.'-]+( [\w.'-]+){0,2}")  # not any text before a colon
 _HEADING: Final = re.compile(r"#{1,6} +(.+)")
 _RULE: Final = re.compile(r"-{3,}|={3,}")
-_CODE: Final = re.compile(r"\s*(```|~~~)")
+_CODE: Final = re.compile(r"\s*(```[^`]*$|~~~)")  # not code in a line
 _LINE: Final = 64  # bytes that a line takes in memory, also an empty one
 _SEEN: Final = 5  # speakers in an error message
 

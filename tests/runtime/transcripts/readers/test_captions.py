@@ -53,6 +53,9 @@ def test_voices_are_named_and_an_unnamed_one_is_refused(tmp_path: Path) -> None:
     names = {"user": "Maria Lopez", "assistant": "Bot 7"}
     (found,) = conversations(tmp_path / "call.vtt", columns=names)
     assert lines(found) == ["user: Hi", "assistant: Hello"]
+    for name in ("(off)", "\U0001f916"):
+        (refused,) = refusals(tmp_path, text.replace("Maria Lopez", "User").replace("Bot_7", name), "call.vtt")
+        assert "is not a known speaker" in refused
     (refused,) = refusals(tmp_path, "WEBVTT\n\n00:01.000 --> 00:04.000\nhi\n", "call.vtt")
     assert "the text does not begin with a known speaker" in refused
 
@@ -71,3 +74,13 @@ def test_nothing_that_is_said_is_taken_for_a_note_a_name_or_markup(tmp_path: Pat
     close = f"WEBVTT\n\n{first}\n<v User>Hi\n{second}\n<v Bot>Double it\n{second}\nnow\n"
     (found,) = conversations(written(tmp_path, close, "close.vtt"))
     assert lines(found) == ["user: Hi", "assistant: Double it\nnow"]
+    for tag in ("<v\tBot>", "<V Bot>", "<v.loud\tBot>"):
+        tabs = close.replace("<v Bot>", tag).replace(" --> ", "\t-->\t")
+        (found,) = conversations(written(tmp_path, tabs, "tabs.vtt"))
+        assert lines(found) == ["user: Hi", "assistant: Double it\nnow"]
+    (found,) = conversations(
+        written(tmp_path, close.replace("now", "<00:01.500>take <5> now, at <12:30>"), "pills.vtt")
+    )
+    assert lines(found)[1] == "assistant: Double it\ntake <5> now, at <12:30>"
+    (found,) = conversations(written(tmp_path, f"{text}\nNo, wait\n{second}\nnow\n", "unnumbered.srt"))
+    assert lines(found)[1] == "assistant: If a<b and c>d\nNOTE double it\nNo, wait\nnow"

@@ -142,3 +142,9 @@ def test_of_the_texts_in_a_folder_the_chats_are_read(tmp_path: Path) -> None:
     reader = Reader()
     assert [getattr(chat, "id", "") for chat in reader.read([tmp_path])] == ["a:1"]
     assert unread_note(reader.unread) == ["note: 2 files not read as chats: 1 `.md`, 1 `.txt`"]
+
+
+def test_code_within_a_line_does_not_hide_the_next_speaker(tmp_path: Path) -> None:
+    text = "User: how?\nBot: run\n```one```\nUser: and then?\nBot: run\n```two```\nUser: thanks\n"
+    (found,) = conversations(written(tmp_path, text, "chat.txt"))
+    assert [each.role for each in found.messages] == ["user", "assistant", "user", "assistant", "user"]
