@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import partial
-from itertools import zip_longest
 from typing import Final
 
 from rulewright_runtime.strict_json import JsonObject
@@ -177,7 +176,7 @@ def _is_page(record: Record) -> bool:
 def _teams(records: Sequence[Record]) -> Iterator[Conversation | ShapeError]:
     """Yield the chats and the threads of channels, each in the order of its times: Graph lists the last one first."""
     threads: dict[str, list[Record]] = {}
-    for page, following in zip_longest(records, records[1:], fillvalue={}):
+    for page, following in zip(records, [*records[1:], {}], strict=True):
         is_followed = "value" in following and following.get("@odata.context") == page.get("@odata.context")
         if page.get("@odata.nextLink") and not is_followed:
             raise ShapeError("more messages are under `@odata.nextLink`; write all pages to one file, in order")
