@@ -172,6 +172,8 @@ def _step_messages(value: object, where: str) -> Iterator[Message]:
     role = _SOURCES.get(word(step.get("source")))
     if role is None:
         raise ShapeError(f"{where}.source is {word(step.get('source')) or 'missing'}; expected user, agent or system")
+    if "message" not in step:
+        raise ShapeError(f"{where} has no `message`")
     present = {key: step[key] for key in ("reasoning_content", "tool_calls", "timestamp") if step.get(key) is not None}
     record = {"role": role, "content": step.get("message"), "usage": step.get("metrics"), **present}
     yield from messages({**record, **rest(step, *_READ)}, where)

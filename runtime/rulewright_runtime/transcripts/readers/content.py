@@ -19,6 +19,7 @@ from rulewright_runtime.transcripts.readers.record_values import (
     is_record,
     is_text,
     list_at,
+    object_in,
     optional,
     parsed,
     record_at,
@@ -106,7 +107,9 @@ class Content:
         if piece.get("thought") is True:
             self.thought(piece, where)
             return
-        value = value.get("value") if is_record(value) else value  # of OpenAI's threads
+        if value is None and "text" not in piece and "content" not in piece:
+            raise ShapeError(f"{where} has no `text`")
+        value = value["value"] if is_record(value) and "value" in value else value  # of OpenAI's threads
         self.parts.append(Part(text=text_at(value, f"{where}.text")))
         annotations = piece.get("annotations") or piece.get("citations")
         if annotations:
@@ -115,11 +118,7 @@ class Content:
     def thought(self, piece: Record, where: str) -> None:
         """Add the model's reasoning, or its summary if only that is recorded."""
         value = first_of(piece, ("thinking", "reasoning", "reasoningText", "text", "content"))
-        value = value.get("text") if is_record(value) else value
-        summary = piece.get("summary")
-        if not value and is_list(summary):
-            value = "\n".join(word(item.get("text")) for item in summary if is_record(item))
-        self.reasoning.append(value if isinstance(value, str) else word(summary))
+        self.reasoning.append(_words(value) or _words(piece.get("summary")))
 
     def refused(self, piece: Record, where: str) -> None:
         """Add a refusal."""
@@ -157,10 +156,11 @@ class Content:
 
     def medium(self, piece: Record, where: str) -> None:
         """Add an image, a sound or a file, by its address or its bytes; of a sound also what it says."""
-        transcript = piece.get("transcript")
+        sound = {**piece, **object_in(first_of(piece, ("input_audio", "audio")))}
+        transcript = sound.get("transcript")
         if is_text(transcript):
             self.parts.append(Part(text=transcript))
-        if not is_text(transcript) or first_of(piece, (*_ADDRESSES, *_BYTES)) is not None:
+        if not is_text(transcript) or first_of(sound, (*_ADDRESSES, *_BYTES)) is not None:
             self.parts.append(_referred(_medium_of(piece), piece, where))
 
     def data(self, piece: Record, where: str) -> None:
@@ -175,6 +175,13 @@ class Content:
     def elsewhere(self, piece: Record, where: str) -> None:
         """Refuse a part whose content is stored elsewhere. Raises ShapeError."""
         raise ShapeError(f"{where} is stored elsewhere, as {shown(piece.get('id'))}; export the whole conversation")
+
+
+def _words(value: object) -> str:
+    """The text of a thought: a text, an object with one, or a list of either."""
+    if is_list(value):
+        return "\n".join(filter(None, map(_words, value)))
+    return _words(value.get("text")) if is_record(value) else word(value)
 
 
 def as_json(value: object) -> str:

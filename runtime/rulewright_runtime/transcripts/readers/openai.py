@@ -219,8 +219,11 @@ def _response(record: Record) -> Iterator[Message]:
     yield from _instructions(record)
     for key in ("items", "input", "output"):
         value = record.get(key)
-        if is_record(value):
-            yield from run_messages({key: value}, (key,), "assistant" if key == "output" else "user", key)
+        if is_record(value) and value:
+            found = run_messages({key: value}, (key,), "assistant" if key == "output" else "user", key)
+            if not found:
+                raise ShapeError(f"`{key}` holds no message")
+            yield from found
         elif isinstance(value, str):
             yield from _one(value, "assistant" if key == "output" else "user")
         elif is_list(value):

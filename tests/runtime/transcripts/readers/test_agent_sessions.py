@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
-from tests.runtime.transcripts.formats import BANK, CLAUDE, conversations, lines, refusals, written
+from tests.runtime.transcripts.formats import ATIF, BANK, CLAUDE, conversations, lines, refusals, written
 
 STREAM: list[dict[str, Any]] = [
     {"type": "system", "subtype": "init", "session_id": "s"},
@@ -49,3 +49,8 @@ def test_the_end_of_a_streamed_session_is_read(end: dict[str, Any], said: list[s
     assert (found.id, lines(found)) == ("s", said)
     error = {"error": "the session ended with an error"} if end.get("is_error") else {}
     assert found.messages[-1].metadata == error
+
+
+def test_a_step_without_a_message_is_refused(tmp_path: Path) -> None:
+    steps = [{"step_id": 1, "source": "user", "contents": "Hi"}, *cast("list[Any]", ATIF["steps"])[1:]]
+    assert refusals(tmp_path, [{**ATIF, "steps": steps}]) == ["1: steps[0] has no `message` (read as atif)"]

@@ -99,6 +99,8 @@ def test_what_was_spoken_is_read_from_its_transcript(tmp_path: Path) -> None:
         read(tmp_path, {"role": "assistant", "content": None, "audio": audio})[-1]
         == "assistant: 3 degrees [audio audio_1]"
     )
+    part = {"type": "input_audio", "input_audio": {"data": "AAAA", "format": "wav", "transcript": "3 degrees"}}
+    assert read(tmp_path, {"role": "assistant", "content": [part]})[-1] == "assistant: 3 degrees [audio wav]"
 
 
 def test_data_that_an_application_showed_are_a_file_of_the_reply(tmp_path: Path) -> None:
@@ -118,6 +120,8 @@ def test_an_attachment_of_the_user_is_read(tmp_path: Path) -> None:
         ({"type": "hologram", "waves": [1]}, "has the unknown type `hologram` and no text"),
         ({"type": "item_reference", "id": "msg_9"}, "is stored elsewhere, as `msg_9`"),
         ({"waves": [1]}, "has no `type`"),
+        ({"type": "text", "value": "Stop."}, "has no `text`"),
+        ({"type": "text", "text": {"words": "Stop."}}, "text is `"),
     ],
 )
 def test_a_part_of_unknown_content_is_refused(part: dict[str, Any], reason: str, tmp_path: Path) -> None:
@@ -152,6 +156,10 @@ def test_a_thought_that_was_recorded_alone_is_no_empty_reply(tmp_path: Path) -> 
     ]
     (found,) = conversations(written(tmp_path, [{"input": "Weather?", "output": items}]))
     assert [(message.text, message.reasoning) for message in found.messages] == [("Weather?", None), ("3.", "Hm.")]
+    listed = {"type": "reasoning", "content": [{"type": "reasoning_text", "text": "Hm."}]}
+    (found,) = conversations(written(tmp_path, [{"input": "Weather?", "output": [listed, items[1]]}]))
+    assert found.messages[-1].reasoning == "Hm."
+    assert "`input` holds no message" in refusals(tmp_path, [{"input": {"words": "Weather?"}, "output": items}])[0]
     (found,) = conversations(written(tmp_path, [{"input": "Weather?", "output": items[:1]}]))
     assert [message.text for message in found.messages] == ["Weather?", ""]
 
