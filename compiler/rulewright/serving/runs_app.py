@@ -203,9 +203,9 @@ class RunsApp:
             name, number = transcripts[form["number"]]
             _refuse_stale(loaded, number, check, form)
             judged = loaded.index.judged(number)
-            conversation = opened.conversation(judged)
-            text = "" if conversation is None else folded_fingerprint(conversation)
-            self._labels(run, check.id).add(name, target, by, judged.said, text)
+            if (conversation := opened.conversation(judged)) is None:
+                raise UsageError("a conversation that is not shown can't be labelled")
+            self._labels(run, check.id).add(name, target, by, judged.said, folded_fingerprint(conversation))
         except (UsageError, QueueError, BusyError) as error:
             return self._label(request, run, place, str(error))
         return Response(location=f"/run/{run}/label/{place}?by={quote(by)}")

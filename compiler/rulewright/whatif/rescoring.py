@@ -35,7 +35,7 @@ from rulewright_runtime.plan.scorecard import ScorecardPlan
 from rulewright_runtime.report.gathered import Unresolved
 from rulewright_runtime.runs.folder import DECISIONS, REPLIES
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
-from rulewright_runtime.verdicts import VerdictResult
+from rulewright_runtime.verdicts import VerdictResult, conclude, failed
 from rulewright_runtime.verify.decisions import Decider, bindings_of
 
 
@@ -142,7 +142,7 @@ def flips(run: StoredRun, rows: Mapping[str, JsonMapping], card: ScorecardPlan) 
 
 class Rejudged(Struct, frozen=True):
     """A run under another plan; `unknown` names the verdicts without recorded replies (`TRANSCRIPT x CHECK`), which are
-    missing in its rows as if the profile had excluded them. `other` is the plan of a project that the options of a
+    UNCLEAR. `other` is the plan of a project that the options of a
     command name, `other_rules` the checks that differ in it."""
 
     run: StoredRun
@@ -161,7 +161,7 @@ def rejudged(run: StoredRun, other: Plan, transcripts: Sequence[str], replies: S
         verdicts[name], missing = judging.transcript(name)
         unknown += [f"{name} x {check}" for check in missing]
         kept = {key: value for key, value in row.items() if key != "left_out"}
-        waiting = [*judging.left_out(name), *missing]
+        waiting = judging.left_out(name)
         rows[name] = {**kept, **({"left_out": waiting} if waiting else {})}
     return Rejudged(dataclasses.replace(run, plan=other, rows=rows, verdicts=verdicts), unknown)
 
@@ -188,7 +188,7 @@ class _Rejudging:
         return [part.id for part, each in parts if each.eligible and not each.suppressed]
 
     def transcript(self, name: str) -> tuple[dict[str, VerdictResult], list[str]]:
-        """Return the verdicts on a transcript, and the checks without one."""
+        """Return the verdicts on a transcript, and the checks that could not be judged again."""
         found: dict[str, VerdictResult] = {}
         missing: list[str] = []
         recorded = self.run.verdicts[name]
@@ -200,6 +200,7 @@ class _Rejudging:
                 found[check.id] = verdict
             elif each.eligible:
                 missing.append(check.id)
+                found[check.id] = conclude(check, failed("never_asked"))
         return found, missing
 
     def again(self, name: str, check: Check) -> VerdictResult | None:

@@ -244,6 +244,22 @@ def test_whoever_labels_does_not_see_what_the_check_said(runs: Path) -> None:
     assert main(["calibrate", str(runs / "before"), "--gold", str(runs / "before/labels/RW-A1.csv")]) == 0
 
 
+def test_a_conversation_that_is_gone_can_not_be_labelled(tmp_path: Path) -> None:
+    assert main(["init", str(tmp_path / "p")]) == 0
+    chats = tmp_path / "p" / "transcripts"
+    assert main(["scan", str(chats), "--project", str(tmp_path / "p"), "--out", str(tmp_path / "run")]) == 1
+    with served(tmp_path / "run") as server:
+        text = ask(server, "/run/1/label/0")[1]
+        form = {"token": server.token, "target": "PASS", "by": "ana", **dict(re.findall(ABOUT, text))}
+        shutil.rmtree(chats)
+        page = ask(server, "/run/1/label/0")[1]
+        assert "The conversation is not shown" in page
+        assert "Save and continue" not in page
+        status, page, _ = ask(server, "/run/1/label/0", form)
+        assert (status, "a conversation that is not shown can&#39;t be labelled" in page) == (422, True)
+    assert not (tmp_path / "run" / "labels").exists()
+
+
 def test_people_who_decide_at_once_wait_for_each_other_and_the_first_decision_counts(runs: Path) -> None:
     with served(runs) as server, ThreadPoolExecutor(8) as people:
         form = decision(server)

@@ -15,6 +15,7 @@ from typing import Any, Final
 import pytest
 from tests.attack.test_random_scorecards import SCORING
 from tests.compiler.comparing.planted import SCORECARD, TRANSCRIPTS, Judge, Plants, project, write_transcripts
+from tests.folders import write
 from tests.rounds import rounds
 from tests.runtime.aggregate.test_bounds import record
 
@@ -427,6 +428,27 @@ def test_other_votes_count_recorded_replies_again_as_a_run_with_them_would(
     with pytest.raises(SystemExit) as ended:
         main(["rescore", str(out), "--votes", "5", "--out", str(tmp_path / "five")])
     assert (ended.value.code, (tmp_path / "five").exists()) == (3, False)
+
+
+def test_a_verdict_that_was_never_asked_for_leaves_its_transcript_undecided(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "p"
+    write(
+        folder,
+        {
+            "rulewright.yaml": "{project: p, checks: checks}",
+            "checks/asked.yaml": "{id: asked, prompt: 'FAIL: it is rude. PASS: it is not.'}",
+            "checks/free.yaml": "{id: free, each: reply, fail: size(turn.content) > 99}",
+        },
+    )
+    said = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "As you like."}]
+    (talks := tmp_path / "day.jsonl").write_text(json.dumps({"id": "day", "messages": said}), encoding="utf-8")
+    run(compile_project(folder), [talks], tmp_path / "run", judge=Wavering())
+    assert main(["whatif", str(tmp_path / "run"), "--votes", "5", "--format", "json"]) == 2
+    found = json.loads(capsys.readouterr().out)
+    assert found["unknown"] == ["day x asked"]
+    assert (found["before"]["outcomes"]["passed"], found["after"]["outcomes"]["undecided"]) == (1, 1)
 
 
 class Silent(Wavering):
