@@ -75,6 +75,13 @@ def existing(path: str) -> str:
     raise argparse.ArgumentTypeError(f"no such file or folder: `{path}`{guess}")
 
 
+def existing_file(path: str) -> str:
+    """Return the path of a file that exists. Raises ArgumentTypeError."""
+    if os.path.isdir(path):
+        raise argparse.ArgumentTypeError(f"`{path}` is a folder; name a file")
+    return existing(path)
+
+
 def latest_run() -> str | None:
     """Return the folder of the run in `runs` that was scanned last, and say so; None without any. It may be unfinished:
     then it is refused where it is read, and no earlier one is read in its place."""

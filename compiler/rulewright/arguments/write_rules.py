@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from rulewright.arguments.argument_kinds import flag, formats, option, repeated
+from rulewright.arguments.shared_options import existing, existing_file
 
 # The same as in `categories`, which takes longer to import.
 CATEGORIES = ("correctness", "suspicious", "completeness", "style", "pedantic")
@@ -104,10 +105,16 @@ def prove_arguments(parser: argparse.ArgumentParser) -> None:
         "PATH",
         "scorecards, policies, workflows, checks or folders (default: the nearest project)",
         nargs="*",
+        type=existing,
     )
     repeated(parser, "--set", "NAME=VALUE", "set one parameter")
-    option(parser, "--config", "FILE", "the settings file, or the declarations of a policy's variables")
+    _add_config(parser)
     formats(parser, "human", "json")
+
+
+def _add_config(parser: argparse.ArgumentParser) -> None:
+    about = "the settings file, or the declarations of a policy's variables"
+    option(parser, "--config", "FILE", about, type=existing_file)
 
 
 def policy_diff_arguments(parser: argparse.ArgumentParser) -> None:
@@ -118,10 +125,10 @@ def policy_diff_arguments(parser: argparse.ArgumentParser) -> None:
     verdicts for a scorecard, a text for a lexicon. --run lists the transcripts of a finished run that would change,
     or the cases of a JSON report of `score`.
     """
-    option(parser, "one", "ONE", "a scorecard, a policy, a check, a lexicon or a workflow")
-    option(parser, "two", "TWO", "another one of the same kind")
+    option(parser, "one", "ONE", "a scorecard, a policy, a check, a lexicon or a workflow", type=existing_file)
+    option(parser, "two", "TWO", "another one of the same kind", type=existing_file)
     repeated(parser, "--set", "NAME=VALUE", "set a parameter of both")
-    option(parser, "--config", "FILE", "the settings file, or the declarations of a policy's variables")
+    _add_config(parser)
     option(parser, "--run", "RUN", "list what would change in this run or report")
     option(parser, "--project", "PATH", "the project of the checks (default: the project around ONE or TWO)")
     formats(parser, "human", "json")

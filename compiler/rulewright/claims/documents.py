@@ -107,7 +107,7 @@ def root_of(path: Path) -> Mapping:
     if loaded.diagnostics:
         raise DocumentError(loaded.diagnostics)
     if not isinstance(loaded.root, Mapping):
-        raise UsageError(f"`{path}` is empty" if loaded.root is None else f"nothing can be proved about `{path}`")
+        raise UsageError(f"`{path}` is {'empty' if loaded.root is None else 'no document of a project'}")
     return loaded.root
 
 

@@ -12,7 +12,6 @@ from typing import Any, Final
 
 from rulewright.commands.output import answer
 from rulewright.commands.running import parameters_given
-from rulewright.errors import UsageError
 from rulewright.exit_codes import FAILED, MET, UNDECIDED
 from rulewright.policies.compare import CASES, DIFFERENT, EQUAL, policy_diff
 from rulewright.policies.example_rows import verdicts_of
@@ -29,10 +28,6 @@ MOST_UNSHOWN: Final = 3  # regions of one place without an input that are writte
 
 def run(args: argparse.Namespace) -> int:
     """Compare and show; return the exit code. Raises UsageError."""
-
-    for name in (args.one, args.two, *([] if args.config is None else [args.config])):
-        if not Path(name).is_file():
-            raise UsageError(f"file not found: `{name}`")
     is_report = args.run is not None and Path(args.run).is_file()
     found = policy_diff(
         Path(args.one),

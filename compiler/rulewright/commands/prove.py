@@ -20,8 +20,6 @@ from rulewright_runtime.english import plural
 
 def run(args: argparse.Namespace) -> int:
     """Prove every claim and print the results; return the exit code. Raises UsageError."""
-    if args.config is not None and not Path(args.config).is_file():
-        raise UsageError(f"file not found: `{args.config}`")
     paths = args.paths or [str(nearest_project() or Path())]
     found = [(name, prove(Path(name), args.set, args.config)) for path in paths for name in _documents(path)]
     data = [_as_data(name, each) for name, claims in found for each in claims]

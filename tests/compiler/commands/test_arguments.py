@@ -13,7 +13,7 @@ import pytest
 
 from rulewright.arguments import run_them, write_rules
 from rulewright.arguments.command_parser import EXAMPLES, parser_of
-from rulewright.arguments.shared_options import existing
+from rulewright.arguments.shared_options import existing, existing_file
 from rulewright.categories import MEANINGS
 from rulewright.cli import COMMANDS, main
 from rulewright.cli import parser_of as command
@@ -172,7 +172,7 @@ def test_help_shows_examples_that_the_command_takes(name: str, capsys: pytest.Ca
     shown = capsys.readouterr().out
     parser = command(name)
     for action in parser._actions:
-        action.type = None if action.type is existing else action.type
+        action.type = None if action.type in (existing, existing_file) else action.type
     for example in EXAMPLES[name]:
         assert f"\n  rulewright {example}\n" in shown
         assert len(example) <= 67

@@ -237,7 +237,11 @@ def test_what_is_unknown_is_no_success(
     [
         ("a: [", "error"),
         ("", "is empty"),
-        ("scenario_id: x\n", "nothing can be proved about `bad.yaml`"),
+        (
+            "scenario_id: x\n",
+            "nothing can be proved about `bad.yaml`; a scorecard, a policy, a workflow or a check was",
+        ),
+        ("- id: x\n", "`bad.yaml` is no document of a project"),
         (TEXT.replace("CR >= CR_pass && AH", "CR >= CR_pas && AH"), "CR_pas"),
     ],
 )
@@ -248,8 +252,14 @@ def test_a_document_with_mistakes_is_bad_usage(text: str, said: str, capsys: pyt
 
 
 def test_a_missing_file_is_bad_usage(capsys: pytest.CaptureFixture[str]) -> None:
-    assert status(["prove", "nowhere.yaml"]) == 3
-    assert "no such file or folder: `nowhere.yaml`" in capsys.readouterr().err
+    Path("there.yaml").write_text("a: b\n", encoding="utf-8")
+    Path("folder").mkdir()
+    for words in (["prove", "ther.yaml"], ["policy-diff", "there.yaml", "ther.yaml"]):
+        assert status(words) == 3
+        assert "no such file or folder: `ther.yaml`; did you mean `there.yaml`?" in capsys.readouterr().err
+    for words in (["prove", "there.yaml", "--config", "folder"], ["policy-diff", "folder", "there.yaml"]):
+        assert status(words) == 3
+        assert ": `folder` is a folder; name a file\n" in capsys.readouterr().err
 
 
 def test_a_check_without_conditions_is_said_to_claim_nothing(capsys: pytest.CaptureFixture[str]) -> None:
