@@ -17,7 +17,7 @@ from tests.source_code import parsed, walked
 
 from rulewright.cli import COMMANDS, PARSES_ITSELF, SHARING
 from rulewright.lower.expressions_of import EXPRESSION_READERS
-from rulewright.rules import EXPRESSION_RULES, RULES
+from rulewright.rules import MODULES
 from rulewright_runtime.models import PROVIDERS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -322,9 +322,7 @@ def test_what_is_imported_when_it_is_first_needed_is_there() -> None:
     places = {
         "rulewright.commands": commands,
         "rulewright.lower": EXPRESSION_READERS.values(),
-        "rulewright.rules": [
-            (rule, rule) for lists in (RULES, EXPRESSION_RULES) for names in lists.values() for rule in names.split()
-        ],
+        "rulewright.rules": [(module, "KINDS") for module in MODULES.values()],
         "rulewright_runtime.models": [(module, "open_model") for module in PROVIDERS.values()],
     }
     for package, found in places.items():

@@ -6,11 +6,12 @@ The page of a rule is its docstring. The page of any other code is the beginning
 from __future__ import annotations
 
 from functools import cache
+from importlib import import_module
 from inspect import cleandoc
 from pathlib import Path
 
 from rulewright import dependencies
-from rulewright.rules import EXPRESSION_RULES, RULES, Rule, code_of, rule_page, rules_of
+from rulewright.rules import Rule, code_of, rule_page
 from rulewright.shipped import page_paths
 
 PACKAGE = Path(__file__).parent
@@ -26,7 +27,9 @@ def pages() -> dict[str, str]:
 
 def every_rule() -> tuple[Rule[object], ...]:
     """Return all rules without duplicates."""
-    lists = [*map(rules_of, RULES), *(rules_of(kind, of_expressions=True) for kind in EXPRESSION_RULES)]
+    names = sorted(path.stem for path in (PACKAGE / "rules").glob("of_*.py"))
+    modules = [import_module(f"{PACKAGE.name}.rules.{name}") for name in names]
+    lists = [value for module in modules for value in vars(module).values() if isinstance(value, tuple)]
     return tuple(dict.fromkeys(rule for rules in lists for rule in rules))
 
 

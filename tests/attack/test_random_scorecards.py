@@ -18,7 +18,8 @@ from rulewright.load import load_text
 from rulewright.lower.scorecard import lower_scorecard
 from rulewright.proving.gate_findings import gate_findings
 from rulewright.proving.gates import prove_gates
-from rulewright.rules import findings, rules_of
+from rulewright.rules import findings
+from rulewright.rules.of_scorecards import SCORECARD
 from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.plan.part import VERDICTS
 from rulewright_runtime.plan.scorecard import ScorecardPlan
@@ -120,7 +121,7 @@ def clean(text: str, checks: dict[str, dict[str, Any]]) -> ScorecardPlan | None:
     document, found = read_scorecard(root)
     assert document is not None
     plan, mistakes = lower_scorecard(document, SCORING, checks, {})
-    wrong = [*validate("scorecard", root), *found, *mistakes, *findings(rules_of("scorecard"), [document])]
+    wrong = [*validate("scorecard", root), *found, *mistakes, *findings(SCORECARD, [document])]
     if plan is None or any(each.severity.value == "error" for each in wrong):
         return None
     return None if list(gate_findings(document, prove_gates(plan))) else plan

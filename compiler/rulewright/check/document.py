@@ -16,29 +16,14 @@ from rulewright.documents.base import Document, with_vocabulary
 from rulewright.documents.check import CheckDocument
 from rulewright.documents.kinds import CASE_SCORECARD
 from rulewright.documents.library import structure_findings
-from rulewright.documents.typed_reader import read, read_named
 from rulewright.documents.validation import STRUCTURE_CODES
 from rulewright.documents.vocabulary import Vocabulary
 from rulewright.load import Mapping
 from rulewright.load.load_errors import LOAD_CODES
 from rulewright.load.suppressions import SUPPRESSION_CODES
 from rulewright.lower.routing_conflicts import routing_conflicts_of
-from rulewright.rules import RULES, findings, rule_page, rules_of
+from rulewright.rules import code_of, document_kind, findings, rule_page
 
-# For each kind with rules, the module of its models, and how it reads those of a file, given the root, the file's stem
-# and the vocabulary.
-READERS: Final[dict[str, tuple[str, Callable[..., Sequence[Document]]]]] = {
-    "check": ("check", lambda of, root, _, vocabulary: (of.read_check(root, vocabulary),)),
-    "profile": ("profile", lambda of, root, name, _: (of.read_profile(root, name),)),
-    "profiles": ("profile", lambda of, root, *_: of.read_profiles(root)),
-    "lexicon": ("lexicon", lambda of, root, name, _: (read_named(of.LexiconDocument, root, name),)),
-    "lexicons": ("lexicon", lambda of, root, *_: of.read_lexicons(root)),
-    "markers": ("lexicon", lambda of, root, name, _: (read_named(of.MarkerSet, root, name),)),
-    "scenario": ("scenario", lambda of, root, *_: (of.read_scenario(root),)),
-    "scorecard": ("scorecard", lambda of, root, *_: tuple(filter(None, of.read_scorecard(root)[:1]))),
-    CASE_SCORECARD: ("scorecard", lambda of, root, *_: (read(of.CaseScorecardDocument, root),)),
-    "state_machine": ("state_machine", lambda of, root, name, _: (read_named(of.StateMachineDocument, root, name),)),
-}
 # For each kind, the modules and functions that lower and prove one model.
 FINDERS: Final = {
     "check": ("rulewright.lower.expression_checks", "check_findings"),
@@ -55,27 +40,27 @@ def document_findings(kind: str, root: Mapping, vocabulary: Vocabulary | None = 
     is_sound = not found
     models = models_of(kind, root, vocabulary)
     found += [each for model in models if isinstance(model, CheckDocument) for each in routing_conflicts_of(model)]
-    found += findings(rules_of(kind), models)
+    found += findings(reader.rules if (reader := document_kind(kind)) else (), models)
     if any(each.holds_expressions for each in models):
         found += _expression_findings(kind, models, is_sound=is_sound)
     return found
 
 
 def _expression_findings(kind: str, models: Sequence[Document], *, is_sound: bool) -> list[Diagnostic]:
+    from rulewright.rules.of_conditions import BY_KIND  # slow to import
+
     found: list[Diagnostic] = []
     if kind in FINDERS and (is_sound or kind not in OF_SOUND_ONES):
         module, name = FINDERS[kind]
         finder: Callable[[Document], list[Diagnostic]] = getattr(import_module(module), name)
         found += [each for model in models for each in finder(model)]
-    return [*found, *findings(rules_of(kind, of_expressions=True), models)]
+    return [*found, *findings(BY_KIND.get(kind, ()), models)]
 
 
 def models_of(kind: str, root: Mapping, vocabulary: Vocabulary | None = None) -> Sequence[Document]:
     """The models in a document of this kind; empty for kinds without rules."""
-    if kind not in READERS:
-        return ()
-    module, read_models = READERS[kind]
-    models = read_models(import_module(f"rulewright.documents.{module}"), root, Path(root.source.path).stem, vocabulary)
+    reader = document_kind(kind)
+    models = reader.read(root, Path(root.source.path).stem, vocabulary) if reader else ()
     return [with_vocabulary(each, vocabulary) for each in models] if vocabulary else models
 
 
@@ -83,4 +68,6 @@ def is_seen_alone(code: str) -> bool:
     """Whether all findings of a code need only the file they are about, not its project."""
     if rule_page(code) is None:
         return code in SUPPRESSION_CODES | LOAD_CODES | STRUCTURE_CODES
-    return code.replace("-", "_") not in f"{RULES['project']} {RULES['unread_files']}".split()
+    from rulewright.rules.of_projects import PROJECT, UNREAD_FILES
+
+    return code not in {*map(code_of, PROJECT), *map(code_of, UNREAD_FILES)}

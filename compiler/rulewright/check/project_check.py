@@ -55,7 +55,7 @@ from rulewright.proving.gate_findings import (
 )
 from rulewright.proving.gates import prove_gates
 from rulewright.proving.tables import case_findings
-from rulewright.rules import Rule, code_of, findings, rules_of
+from rulewright.rules import Rule, code_of
 from rulewright.rules.bucket_without_checks import bucket_without_checks
 from rulewright.rules.duplicate_criterion_id import duplicate_criterion_id
 from rulewright.rules.retired_rubric_dialect import retired_rubric_dialect
@@ -202,23 +202,11 @@ class Checked:
             yield from example_findings(holding, self.plan())
 
     def _of_rules(self) -> Iterator[Diagnostic]:
-        """The findings of the rules, except those of workflows, which `workflow_check` runs."""
-        project = self.project
-        cards = [each.root for each in project.loaded if _is_case_scorecard(each.root)]
-        documents: dict[str, Iterable[object]] = {
-            "project": [project],
-            "check": project.checks,
-            "profile": project.profiles.values(),
-            "scenario": project.scenarios.values(),
-            "lexicon": project.lexicons.values(),
-            "markers": project.markers,
-            "scorecard": project.scorecards.values(),
-            CASE_SCORECARD: [read(CaseScorecardDocument, root) for root in cards],
-            "state_machine": project.state_machines.values(),
-            "unread_files": [self._unread],
-        }
-        for kind, models in documents.items():
-            yield from findings((*rules_of(kind), *rules_of(kind, of_expressions=True)), models)
+        """The findings of the rules. They are imported here, because compiling needs none of them."""
+        from rulewright.check.rule_findings import rule_findings
+
+        loaded = [each.root for each in self.project.loaded if _is_case_scorecard(each.root)]
+        yield from rule_findings(self.project, [read(CaseScorecardDocument, root) for root in loaded], self._unread)
 
     def _beyond_the_plan(self) -> list[Diagnostic]:
         """The findings that prevent compilation under any other profile or scorecard."""

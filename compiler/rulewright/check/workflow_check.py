@@ -12,7 +12,8 @@ from rulewright.errors import DocumentError
 from rulewright.load import Loaded
 from rulewright.lower.workflow import LoweredWorkflow, lower_workflow
 from rulewright.project import Project
-from rulewright.rules import findings, rules_of
+from rulewright.rules import findings
+from rulewright.rules.of_workflows import TASK, WORKFLOW
 from rulewright.workflow import Workflow, WorkflowReader, load_workflow
 from rulewright_runtime.workflow.workflow_plan import WorkflowPlan
 
@@ -62,4 +63,4 @@ def lowered(workflow: Workflow) -> LoweredWorkflow:
 @lru_cache(maxsize=8)
 def rule_findings(workflow: Workflow) -> tuple[Diagnostic, ...]:
     """The findings of the rules about workflows and their tasks."""
-    return (*findings(rules_of("workflow"), [workflow]), *findings(rules_of("task"), workflow.document.tasks))
+    return (*findings(WORKFLOW, [workflow]), *findings(TASK, workflow.document.tasks))

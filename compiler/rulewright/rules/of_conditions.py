@@ -1,0 +1,89 @@
+"""The rules that look at expressions, in the order they run.
+
+Many checks, profiles and scenarios have no expression, so the lists of their rules leave these out: they are imported
+only for a document with an expression. The lists for documents that always have some include them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from rulewright.rules import Rule
+from rulewright.rules.and_before_or import and_before_or
+from rulewright.rules.arguments_swapped import arguments_swapped
+from rulewright.rules.backspace_in_expression import backspace_in_expression
+from rulewright.rules.bad_schema import bad_schema
+from rulewright.rules.both_sides_equal import both_sides_equal
+from rulewright.rules.bound_excluded import bound_excluded
+from rulewright.rules.check_never_fails import check_never_fails
+from rulewright.rules.check_never_passes import check_never_passes
+from rulewright.rules.comparison_out_of_range import comparison_out_of_range
+from rulewright.rules.condition_adds_nothing import condition_adds_nothing
+from rulewright.rules.condition_always_holds import condition_always_holds
+from rulewright.rules.condition_never_holds import condition_never_holds
+from rulewright.rules.each_not_read import each_not_read
+from rulewright.rules.empty_list_searched import empty_list_searched
+from rulewright.rules.equality_after_rounding import equality_after_rounding
+from rulewright.rules.guard_excludes_its_value import guard_excludes_its_value
+from rulewright.rules.harmless_reply_violates import harmless_reply_violates
+from rulewright.rules.index_past_the_end import index_past_the_end
+from rulewright.rules.integer_division import integer_division
+from rulewright.rules.item_finds_itself import item_finds_itself
+from rulewright.rules.mistyped_regex import mistyped_regex
+from rulewright.rules.negated_twice import negated_twice
+from rulewright.rules.outcome_contradicts_condition import outcome_contradicts_condition
+from rulewright.rules.parameter_does_not_fit import parameter_does_not_fit
+from rulewright.rules.part_exceeds_whole import part_exceeds_whole
+from rulewright.rules.subsumed_pattern import subsumed_pattern
+from rulewright.rules.units_differ import units_differ
+from rulewright.rules.unread_parameter import unread_parameter
+from rulewright.rules.weights_for_other_values import weights_for_other_values
+from rulewright.rules.words_contradict_condition import words_contradict_condition
+
+if TYPE_CHECKING:
+    from rulewright.documents.check import CheckDocument
+    from rulewright.documents.profile import Profile
+    from rulewright.documents.scenario import ScenarioDocument
+
+CONDITIONS: Final = (condition_never_holds, condition_always_holds, condition_adds_nothing, comparison_out_of_range)
+EXPRESSIONS: Final = (
+    units_differ,
+    guard_excludes_its_value,
+    bound_excluded,
+    part_exceeds_whole,
+    arguments_swapped,
+    integer_division,
+    equality_after_rounding,
+    both_sides_equal,
+    empty_list_searched,
+    index_past_the_end,
+    backspace_in_expression,
+    weights_for_other_values,
+    negated_twice,
+    outcome_contradicts_condition,
+    and_before_or,
+    item_finds_itself,
+)
+
+CHECK: Final[tuple[Rule[CheckDocument], ...]] = (
+    *CONDITIONS,
+    check_never_fails,
+    check_never_passes,
+    each_not_read,
+    parameter_does_not_fit,
+    unread_parameter,
+    bad_schema,
+    mistyped_regex,
+    words_contradict_condition,
+    *EXPRESSIONS,
+    harmless_reply_violates,
+    subsumed_pattern,
+)
+PROFILE: Final[tuple[Rule[Profile], ...]] = (*CONDITIONS, *EXPRESSIONS)
+SCENARIO: Final[tuple[Rule[ScenarioDocument], ...]] = (*CONDITIONS, *EXPRESSIONS)
+BY_KIND: Final[dict[str, tuple[Rule[Any], ...]]] = {
+    "check": CHECK,
+    "profile": PROFILE,
+    "profiles": PROFILE,
+    "scenario": SCENARIO,
+}

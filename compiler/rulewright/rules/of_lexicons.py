@@ -1,0 +1,51 @@
+"""The rules that look at lexicons and marker sets, in the order they run."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from rulewright.documents.lexicon import LexiconDocument, MarkerSet, read_lexicons
+from rulewright.documents.typed_reader import read_named
+from rulewright.rules import DocumentKind, Rule
+from rulewright.rules.ascii_only_apostrophe import ascii_only_apostrophe
+from rulewright.rules.duplicate_pattern import duplicate_pattern
+from rulewright.rules.invalid_regex import invalid_regex
+from rulewright.rules.listed_twice import listed_twice
+from rulewright.rules.mistyped_regex import mistyped_regex
+from rulewright.rules.opposites_agree import opposites_agree
+from rulewright.rules.pattern_lost_in_folding import pattern_lost_in_folding
+from rulewright.rules.question_of_common_words import question_of_common_words
+from rulewright.rules.regex_between_slashes import regex_between_slashes
+from rulewright.rules.regex_taken_for_text import regex_taken_for_text
+from rulewright.rules.short_word_hits_inside_others import short_word_hits_inside_others
+from rulewright.rules.subsumed_pattern import subsumed_pattern
+from rulewright.rules.yaml_trap import yaml_trap
+
+LEXICON: Final[tuple[Rule[LexiconDocument], ...]] = (
+    duplicate_pattern,
+    subsumed_pattern,
+    ascii_only_apostrophe,
+    invalid_regex,
+    mistyped_regex,
+    regex_between_slashes,
+    short_word_hits_inside_others,
+    pattern_lost_in_folding,
+    regex_taken_for_text,
+    yaml_trap,
+)
+
+MARKER_SET: Final[tuple[Rule[MarkerSet], ...]] = (
+    subsumed_pattern,
+    short_word_hits_inside_others,
+    regex_taken_for_text,
+    yaml_trap,
+    listed_twice,
+    question_of_common_words,
+    opposites_agree,
+)
+
+KINDS: Final = {
+    "lexicon": DocumentKind(lambda root, name, _: (read_named(LexiconDocument, root, name),), LEXICON),
+    "lexicons": DocumentKind(lambda root, *_: read_lexicons(root), LEXICON),
+    "markers": DocumentKind(lambda root, name, _: (read_named(MarkerSet, root, name),), MARKER_SET),
+}

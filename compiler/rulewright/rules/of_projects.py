@@ -1,0 +1,164 @@
+"""The rules that look at whole projects and unread files, in the order they run."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from rulewright.project import Project
+from rulewright.project.unread_files import UnreadFiles
+from rulewright.rules import Rule
+from rulewright.rules.anchor_names_ineligible_check import anchor_names_ineligible_check
+from rulewright.rules.anchor_without_event_window import anchor_without_event_window
+from rulewright.rules.blindspot_of_another_name import blindspot_of_another_name
+from rulewright.rules.bucket_without_checks import bucket_without_checks
+from rulewright.rules.bucket_without_policy import bucket_without_policy
+from rulewright.rules.check_is_not_read import check_is_not_read
+from rulewright.rules.check_no_scenario_reaches import check_no_scenario_reaches
+from rulewright.rules.check_without_blindspot import check_without_blindspot
+from rulewright.rules.comma_missing import comma_missing
+from rulewright.rules.comment_contradicts_files import comment_contradicts_files
+from rulewright.rules.contrast_without_counterpart import contrast_without_counterpart
+from rulewright.rules.cue_lexicon_ignores_the_user import cue_lexicon_ignores_the_user
+from rulewright.rules.cue_nobody_says import cue_nobody_says
+from rulewright.rules.dead_key import dead_key
+from rulewright.rules.declared_for_nothing import declared_for_nothing
+from rulewright.rules.detector_without_definition import detector_without_definition
+from rulewright.rules.dev_repetitions_nobody_uses import dev_repetitions_nobody_uses
+from rulewright.rules.event_window_unbounded import event_window_unbounded
+from rulewright.rules.event_window_without_anchor import event_window_without_anchor
+from rulewright.rules.expectation_without_question import expectation_without_question
+from rulewright.rules.fact_nothing_decides import fact_nothing_decides
+from rulewright.rules.file_named_unlike_its_scenario import file_named_unlike_its_scenario
+from rulewright.rules.gate_ignores_a_severity import gate_ignores_a_severity
+from rulewright.rules.gate_lexicon_opts_out_of_folding import gate_lexicon_opts_out_of_folding
+from rulewright.rules.gate_without_blindspot import gate_without_blindspot
+from rulewright.rules.impossible_date import impossible_date
+from rulewright.rules.judge_reads_missing_file import judge_reads_missing_file
+from rulewright.rules.lexicon_hits_good_example import lexicon_hits_good_example
+from rulewright.rules.lexicon_misses_own_example import lexicon_misses_own_example
+from rulewright.rules.limit_of_zero import limit_of_zero
+from rulewright.rules.list_and_tags_disagree import list_and_tags_disagree
+from rulewright.rules.listed_check_is_silenced import listed_check_is_silenced
+from rulewright.rules.listed_twice import listed_twice
+from rulewright.rules.milliseconds_for_seconds import milliseconds_for_seconds
+from rulewright.rules.misspelt_in_scorecard import misspelt_in_scorecard
+from rulewright.rules.misspelt_name import misspelt_name
+from rulewright.rules.misspelt_rule_key import misspelt_rule_key
+from rulewright.rules.misspelt_suffix import misspelt_suffix
+from rulewright.rules.misspelt_tool import misspelt_tool
+from rulewright.rules.misspelt_word import misspelt_word
+from rulewright.rules.mistyped_regex import mistyped_regex
+from rulewright.rules.number_contradicts_content import number_contradicts_content
+from rulewright.rules.opposites_agree import opposites_agree
+from rulewright.rules.order_reversed import order_reversed
+from rulewright.rules.pattern_shared_by_gates import pattern_shared_by_gates
+from rulewright.rules.phrase_nearly_said import phrase_nearly_said
+from rulewright.rules.price_of_another_model import price_of_another_model
+from rulewright.rules.probe_without_verifier import probe_without_verifier
+from rulewright.rules.project_without_checks import project_without_checks
+from rulewright.rules.prompt_cannot_be_rendered import prompt_cannot_be_rendered
+from rulewright.rules.prompt_names_another_check import prompt_names_another_check
+from rulewright.rules.reference_to_missing_file import reference_to_missing_file
+from rulewright.rules.reply_lexicon_reads_the_user import reply_lexicon_reads_the_user
+from rulewright.rules.rule_no_answer_meets import rule_no_answer_meets
+from rulewright.rules.setting_overruled import setting_overruled
+from rulewright.rules.several_anchors_for_check import several_anchors_for_check
+from rulewright.rules.shared_name import shared_name
+from rulewright.rules.state_machine_without_definition import state_machine_without_definition
+from rulewright.rules.tag_no_check_looks_for import tag_no_check_looks_for
+from rulewright.rules.tag_no_scenario_carries import tag_no_scenario_carries
+from rulewright.rules.unchanged_copy import unchanged_copy
+from rulewright.rules.unit_of_analysis_missing import unit_of_analysis_missing
+from rulewright.rules.unknown_check import unknown_check
+from rulewright.rules.unknown_judge import unknown_judge
+from rulewright.rules.unknown_jurisdiction import unknown_jurisdiction
+from rulewright.rules.unknown_scenario import unknown_scenario
+from rulewright.rules.unlike_its_siblings import unlike_its_siblings
+from rulewright.rules.unread_definitions import unread_definitions
+from rulewright.rules.unused_lexicon import unused_lexicon
+from rulewright.rules.unused_rule_set import unused_rule_set
+from rulewright.rules.weight_of_zero import weight_of_zero
+from rulewright.rules.weights_far_apart import weights_far_apart
+from rulewright.rules.words_differ_in_case import words_differ_in_case
+from rulewright.rules.words_without_vocabulary import words_without_vocabulary
+
+PROJECT: Final[tuple[Rule[Project], ...]] = (
+    blindspot_of_another_name,
+    comma_missing,
+    unit_of_analysis_missing,
+    state_machine_without_definition,
+    prompt_names_another_check,
+    prompt_cannot_be_rendered,
+    tag_no_scenario_carries,
+    check_no_scenario_reaches,
+    anchor_names_ineligible_check,
+    anchor_without_event_window,
+    event_window_without_anchor,
+    event_window_unbounded,
+    list_and_tags_disagree,
+    expectation_without_question,
+    unknown_check,
+    dev_repetitions_nobody_uses,
+    pattern_shared_by_gates,
+    unused_lexicon,
+    number_contradicts_content,
+    reference_to_missing_file,
+    contrast_without_counterpart,
+    unused_rule_set,
+    bucket_without_policy,
+    gate_ignores_a_severity,
+    several_anchors_for_check,
+    cue_lexicon_ignores_the_user,
+    reply_lexicon_reads_the_user,
+    unknown_scenario,
+    file_named_unlike_its_scenario,
+    unknown_jurisdiction,
+    dead_key,
+    project_without_checks,
+    bucket_without_checks,
+    lexicon_misses_own_example,
+    lexicon_hits_good_example,
+    gate_lexicon_opts_out_of_folding,
+    tag_no_check_looks_for,
+    listed_check_is_silenced,
+    gate_without_blindspot,
+    check_without_blindspot,
+    detector_without_definition,
+    misspelt_rule_key,
+    weight_of_zero,
+    weights_far_apart,
+    misspelt_name,
+    misspelt_in_scorecard,
+    misspelt_tool,
+    misspelt_word,
+    mistyped_regex,
+    judge_reads_missing_file,
+    unknown_judge,
+    words_differ_in_case,
+    words_without_vocabulary,
+    unchanged_copy,
+    listed_twice,
+    order_reversed,
+    probe_without_verifier,
+    impossible_date,
+    unlike_its_siblings,
+    opposites_agree,
+    rule_no_answer_meets,
+    shared_name,
+    fact_nothing_decides,
+    limit_of_zero,
+    declared_for_nothing,
+    price_of_another_model,
+    cue_nobody_says,
+    phrase_nearly_said,
+    setting_overruled,
+    milliseconds_for_seconds,
+)
+
+UNREAD_FILES: Final[tuple[Rule[UnreadFiles], ...]] = (
+    check_is_not_read,
+    misspelt_suffix,
+    unknown_scenario,
+    unread_definitions,
+    comment_contradicts_files,
+)

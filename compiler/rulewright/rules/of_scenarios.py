@@ -1,0 +1,91 @@
+"""The rules that look at scenarios, in the order they run; `of_conditions` has more."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from rulewright.documents.scenario import ScenarioDocument, read_scenario
+from rulewright.rules import DocumentKind, Rule
+from rulewright.rules.ascii_only_apostrophe import ascii_only_apostrophe
+from rulewright.rules.branch_always_taken import branch_always_taken
+from rulewright.rules.branch_changes_nothing import branch_changes_nothing
+from rulewright.rules.branch_never_taken import branch_never_taken
+from rulewright.rules.branch_without_triggers import branch_without_triggers
+from rulewright.rules.cue_in_another_turn import cue_in_another_turn
+from rulewright.rules.cue_misquotes_turn import cue_misquotes_turn
+from rulewright.rules.cue_text_not_in_turn import cue_text_not_in_turn
+from rulewright.rules.deprecated_spelling import deprecated_spelling
+from rulewright.rules.duplicate_branch_id import duplicate_branch_id
+from rulewright.rules.duplicate_criterion_id import duplicate_criterion_id
+from rulewright.rules.duplicate_session_number import duplicate_session_number
+from rulewright.rules.impossible_date import impossible_date
+from rulewright.rules.invalid_regex import invalid_regex
+from rulewright.rules.level_skipped import level_skipped
+from rulewright.rules.levels_not_read import levels_not_read
+from rulewright.rules.listed_twice import listed_twice
+from rulewright.rules.mistyped_regex import mistyped_regex
+from rulewright.rules.opposites_agree import opposites_agree
+from rulewright.rules.probe_expects_an_untold_name import probe_expects_an_untold_name
+from rulewright.rules.probe_names_another_turn import probe_names_another_turn
+from rulewright.rules.probe_reads_a_later_session import probe_reads_a_later_session
+from rulewright.rules.probe_without_verifier import probe_without_verifier
+from rulewright.rules.probes_contradict_each_other import probes_contradict_each_other
+from rulewright.rules.retired_rubric_dialect import retired_rubric_dialect
+from rulewright.rules.rubric_dimension_unknown import rubric_dimension_unknown
+from rulewright.rules.session_number_skipped import session_number_skipped
+from rulewright.rules.short_word_hits_inside_others import short_word_hits_inside_others
+from rulewright.rules.subsumed_pattern import subsumed_pattern
+from rulewright.rules.turn_numbers_disagree import turn_numbers_disagree
+from rulewright.rules.turn_numbers_out_of_order import turn_numbers_out_of_order
+from rulewright.rules.turn_that_does_not_exist import turn_that_does_not_exist
+from rulewright.rules.unchanged_copy import unchanged_copy
+from rulewright.rules.unreadable_elapsed_time import unreadable_elapsed_time
+from rulewright.rules.update_of_unstated_fact import update_of_unstated_fact
+from rulewright.rules.weight_of_zero import weight_of_zero
+from rulewright.rules.window_ends_before_it_starts import window_ends_before_it_starts
+from rulewright.rules.window_starts_after_its_cue import window_starts_after_its_cue
+from rulewright.rules.yaml_trap import yaml_trap
+
+SCENARIO: Final[tuple[Rule[ScenarioDocument], ...]] = (
+    turn_numbers_out_of_order,
+    turn_numbers_disagree,
+    turn_that_does_not_exist,
+    probe_without_verifier,
+    window_ends_before_it_starts,
+    branch_never_taken,
+    branch_always_taken,
+    branch_changes_nothing,
+    duplicate_branch_id,
+    branch_without_triggers,
+    duplicate_session_number,
+    session_number_skipped,
+    level_skipped,
+    levels_not_read,
+    probe_reads_a_later_session,
+    unreadable_elapsed_time,
+    rubric_dimension_unknown,
+    retired_rubric_dialect,
+    subsumed_pattern,
+    ascii_only_apostrophe,
+    invalid_regex,
+    mistyped_regex,
+    short_word_hits_inside_others,
+    cue_in_another_turn,
+    cue_text_not_in_turn,
+    probe_names_another_turn,
+    update_of_unstated_fact,
+    yaml_trap,
+    listed_twice,
+    deprecated_spelling,
+    probe_expects_an_untold_name,
+    duplicate_criterion_id,
+    unchanged_copy,
+    impossible_date,
+    probes_contradict_each_other,
+    opposites_agree,
+    cue_misquotes_turn,
+    window_starts_after_its_cue,
+    weight_of_zero,
+)
+
+KINDS: Final = {"scenario": DocumentKind(lambda root, *_: (read_scenario(root),), SCENARIO)}

@@ -1,0 +1,128 @@
+"""The rules that look at workflows and their tasks, in the order they run."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from rulewright.documents.workflow import TaskDocument
+from rulewright.rules import Rule
+from rulewright.rules.adapter_names_missing_file import adapter_names_missing_file
+from rulewright.rules.adapter_of_another_type import adapter_of_another_type
+from rulewright.rules.agent_without_adapter import agent_without_adapter
+from rulewright.rules.bare_output_path import bare_output_path
+from rulewright.rules.bound_never_reached import bound_never_reached
+from rulewright.rules.challenger_is_the_reviewer import challenger_is_the_reviewer
+from rulewright.rules.confidence_without_gate import confidence_without_gate
+from rulewright.rules.confidence_without_metrics import confidence_without_metrics
+from rulewright.rules.contract_mismatch import contract_mismatch
+from rulewright.rules.coverage_not_required import coverage_not_required
+from rulewright.rules.cyclic_dependency import cyclic_dependency
+from rulewright.rules.declared_for_nothing import declared_for_nothing
+from rulewright.rules.defaults_switched_off import defaults_switched_off
+from rulewright.rules.duplicate_metric import duplicate_metric
+from rulewright.rules.evaluator_without_judge import evaluator_without_judge
+from rulewright.rules.evidence_not_read import evidence_not_read
+from rulewright.rules.exit_below_threshold import exit_below_threshold
+from rulewright.rules.exit_by_count import exit_by_count
+from rulewright.rules.exit_on_failure import exit_on_failure
+from rulewright.rules.file_of_another_format import file_of_another_format
+from rulewright.rules.gate_unlike_its_siblings import gate_unlike_its_siblings
+from rulewright.rules.gate_without_evidence import gate_without_evidence
+from rulewright.rules.human_gate_bypassed import human_gate_bypassed
+from rulewright.rules.input_nobody_writes import input_nobody_writes
+from rulewright.rules.input_not_awaited import input_not_awaited
+from rulewright.rules.judge_answers_as_the_author import judge_answers_as_the_author
+from rulewright.rules.judge_is_the_author import judge_is_the_author
+from rulewright.rules.judge_without_evaluator import judge_without_evaluator
+from rulewright.rules.judge_without_output import judge_without_output
+from rulewright.rules.limit_of_zero import limit_of_zero
+from rulewright.rules.listed_twice import listed_twice
+from rulewright.rules.loop_nothing_ends import loop_nothing_ends
+from rulewright.rules.loop_without_bound import loop_without_bound
+from rulewright.rules.metric_without_source import metric_without_source
+from rulewright.rules.misspelt_hyperparameter import misspelt_hyperparameter
+from rulewright.rules.misspelt_path import misspelt_path
+from rulewright.rules.no_tasks import no_tasks
+from rulewright.rules.of_conditions import CONDITIONS, EXPRESSIONS
+from rulewright.rules.output_written_twice import output_written_twice
+from rulewright.rules.overlay_not_enabled import overlay_not_enabled
+from rulewright.rules.paired_with_review import paired_with_review
+from rulewright.rules.partner_is_the_author import partner_is_the_author
+from rulewright.rules.partner_missing import partner_missing
+from rulewright.rules.report_of_another_kind import report_of_another_kind
+from rulewright.rules.report_of_another_task import report_of_another_task
+from rulewright.rules.script_for_no_agent import script_for_no_agent
+from rulewright.rules.sign_off_without_hil import sign_off_without_hil
+from rulewright.rules.threshold_of_zero import threshold_of_zero
+from rulewright.rules.unknown_agent import unknown_agent
+from rulewright.rules.unknown_dependency import unknown_dependency
+from rulewright.rules.unusable_reply import unusable_reply
+from rulewright.rules.weight_of_zero import weight_of_zero
+from rulewright.rules.weights_do_not_add_up import weights_do_not_add_up
+from rulewright.rules.weights_far_apart import weights_far_apart
+from rulewright.rules.workflow_version import workflow_version
+from rulewright.rules.yaml_trap import yaml_trap
+from rulewright.workflow import Workflow
+
+WORKFLOW: Final[tuple[Rule[Workflow], ...]] = (
+    workflow_version,
+    no_tasks,
+    unknown_agent,
+    agent_without_adapter,
+    adapter_names_missing_file,
+    adapter_of_another_type,
+    script_for_no_agent,
+    unusable_reply,
+    cyclic_dependency,
+    unknown_dependency,
+    loop_without_bound,
+    challenger_is_the_reviewer,
+    judge_answers_as_the_author,
+    output_written_twice,
+    input_not_awaited,
+    misspelt_path,
+    contract_mismatch,
+    file_of_another_format,
+    weights_do_not_add_up,
+    listed_twice,
+    limit_of_zero,
+    declared_for_nothing,
+    input_nobody_writes,
+    defaults_switched_off,
+    misspelt_hyperparameter,
+    gate_unlike_its_siblings,
+    report_of_another_task,
+)
+
+TASK: Final[tuple[Rule[TaskDocument], ...]] = (
+    loop_nothing_ends,
+    bound_never_reached,
+    paired_with_review,
+    partner_is_the_author,
+    partner_missing,
+    judge_without_evaluator,
+    judge_is_the_author,
+    evaluator_without_judge,
+    duplicate_metric,
+    confidence_without_metrics,
+    confidence_without_gate,
+    gate_without_evidence,
+    evidence_not_read,
+    metric_without_source,
+    judge_without_output,
+    exit_below_threshold,
+    exit_on_failure,
+    exit_by_count,
+    overlay_not_enabled,
+    human_gate_bypassed,
+    sign_off_without_hil,
+    coverage_not_required,
+    bare_output_path,
+    yaml_trap,
+    *CONDITIONS,
+    *EXPRESSIONS,
+    threshold_of_zero,
+    weight_of_zero,
+    weights_far_apart,
+    report_of_another_kind,
+)
