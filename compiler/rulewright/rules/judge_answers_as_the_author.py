@@ -73,8 +73,7 @@ def _shared(agents: Registry, reached: dict[str, Any], judge: str, author: str) 
         return same
     model, other_model = _model(one), _model(other)
     if model and other_model:
-        same_model = [*map(folded_name, model)] == [*map(folded_name, other_model)]
-        return f"ask the same model, `{model[1]}`" if same_model else ""
+        return f"ask the same model, `{model}`" if _bare(model) == _bare(other_model) else ""
     by, also_by = (reached.get(name) or reached.get(DEFAULT) for name in (judge, author))
     is_real = isinstance(by, dict) and by.get("type") != "mock"
     return "are reached in the same way" if is_real and by == also_by else ""
@@ -84,8 +83,13 @@ def _identity(agent: dict[str, object]) -> dict[str, object]:
     return {key: value for key, value in agent.items() if key not in NAMES}
 
 
-def _model(agent: dict[str, object]) -> tuple[str, str] | None:
-    """Provider and model, or None where the agent names no model."""
+def _model(agent: dict[str, object]) -> str:
+    """The agent's model; empty where it names none."""
     llm = agent.get("llm")
     model = llm.get("model") if isinstance(llm, dict) else None
-    return (str(llm.get("provider", "")), str(model)) if isinstance(llm, dict) and model else None
+    return str(model or "")
+
+
+def _bare(model: str) -> str:
+    """The name of a model without the fields of a request and without the provider or router that serves it."""
+    return folded_name(model.partition("#")[0]).rpartition("/")[2]
