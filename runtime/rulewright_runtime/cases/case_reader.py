@@ -285,16 +285,20 @@ class CaseReader:
         """Return the output of a case, or None, and the problem, or None."""
         problem = failure(envelope) if case is envelope else failure(envelope, case)
         output = envelope.engine_output or envelope.output or case.engine_output or case.output
-        if problem is not None or output:
-            return output, problem
-        if self._outputs is None:
+        if self._outputs is None and problem is None and not output:
             return self._inline_output(envelope)
+        if self._outputs is None or problem is not None:
+            return output, problem
         reference = self._outputs.find(batch.name, test_id)
         if reference is None and other_id is not None:
             reference = self._outputs.find(batch.name, other_id)
         if reference is None:
-            return None, _NO_OUTPUT
-        return (None, reference) if isinstance(reference, str) else self._file_output(*reference)
+            return (output, None) if output else (None, _NO_OUTPUT)
+        if isinstance(reference, str):
+            return None, reference
+        found, wrong = self._file_output(*reference)
+        is_same = not output or (wrong is None and found == output)
+        return (found, wrong) if is_same else (None, f"the case holds another output than {reference[1]}")
 
     def _file_output(self, data: bytes, location: str) -> tuple[object, str | None]:
         """Return the output in a record of another file, and the problem."""

@@ -132,6 +132,13 @@ def test_two_different_outputs_for_a_case_are_an_error(tmp_path: Path) -> None:
         write(tmp_path / "outputs" / f"{name}.json", [{"test_id": "T1", "summary": name}])
     (message,) = outcomes(read(path, outputs=tmp_path / "outputs"))
     assert message.startswith("there are 2 different outputs for the test id, in ")
+    for name in ("x", "y"):
+        write(tmp_path / "same" / f"{name}.json", [{"test_id": "T1", **output("Late.")}])
+    write(path, [{**without_output("T1"), "engine_output": output("Late.")}])
+    assert outcomes(read(path, outputs=tmp_path / "same")) == ["T1"]
+    write(path, [{**without_output("T1"), "engine_output": output("Early.")}])
+    (message,) = outcomes(read(path, outputs=tmp_path / "same"))
+    assert message.startswith("the case holds another output than ")
 
 
 BAD: dict[str, tuple[Any, str]] = {
