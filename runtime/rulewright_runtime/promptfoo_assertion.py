@@ -65,10 +65,10 @@ def _prompt_messages(context: Mapping[str, object]) -> list[object]:
 
 
 def _output_messages(output: object) -> list[object]:
-    """The output as a message: a text, or a message with tool calls."""
+    """The output as a message: a text, or a message with tool calls; no output is an empty reply."""
     if isinstance(output, dict) and "role" in output:
         return [output]
-    return [{"role": "assistant", "content": output if isinstance(output, str) else json.dumps(output)}]
+    return [{"role": "assistant", "content": output if isinstance(output, str | None) else json.dumps(output)}]
 
 
 def _expected(context: Mapping[str, object]) -> object:

@@ -15,7 +15,7 @@ from rulewright_runtime.plan.scan import Check
 from rulewright_runtime.promptfoo_assertion import get_assert
 
 
-def graded(folder: Path, *checks: Check, output: str = "I promise.", **config: object) -> Any:
+def graded(folder: Path, *checks: Check, output: str | None = "I promise.", **config: object) -> Any:
     path = folder / "plan.json"
     path.write_bytes(encode(plan(*(checks or (check(), check(name="X2"))))))
     return get_assert(output, {"config": {"plan": str(path), **config}, "prompt": "Will it work?"})
@@ -43,3 +43,7 @@ def test_the_score_is_the_share_of_the_checks_that_apply(output: str, score: flo
     elsewhere = [check(name=name, applies=program(const(False))) for name in ("E1", "E2", "E3")]
     found = graded(tmp_path, check(), *elsewhere, output=output)
     assert (found["pass"], found["score"]) == (score == 1.0, score)
+
+
+def test_no_output_does_not_pass(tmp_path: Path) -> None:
+    assert (graded(tmp_path, output=None)["pass"], graded(tmp_path, output="Perhaps.")["pass"]) == (False, True)
