@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import fcntl
 import gc
 import os
+import sys
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
+from typing import IO
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -37,11 +38,23 @@ def pytest_collection(session: pytest.Session) -> Iterator[None]:
     for what it writes: compiling takes three times as long as all the rest of collecting."""
     gc.disable()
     with Path(__file__).open() as lock:
+        _take_turns(lock)
+        return (yield)
+
+
+if sys.platform == "win32":
+
+    def _take_turns(lock: IO[str]) -> None:
+        """Without `flock` all compile at once."""
+
+else:
+    import fcntl
+
+    def _take_turns(lock: IO[str]) -> None:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             fcntl.flock(lock, fcntl.LOCK_SH)
-        return (yield)
 
 
 @pytest.hookimpl(trylast=True)

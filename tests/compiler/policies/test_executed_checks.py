@@ -198,6 +198,7 @@ phases:
   sweep: {{prompt: Does it anywhere?}}
 """
 )
+COUNTED = PHASED.replace("asks: boolean, how: [plainly, quoted]", "times: integer, note: string")
 ANCHORED = ROUTE + "routing: {{route: llm_primary, unit_of_analysis: {window}}}\nprompt: Is it so?\n"
 
 
@@ -210,6 +211,10 @@ ANCHORED = ROUTE + "routing: {{route: llm_primary, unit_of_analysis: {window}}}\
         (PROBED, {}, {"probes": "[recall, pronoun_continuity]"}, ("NOT_APPLICABLE", "FAIL")),
         (PHASED, {}, {"violates": "reply.asks || reply.how == 'plainly'"}, ("PASS", "FAIL")),
         (PHASED, {}, {"violates": "reply.asks && reply.how != 'plainly'"}, ("FAIL", "PASS")),
+        (COUNTED, {"violates": "reply.times > 0"}, {"violates": "reply.times > 1"}, ("FAIL", "PASS")),
+        (COUNTED, {"violates": "reply.times > 1"}, {"violates": "reply.times > 2"}, ("FAIL", "PASS")),
+        (COUNTED, {"violates": "reply.times < 1"}, {"violates": "reply.times < 0"}, ("FAIL", "PASS")),
+        (COUNTED, {"violates": "reply.note == ''"}, {"violates": "reply.note != ''"}, ("PASS", "FAIL")),
         (ANCHORED, {"window": "scenario_level"}, {"window": "event_window"}, ("FAIL", "PASS")),
     ],
 )
