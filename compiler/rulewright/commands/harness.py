@@ -219,6 +219,8 @@ def _outcome(summary: JsonMapping, out: str) -> list[str]:
             who = "" if row["error"]["role"] == "assistant" else " of the user"
             rows.append(f"error       {name}, turn {row['error']['turn']}{who}: {row['error']['message']}")
         rows += [f"incomplete  {name}, the reply of turn {turn}: `{why}`" for turn, why in row.get("cut", {}).items()]
+    if summary["errors"]:
+        rows.append("note        `--resume` continues the conversations that ended with an error")
     if any(row.get("cut") for row in summary["by_scenario"].values()):
         then = "for `length`, play again with a larger `--max-reply-tokens`"
         rows.append(f"note        nothing passes in a transcript with an incomplete reply; {then}")

@@ -17,6 +17,7 @@ from rulewright.documents.vocabulary import Vocabulary, invisiblebench
 from rulewright.errors import DocumentError, UsageError
 from rulewright.lower.harness import lower_run_plan
 from rulewright.project import Project, stopping
+from rulewright_runtime.english import ticked
 from rulewright_runtime.harness.adapters import Adapter
 from rulewright_runtime.harness.harness_plan import RunPlan, Script, ScriptTurn
 from rulewright_runtime.harness.model_adapter import ModelAdapter
@@ -38,6 +39,7 @@ def compile_run_plan(
     Raises `DocumentError` with every mistake that prevents playing them, and `UsageError` without a scenario to play.
     A `project` adds its vocabulary, accepted findings and redactions. A plan for a `simulated` user holds the personas.
     """
+    paths = list(paths)
     scenarios, findings = load_scenarios(paths, invisiblebench() if project is None else project.vocabulary)
     findings += scenario_findings(scenarios)
     plan, _ = lower_run_plan(
@@ -50,7 +52,7 @@ def compile_run_plan(
     if stops:
         raise DocumentError(tuple(dict.fromkeys(stops)))
     if not plan.scripts:
-        raise UsageError("there is no scenario to play")
+        raise UsageError(f"there is no scenario to play in {ticked(paths)}; expected one with `turns` or `sessions`")
     return plan
 
 

@@ -184,7 +184,9 @@ def test_a_turn_without_answer_changes_the_exit_status(tmp_path: Path, capsys: p
     scenarios = write(tmp_path / "scenarios", marked())
     argv = ["harness", str(scenarios), "--model", replies(tmp_path, marked=["Fine.", {"error": "overloaded"}])]
     assert main([*argv, "--out", str(tmp_path / "run")]) == 1
-    assert "marked, turn 2: overloaded" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "marked, turn 2: overloaded" in said
+    assert "note        `--resume` continues the conversations that ended with an error\n" in said
 
 
 def test_a_scenario_with_mistakes_is_refused_before_anyone_is_asked(tmp_path: Path) -> None:
@@ -250,8 +252,10 @@ def test_the_shipped_scenarios_can_be_played() -> None:
 def test_an_open_scenario_has_nothing_to_play(tmp_path: Path) -> None:
     text = '{"scenario_id": "chat", "title": "t", "category": "empathy", "open": true}'
     (tmp_path / "chat.json").write_text(text, encoding="utf-8")
-    with pytest.raises(UsageError, match="no scenario to play"):
-        compile_run_plan([tmp_path])
+    with pytest.raises(
+        UsageError, match=f"no scenario to play in `{tmp_path}`; expected one with `turns` or `sessions`"
+    ):
+        compile_run_plan(iter([tmp_path]))
 
 
 def needs(folder: Path, server: Server, *options: str) -> int:
