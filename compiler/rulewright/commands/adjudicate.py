@@ -18,17 +18,18 @@ from rulewright.reporting.adjudication import (
     adjudicate,
     fingerprint,
     known_decisions,
+    not_possible,
     original,
     read_decisions,
     waiting,
 )
-from rulewright.reporting.stored_run import StoredRun, stored
+from rulewright.reporting.stored_run import StoredRun, open_run, stored
 from rulewright_runtime.plan.part import Answer
 from rulewright_runtime.processes import here
 from rulewright_runtime.report.summary import UNPROVEN, exit_status
 from rulewright_runtime.report.text import reason_words
 from rulewright_runtime.runs.folder import DECIDED
-from rulewright_runtime.terminal import one_line, say
+from rulewright_runtime.terminal import complain, one_line, say
 from rulewright_runtime.verdicts import VerdictResult
 
 Waiting = tuple[str, VerdictResult]  # a transcript, and a verdict on it that awaits a person
@@ -43,8 +44,10 @@ def run(args: argparse.Namespace) -> int:
     still = [item for item in waiting(found) if _key(item) not in settled]
     taken = list(_taken(args))
     if not taken:
+        if args.file:
+            complain(f"note: `{args.file}` holds no decision; each line needs a `verdict` and its `why`")
         _list(found, still, len(settled), args)
-        return UNDECIDED if still else exit_status(found.summary)
+        return UNDECIDED if still else exit_status(open_run(out).summary if settled else found.summary)
     summary = adjudicate(folder, out, taken)
     open_now = [item for item in still if _key(item) not in {decision.key for decision in taken}]
     say(f"{len(taken)} decided, {len(open_now)} still waiting; the recomputed run is in {out}")
@@ -76,7 +79,7 @@ def _decision(key: tuple[str, str], verdict: str, by: str, why: str | None) -> A
     for allowed in get_args(Answer):
         if verdict == allowed:
             return Adjudication(*key, allowed, by, why or "")
-    raise UsageError(f"`{verdict}` is not a possible decision; expected `PASS`, `FAIL` or `NOT_APPLICABLE`")
+    raise UsageError(not_possible(verdict))
 
 
 def _list(run: StoredRun, still: list[Waiting], settled: int, args: argparse.Namespace) -> None:

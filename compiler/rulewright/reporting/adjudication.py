@@ -25,7 +25,7 @@ from rulewright_runtime.json_scanner import BOM
 from rulewright_runtime.judging.independence import spellings
 from rulewright_runtime.locks import lock_folder
 from rulewright_runtime.person_names import folded_name
-from rulewright_runtime.plan.part import Answer
+from rulewright_runtime.plan.part import ANSWERS, Answer
 from rulewright_runtime.plan.scan import Check
 from rulewright_runtime.runs.folder import DECISIONS
 from rulewright_runtime.strict_json import UNDECODED, JsonObject
@@ -107,10 +107,17 @@ def read_decisions(path: Path, by: str = "") -> Iterator[Adjudication]:
             _check_keys(data, f"{path}:{number}")
             if data["verdict"] is None:
                 continue
+            if data["verdict"] not in ANSWERS:
+                raise UsageError(f"{path}:{number}: this is not a decision: {not_possible(data['verdict'])}")
             fields = {name: data[name] for name in Adjudication.__struct_fields__ if data.get(name) is not None}
-            yield msgspec.convert({"by": by, **fields}, Adjudication)
+            yield msgspec.convert({"by": by, "why": "", **fields}, Adjudication)
         except UNDECODED as error:
             raise UsageError(f"{path}:{number}: this is not a decision: {error}") from None
+
+
+def not_possible(verdict: object) -> str:
+    """Return the message for a verdict that nobody can decide."""
+    return f"`{verdict}` is not a possible decision; expected `PASS`, `FAIL` or `NOT_APPLICABLE`"
 
 
 def _check_keys(data: JsonObject, place: str) -> None:
@@ -145,7 +152,8 @@ def _checked(run: StoredRun, taken: Iterable[Adjudication]) -> list[Adjudication
             raise UsageError(f"{decision.about} names no reason (`why`)")
         record = run.verdicts.get(decision.transcript_id, {}).get(decision.check_id)
         if record is None or not waits(record):
-            raise UsageError(f"{decision.about} decides no verdict of the run that waits for a person")
+            those = f"`rulewright adjudicate {run.folder}` lists those"
+            raise UsageError(f"{decision.about} decides no verdict of the run that waits for a person; {those}")
         seen = fingerprint(
             decision.transcript_id, run.fingerprint(decision.transcript_id), run.checks[decision.check_id]
         )

@@ -211,7 +211,7 @@ def test_lines_that_wait_can_be_filled_in_and_read_back(
         (["--decide", *NIGHT, "PASS", "--by", "\u200b", "--why", "x"], "names no person"),
         (
             ["--decide", NIGHT[0], "RW-B1", "PASS", "--by", "Ana", "--why", "x"],
-            "decides no verdict of the run that waits",
+            "decides no verdict of the run that waits for a person; `rulewright adjudicate",
         ),
     ],
 )
@@ -222,6 +222,30 @@ def test_what_is_no_decision_of_a_person_is_refused(
     assert status == 3
     assert message in errors
     assert not (tmp_path / "out").exists()
+
+
+def test_when_everything_is_decided_the_listing_exits_as_the_run_with_the_decisions(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "checks").mkdir()
+    (tmp_path / "checks" / "c.yaml").write_text(
+        "{id: c, each: reply, unclear: size(turn.content) > 3}", encoding="utf-8"
+    )
+    said = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "As you like."}]
+    (tmp_path / "day.jsonl").write_text(json.dumps({"id": "day", "messages": said}), encoding="utf-8")
+    (tmp_path / "rulewright.yaml").write_text("project: p", encoding="utf-8")
+    folder = tmp_path / "run"
+    assert main(["scan", str(tmp_path / "day.jsonl"), "--project", str(tmp_path), "--out", str(folder)]) == 2
+    capsys.readouterr()
+    _, listed, _ = command(capsys, folder, "--format", "jsonl")
+    (tmp_path / "open.jsonl").write_text(listed, encoding="utf-8")
+    status, _, told = command(capsys, folder, "--file", tmp_path / "open.jsonl", "--by", "Ana")
+    assert (status, "holds no decision; each line needs a `verdict` and its `why`" in told) == (2, True)
+    for verdict, code in (("PASS", 0), ("FAIL", 1)):
+        assert command(capsys, folder, "--decide", "day", "c", verdict, "--by", "Ana", "--why", "so")[0] == code
+        assert command(capsys, folder)[0] == code
+    assert main(["report", str(folder), "--format", "json"]) == 2
+    assert f"note: the run with people's decisions is `{folder / 'adjudicated'}`" in capsys.readouterr().err
 
 
 def test_a_damaged_line_of_a_file_is_told_with_its_place(
@@ -239,7 +263,11 @@ def test_a_damaged_line_of_a_file_is_told_with_its_place(
         ({"verdict": ..., "Verdict": "FAIL"}, "x.jsonl:2: unknown key `Verdict`; did you mean `verdict`?"),
         ({"verdict": "FAIL", "reasons": "fine"}, "x.jsonl:2: unknown key `reasons`; did you mean `reason`?"),
         ({"verdict": ...}, "x.jsonl:2: the key `verdict` is missing; null leaves it open"),
-        ({"verdict": "fail"}, "x.jsonl:2: this is not a decision"),
+        ({"verdict": "fail"}, "x.jsonl:2: this is not a decision: `fail` is not a possible decision; expected `PASS`,"),
+        (
+            {"verdict": "PASS", "why": None},
+            "the decision about `RW-A1` in `model-b__night_shift_alone` names no reason",
+        ),
         ({"verdict": "FAIL"}, "the decision about `RW-A1` in `model-b__night_shift_alone` is both `PASS` and `FAIL`"),
     ],
 )
