@@ -37,6 +37,7 @@ from rulewright_runtime.runs.log import LogStep, read_finished
 from rulewright_runtime.runs.run_rows import count, log_of, summary_of
 from rulewright_runtime.strict_json import UNDECODED, Json, JsonObject
 from rulewright_runtime.transcripts.columnar import columnar_rows
+from rulewright_runtime.transcripts.containers import delimiter_of
 
 SKIPPED: Final = frozenset({".git", ".hg", ".rulewright", ".venv", "node_modules", "__pycache__"})
 LARGEST: Final = 2**30  # bytes of a file that is looked at
@@ -234,7 +235,9 @@ def _rows_left(path: Path, transcript_id: str) -> bytes | None:
 def _labels_left(data: bytes, transcript_id: str) -> bytes | None:
     """Return labels (ids `TRANSCRIPT` or `TRANSCRIPT/CHECK`) without those of the transcript; None for other files."""
     try:
-        rows = list(csv.reader(io.StringIO(data.decode("utf-8-sig"), newline=""), strict=True))
+        text = data.decode("utf-8-sig")
+        separator = delimiter_of(text.partition("\n")[0])
+        rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True, skipinitialspace=True))
     except (UnicodeDecodeError, csv.Error):
         return None
     if not rows or tuple(rows[0][: len(LABELS)]) != LABELS:
@@ -243,7 +246,7 @@ def _labels_left(data: bytes, transcript_id: str) -> bytes | None:
     kept = (
         row for row in rows if not row or transcript_id not in (name := text_of_cell(row[0]), name.rpartition("/")[0])
     )
-    csv.writer(out, lineterminator="\n").writerows(kept)
+    csv.writer(out, delimiter=separator, lineterminator="\n").writerows(kept)
     return out.getvalue().encode()
 
 
@@ -300,7 +303,9 @@ def summary_lines(done: Forgotten, transcript_id: str) -> Iterator[str]:
         yield from (f"  {path}" for path in done.changed)
     if done.naming:
         number = plural(len(done.naming), "file")
-        yield f"warning: these files still name it, among them the chat itself; they are yours to change ({number}):"
+        still = "still name it, among them the chat itself; they are yours to change"
+        nothing = f"contain `{transcript_id}`, but no call, run or label is about a transcript of that id"
+        yield f"warning: these files {still if done.changed else nothing} ({number}):"
         yield from (f"  {path}" for path in done.naming)
     if done.closed:
         number = plural(len(done.closed), "file")

@@ -228,9 +228,7 @@ def test_when_everything_is_decided_the_listing_exits_as_the_run_with_the_decisi
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "checks").mkdir()
-    (tmp_path / "checks" / "c.yaml").write_text(
-        "{id: c, each: reply, unclear: size(turn.content) > 3}", encoding="utf-8"
-    )
+    (tmp_path / "checks" / "c.yaml").write_text("{id: c, pass: 'size(answer) < 3', unclear: size(answer) > 3}")
     said = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "As you like."}]
     (tmp_path / "day.jsonl").write_text(json.dumps({"id": "day", "messages": said}), encoding="utf-8")
     (tmp_path / "rulewright.yaml").write_text("project: p", encoding="utf-8")

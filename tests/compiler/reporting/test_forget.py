@@ -228,3 +228,26 @@ def test_what_is_left_and_what_is_closed_is_named_and_the_exit_code_says_so(
     do("scan", "t", "--judge", f"openai:a-model@{server.base}", "--out", "run", "--overwrite")
     Path("t/other__chat.jsonl").unlink()
     assert prune() == 0
+
+
+def test_a_word_that_is_no_transcript_is_told_apart_from_one_that_was_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("rulewright.yaml").write_text("project: p\n", encoding="utf-8")
+    Path("notes.jsonl").write_text('{"id": "rex", "text": "nobody"}\n', encoding="utf-8")
+    assert main(["cache", "prune", "--transcript", "nobody"]) == 1
+    said = capsys.readouterr().out
+    nothing = "no call, run or label is about a transcript of that id (1 file):"
+    assert said == f"warning: these files contain `nobody`, but {nothing}\n  notes.jsonl\n"
+
+
+def test_labels_that_a_spreadsheet_saved_with_semicolons_are_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("rulewright.yaml").write_text("project: p\n", encoding="utf-8")
+    head = "id;target;annotator;split\n"
+    Path("labels.csv").write_text(f"{head}rex/c;PASS;ana;tune\nmimi/c;FAIL;ana;tune\n", encoding="utf-8")
+    assert main(["cache", "prune", "--transcript", "rex"]) == 0
+    assert Path("labels.csv").read_text(encoding="utf-8") == f"{head}mimi/c;FAIL;ana;tune\n"
