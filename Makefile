@@ -98,7 +98,7 @@ lock:
 
 # Builds both packages and checks what was built; it publishes and tags nothing.
 release: $(VENV)/.dev
-	$(BIN)/python release.py
+	$(BIN)/python .ci/release.py
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .hypothesis .coverage dist runs

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeAlias
 
 from msgspec import Struct
 
@@ -88,6 +88,7 @@ class Diagnostic(Struct, frozen=True):
         return (self.span, self.severity.rank, self.code, self.message)
 
 
+Findings: TypeAlias = Iterator[Diagnostic]  # what a rule yields
 OPEN_TYPE: Final = "open type"  # what mistakes are about whose type is only known at run time
 RULE_SETS: Final = "rule sets"  # what findings in a project without any are about
 JOINERS: Final = "\u200c\u200d"  # invisible, and needed inside emoji sequences and Indic scripts

@@ -102,7 +102,7 @@ def open_waiting_judge(
     judge: str,
     stack: ExitStack,
     read: Callable[[str], object],
-    settings: Callable[[str], JudgeSettings] = lambda _: JudgeSettings(LEDGER),
+    settings: Callable[[str], JudgeSettings],
     questions: Callable[[], Iterable[JudgeRequest]] | None = None,
 ) -> Judge:
     """The judge that answers one question at a time, recorded replies or a model; closed with `stack`.

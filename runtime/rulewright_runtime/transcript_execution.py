@@ -78,7 +78,7 @@ class Execution:
         verdicts: dict[int, VerdictResult],
         waiting: dict[int, CheckAsking],
         finish: Callable[[dict[int, VerdictResult], tuple[str, ...]], TranscriptResult],
-        skips: Callable[[str, list[VerdictResult]], bool] | None = None,
+        skips: Callable[[str, list[VerdictResult]], bool] | None,
     ) -> None:
         """`verdicts` and the `waiting` checks are by the index of the check; `finish` makes the result from all
         verdicts and the ids of skipped checks. `skips` says whether a check can be skipped, given the verdicts so far.

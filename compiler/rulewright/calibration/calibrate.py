@@ -46,10 +46,10 @@ def calibrate(
     run: StoredRun,
     labels: Sequence[GoldLabel],
     *,
-    split: str | None = None,
-    measured_on: StoredRun | None = None,
-    choose_on: str | None = None,
-    required: Mapping[str, float] | None = None,
+    split: str | None,
+    measured_on: StoredRun | None,
+    choose_on: str | None,
+    required: Mapping[str, float] | None,
 ) -> JsonObject:
     """Return the calibration of a run by labels as JSON data.
 

@@ -214,7 +214,7 @@ def folded_fingerprint(conversation: Transcript) -> str:
     return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def gold_of(labels: Iterable[GoldLabel], split: str | None = None) -> Gold:
+def gold_of(labels: Iterable[GoldLabel], split: str | None) -> Gold:
     """Return the gold of one split or of all: the labels that more than half of an item's annotators gave."""
     units: dict[Item, dict[str, str]] = {}
     synthetic: dict[Item, dict[str, str]] = {}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
@@ -14,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rulewright.check.phrase_numbers import other_numbers
-from rulewright.diagnostics import Diagnostic, Span, advice, error, warning
+from rulewright.diagnostics import Diagnostic, Findings, Span, advice, error, warning
 from rulewright.documents.base import descend, entries, fraction, items, number, texts
 from rulewright.documents.kinds import BATCH, CASE_SETTINGS, OUTPUT_KEYS, kind_of, misspelt_list, outputs_by_id
 from rulewright.documents.layout import files_near, holds_outputs, text_of, values_in
@@ -110,7 +109,7 @@ def _line(table: Source, number: int) -> Span:
     return table.span(start, start + len(table.line_text(number)))
 
 
-def _of_outputs(root: Node, plans: list[CaseScorecardPlan]) -> Iterator[Diagnostic]:
+def _of_outputs(root: Node, plans: list[CaseScorecardPlan]) -> Findings:
     """The findings for outputs without a case."""
     expected = frozenset().union(*map(_expected_keys, plans))
     records = [_record(each, None, expected) for each in records_in(root) if isinstance(each, Mapping)]
@@ -202,7 +201,7 @@ def _bytes(node: Node) -> bytes:
     return node.source.text[node.start : node.end].encode()
 
 
-def _unreadable(records: list[_Record], plan: CaseScorecardPlan) -> Iterator[Diagnostic]:
+def _unreadable(records: list[_Record], plan: CaseScorecardPlan) -> Findings:
     """The findings for records that the scorecard's reader refuses, each at the key that the error names."""
     shape = CaseShape(plan)
     for each in records:
@@ -230,7 +229,7 @@ def _at(record: _Record, place: tuple[str, ...]) -> Span:
     return span or record.place("test_id")
 
 
-def _duplicates(records: list[_Record]) -> Iterator[Diagnostic]:
+def _duplicates(records: list[_Record]) -> Findings:
     first: dict[str, _Record] = {}
     for each in records:
         if each.key is not None and (before := first.setdefault(each.key, each)) is not each:
@@ -239,7 +238,7 @@ def _duplicates(records: list[_Record]) -> Iterator[Diagnostic]:
             yield error(each.place("test_id"), message, code="duplicate-test-id", notes=notes)
 
 
-def _in_an_earlier_batch(cases: list[_Record], path: Path) -> Iterator[Diagnostic]:
+def _in_an_earlier_batch(cases: list[_Record], path: Path) -> Findings:
     """The first case that an earlier batch holds as well: the only one with its id, or with the same text."""
     ids = {each.key: each for each in reversed(cases) if each.key is not None}
     own = os.path.abspath(path)
@@ -256,7 +255,7 @@ def _in_an_earlier_batch(cases: list[_Record], path: Path) -> Iterator[Diagnosti
             return
 
 
-def _of_other_concerns(cases: list[_Record], root: Node) -> Iterator[Diagnostic]:
+def _of_other_concerns(cases: list[_Record], root: Node) -> Findings:
     """The cases with another concern than the batch names, or than most of its cases have."""
     around = descend(root, "concern_id") if isinstance(root, Mapping) and len(records_in(root)) > 1 else None
     counts = Counter(each.concern for each in cases if each.concern)
@@ -281,7 +280,7 @@ def _named_by(root: Node, counts: Counter[str]) -> str | None:
     return next((each for each in is_half if stem.startswith((f"{each.lower()}_", f"{each.lower()}-"))), None)
 
 
-def _misspelt_groups(cases: list[_Record], root: Node) -> Iterator[Diagnostic]:
+def _misspelt_groups(cases: list[_Record], root: Node) -> Findings:
     """The only case of an archetype or a metric whose name is almost that of several others."""
     for name in GROUPS.values():
         known = _named(Path(root.source.path), name)
@@ -292,7 +291,7 @@ def _misspelt_groups(cases: list[_Record], root: Node) -> Iterator[Diagnostic]:
                 yield warning(written, f"no other case has the {name} `{group}`", code="bad-case", help=Guess(near))
 
 
-def _of_another_batch(root: Node) -> Iterator[Diagnostic]:
+def _of_another_batch(root: Node) -> Findings:
     """The finding for a batch with the number of another one."""
     written, stem = descend(root, "batch_id"), Path(root.source.path).stem
     if isinstance(written, Scalar) and (name := str(written.value)) != stem and _bare(name) == _bare(stem):
@@ -300,7 +299,7 @@ def _of_another_batch(root: Node) -> Iterator[Diagnostic]:
         yield error(written, message, code="id-differs-from-file-name", help=Guess(stem))
 
 
-def _of_plans(root: Node, count: int) -> Iterator[Diagnostic]:
+def _of_plans(root: Node, count: int) -> Findings:
     """The findings for a list of scenarios with another length than the list of cases, which it is matched with."""
     for plan in ("batch_plan", "batch_strategy"):
         listed = descend(root, plan, "scenarios") if isinstance(root, Mapping) else None
@@ -314,7 +313,7 @@ def _bare(name: str) -> str:
     return re.sub(r"\d+", "", name)
 
 
-def _other_numbers(record: _Record, plan: CaseScorecardPlan) -> Iterator[Diagnostic]:
+def _other_numbers(record: _Record, plan: CaseScorecardPlan) -> Findings:
     """The findings for phrases that the case has with another number."""
     inputs = [each for each in plan.inputs if each.source == "case"]
     positive = {each.share.of for each in plan.metrics if each.share.empty == "1"}
@@ -323,7 +322,7 @@ def _other_numbers(record: _Record, plan: CaseScorecardPlan) -> Iterator[Diagnos
     return other_numbers(phrases, [each.value for each in record.case.entries if each.name not in excluded])
 
 
-def _misspelt_expectations(cases: list[_Record]) -> Iterator[Diagnostic]:
+def _misspelt_expectations(cases: list[_Record]) -> Findings:
     """The expected texts with one word that the rest of the case does not have, which has one spelt like it."""
     for case in cases:
         expected = [entry.value for entry in case.case.entries if entry.name in case.expected]
@@ -371,7 +370,7 @@ def _same(one: str, other: str) -> bool:
     return one.lower() == other.lower()
 
 
-def _expectations(record: _Record, plan: CaseScorecardPlan) -> Iterator[Diagnostic]:
+def _expectations(record: _Record, plan: CaseScorecardPlan) -> Findings:
     """The findings for expectations that are empty, contradictory or not read."""
     inputs = [each for each in plan.inputs if each.source == "case"]
     lists = {each.name: [text for text in texts(record.case, *each.path) if text.strip()] for each in inputs}
@@ -406,7 +405,7 @@ COUNTED: Final = (
 )
 
 
-def _terms_inside_others(record: _Record) -> Iterator[Diagnostic]:
+def _terms_inside_others(record: _Record) -> Findings:
     """The findings for terms with which another one is found, so that one violation or one signal counts as two."""
     for *steps, what in COUNTED:
         terms = items(record.case, "expectations", *steps)
@@ -421,7 +420,7 @@ def _is_inside(short: str, long: str) -> bool:
     return _plain(short) != _plain(long) and _plain(short) in _plain(long)
 
 
-def _contradictions(record: _Record) -> Iterator[Diagnostic]:
+def _contradictions(record: _Record) -> Findings:
     """The findings for required themes that contain a forbidden word."""
     questions = descend(record.case, "expectations", "followup_questions")
     forbidden = texts(questions, "forbidden_terms")
@@ -434,9 +433,7 @@ def _contradictions(record: _Record) -> Iterator[Diagnostic]:
         yield from _unreachable_counts(node) if isinstance(node, Mapping) else ()
 
 
-def _wanted_and_unwanted(
-    record: _Record, plan: CaseScorecardPlan, opposed: list[tuple[str, str]]
-) -> Iterator[Diagnostic]:
+def _wanted_and_unwanted(record: _Record, plan: CaseScorecardPlan, opposed: list[tuple[str, str]]) -> Findings:
     """The findings for texts that one metric wants and another one does not want in the same place."""
     paths = {each.name: each.path for each in plan.inputs if each.source == "case"}
     for good, bad in opposed:
@@ -452,7 +449,7 @@ def _wanted_and_unwanted(
             yield error(both[0], message, code="contradictory-expectations", notes=notes)
 
 
-def _unreachable_counts(node: Mapping) -> Iterator[Diagnostic]:
+def _unreachable_counts(node: Mapping) -> Findings:
     """The finding for a least number of items that is larger than the only list beside it."""
     lists = [entry for entry in node.entries if isinstance(entry.value, Sequence)]
     for entry in node.entries:
@@ -482,7 +479,7 @@ MOST_BATCHES: Final = 100  # in which the ids of a batch are looked for
 GROUPS: Final = {"archetypes": "archetype", "metricIds": "metric_id"}  # keys of settings, and of cases
 
 
-def strange_groups(settings: Mapping) -> Iterator[Diagnostic]:
+def strange_groups(settings: Mapping) -> Findings:
     """Findings for groups in a settings file that match no case but almost the group of some."""
     for key, name in GROUPS.items():
         groups = descend(settings, key)
@@ -494,7 +491,7 @@ def strange_groups(settings: Mapping) -> Iterator[Diagnostic]:
                 yield warning(entry.key, message, code="bad-setting", help=Guess(near))
 
 
-def strange_outputs(path: str, ids: dict[str, Scalar]) -> Iterator[Diagnostic]:
+def strange_outputs(path: str, ids: dict[str, Scalar]) -> Findings:
     """Findings for outputs without a case whose test id is almost that of a case without an output; none if a file of
     cases names no test id, because the case may be meant to be there."""
     files = [values_in(file, "test_id") for file in files_near(Path(path))] if ids else []

@@ -57,7 +57,7 @@ def _expression_findings(kind: str, models: Sequence[Document], *, is_sound: boo
     return [*found, *findings(BY_KIND.get(kind, ()), models)]
 
 
-def models_of(kind: str, root: Mapping, vocabulary: Vocabulary | None = None) -> Sequence[Document]:
+def models_of(kind: str, root: Mapping, vocabulary: Vocabulary | None) -> Sequence[Document]:
     """The models in a document of this kind; empty for kinds without rules."""
     reader = document_kind(kind)
     models = reader.read(root, Path(root.source.path).stem, vocabulary) if reader else ()

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.load import Node, Scalar, walk
 from rulewright.spelling import is_slip_of
 
@@ -15,7 +15,7 @@ TOKEN: Final = re.compile(r"\d(?:[\d.,:]*\d)?(?!\w)|\w+")
 MOST_PLACES: Final = 20  # at which a phrase is compared with the words of a case
 
 
-def other_numbers(phrases: Sequence[Node], texts: Sequence[Node]) -> Iterator[Diagnostic]:
+def other_numbers(phrases: Sequence[Node], texts: Sequence[Node]) -> Findings:
     """The findings for phrases that the texts have with another number: with its digits in another order, or one
     differing."""
     written = [_tokens(each) for part in texts for each in walk(part)] if any(map(_has_number, phrases)) else []

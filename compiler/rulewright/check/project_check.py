@@ -6,14 +6,14 @@ is requested, and only once: compiling runs no rules, and linting builds no plan
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 from typing import TypeGuard
 
 from msgspec import structs
 
-from rulewright.diagnostics import Diagnostic, Severity
+from rulewright.diagnostics import Diagnostic, Findings, Severity
 from rulewright.documents.examples import example_findings
 from rulewright.documents.kinds import CASE_SCORECARD, kind_of
 from rulewright.documents.layout import has_workflow
@@ -144,7 +144,7 @@ class Checked:
             found += pattern_findings(self.project.lexicons[name])
         return tuple(found)
 
-    def _of_gates(self) -> Iterator[Diagnostic]:
+    def _of_gates(self) -> Findings:
         """What keeps a gate of the selected scorecard from stopping: its conditions, a check that it can't select, or a
         check that never applies."""
         project, card, plan = self.project, self.scorecard, self.parts.scorecard
@@ -195,13 +195,13 @@ class Checked:
 
         return findings_of(project)
 
-    def _of_examples(self) -> Iterator[Diagnostic]:
+    def _of_examples(self) -> Findings:
         """The findings about examples of checks, if the project can be compiled."""
         holding = [each for each in self.parts.chosen if "examples" in each.node] if self.project.checks else []
         if holding and not stopping(self.project, (*self.preliminary, *self.blocking)):
             yield from example_findings(holding, self.plan())
 
-    def _of_rules(self) -> Iterator[Diagnostic]:
+    def _of_rules(self) -> Findings:
         """The findings of the rules. They are imported here, because compiling needs none of them."""
         from rulewright.check.rule_findings import rule_findings
 
@@ -245,8 +245,8 @@ class Checked:
             if card is not self.scorecard or not project.checks:
                 found += gate_findings(card, prove_gates(plan, project.vocabulary))
             if card is used_scorecard(project) and fields:  # another one may be for another project
-                told_of_scoring = any(each.severity is Severity.ERROR for each in bucket_without_checks(project))
-                found += empty_parts(card, plan, but_of_scoring=told_of_scoring)
+                scoring_is_reported = any(each.severity is Severity.ERROR for each in bucket_without_checks(project))
+                found += empty_parts(card, plan, but_of_scoring=scoring_is_reported)
                 incomplete = {each.about for each in unseen_checks(card, plan, project.checks)}
                 found += unselected_checks(card, plan, incomplete)
         return found
@@ -283,7 +283,7 @@ def _is_case_scorecard(root: Node | None) -> TypeGuard[Mapping]:
     return kind_of(root) == CASE_SCORECARD
 
 
-def scenario_findings(scenarios: Iterable[ScenarioDocument]) -> Iterator[Diagnostic]:
+def scenario_findings(scenarios: Iterable[ScenarioDocument]) -> Findings:
     """Findings about branches, shown persona keys, references to
     missing turns, and criteria without a kind."""
     for scenario in scenarios:
@@ -292,12 +292,12 @@ def scenario_findings(scenarios: Iterable[ScenarioDocument]) -> Iterator[Diagnos
             yield from _found_by(rule, scenario)
 
 
-def rubric_findings(scenarios: Iterable[ScenarioDocument]) -> Iterator[Diagnostic]:
+def rubric_findings(scenarios: Iterable[ScenarioDocument]) -> Findings:
     """Findings for criteria of one rubric with the same id, which can't become checks."""
     for scenario in sorted(scenarios, key=lambda each: each.id):
         yield from (each for each in _found_by(duplicate_criterion_id, scenario) if each.severity is Severity.ERROR)
 
 
-def _found_by(rule: Rule[ScenarioDocument], scenario: ScenarioDocument) -> Iterator[Diagnostic]:
+def _found_by(rule: Rule[ScenarioDocument], scenario: ScenarioDocument) -> Findings:
     for each in rule(scenario):
         yield structs.replace(each, code=code_of(rule))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
-from rulewright.diagnostics import Diagnostic
+from rulewright.diagnostics import Findings
 from rulewright.documents.scorecard import CaseScorecardDocument
 from rulewright.project import Project
 from rulewright.project.unread_files import UnreadFiles
@@ -18,9 +18,7 @@ from rulewright.rules.of_scorecards import SCORECARD
 from rulewright.rules.of_state_machines import STATE_MACHINE
 
 
-def rule_findings(
-    project: Project, cards: Iterable[CaseScorecardDocument], unread: UnreadFiles
-) -> Iterator[Diagnostic]:
+def rule_findings(project: Project, cards: Iterable[CaseScorecardDocument], unread: UnreadFiles) -> Findings:
     """The findings of the rules, except those of workflows, which `workflow_check` runs."""
     yield from findings(PROJECT, [project])
     yield from findings((*CHECK, *of_conditions.CHECK), project.checks)

@@ -81,7 +81,7 @@ def _active(task: TaskProgress) -> str:
     return ", ".join(parts)
 
 
-def status_table(tasks: list[TaskProgress], run: StoredWorkflow, columns: int = WIDTH) -> list[str]:
+def status_table(tasks: list[TaskProgress], run: StoredWorkflow, columns: int) -> list[str]:
     """The run as a table, no line wider than `columns`; as wide as 80 columns, or as its names need."""
     longest = max((width(text) for task in tasks for text in (task.task_id, task.place)), default=0)
     columns = min(columns, max(WIDTH, 35 + 2 * longest))

@@ -10,7 +10,7 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from rulewright.diagnostics import Diagnostic, error
+from rulewright.diagnostics import Diagnostic, Findings, error
 from rulewright.documents.base import descend, items, text
 from rulewright.documents.check import CheckDocument
 from rulewright.load import Node, plain
@@ -86,7 +86,7 @@ def example_chats(check: CheckDocument) -> list[dict[str, Any]]:
     return [{key: value for key, value in each.items() if key != "id"} for each in records if "messages" in each]
 
 
-def example_findings(checks: Iterable[CheckDocument], plan: Plan) -> Iterator[Diagnostic]:
+def example_findings(checks: Iterable[CheckDocument], plan: Plan) -> Findings:
     """Findings for examples whose check gives another verdict; those without the replies they need are skipped."""
     asking = set(needs_judge(plan))
     for check in checks:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Annotated, Final
 
 from msgspec import Struct
 
-from rulewright.diagnostics import Diagnostic, error
+from rulewright.diagnostics import Diagnostic, Findings, error
 from rulewright.documents.base import Document, items, optional_text, optional_texts, scalar, text_scalars
 from rulewright.documents.typed_reader import At, Key, read_named
 from rulewright.load import Mapping, Node, Scalar, Sequence, place
@@ -86,7 +85,7 @@ def _pattern(node: Node) -> PatternEntry | None:
     return None
 
 
-def pattern_findings(lexicon: LexiconDocument) -> Iterator[Diagnostic]:
+def pattern_findings(lexicon: LexiconDocument) -> Findings:
     """The findings for invalid patterns of a lexicon."""
     for entry in lexicon.patterns:
         if entry.mode == "regex":

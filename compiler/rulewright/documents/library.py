@@ -6,14 +6,13 @@ document is read here, with its ready checks in place.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
-from rulewright.diagnostics import Diagnostic, error
+from rulewright.diagnostics import Diagnostic, Findings, error
 from rulewright.documents.base import descend, entries, first_place, no_mapping, numeric, scalar, text
 from rulewright.documents.validation import departures, validate
 from rulewright.documents.vocabulary import Vocabulary, invisiblebench
@@ -88,7 +87,7 @@ def with_id(node: Node) -> Mapping | None:
     return Mapping({"id": name, **index}, node.start, node.end, node.source)
 
 
-def structure_findings(kind: str, root: Node, vocabulary: Vocabulary | None = None) -> list[Diagnostic]:
+def structure_findings(kind: str, root: Node, vocabulary: Vocabulary | None) -> list[Diagnostic]:
     """The findings about the structure of a document: its keys, and of a check its `use` and the values of its
     parameters."""
     found = validate(kind, root, vocabulary)
@@ -107,7 +106,7 @@ def _is_of_parameters(found: Diagnostic, root: Mapping) -> bool:
     return declared is not None and declared.span.line <= found.span.line <= declared.span.end_line
 
 
-def _of_use(root: Mapping) -> Iterator[Diagnostic]:
+def _of_use(root: Mapping) -> Findings:
     used = scalar(root, "use")
     if used is None:
         return
@@ -145,7 +144,7 @@ def _of_parameters(root: Mapping) -> list[Diagnostic]:
     return departures({"properties": {"params": values}}, root)
 
 
-def _empty_ranges(declared: Mapping) -> Iterator[Diagnostic]:
+def _empty_ranges(declared: Mapping) -> Findings:
     """The findings for parameters whose smallest value is above the largest one."""
     for entry in declared.entries:
         least, most = numeric(entry.value, "minimum"), numeric(entry.value, "maximum")

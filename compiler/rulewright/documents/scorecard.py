@@ -7,7 +7,7 @@ from typing import Annotated, Final
 
 from msgspec import Struct
 
-from rulewright.diagnostics import Diagnostic, error
+from rulewright.diagnostics import Diagnostic, Findings, error
 from rulewright.documents.base import Document, any_scalar, descend, items, numeric, scalar, text, value
 from rulewright.documents.typed_reader import At, Key, as_meant, entries_of, expressions_in, mappings_in, read
 from rulewright.load import Mapping, Node, Scalar
@@ -118,7 +118,7 @@ def _rates(root: Mapping, key: str) -> Iterator[RateDocument]:
                 break
 
 
-def _meanings(document: ScorecardDocument) -> Iterator[Diagnostic]:
+def _meanings(document: ScorecardDocument) -> Findings:
     for key in ("dimensions", "rates"):
         for rate in getattr(document, key):
             yield from _partition(document, (key, rate.name, rate.kind), ("hit", "miss", "exclude"))
@@ -126,7 +126,7 @@ def _meanings(document: ScorecardDocument) -> Iterator[Diagnostic]:
         yield from _partition(document, ("flags",), ("raised", "clear", "unknown"))
 
 
-def _partition(document: ScorecardDocument, steps: tuple[str, ...], lists: tuple[str, ...]) -> Iterator[Diagnostic]:
+def _partition(document: ScorecardDocument, steps: tuple[str, ...], lists: tuple[str, ...]) -> Findings:
     what, named = ".".join(steps[:2]), [item for key in lists for item in items(document.get(*steps, key))]
     places = {
         verdict: [item for item in named if isinstance(item, Scalar) and item.value == verdict] for verdict in VERDICTS
@@ -145,7 +145,7 @@ def _partition(document: ScorecardDocument, steps: tuple[str, ...], lists: tuple
         yield error(document.place(*steps, lists[-1]), message, code="verdict-without-meaning")
 
 
-def _names(document: ScorecardDocument) -> Iterator[Diagnostic]:
+def _names(document: ScorecardDocument) -> Findings:
     taken = dict.fromkeys(ROOTS, "a root that every scorecard has")
     for parameter in document.parameters:
         if parameter.name in taken:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from msgspec.structs import replace as dataclass_replace
 
-from rulewright.diagnostics import Diagnostic, Edit, Fix, Note, error, replace, respell
+from rulewright.diagnostics import Diagnostic, Edit, Findings, Fix, Note, error, replace, respell
 from rulewright.documents.base import descend, first_place
 from rulewright.documents.departures import (
     Departure,
@@ -146,7 +146,7 @@ def _lists(found: Iterable[Departure], root: Node) -> Iterable[list[Departure]]:
     return groups.values()
 
 
-def _together(groups: Many[Iterable[Diagnostic]]) -> Iterator[Diagnostic]:
+def _together(groups: Many[Iterable[Diagnostic]]) -> Findings:
     """The first finding of a group, with the spans of the others, which have the same cause."""
     found = [each for group in groups for each in group]
     if len(groups) == 1:
@@ -216,7 +216,7 @@ def _is_wrong_type(found: Diagnostic, node: Node) -> bool:
     return found.code == "wrong-type" and found.span == node.span
 
 
-def _type(departure: Departure, node: Node, path: str, _: Owners) -> Iterator[Diagnostic]:
+def _type(departure: Departure, node: Node, path: str, _: Owners) -> Findings:
     wanted = departure.wanted
     found = _wrong_type(node, path, [NAMES[name] for name in ([wanted] if isinstance(wanted, str) else wanted)])
     if found.fix is None and (form := mapping_of_words(departure.named)):
@@ -282,7 +282,7 @@ def _begins_its_line(node: Scalar) -> bool:
     return not source.text[source.starts[node.span.line - 1] : node.start].strip()
 
 
-def _words(departure: Departure, node: Node, path: str, _: Owners) -> Iterator[Diagnostic]:
+def _words(departure: Departure, node: Node, path: str, _: Owners) -> Findings:
     value = departure.wanted
     allowed = [value] if departure.keyword == "const" else value
     expected = [f"`{word}`" for word in allowed]
@@ -299,7 +299,7 @@ def _words(departure: Departure, node: Node, path: str, _: Owners) -> Iterator[D
     yield error(node, message, code="unknown-value", help=help, fix=fix)
 
 
-def _unknown_keys(departure: Departure, node: Node, path: str, owners: Owners) -> Iterator[Diagnostic]:
+def _unknown_keys(departure: Departure, node: Node, path: str, owners: Owners) -> Findings:
     assert isinstance(node, Mapping)
     groups: dict[tuple[str, bool], list[str]] = {}  # those that belong under a key that holds nothing are one mistake
     for name in departure.unknown():
@@ -370,7 +370,7 @@ def _further_in(node: Mapping, names: Many[str], owners: Many[str | None], mappi
     return Fix(f"indent it below `{before.name}`", tuple(edits), safe=False)
 
 
-def _missing(departure: Departure, node: Node, path: str, _: Owners) -> Iterator[Diagnostic]:
+def _missing(departure: Departure, node: Node, path: str, _: Owners) -> Findings:
     assert isinstance(node, Mapping)
     for name in departure.wanted:
         if name not in node:
@@ -383,7 +383,7 @@ def _missing(departure: Departure, node: Node, path: str, _: Owners) -> Iterator
             yield error(first_place(node), message, code="missing-key", notes=notes, help=help)
 
 
-def _twice(_: Departure, node: Node, path: str, __: Owners) -> Iterator[Diagnostic]:
+def _twice(_: Departure, node: Node, path: str, __: Owners) -> Findings:
     assert isinstance(node, Sequence)
     seen: list[object] = []
     for item in node.items:
@@ -395,10 +395,10 @@ def _twice(_: Departure, node: Node, path: str, __: Owners) -> Iterator[Diagnost
         seen.append(written)
 
 
-def _bound(words: str, advice: str | None = None) -> Callable[[Departure, Node, str, Owners], Iterator[Diagnostic]]:
+def _bound(words: str, advice: str | None = None) -> Callable[[Departure, Node, str, Owners], Findings]:
     """The message of a bound, and the advice: `{bound}` is the schema's, `{value}` the author's."""
 
-    def findings(departure: Departure, node: Node, path: str, _: Owners) -> Iterator[Diagnostic]:
+    def findings(departure: Departure, node: Node, path: str, _: Owners) -> Findings:
         bound, value = departure.wanted, departure.value
         noun = "item" if bound == 1 else "items"
         message = words.format(subject=_subject(path), bound=bound, value=value, noun=noun)

@@ -6,7 +6,6 @@ completions, lint and reports then use it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from copy import deepcopy
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from rulewright.diagnostics import Diagnostic, error
+from rulewright.diagnostics import Findings, error
 from rulewright.load import Mapping, Node, Scalar, Sequence
 from rulewright.spelling import did_you_mean
 from rulewright_grammar import schema as schema_of
@@ -126,7 +125,7 @@ def read_vocabulary(node: Node | None, name: str) -> Vocabulary:
     )
 
 
-def vocabulary_findings(node: Node | None, vocabulary: Vocabulary) -> Iterator[Diagnostic]:
+def vocabulary_findings(node: Node | None, vocabulary: Vocabulary) -> Findings:
     """Findings for kinds of gate that name an undeclared bucket or severity."""
     gates = node.get("gates") if isinstance(node, Mapping) else None
     for kind in gates.entries if isinstance(gates, Mapping) else ():

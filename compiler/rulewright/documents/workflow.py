@@ -209,9 +209,7 @@ class WorkflowDocument(Document, frozen=True, eq=False):
         return next((task for task in self.tasks if task.id == name), None)
 
 
-def read_workflow(
-    node: Mapping, stem: str, defaults: Node | None = None, off: Collection[str] = ()
-) -> WorkflowDocument:
+def read_workflow(node: Mapping, stem: str, defaults: Node | None, off: Collection[str] = ()) -> WorkflowDocument:
     """The model of a workflow file called `stem`; `defaults` are the project's overlays; the overlays in `off`
     are always disabled."""
     layers = tuple(each for each in (descend(node, "overlays"), defaults) if isinstance(each, Mapping))
@@ -287,7 +285,7 @@ class ContractRegistry(Struct, frozen=True):
     optional: bool = False  # whether contracts may stay unchecked without a registry
 
 
-def read_contracts(*nodes: Node | None, optional: bool = False) -> ContractRegistry:
+def read_contracts(*nodes: Node | None, optional: bool) -> ContractRegistry:
     """The registry merged from the given mappings, later ones over earlier ones; other nodes are ignored."""
     found = [node for node in nodes if isinstance(node, Mapping)]
     types = {name: read(Contract, each, type=name) for node in found for name, each in mappings_in(node)}

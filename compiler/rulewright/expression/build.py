@@ -86,7 +86,7 @@ class ExpressionLowering:
         result = self.value(self.checked.expr)
         return self.emit("call", (result,), "score") if score else result
 
-    def emit(self, op: str, args: tuple[int, ...] = (), value: object = None, e: ast.Expr | None = None) -> int:
+    def emit(self, op: str, args: tuple[int, ...], value: object = None, e: ast.Expr | None = None) -> int:
         """Append a node, or the constant it computes; returns its index."""
         if self.fold and op in _FOLDED and self._constant(args):
             folded = self._folded(op, args, value)

@@ -116,7 +116,7 @@ def fixed(report: Report, again: Callable[[Table[str, str]], Report], *, unsafe:
     return Fixed(sources, texts, report)
 
 
-def fixed_files(paths: Sequence[Path | str], selection: RuleSelection = DEFAULT, *, unsafe: bool = False) -> Fixed:
+def fixed_files(paths: Sequence[Path | str], selection: RuleSelection, *, unsafe: bool) -> Fixed:
     """Return the result of fixing these files without writing it."""
 
     def again(texts: Table[str, str]) -> Report:

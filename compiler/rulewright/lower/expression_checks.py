@@ -11,7 +11,7 @@ from typing import Final, cast, get_args
 
 from msgspec import structs
 
-from rulewright.diagnostics import Diagnostic, Note, error
+from rulewright.diagnostics import Diagnostic, Findings, Note, error
 from rulewright.documents.check import CheckDocument
 from rulewright.expression.build import Built
 from rulewright.expression.declarations import parse_signature
@@ -84,7 +84,7 @@ def _types(check: CheckDocument) -> Iterator[tuple[str, Type]]:
         yield name, type_of(schema, {}, name) if isinstance(schema, dict) else DYN
 
 
-def verdict_cycles(checks: Sequence[CheckDocument], nodes: Iterable[Check]) -> Iterator[Diagnostic]:
+def verdict_cycles(checks: Sequence[CheckDocument], nodes: Iterable[Check]) -> Findings:
     """Report checks of the plan that read each other's verdicts in a cycle."""
     needs = {node.id: ids for node in nodes if (ids := node.verifier.reads())}
     try:
@@ -141,7 +141,7 @@ def _build(
     return built
 
 
-def _unusable(node: Node | None) -> Iterator[Diagnostic]:
+def _unusable(node: Node | None) -> Findings:
     """Report the numbers in a node that expressions can't hold: infinite ones and NaN, with which the result of a
     comparison never depends on the chat, and whole numbers of more than 64 bits."""
     for each in walk(node):

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Final, cast, get_args
 
 from msgspec.structs import replace
 
-from rulewright.diagnostics import RULE_SETS, Diagnostic, error
+from rulewright.diagnostics import RULE_SETS, Diagnostic, Findings, error
 from rulewright.documents.check import CheckDocument
 from rulewright.load import Node
 from rulewright.lower.lexicons import TEXT
@@ -74,7 +74,7 @@ def _without_sets(found: Diagnostic, project: Project) -> Diagnostic:
     return found if project.rule_sets else replace(found, help=help, about=RULE_SETS)
 
 
-def unknown_jurisdictions(project: Project) -> Iterator[Diagnostic]:
+def unknown_jurisdictions(project: Project) -> Findings:
     """Report scenarios without a rule set of their jurisdiction; broken ancestry is reported in the rule set."""
     is_broken = any(diagnostic.code in ("extends-cycle", "extends-nothing") for diagnostic in project.diagnostics)
     broken = {PurePath(each.source.path).stem for each in project.loaded} if is_broken else set[str]()

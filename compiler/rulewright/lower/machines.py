@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from rulewright.diagnostics import Diagnostic, Note, Span, error
+from rulewright.diagnostics import Diagnostic, Findings, Note, Span, error
 from rulewright.documents.lexicon import LexiconDocument
 from rulewright.documents.state_machine import Cue, StateMachineDocument
 from rulewright.expression.environment import Environment
@@ -75,7 +75,7 @@ def _machine(document: StateMachineDocument, transitions: tuple[Transition, ...]
     )
 
 
-def mistakes(document: StateMachineDocument, lexicons: Mapping[str, LexiconDocument]) -> Iterator[Diagnostic]:
+def mistakes(document: StateMachineDocument, lexicons: Mapping[str, LexiconDocument]) -> Findings:
     """Report mistakes of a state machine that no schema can: unknown names and states that no transition enters."""
     for name, place in _states_named(document) if document.states else ():  # else schema validation reports it
         if name not in document.states:
@@ -99,7 +99,7 @@ def mistakes(document: StateMachineDocument, lexicons: Mapping[str, LexiconDocum
         yield from _impossible_paths(document)
 
 
-def _impossible_paths(document: StateMachineDocument) -> Iterator[Diagnostic]:
+def _impossible_paths(document: StateMachineDocument) -> Findings:
     """Report forbidden paths with a state that no transitions reach from the one before it."""
     for path in document.forbidden:
         before, reached = document.initial, {document.initial, *_after(document, document.initial)}
@@ -133,7 +133,7 @@ def _states_named(document: StateMachineDocument) -> Iterator[tuple[str, Span]]:
     yield from ((ending.state, ending.place("state")) for ending in document.endings)
 
 
-def _cue_mistakes(cue: Cue, lexicons: Mapping[str, LexiconDocument]) -> Iterator[Diagnostic]:
+def _cue_mistakes(cue: Cue, lexicons: Mapping[str, LexiconDocument]) -> Findings:
     if cue.lexicon is not None and cue.lexicon not in lexicons:
         yield unknown_name(cue.place("lexicon"), "lexicon", cue.lexicon, lexicons, code="unknown-cue")
     elif (cue.lexicon is None) == (not cue.patterns):

@@ -21,7 +21,7 @@ _QUALIFIED: Final = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+", re.ASCII)
 _POLICY_KEYS: Final = ("name", "description", "display_name", "id", "kind", "imports", "metadata", "rule")
 
 
-def compile_policy(policy: str, config: str | None = None) -> Table:
+def compile_policy(policy: str, config: str | None) -> Table:
     """Return the table of a policy, over the variables and functions of its configuration. Raises DocumentError."""
     environment = read_environment(config)
     findings: list[Diagnostic] = []

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from rulewright.diagnostics import Diagnostic, error
+from rulewright.diagnostics import Diagnostic, Findings, error
 from rulewright.documents.check import CheckDocument, known_routes
 from rulewright.spelling import unknown_name
 from rulewright_runtime.english import ticked
@@ -23,7 +22,7 @@ def routing_conflicts(project: Project) -> list[Diagnostic]:
     return [*(finding for check in project.checks for finding in routing_conflicts_of(check)), *_exempt(project)]
 
 
-def routing_conflicts_of(check: CheckDocument) -> Iterator[Diagnostic]:
+def routing_conflicts_of(check: CheckDocument) -> Findings:
     """The contradictions of one check, each with both spans."""
     yield from _type(check)
     yield from _repetitions(check)
@@ -39,7 +38,7 @@ def routing_conflicts_of(check: CheckDocument) -> Iterator[Diagnostic]:
         )
 
 
-def _type(check: CheckDocument) -> Iterator[Diagnostic]:
+def _type(check: CheckDocument) -> Findings:
     kind, route = check.scorer.type, check.routing.route
     if kind is None or route not in known_routes() or ROUTE_OF.get(kind, kind) == route:
         return
@@ -48,7 +47,7 @@ def _type(check: CheckDocument) -> Iterator[Diagnostic]:
     yield _against_route(check, ("scorer", "type"), message, code="scorer-type-contradicts-routing", help=help)
 
 
-def _repetitions(check: CheckDocument) -> Iterator[Diagnostic]:
+def _repetitions(check: CheckDocument) -> Findings:
     expected, used = check.scorer.repetitions, check.routing.repetitions
     if expected is None or used is None or expected == used:
         return
@@ -61,7 +60,7 @@ def _repetitions(check: CheckDocument) -> Iterator[Diagnostic]:
     )
 
 
-def _detectors(check: CheckDocument) -> Iterator[Diagnostic]:
+def _detectors(check: CheckDocument) -> Findings:
     routing = check.routing
     routed_names = {getattr(routing, key) for key in ROUTED} - {None}
     for number, detector in enumerate(check.scorer.detectors or ()):
@@ -76,7 +75,7 @@ def _detectors(check: CheckDocument) -> Iterator[Diagnostic]:
             )
 
 
-def _needs(check: CheckDocument) -> Iterator[Diagnostic]:
+def _needs(check: CheckDocument) -> Findings:
     routing = check.routing
     if routing.route not in known_routes():
         return
@@ -100,7 +99,7 @@ def _against_route(
     return error(check.place(*keys), message, code=code, notes=notes, help=help)
 
 
-def _exempt(project: Project) -> Iterator[Diagnostic]:
+def _exempt(project: Project) -> Findings:
     for number, name in enumerate(project.exempt):
         if project.file is None:
             return
@@ -112,7 +111,7 @@ def _exempt(project: Project) -> Iterator[Diagnostic]:
             yield error(place, message, code="exempt-check-is-not-capability-aware")
 
 
-def _safety_override(check: CheckDocument) -> Iterator[Diagnostic]:
+def _safety_override(check: CheckDocument) -> Findings:
     tags = check.routing.safety_override_suppressed_by
     if bool(check.safety_override) == bool(tags):
         return

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from rulewright.diagnostics import Diagnostic, error
+from rulewright.diagnostics import Diagnostic, Findings, error
 from rulewright.documents.vocabulary import Vocabulary
 from rulewright.expression.environment import Environment
 from rulewright.expression.types import (
@@ -311,7 +311,7 @@ class _ScorecardLowering(ExpressionCollector):
         self.findings.append(error(written or value, message, code="wrong-output", notes=notes, help=help))
 
 
-def unknown_statuses(program: Program, written: Scalar, words: tuple[str, ...]) -> Iterator[Diagnostic]:
+def unknown_statuses(program: Program, written: Scalar, words: tuple[str, ...]) -> Findings:
     """Report the status words that an output may give and the vocabulary does not declare."""
     for status in _literal_texts(program, len(program.nodes) - 1):
         if status not in words:
@@ -320,7 +320,7 @@ def unknown_statuses(program: Program, written: Scalar, words: tuple[str, ...]) 
             yield error(written, message, code="unknown-value", help=did_you_mean(status, words))
 
 
-def misspelt_statuses(program: Program, written: Scalar) -> Iterator[Diagnostic]:
+def misspelt_statuses(program: Program, written: Scalar) -> Findings:
     """Report the status words that an output may give and that misspell a known one."""
     for status in _literal_texts(program, len(program.nodes) - 1):
         meant = next((word for word in STATUSES if is_spelt_like(status, word)), None)

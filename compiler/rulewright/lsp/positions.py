@@ -38,7 +38,7 @@ def position_at(source: Source, offset: int, encoding: str = UTF16) -> Position:
     return _position(source, *source.position(offset), encoding)
 
 
-def range_at(source: Source, start: int, end: int, encoding: str = UTF16) -> Range:
+def range_at(source: Source, start: int, end: int, encoding: str) -> Range:
     """Return the range between two offsets."""
     return Range(position_at(source, start, encoding), position_at(source, end, encoding))
 

@@ -19,7 +19,7 @@ def compare_profiles(
     second: str,
     transcripts: Sequence[Transcript],
     *,
-    scorecard: str | None = None,
+    scorecard: str | None,
     judge_model: str | None = None,
 ) -> dict[str, object]:
     """Return the differences between two profiles on the same transcripts as JSON data.

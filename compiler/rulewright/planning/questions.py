@@ -69,9 +69,7 @@ def questions_by_key(plan: Plan, transcripts: Iterable[Transcript]) -> dict[Ques
     return questions
 
 
-def first_questions(
-    plan: Plan, transcripts: Iterable[Transcript], *, gates_only: bool = False
-) -> Iterator[JudgeRequest]:
+def first_questions(plan: Plan, transcripts: Iterable[Transcript], *, gates_only: bool) -> Iterator[JudgeRequest]:
     """Iterate over the questions that a scan asks regardless of the answers: the first ones of every check, with
     `gates_only` of the first check, since it may make the others unnecessary."""
     for started in Engine(plan, gates_only=gates_only).started(transcripts):

@@ -67,7 +67,7 @@ def differing_rows(
     given: Mapping[str, object],
     vocabulary: Vocabulary,
     wanted: Sequence[str],
-    steps: Collection[Step] = (),
+    steps: Collection[Step],
 ) -> tuple[dict[str, dict[str, object]], dict[Step, dict[str, object]]]:
     """For each wanted output, which may be one of `CHOSEN`, the first row found on which the two scorecards differ, and
     under `engine` the first with another outcome; for each of the `steps`, the first row on which an output takes it.

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from itertools import islice, product
 from typing import Final
 
 from msgspec.structs import replace
 
-from rulewright.diagnostics import Diagnostic, error, warning
+from rulewright.diagnostics import Diagnostic, Findings, error, warning
 from rulewright.documents.check import CheckDocument
 from rulewright.documents.scorecard import GateDocument, ScorecardDocument, read_scorecard
 from rulewright.expression.types import BOOL
@@ -39,16 +39,14 @@ def scorecard_findings(card: ScorecardDocument) -> list[Diagnostic]:
     return found
 
 
-def gate_findings(document: ScorecardDocument, proofs: Iterable[GateProof]) -> Iterator[Diagnostic]:
+def gate_findings(document: ScorecardDocument, proofs: Iterable[GateProof]) -> Findings:
     """Yield the gates that some FAIL does not stop or some UNCLEAR passes, from their proofs (`prove_gates`)."""
     for gate, proof in zip(document.gates, proofs, strict=True):
         findings = _finding(gate, proof.stops, "FAIL"), _finding(gate, proof.stays_open, "UNCLEAR")
         yield from islice(filter(None, findings), 1)
 
 
-def empty_parts(
-    document: ScorecardDocument, plan: ScorecardPlan, *, but_of_scoring: bool = False
-) -> Iterator[Diagnostic]:
+def empty_parts(document: ScorecardDocument, plan: ScorecardPlan, *, but_of_scoring: bool) -> Findings:
     """Yield the gates and dimensions that can select no check of `plan`. With `but_of_scoring`, those that read the
     scoring file are left out, since they are reported there."""
     conditions = {("gates", gate.name): gate.of for gate in document.gates}
@@ -60,13 +58,11 @@ def empty_parts(
         yield error(conditions[kind, name], message, code="part-without-checks")
 
 
-def unselected_checks(
-    document: ScorecardDocument, plan: ScorecardPlan, told: Collection[str] = ()
-) -> Iterator[Diagnostic]:
+def unselected_checks(document: ScorecardDocument, plan: ScorecardPlan, known: Collection[str]) -> Findings:
     """Yield the finding that some checks of `plan` belong to no part, if no expression reads all verdicts. Those that
-    lack a key are `told` already."""
+    lack a key are `known` already."""
     parts = dict(held_by_parts(plan, document.vocabulary))
-    left = [check for check in plan.checks if check not in told and not any(check in held for held in parts.values())]
+    left = [check for check in plan.checks if check not in known and not any(check in held for held in parts.values())]
     reads_all = any(VERDICTS.search(str(each.value)) for each in walk(document.node) if isinstance(each, Scalar))
     rates = [rate for rate in (*document.dimensions, *document.rates) if ("scoring" not in str(rate.of.value))]
     if left and rates and any(parts.values()) and not reads_all:
@@ -78,9 +74,7 @@ def unselected_checks(
         yield warning(nearest, message, code="check-without-part")
 
 
-def unseen_checks(
-    document: ScorecardDocument, plan: ScorecardPlan, checks: Iterable[CheckDocument]
-) -> Iterator[Diagnostic]:
+def unseen_checks(document: ScorecardDocument, plan: ScorecardPlan, checks: Iterable[CheckDocument]) -> Findings:
     """Yield the checks that a gate or every dimension can't select only because the check lacks a key."""
     incomplete = [
         (check, absent)
@@ -118,7 +112,7 @@ def _could_hold(
     return list(parts)
 
 
-def checks_that_never_apply(checks: Iterable[CheckDocument]) -> Iterator[Diagnostic]:
+def checks_that_never_apply(checks: Iterable[CheckDocument]) -> Findings:
     """Yield the gate checks whose `when` holds for no scenario."""
     conditions = [(each, each.when) for each in checks if each.when is not None and not each.is_universal]
     for check, when in conditions:

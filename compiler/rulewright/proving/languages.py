@@ -304,7 +304,7 @@ class _Exploration:
             found.setdefault(outcome, texts[state])
             if until_first and all(outcome.holds):
                 return found
-            for code in self.told_apart(state):
+            for code in self.distinguished(state):
                 after = self.step(state, code)
                 if after not in texts:
                     texts[after] = texts[state] + chr(code)
@@ -313,7 +313,7 @@ class _Exploration:
                     return None
         return found
 
-    def told_apart(self, state: _Position) -> Iterator[int]:
+    def distinguished(self, state: _Position) -> Iterator[int]:
         """The first of all characters that lead to the same position, for each position that may follow (Owens, Reppy,
         Turon, Regular-expression derivatives re-examined, 2009)."""
         read = frozenset(chain.from_iterable(_first_sets(each) for each in state.left))

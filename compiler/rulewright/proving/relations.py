@@ -334,10 +334,10 @@ class _Values(Rows):
         around = [numbers[0] - 1, *numbers, numbers[-1] + 1] if numbers else []
         between = [(one + two) / 2 for one, two in pairwise(around)]
         yield from (Score(each.numerator, each.denominator) for each in between)
-        yield from chain.from_iterable(map(_beside, given))
+        yield from chain.from_iterable(map(_neighbours, given))
 
 
-def _beside(value: Value) -> Iterator[Value]:
+def _neighbours(value: Value) -> Iterator[Value]:
     """The neighbours of a time or a number. An int is compared with a double as its nearest double."""
     if isinstance(value, Timestamp | Duration):
         for step in (-1, 1):

@@ -167,7 +167,7 @@ def _bodies(program: Program, domains: Domains) -> Iterator[tuple[Program, Domai
                 yield inner, names
 
 
-def _tests(program: Program, domains: Domains, usual: Values = _NO_VALUES) -> Iterator[Study]:
+def _tests(program: Program, domains: Domains, usual: Values) -> Iterator[Study]:
     """Yield the studies of the tests of a value's conditionals."""
     settled: set[int] = set()
     for test, around in choices(program):

@@ -7,7 +7,7 @@ import html
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, Severity, Span
+from rulewright.diagnostics import Diagnostic, Findings, Severity, Span
 from rulewright.expression.unparse import decompile, unparse
 from rulewright.render.build_servers import JUnitCase, github, junit_report
 from rulewright.render.sarif import sarif
@@ -29,7 +29,7 @@ UNDECIDED = "undecided"
 JUDGED_NOTHING: Final = "no check applied to any transcript, so nothing was judged"
 
 
-def findings(run: FinishedRun) -> Iterator[Diagnostic]:
+def findings(run: FinishedRun) -> Findings:
     """Return an error for each FAIL that made its transcript fail and for each refused input, a warning for any other
     FAIL and for each reason that leaves a transcript undecided, and advice for any other UNCLEAR. The code is the
     check's id."""
@@ -45,7 +45,7 @@ def findings(run: FinishedRun) -> Iterator[Diagnostic]:
         yield Diagnostic(UNDECIDED, Severity.WARNING, JUDGED_NOTHING, _span("", 0))
 
 
-def _of_transcript(judged: JudgedTranscript, checks: Mapping[str, Check]) -> Iterator[Diagnostic]:
+def _of_transcript(judged: JudgedTranscript, checks: Mapping[str, Check]) -> Findings:
     if judged.row.get("missing"):
         what = f"`{judged.id}` lacks something, so nothing passes there: {gaps(judged.row['missing'])}"
         yield Diagnostic(INCOMPLETE, Severity.WARNING, what, _span(judged.path, judged.line))

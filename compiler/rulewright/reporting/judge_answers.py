@@ -41,7 +41,7 @@ class _CallUsage(msgspec.Struct):
 class JudgeAnswers:
     """Looks up answers. It keeps the offsets of the lines of a record in memory, not the lines."""
 
-    def __init__(self, run: FinishedRun, files: Sequence[Path] = ()) -> None:
+    def __init__(self, run: FinishedRun, files: Sequence[Path]) -> None:
         """`files` are replies that the run may have replayed; the one with the recorded digest is used."""
         self._path = run.folder / REPLIES
         self._readers = {check.id: tuple(map(reader, check.verifier.judgings())) for check in run.plan.checks}

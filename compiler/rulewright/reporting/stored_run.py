@@ -364,7 +364,7 @@ def conversations(run: StoredRun, paths: Sequence[str] = ()) -> dict[str, Transc
 class Conversations:
     """The conversations of a run one after the other, in the order of its files; one file is open at a time."""
 
-    def __init__(self, run: FinishedRun, paths: Sequence[str] = ()) -> None:
+    def __init__(self, run: FinishedRun, paths: Sequence[str]) -> None:
         """`paths` hold conversations that have moved since, which are kept in memory. Raises
         UsageError for a refused one."""
         self._columns = run.columns

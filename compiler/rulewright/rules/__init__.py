@@ -10,7 +10,7 @@ that linting a single document starts fast.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from rulewright.diagnostics import Diagnostic
+from rulewright.diagnostics import Diagnostic, Findings
 
 if TYPE_CHECKING:
     from rulewright.documents.base import Document
@@ -62,7 +62,7 @@ def code_of(rule: Rule[Model]) -> str:
     return rule.__name__.replace("_", "-")
 
 
-def findings(rules: Iterable[Rule[Model]], models: Iterable[Model]) -> Iterator[Diagnostic]:
+def findings(rules: Iterable[Rule[Model]], models: Iterable[Model]) -> Findings:
     """Yield the findings of the rules in the models, each with its rule's code."""
     rules = tuple(rules)
     for model in models:  # a document at a time: what rules read of it is kept for a few documents only

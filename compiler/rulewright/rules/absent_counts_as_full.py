@@ -1,10 +1,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.expression.direction import unwrapped
 from rulewright.expression.syntax_tree import Call, Expr, Name, number_in
 from rulewright.lower.expressions_of import DocumentWithExpressions, expressions_of, operations_in
@@ -13,7 +12,7 @@ if TYPE_CHECKING:
     from rulewright.documents.scorecard import ScorecardDocument
 
 
-def absent_counts_as_full(scorecard: ScorecardDocument) -> Iterator[Diagnostic]:
+def absent_counts_as_full(scorecard: ScorecardDocument) -> Findings:
     """A score of nothing is 1: `empty: 1`, or `orValue(score(1))` in a comparison that high scores meet.
 
     Why it matters: if nothing was measured, the best score or label is given.
@@ -24,12 +23,12 @@ def absent_counts_as_full(scorecard: ScorecardDocument) -> Iterator[Diagnostic]:
             yield warning(rate.empty, f"`{rate.name}` is 1 if nothing was measured", help="write `empty: absent`")
     variables = dict(scorecard.variables)
     of_variables = {id(each.scalar): each for each in expressions_of(scorecard)}
-    told: set[str] = set()
+    reported: set[str] = set()
     for written, part in operations_in(scorecard, {">=", ">"}):
         left, name = part.left, part.left.name if isinstance(part.left, Name) else ""
         read = of_variables.get(id(variables.get(name)))
-        if read is not None and name not in told:
-            told.add(name)
+        if read is not None and name not in reported:
+            reported.add(name)
             written, left = read, read.checked.expr
         text = written.text(left)
         if _is_full(left) and not reads_failures(text, scorecard):

@@ -1,14 +1,12 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.scorecard import CaseScorecardDocument
 from rulewright.lower.case_scorecard import lower_case_scorecard, values_of_defaults
 from rulewright.proving.case_values import value_where
 
 
-def accepted_label_fails(scorecard: CaseScorecardDocument) -> Iterator[Diagnostic]:
+def accepted_label_fails(scorecard: CaseScorecardDocument) -> Findings:
     """The accepted label has an exit code other than 0, another one has 0, or a row gives it where a metric fails.
 
     Why it matters: a build that reads the exit code passes where the scorecard does not accept, or fails where it does.
@@ -23,7 +21,7 @@ def accepted_label_fails(scorecard: CaseScorecardDocument) -> Iterator[Diagnosti
             return
 
 
-def _given_to_failures(scorecard: CaseScorecardDocument) -> Iterator[Diagnostic]:
+def _given_to_failures(scorecard: CaseScorecardDocument) -> Findings:
     """The first row that accepts a case because of a metric that it fails, where all other metrics are 1."""
     plan, _ = lower_case_scorecard(scorecard)
     if plan is None:

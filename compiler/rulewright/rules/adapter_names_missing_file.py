@@ -1,12 +1,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 from rulewright import dependencies
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Diagnostic, Findings, warning
 from rulewright.documents.base import entries, items, scalar, text
 from rulewright.documents.layout import path_meant
 from rulewright.load import Scalar
@@ -15,7 +14,7 @@ from rulewright.workflow import Workflow
 PROGRAMS: Final = frozenset((".py", ".sh", ".bash", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl", ".php"))
 
 
-def adapter_names_missing_file(workflow: Workflow) -> Iterator[Diagnostic]:
+def adapter_names_missing_file(workflow: Workflow) -> Findings:
     """The `script` of an adapter, or a program in its `command`, does not exist.
 
     Why it matters: the run starts, and the first task that uses the adapter fails.

@@ -1,9 +1,8 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, error, warning
+from rulewright.diagnostics import Findings, error, warning
 from rulewright.documents.base import entries, items, scalar, value
 from rulewright.workflow import Workflow
 
@@ -12,7 +11,7 @@ TYPES: Final = {"command": "command", "environment": "command", "folder": "comma
                 "script": "mock"}  # fmt: skip
 
 
-def adapter_of_another_type(workflow: Workflow) -> Iterator[Diagnostic]:
+def adapter_of_another_type(workflow: Workflow) -> Findings:
     """An adapter lacks the key that its `type` needs, or has one of another type.
 
     Why it matters: the agent can't be started, or is not what the key says.

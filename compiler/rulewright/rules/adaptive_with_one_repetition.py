@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.check import CheckDocument
 from rulewright.documents.profile import Profile
 
 
-def adaptive_with_one_repetition(subject: CheckDocument | Profile) -> Iterator[Diagnostic]:
+def adaptive_with_one_repetition(subject: CheckDocument | Profile) -> Findings:
     """`adaptive_repetitions` is on, but there is only one repetition.
 
     Why it matters: an early stop after the first vote saves nothing when one vote is all there is.

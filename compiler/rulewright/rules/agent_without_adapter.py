@@ -1,10 +1,8 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from msgspec.structs import replace
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Diagnostic, Findings, warning
 from rulewright.documents.base import descend
 from rulewright.documents.workflow import TaskDocument
 from rulewright.load import Mapping
@@ -13,7 +11,7 @@ from rulewright.workflow import Workflow
 from rulewright_runtime.workflow.run_settings import DEFAULT
 
 
-def agent_without_adapter(workflow: Workflow) -> Iterator[Diagnostic]:
+def agent_without_adapter(workflow: Workflow) -> Findings:
     """The project file has adapters, but none for an agent of a task, or one for an unknown agent.
 
     Why it matters: a run stops before its first task when an agent has no adapter; the adapter of an unknown agent is

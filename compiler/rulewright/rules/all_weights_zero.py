@@ -1,17 +1,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, error
+from rulewright.diagnostics import Findings, error
 from rulewright.documents.scorecard import CaseScorecardDocument
 from rulewright.load import place
 
 WEIGHTS: Final = re.compile(r"\bwmean\s*\(\s*\[[^][]*\]\s*,\s*\[([^][]*)\]\s*\)")
 
 
-def all_weights_zero(scorecard: CaseScorecardDocument) -> Iterator[Diagnostic]:
+def all_weights_zero(scorecard: CaseScorecardDocument) -> Findings:
     """All weights of the composite's weighted mean are 0 by default.
 
     Why it matters: a weighted mean needs a positive weight, so every case is an error unless the batch sets one.

@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.lower.applicability import anchored_checks, applies
 from rulewright.project import Project
 
 
-def anchor_names_ineligible_check(project: Project) -> Iterator[Diagnostic]:
+def anchor_names_ineligible_check(project: Project) -> Findings:
     """A cue anchor names a check that is not eligible in the scenario.
 
     Why it matters: the anchor marks a cue for the check, but the check never runs in this scenario.

@@ -1,9 +1,8 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.check import known_routes
 from rulewright.documents.keys import keys_of
 from rulewright.lower.applicability import anchored_checks, applies
@@ -13,7 +12,7 @@ from rulewright.project import Project
 UNIT: Final = keys_of("check")["routing", "unit_of_analysis"]
 
 
-def anchor_without_event_window(project: Project) -> Iterator[Diagnostic]:
+def anchor_without_event_window(project: Project) -> Findings:
     """A cue anchor names a check whose unit of analysis is not `event_window`, or whose route has no window.
 
     Why it matters: only `event_window` uses anchors; for this check the anchor has no effect.

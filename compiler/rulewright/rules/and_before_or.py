@@ -1,14 +1,12 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.expression.direction import ORDERED
 from rulewright.expression.syntax_tree import Binary, Expr, Has, ListLiteral, Literal, Name, Select, chain, children
 from rulewright.lower.expressions_of import DocumentWithExpressions, WrittenExpression, operations_in
 
 
-def and_before_or(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
+def and_before_or(document: DocumentWithExpressions) -> Findings:
     """A condition joined by `and` applies to only one side of an `or`, because the brackets are missing.
 
     Why it matters: `and` binds stronger than `or`, so `a and b == 1 or b == 2` holds for every `b == 2`, whatever `a`.
@@ -35,8 +33,8 @@ def _belongs(joined: list[Expr], other: list[Expr], follows: bool) -> bool:
     guards = [each for each in joined[:-1] if isinstance(each, Has)]
     if any(_reads(each, guard) for guard in guards for each in other) and not {*guards} & {*other}:
         return True
-    beside = joined[-count:] if follows else joined[:count]
-    return len(joined) > count and [_shape(each) for each in other] == [_shape(each) for each in beside]
+    neighbours = joined[-count:] if follows else joined[:count]
+    return len(joined) > count and [_shape(each) for each in other] == [_shape(each) for each in neighbours]
 
 
 def _reads(part: Expr, guard: Has) -> bool:

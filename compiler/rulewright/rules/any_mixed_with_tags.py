@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.check import CheckDocument
 
 
-def any_mixed_with_tags(check: CheckDocument) -> Iterator[Diagnostic]:
+def any_mixed_with_tags(check: CheckDocument) -> Findings:
     """The tag `any` is listed among other tags.
 
     Why it matters: `any` selects every scenario only when it is the only tag; among others it is an ordinary tag.

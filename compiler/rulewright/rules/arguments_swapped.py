@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.expression.syntax_tree import Call, Expr, Literal, Macro, Name, Select, below, children
 from rulewright.load import place
 from rulewright.lower.expressions_of import DocumentWithExpressions, parts_of
@@ -15,7 +15,7 @@ EXTRACTING: Final = frozenset(
 WEIGHTED: Final = frozenset({"wmean", "wmean_present"})
 
 
-def arguments_swapped(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
+def arguments_swapped(document: DocumentWithExpressions) -> Findings:
     """The arguments of `matches`, `valid_against` or a weighted mean are in the wrong order.
 
     Why it matters: the model's words are used as the pattern, its answer as the schema, or the weights are averaged.

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import scalar, text_scalars
 from rulewright.documents.lexicon import LexiconDocument
 from rulewright.documents.scenario import ScenarioDocument
@@ -18,7 +18,7 @@ BOTH: Final = "write the phrase a second time with \u2019"
 EITHER: Final = "write `['\u2019]` for the apostrophe"
 
 
-def ascii_only_apostrophe(subject: LexiconDocument | ScenarioDocument) -> Iterator[Diagnostic]:
+def ascii_only_apostrophe(subject: LexiconDocument | ScenarioDocument) -> Findings:
     """A pattern or the phrase of a branch matches only the straight apostrophe.
 
     Why it matters: models and phones write the curly one (U+2019), and the pattern misses it: in one published lexicon,
@@ -41,7 +41,7 @@ def ascii_only_apostrophe(subject: LexiconDocument | ScenarioDocument) -> Iterat
                 yield from _missed(text_scalars(branch.node, "condition", "values"), BOTH)
 
 
-def _missed(phrases: Iterable[Scalar], help: str) -> Iterator[Diagnostic]:
+def _missed(phrases: Iterable[Scalar], help: str) -> Findings:
     """The phrases with a straight apostrophe that no phrase beside them covers with a curly one."""
     phrases = tuple(phrases)
     texts = {str(phrase.value).lower() for phrase in phrases}
@@ -52,7 +52,7 @@ def _missed(phrases: Iterable[Scalar], help: str) -> Iterator[Diagnostic]:
             yield warning(phrase, "this pattern misses the curly apostrophe (U+2019)", help=help)
 
 
-def _missed_by(patterns: Iterable[Scalar]) -> Iterator[Diagnostic]:
+def _missed_by(patterns: Iterable[Scalar]) -> Findings:
     """The regular expressions with a straight apostrophe that nothing makes optional or offers an alternative to."""
     for pattern in patterns:
         outside = CLASS.sub("", str(pattern.value))

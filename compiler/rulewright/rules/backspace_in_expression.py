@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.expression.syntax_tree import Literal
 from rulewright.lower.expressions_of import DocumentWithExpressions, parts_of
 
 
-def backspace_in_expression(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
+def backspace_in_expression(document: DocumentWithExpressions) -> Findings:
     """A string in an expression contains a backspace.
 
     Why it matters: in an expression's quotes, `\\b` is a backspace and not a word boundary. Nobody types a backspace,

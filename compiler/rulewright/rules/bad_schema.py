@@ -7,7 +7,7 @@ from typing import Final
 from jsonschema import Draft202012Validator
 from msgspec.structs import replace
 
-from rulewright.diagnostics import Diagnostic, error, respell
+from rulewright.diagnostics import Findings, error, respell
 from rulewright.documents.base import entries, flag, numeric, optional_text, text_scalars
 from rulewright.documents.check import CheckDocument
 from rulewright.documents.lexicon import invalid_regex
@@ -41,7 +41,7 @@ LIMITS: Final = {
 DATA: Final = frozenset({"const", "default", "enum", "examples"})  # their values are data, not schemas
 
 
-def bad_schema(check: CheckDocument) -> Iterator[Diagnostic]:
+def bad_schema(check: CheckDocument) -> Findings:
     """A schema of `valid_against` is invalid, misspells a word, limits another type or has an empty range.
 
     Why it matters: with an invalid schema or regular expression nothing can be decided. JSON Schema ignores an unknown
@@ -78,7 +78,7 @@ def _parameter(check: CheckDocument, part: Expr) -> Node | None:
     return None if name is None else check.get("params", name)
 
 
-def _wrong_keywords(schema: Node) -> Iterator[Diagnostic]:
+def _wrong_keywords(schema: Node) -> Findings:
     own = LIMITS.get("number" if (of := optional_text(schema, "type")) == "integer" else of or "", ())
     for entry in entries(schema):
         yield from _refused(entry)
@@ -99,7 +99,7 @@ def _wrong_keywords(schema: Node) -> Iterator[Diagnostic]:
         yield from _forbidden(schema, properties) if flag(schema, "additionalProperties") is False else ()
 
 
-def _refused(entry: Entry) -> Iterator[Diagnostic]:
+def _refused(entry: Entry) -> Findings:
     """What is valid JSON Schema and refused when the check runs."""
     pattern = entry.value
     if entry.name == "patternProperties":
@@ -109,7 +109,7 @@ def _refused(entry: Entry) -> Iterator[Diagnostic]:
         yield from [] if found is None else [found]
 
 
-def _empty_ranges(schema: Node) -> Iterator[Diagnostic]:
+def _empty_ranges(schema: Node) -> Findings:
     """The lower bounds above the upper bound beside them, and lists of no allowed value."""
     listed = schema.get("enum") if isinstance(schema, Mapping) else None
     if isinstance(listed, Sequence) and not listed.items:
@@ -135,7 +135,7 @@ def _below(word: str, value: Node) -> tuple[Node, ...]:
     return (value,)
 
 
-def _forbidden(schema: Mapping, properties: Mapping) -> Iterator[Diagnostic]:
+def _forbidden(schema: Mapping, properties: Mapping) -> Findings:
     """The first required property that no other than the described ones may be."""
     for each in text_scalars(schema, "required"):
         if str(each.value) not in properties and not suggest(str(each.value), properties.keys):
@@ -144,7 +144,7 @@ def _forbidden(schema: Mapping, properties: Mapping) -> Iterator[Diagnostic]:
             return
 
 
-def _not_required(properties: Mapping, required: dict[str, Scalar]) -> Iterator[Diagnostic]:
+def _not_required(properties: Mapping, required: dict[str, Scalar]) -> Findings:
     """The properties whose names are almost those of required properties without a description."""
     unknown = [name for name in required if name not in properties]
     for entry in properties.entries:

@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, Fix, replace
+from rulewright.diagnostics import Findings, Fix, replace
 from rulewright.documents.workflow import TaskDocument
 from rulewright.load import Scalar
 
 
-def bare_output_path(task: TaskDocument) -> Iterator[Diagnostic]:
+def bare_output_path(task: TaskDocument) -> Findings:
     """An output is written as a bare path, which is deprecated.
 
     Why it matters: a bare path can't carry a contract, so nothing says what the file has to contain.

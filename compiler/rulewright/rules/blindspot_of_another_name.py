@@ -1,9 +1,8 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import text
 from rulewright.spelling import Guess
 
@@ -13,7 +12,7 @@ if TYPE_CHECKING:
 FEWEST: Final = 3  # blindspots that follow the names of their checks, to be a habit
 
 
-def blindspot_of_another_name(project: Project) -> Iterator[Diagnostic]:
+def blindspot_of_another_name(project: Project) -> Findings:
     """A blindspot has the name of another check, or is the only one that is not named after its check.
 
     Why it matters: a report shows the blindspot for a failure of another kind.

@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import repeated
 from rulewright.expression.direction import COMPARISONS
 from rulewright.expression.syntax_tree import Binary, Call, Conditional, Expr, ListLiteral, Literal, number_in
@@ -19,7 +19,7 @@ PROVED: Final = frozenset(
 )
 
 
-def both_sides_equal(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
+def both_sides_equal(document: DocumentWithExpressions) -> Findings:
     """Both sides of an operator, or both branches of a choice, are the same expression, or a sum or list has one twice.
 
     Why it matters: the result is the same for every input; usually one side was meant to be something else. A number

@@ -1,10 +1,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import text
 from rulewright.expression.direction import OPPOSITE, comparisons
 from rulewright.expression.syntax_tree import Expr, Name, field_of
@@ -18,7 +17,7 @@ REACHING: Final = {">=": ">", "<": "<=", ">": ">=", "<=": "<"}
 MEANT: Final = {"<=": ">=", ">": "<"}
 
 
-def bound_excluded(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
+def bound_excluded(document: DocumentWithExpressions) -> Findings:
     """A value is compared by `<=` or `>` with a lower bound, or a check fails for a value that equals its upper bound.
 
     Why it matters: a value that equals its bound keeps to it. `<=` and `>` usually point in the wrong direction, so
@@ -36,7 +35,7 @@ def bound_excluded(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
                 yield warning(written.span(part), message, help=f"did you mean `{meant}`?")
 
 
-def _upper(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
+def _upper(document: DocumentWithExpressions) -> Findings:
     """The comparisons by which a check fails for a value that is its upper bound."""
     for written in expressions_of(document):
         excluding = next((FAILING[key] for key in FAILING if getattr(document, key, None) is written.scalar), None)

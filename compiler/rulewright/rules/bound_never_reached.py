@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic
+from rulewright.diagnostics import Findings
 from rulewright.documents.workflow import TaskDocument
 
 
-def bound_never_reached(task: TaskDocument) -> Iterator[Diagnostic]:
+def bound_never_reached(task: TaskDocument) -> Findings:
     """A loop has a larger `max_iterations` than a loop inside it, or the loop of a task only one iteration.
 
     Why it matters: the count of an inner loop is never reset, so each iteration of the outer loop also uses one of the

@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.scenario import ScenarioDocument
 
 
-def branch_always_taken(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
+def branch_always_taken(scenario: ScenarioDocument) -> Findings:
     """A branch is taken whatever the assistant says.
 
     Why it matters: the turn's own message is never sent, and later branches are never tried.

@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.scenario import ScenarioDocument
 
 
-def branch_changes_nothing(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
+def branch_changes_nothing(scenario: ScenarioDocument) -> Findings:
     """A branch sends the same message as its turn, and no later branch of the turn sends another one.
 
     Why it matters: the conversation is the same whether or not the branch is taken.

@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.scenario import BranchDocument, ScenarioDocument
 
 
-def branch_never_taken(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
+def branch_never_taken(scenario: ScenarioDocument) -> Findings:
     """A branch can never be taken.
 
     Why it matters: the conversation that the branch describes never takes place, so nothing tests it.

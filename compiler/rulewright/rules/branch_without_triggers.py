@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.scenario import ScenarioDocument
 
 
-def branch_without_triggers(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
+def branch_without_triggers(scenario: ScenarioDocument) -> Findings:
     """A branch has `expected_behaviors` but no `autofail_triggers`, although its turn has some.
 
     Why it matters: when the branch is taken, nothing says what fails the answer.

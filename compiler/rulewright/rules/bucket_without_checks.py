@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, advice, error
+from rulewright.diagnostics import Findings, advice, error
 from rulewright.documents.base import entries, text_scalars
 from rulewright.project import Project
 from rulewright.rules.bucket_without_policy import buckets_without_policy
@@ -10,7 +8,7 @@ from rulewright.spelling import Guess
 from rulewright_runtime.english import ticked
 
 
-def bucket_without_checks(project: Project) -> Iterator[Diagnostic]:
+def bucket_without_checks(project: Project) -> Findings:
     """The scoring file or a profile lists a bucket that no check is in.
 
     Why it matters: a gate without checks stops nobody, a dimension without checks never has a value, and a profile
@@ -43,7 +41,7 @@ def bucket_without_checks(project: Project) -> Iterator[Diagnostic]:
                 yield from (advice(bucket, f"no check is in bucket `{bucket.value}`") for bucket in found)
 
 
-def _gates(project: Project) -> Iterator[Diagnostic]:
+def _gates(project: Project) -> Findings:
     """The kinds of gate to which no check belongs, although checks in other buckets have their severities."""
     words = project.vocabulary
     for kind in words.gates:

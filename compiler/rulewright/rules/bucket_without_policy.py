@@ -1,15 +1,15 @@
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import Document, entries, text_scalars
 from rulewright.documents.check import CheckDocument
 from rulewright.load import Scalar
 from rulewright.project import Project
 
 
-def bucket_without_policy(project: Project) -> Iterator[Diagnostic]:
+def bucket_without_policy(project: Project) -> Findings:
     """A check's bucket is in no gate and in no quality dimension of the scoring file.
 
     Why it matters: the check runs, and may pay for a judge, but its verdict affects no score.

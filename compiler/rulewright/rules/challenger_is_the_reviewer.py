@@ -1,14 +1,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
 
-from rulewright.diagnostics import Diagnostic
+from rulewright.diagnostics import Findings
 from rulewright.lower.workflow import ancestors
 from rulewright.workflow import Workflow
 
 
-def challenger_is_the_reviewer(workflow: Workflow) -> Iterator[Diagnostic]:
+def challenger_is_the_reviewer(workflow: Workflow) -> Findings:
     """The challenger of a pair also judges the task, or formally reviews it or a task that builds on it.
 
     Why it matters: an agent that helped to shape the work is not an independent judge of it.

@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.project.unread_files import UnreadFiles
 
 
-def check_is_not_read(unread: UnreadFiles) -> Iterator[Diagnostic]:
+def check_is_not_read(unread: UnreadFiles) -> Findings:
     """A check is in a subfolder of the folder of checks, where no check is read.
 
     Why it matters: nobody runs it, and a run without it passes what it would fail.

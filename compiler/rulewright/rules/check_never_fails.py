@@ -1,9 +1,8 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.check import CheckDocument
 from rulewright.expression.syntax_tree import (
     NOWHERE,
@@ -26,7 +25,7 @@ ANSWER: Final = Name("answer", NOWHERE)
 LISTS: Final = (Name("messages", NOWHERE), Name("turns", NOWHERE), Name("replies", NOWHERE))
 
 
-def check_never_fails(check: CheckDocument) -> Iterator[Diagnostic]:
+def check_never_fails(check: CheckDocument) -> Findings:
     """The conditions of a check can never give FAIL.
 
     Why it matters: the check can't find a failure, so its score and its gate mean nothing.

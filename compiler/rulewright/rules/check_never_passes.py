@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.check import CheckDocument
 from rulewright.proving.verdicts import never_given
 
 
-def check_never_passes(check: CheckDocument) -> Iterator[Diagnostic]:
+def check_never_passes(check: CheckDocument) -> Findings:
     """The conditions of a check can never give PASS.
 
     Why it matters: the check gives FAIL or UNCLEAR whatever the assistant does.

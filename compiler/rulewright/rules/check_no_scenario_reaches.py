@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Final
 
 from msgspec.structs import replace
 
-from rulewright.diagnostics import Diagnostic, Located, Span, warning
+from rulewright.diagnostics import Findings, Located, Span, warning
 from rulewright.documents.check import CheckDocument
 from rulewright.documents.scenario import ScenarioDocument
 from rulewright.lower.applicability import applies, by_condition, is_silenced
@@ -16,7 +16,7 @@ from rulewright.project import Project
 MEMORY_PROBE: Final = "memory_probe"
 
 
-def check_no_scenario_reaches(project: Project) -> Iterator[Diagnostic]:
+def check_no_scenario_reaches(project: Project) -> Findings:
     """A check applies in none of the project's scenarios, or its route has nothing to verify in them.
 
     Why it matters: it counts as coverage, but never runs.

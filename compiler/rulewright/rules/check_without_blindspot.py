@@ -1,15 +1,14 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.project import Project
 
 FEWEST: Final = 4  # checks with a blindspot, to be a habit
 
 
-def check_without_blindspot(project: Project) -> Iterator[Diagnostic]:
+def check_without_blindspot(project: Project) -> Findings:
     """Only one check of a project has no blindspot.
 
     Why it matters: the report names what all other failures mean, and not this one.

@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.state_machine import StateMachineDocument
 
 
-def code_denies_its_state(machine: StateMachineDocument) -> Iterator[Diagnostic]:
+def code_denies_its_state(machine: StateMachineDocument) -> Findings:
     """The code of an ending says that its own state was not reached, such as `not_helped` for the state `helped`.
 
     Why it matters: the verdict was meant for another state, so what should pass fails under a code that is not true.

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Final
 
-from rulewright.diagnostics import Diagnostic, replace, warning
+from rulewright.diagnostics import Findings, replace, warning
 from rulewright.documents.base import text_scalars
 from rulewright.expression.syntax_tree import Expr, Literal
 from rulewright.load import Scalar, Sequence, walk
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 WORD: Final = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)?")
 LEAST, MOST = 6, 12  # words of a phrase that may be two
-SAID_TWICE: Final = frozenset(
+REPEATABLE: Final = frozenset(
     ["had", "long", "many", "more", "much", "never", "no", "really", "so", "that", "very", "yes"]
 )
 NAMES: Final = re.compile(r"[a-z]+(?:_[a-z]+)+(?:, [a-z]+(?:_[a-z]+)+)*")
@@ -24,7 +24,7 @@ OF_CHECKS: Final = (("secondary_tags",), ("eligibility", "scenario_tags_any"), (
 OF_SCENARIOS: Final = (("failure_mode_tags",), ("tags",))
 
 
-def comma_missing(project: Project) -> Iterator[Diagnostic]:
+def comma_missing(project: Project) -> Findings:
     """The comma between two tags or phrases is missing, or several names share one pair of quotes in a condition.
 
     Why it matters: the two are read as one name or phrase, which nothing has. A phrase of a list in brackets counts as
@@ -44,7 +44,7 @@ def comma_missing(project: Project) -> Iterator[Diagnostic]:
     yield from _repeating(project)
 
 
-def _in_quotes(project: Project) -> Iterator[Diagnostic]:
+def _in_quotes(project: Project) -> Findings:
     """Two names in one pair of quotes: `["look_up, refund"]`."""
     found = [each for check in project.checks for each in texts_in(check, _names)]
     known = {text for text, _ in found}
@@ -54,23 +54,23 @@ def _in_quotes(project: Project) -> Iterator[Diagnostic]:
             yield warning(span, f"`{text}` is one text, but `{name}` is a name of its own", help="quote each name")
 
 
-def _repeating(project: Project) -> Iterator[Diagnostic]:
+def _repeating(project: Project) -> Findings:
     """The phrases of a list in brackets that say the same words twice: `[i am a bot i'm a bot, ...]`."""
     for loaded in project.loaded:
         for listed in walk(loaded.root):
             if isinstance(listed, Sequence) and listed.source.text.startswith("[", listed.start):
                 for phrase in (each for each in listed.items if isinstance(each, Scalar) and not each.style):
-                    again = _said_twice(WORD.findall(str(phrase.value).lower())[: MOST + 1])
+                    again = _repeated(WORD.findall(str(phrase.value).lower())[: MOST + 1])
                     if again:
                         message = f"this phrase says `{again}` twice"
                         yield warning(phrase, message, help="write a comma between two phrases")
 
 
-def _said_twice(words: list[str]) -> str:
+def _repeated(words: list[str]) -> str:
     """Two words that a phrase says twice, or one that it says twice in a row; the empty text without any."""
     pairs = [*pairwise(words)]
     apart = (pair for at, pair in enumerate(pairs) if len(words) >= LEAST and pair in pairs[at + 2 :])
-    in_a_row = (pair for pair in pairs[1:-1] if pair[0] == pair[1] and pair[0] not in SAID_TWICE)
+    in_a_row = (pair for pair in pairs[1:-1] if pair[0] == pair[1] and pair[0] not in REPEATABLE)
     found = next(chain(apart, ((one,) for one, _ in in_a_row)), ()) if len(words) <= MOST else ()
     return " ".join(found)
 

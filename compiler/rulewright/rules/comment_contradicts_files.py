@@ -1,10 +1,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.project.unread_files import UnreadFiles
 
 # `probes:  # Probes of the whole scenario (optional, 31/64)`
@@ -15,7 +14,7 @@ COUNTED: Final = re.compile(
 )
 
 
-def comment_contradicts_files(unread: UnreadFiles) -> Iterator[Diagnostic]:
+def comment_contradicts_files(unread: UnreadFiles) -> Findings:
     """A comment in `SCENARIO_SCHEMA.yaml` says that, for example, `31/64` scenarios have a key, but the files differ.
 
     Why it matters: readers rely on these numbers and do not count again.

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.expression.syntax_tree import Call, Expr, Index, Literal, texts_compared, texts_sought
 from rulewright.lower.expressions_of import DocumentWithExpressions, parts_of
 from rulewright.proving.placed_conditions import placed_conditions
@@ -16,7 +16,7 @@ from rulewright_runtime.functions.texts import SCRIPTS
 SEARCHES: Final = frozenset({"contains", "startsWith", "endsWith"})
 
 
-def comparison_out_of_range(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
+def comparison_out_of_range(document: DocumentWithExpressions) -> Findings:
     """A comparison has the same result for every value that its variable or function can have.
 
     Why it matters: a score lies between 0 and 1, and a counter starts at 1, so a limit outside decides nothing. A text
@@ -30,7 +30,7 @@ def comparison_out_of_range(document: DocumentWithExpressions) -> Iterator[Diagn
     yield from _never_given(document)
 
 
-def _never_given(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
+def _never_given(document: DocumentWithExpressions) -> Findings:
     """The texts that a function never gives."""
     for expression, part in parts_of(document):
         for literal in (*texts_compared(part, _is_script), *texts_sought(part, _are_scripts)):

@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.expression.syntax_tree import Binary, Expr, Name, Select, chain, children, last_name
 from rulewright.lower.expressions_of import DocumentWithExpressions, operations_in, parts_of
 from rulewright.proving.placed_conditions import placed_conditions
@@ -11,7 +9,7 @@ from rulewright.proving.studies import span_of
 from rulewright.rules.units_differ import measured_in
 
 
-def condition_adds_nothing(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
+def condition_adds_nothing(document: DocumentWithExpressions) -> Findings:
     """A part of a condition is redundant: it repeats another part, or another part decides it.
 
     Why it matters: only one of the two parts has an effect; a change of the other one changes nothing.
@@ -37,7 +35,7 @@ def _is_decided(part: Expr) -> bool:
     return Name("NOT_APPLICABLE", part.span) not in (part.right, *children(part.right))
 
 
-def _of_one_value(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
+def _of_one_value(document: DocumentWithExpressions) -> Findings:
     """The comparisons of one value, in one direction, with two settings that are joined by one operator."""
     for expression, part in operations_in(document, _WORDS.values()):
         limit = _limit(part.right, document)

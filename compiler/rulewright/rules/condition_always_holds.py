@@ -1,14 +1,12 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.lower.expressions_of import DocumentWithExpressions
 from rulewright.proving.placed_conditions import placed_conditions
 from rulewright.proving.studies import span_of
 
 
-def condition_always_holds(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
+def condition_always_holds(document: DocumentWithExpressions) -> Findings:
     """A condition is true for every input.
 
     Why it matters: it looks like a decision, but decides nothing.

@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.check import CheckDocument
 from rulewright.lower.expressions_of import DocumentWithExpressions
 from rulewright.proving.placed_conditions import placed_conditions
@@ -10,7 +8,7 @@ from rulewright.proving.studies import span_of
 from rulewright.proving.verdicts import never_given
 
 
-def condition_never_holds(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
+def condition_never_holds(document: DocumentWithExpressions) -> Findings:
     """A condition is true for no input.
 
     Why it matters: what it guards never happens.
@@ -26,7 +24,7 @@ def condition_never_holds(document: DocumentWithExpressions) -> Iterator[Diagnos
                 yield warning(span_of(placed, part), "this part of the condition can never hold")
 
 
-def _unclear_after_fail(document: object) -> Iterator[Diagnostic]:
+def _unclear_after_fail(document: object) -> Findings:
     """A finding for an `unclear` that holds only where `fail` has already decided."""
     if not isinstance(document, CheckDocument) or document.unclears is None:
         return

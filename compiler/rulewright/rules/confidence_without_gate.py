@@ -1,14 +1,12 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic
+from rulewright.diagnostics import Findings
 from rulewright.documents.workflow import TaskDocument
 from rulewright.documents.workflow_fixes import add_overlay, evidence_for
 from rulewright.load import Mapping
 
 
-def confidence_without_gate(task: TaskDocument) -> Iterator[Diagnostic]:
+def confidence_without_gate(task: TaskDocument) -> Findings:
     """A task has a confidence loop, but no enabled policy gate.
 
     Why it matters: confidence alone never promotes a task, so a gate of tier T1 is added. It has no evidence and

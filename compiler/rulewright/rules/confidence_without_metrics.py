@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic
+from rulewright.diagnostics import Findings
 from rulewright.documents.base import value
 from rulewright.documents.workflow import TaskDocument
 
 
-def confidence_without_metrics(task: TaskDocument) -> Iterator[Diagnostic]:
+def confidence_without_metrics(task: TaskDocument) -> Findings:
     """A confidence loop has no metrics, or only metrics with the weight 0.
 
     Why it matters: its confidence is always 0.0 and never meets a threshold. Weights don't matter in `mode: raw`.

@@ -1,14 +1,12 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic
+from rulewright.diagnostics import Findings
 from rulewright.documents.workflow import ArtifactDocument, TaskDocument
 from rulewright.load import Scalar
 from rulewright.workflow import Workflow
 
 
-def contract_mismatch(workflow: Workflow) -> Iterator[Diagnostic]:
+def contract_mismatch(workflow: Workflow) -> Findings:
     """A task reads a file under another contract than the task that writes it.
 
     Why it matters: the reader gets a file that it can't use, and fails after the writer's work has been paid for.

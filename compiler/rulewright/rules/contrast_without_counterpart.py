@@ -1,15 +1,13 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import repeated, text
 from rulewright.documents.scenario import ScenarioDocument
 from rulewright.project import Project
 from rulewright.spelling import Guess, suggest
 
 
-def contrast_without_counterpart(project: Project) -> Iterator[Diagnostic]:
+def contrast_without_counterpart(project: Project) -> Findings:
     """A scenario is alone in its contrast set, has the `contrast_variable` of another one, or also differs otherwise.
 
     Why it matters: a contrast compares scenarios that differ in one thing; without a counterpart there is nothing to
@@ -24,8 +22,8 @@ def contrast_without_counterpart(project: Project) -> Iterator[Diagnostic]:
     alone = {name for name, siblings in groups.items() if len(siblings) == 1}
     for name, siblings in groups.items():
         meant = suggest(name, groups.keys() - {name})
-        is_told = meant in alone and suggest(meant or "", groups.keys() - {meant}) == name and meant < name
-        if name in alone and not is_told:
+        is_reported = meant in alone and suggest(meant or "", groups.keys() - {meant}) == name and meant < name
+        if name in alone and not is_reported:
             place, message = siblings[0].place("contrast_group"), f"no other scenario is in the contrast set `{name}`"
             notes = [(groups[meant][0].place("contrast_group"), "a set with a similar name")] if meant else []
             yield warning(place, message, notes=notes, help=Guess(meant) if meant else None)
@@ -39,12 +37,12 @@ def contrast_without_counterpart(project: Project) -> Iterator[Diagnostic]:
             )
 
 
-def _other_differences(siblings: list[ScenarioDocument]) -> Iterator[Diagnostic]:
+def _other_differences(siblings: list[ScenarioDocument]) -> Findings:
     """The scenarios with another category or jurisdiction than the first, which no `contrast_variable` mentions."""
-    first, told = siblings[0], " ".join(each.contrast_variable or "" for each in siblings)
+    first, variables = siblings[0], " ".join(each.contrast_variable or "" for each in siblings)
     for key in ("category", "jurisdiction"):
         values = [text(each.node, key) for each in siblings]
         odd = next((at for at, value in enumerate(values) if value != values[0]), None)
-        if odd is not None and not any(word in told for word in (key, *filter(None, values))):
+        if odd is not None and not any(word in variables for word in (key, *filter(None, values))):
             message = f"`{siblings[odd].id}` and `{first.id}` also differ in their {key}"
             yield warning(siblings[odd].place(key), message, notes=[(first.place(key), "the other scenario")])

@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic
+from rulewright.diagnostics import Findings
 from rulewright.documents.base import descend, value
 from rulewright.documents.workflow import TaskDocument
 
 
-def coverage_not_required(task: TaskDocument) -> Iterator[Diagnostic]:
+def coverage_not_required(task: TaskDocument) -> Findings:
     """A policy gate sets `coverage_threshold`, but not `require_coverage`.
 
     Why it matters: the report then only notes the coverage; the gate passes however low it is.

@@ -1,10 +1,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import first_place, optional_text
 from rulewright.documents.lexicon import LexiconDocument
 from rulewright.documents.scenario import CueAnchorDocument
@@ -14,7 +13,7 @@ from rulewright.project import Project
 ADDRESS: Final = re.compile(r"\byou(?:r|rs|rself)?\b", re.IGNORECASE)
 
 
-def cue_lexicon_ignores_the_user(project: Project) -> Iterator[Diagnostic]:
+def cue_lexicon_ignores_the_user(project: Project) -> Findings:
     """A lexicon of cues has no `role`, or has the role `assistant` although a cue of the user is in it.
 
     Why it matters: without a role it searches only the assistant's turns, but cues are mostly words of the user. The
@@ -52,7 +51,7 @@ def _cue_in(lexicon: LexiconDocument, check: str, project: Project) -> CueAnchor
     phrases = [each.text.lower() for each in lexicon.patterns if each.mode == "substring_ci"]
     for scenario in project.scenarios.values():
         for anchor in scenario.cue_anchors:
-            said = (optional_text(anchor.node, "cue_text_match") or "").lower()
-            if anchor.is_for(check) and said in phrases:
+            cue = (optional_text(anchor.node, "cue_text_match") or "").lower()
+            if anchor.is_for(check) and cue in phrases:
                 return anchor
     return None

@@ -1,10 +1,9 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from operator import ne
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.scenario import ScenarioDocument
 from rulewright.rules.cue_text_not_in_turn import misplaced_cues
 
@@ -12,7 +11,7 @@ MOST: Final = 3  # words of a quotation for each that may differ
 LONGEST: Final = 100  # words of a quotation that is searched for
 
 
-def cue_misquotes_turn(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
+def cue_misquotes_turn(scenario: ScenarioDocument) -> Findings:
     """An anchor's `cue_text_match` differs by a word from what the user says in its turn.
 
     Why it matters: the quotation or the message was changed, and the judge may look for a cue that nobody gives.
@@ -20,10 +19,10 @@ def cue_misquotes_turn(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
     """
     turns = {turn.number: turn for turn in scenario.turns}
     for anchor, words, elsewhere in misplaced_cues(scenario):
-        said = None if elsewhere is not None else _nearly(str(words.value), turns[anchor.cue_turn].user_message)
-        if said is not None:
+        spoken = None if elsewhere is not None else _nearly(str(words.value), turns[anchor.cue_turn].user_message)
+        if spoken is not None:
             notes = [(turns[anchor.cue_turn].place("user_message"), "the user's message")]
-            yield warning(words, f"turn {anchor.cue_turn} says `{said}`", notes=notes)
+            yield warning(words, f"turn {anchor.cue_turn} says `{spoken}`", notes=notes)
 
 
 def _nearly(quoted: str, message: str) -> str | None:
@@ -31,14 +30,14 @@ def _nearly(quoted: str, message: str) -> str | None:
     wanted, spoken = quoted.split(), message.split()
     if len(wanted) > LONGEST:
         return None
-    bare, said = [*map(_bare, wanted)], [*map(_bare, spoken)]
+    bare, words = [*map(_bare, wanted)], [*map(_bare, spoken)]
     size, joined = len(bare), "".join(bare)
-    for start in range(len(said)):
+    for start in range(len(words)):
         for end in (start + size - 1, start + size + 1):  # `anymore` for `any more`
-            if start < end <= len(said) and "".join(said[start:end]) == joined:
+            if start < end <= len(words) and "".join(words[start:end]) == joined:
                 return " ".join(spoken[start:end])
-    for start in range(len(said) - size + 1):
-        differing = sum(map(ne, bare, said[start : start + size]))
+    for start in range(len(words) - size + 1):
+        differing = sum(map(ne, bare, words[start : start + size]))
         if 0 < differing * MOST <= size:
             return " ".join(spoken[start : start + size])
     return None

@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, Span, warning
+from rulewright.diagnostics import Findings, Span, warning
 from rulewright.documents.base import text_scalars
 from rulewright.documents.check import CheckDocument
 from rulewright.documents.scenario import TAG_KEYS, ScenarioDocument
@@ -17,7 +15,7 @@ from rulewright_runtime.matching.match import first
 from rulewright_runtime.plan.scan import Lexicon
 
 
-def cue_nobody_says(project: Project) -> Iterator[Diagnostic]:
+def cue_nobody_says(project: Project) -> Findings:
     """A check applies in a scenario by its tags, but no message there contains the cue that the check waits for.
 
     Why it matters: the check has nothing to verify there, and its verdict is NOT_APPLICABLE. This is about the routes
@@ -30,8 +28,8 @@ def cue_nobody_says(project: Project) -> Iterator[Diagnostic]:
             continue
         closed = [each for each in project.scenarios.values() if "open" not in each.node]
         chosen = [each for each in closed if applies(check, each) and not is_silenced(check, each)]
-        silent = [each for each in chosen if not _says(each, cues)]
-        other = next((each for each in closed if each not in chosen and _says(each, cues)), None)
+        silent = [each for each in chosen if not _has_cue(each, cues)]
+        other = next((each for each in closed if each not in chosen and _has_cue(each, cues)), None)
         if other is not None and chosen and silent == chosen:
             notes = [(other.place("scenario_id"), "it is said here")]
             message = f"no scenario with these tags contains a cue of `{check.id}`, but `{other.id}` does"
@@ -56,7 +54,7 @@ def _selecting(check: CheckDocument, scenario: ScenarioDocument) -> Span | Scala
     return next((each for each in listed if each.value in wanted), None) or scenario.place("scenario_id")
 
 
-def _says(scenario: ScenarioDocument, cues: list[Lexicon]) -> bool:
+def _has_cue(scenario: ScenarioDocument, cues: list[Lexicon]) -> bool:
     """Whether a message of the user, also in a branch, has a hit; a pattern that can't be compiled counts as one."""
     spoken = [text for turn in scenario.turns for text in (turn.user_message, *(b.user_message for b in turn.branches))]
     try:

@@ -2,14 +2,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rulewright.diagnostics import Diagnostic, advice
+from rulewright.diagnostics import Findings, advice
 from rulewright.documents.base import scalar
 from rulewright.documents.scenario import CueAnchorDocument, ScenarioDocument, TurnDocument
 from rulewright.load import Scalar
 from rulewright_runtime.matching.folding import fold
 
 
-def cue_text_not_in_turn(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
+def cue_text_not_in_turn(scenario: ScenarioDocument) -> Findings:
     """An anchor's `cue_text_match` does not occur in any message of the user.
 
     Why it matters: a description instead of a quotation can't locate the cue, and nobody notices when the turn is
@@ -31,11 +31,11 @@ def misplaced_cues(scenario: ScenarioDocument) -> Iterator[tuple[CueAnchorDocume
         words = scalar(anchor.node, "cue_text_match")
         turn = turns.get(anchor.cue_turn) if anchor.cue_turn is not None else None
         wanted = "" if words is None else fold(str(words.value)).text.strip()
-        if words is not None and turn is not None and wanted and not says(turn, wanted):
-            yield anchor, words, next((each for each in turns.values() if says(each, wanted)), None)
+        if words is not None and turn is not None and wanted and not contains(turn, wanted):
+            yield anchor, words, next((each for each in turns.values() if contains(each, wanted)), None)
 
 
-def says(turn: TurnDocument, wanted: str) -> bool:
-    """Whether the user says the folded words in the turn or in one of its branches."""
+def contains(turn: TurnDocument, wanted: str) -> bool:
+    """Whether the folded words are in a message of the turn or of one of its branches."""
     messages = [turn.user_message, *(branch.user_message for branch in turn.branches)]
     return any(wanted in fold(message).text for message in messages)

@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic
+from rulewright.diagnostics import Findings
 from rulewright.lower.workflow import cycles
 from rulewright.workflow import Workflow
 
 
-def cyclic_dependency(workflow: Workflow) -> Iterator[Diagnostic]:
+def cyclic_dependency(workflow: Workflow) -> Findings:
     """Tasks depend on each other in a cycle.
 
     Why it matters: each task waits for the next one, so none can start.

@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, advice, warning
+from rulewright.diagnostics import Findings, advice, warning
 from rulewright.documents.base import value
 from rulewright.documents.check import CheckDocument
 from rulewright.documents.keys import key
@@ -22,7 +22,7 @@ UNREAD_TURN: Final = "gray_zone_scoring"
 UNREAD_SCORING: Final = ("publication_threshold", "unclear_handling", "calibration_requirements")
 
 
-def dead_key(project: Project) -> Iterator[Diagnostic]:
+def dead_key(project: Project) -> Findings:
     """A key looks like a directive, but nothing reads it.
 
     Why it matters: changing it changes no verdict and no score. This concerns keys of the scoring file about

@@ -1,16 +1,16 @@
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from fnmatch import fnmatchcase
 
-from rulewright.diagnostics import Diagnostic, advice
+from rulewright.diagnostics import Findings, advice
 from rulewright.documents.base import entries, text
 from rulewright.load import Node, Scalar, walk
 from rulewright.project import Project
 from rulewright.workflow import Workflow
 
 
-def declared_for_nothing(subject: Project | Workflow) -> Iterator[Diagnostic]:
+def declared_for_nothing(subject: Project | Workflow) -> Findings:
     """No fact has a declared source, no task a declared contract, or no model matches a pattern of `judge.families`.
 
     Why it matters: it is left over, or what should name it names something else.
@@ -28,7 +28,7 @@ def declared_for_nothing(subject: Project | Workflow) -> Iterator[Diagnostic]:
     yield from _families(subject)
 
 
-def _families(project: Project) -> Iterator[Diagnostic]:
+def _families(project: Project) -> Findings:
     """The patterns of `judge.families` that no declared model matches."""
     file = None if project.file is None else project.file.node
     models = [*(entry.name for entry in entries(file, "models")), *project.pricing, text(file, "judge", "model")]
@@ -37,7 +37,7 @@ def _families(project: Project) -> Iterator[Diagnostic]:
             yield advice(entry.key, f"no model of the project matches `{entry.name}`")
 
 
-def _contracts(workflow: Workflow) -> Iterator[Diagnostic]:
+def _contracts(workflow: Workflow) -> Findings:
     used = _texts(task.node for task in workflow.document.tasks)
     own = [entry for root in workflow.loaded for entry in entries(root.root, "contracts")]
     for entry in {entry.name: entry for entry in own}.values():

@@ -1,14 +1,12 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, error, warning
+from rulewright.diagnostics import Findings, error, warning
 from rulewright.documents.scorecard import CaseScorecardDocument
 from rulewright.lower.case_scorecard import requirements_of_defaults
 from rulewright.proving.case_values import unbreakable
 
 
-def defaults_break_a_requirement(scorecard: CaseScorecardDocument) -> Iterator[Diagnostic]:
+def defaults_break_a_requirement(scorecard: CaseScorecardDocument) -> Findings:
     """The default parameters of a scorecard break one of its own requirements, or no parameters break it.
 
     Why it matters: every batch that keeps the defaults ends with an error before the first case is scored. A

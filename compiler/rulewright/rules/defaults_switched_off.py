@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, error, respell
+from rulewright.diagnostics import Findings, error, respell
 from rulewright.documents.agents import USUAL
 from rulewright.documents.base import entries, scalar
 from rulewright.load import Scalar
@@ -10,7 +8,7 @@ from rulewright.workflow import Workflow
 from rulewright_runtime.english import ticked
 
 
-def defaults_switched_off(workflow: Workflow) -> Iterator[Diagnostic]:
+def defaults_switched_off(workflow: Workflow) -> Findings:
     """`use_defaults: false` removes built-in agents that tasks name or that other agents extend.
 
     Why it matters: none of them can be found, so the workflow is refused.

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, Span, advice, respell
+from rulewright.diagnostics import Findings, Span, advice, respell
 from rulewright.documents.base import items
 from rulewright.documents.scenario import ScenarioDocument
 from rulewright.load import Mapping, Node
@@ -18,7 +18,7 @@ CRITERION_KEYS: Final = {
 }
 
 
-def deprecated_spelling(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
+def deprecated_spelling(scenario: ScenarioDocument) -> Findings:
     """A key of a turn or of a rubric's criterion has its former name.
 
     Why it matters: the former name still works, but readers who search for the current one find nothing, and where both
@@ -35,7 +35,7 @@ def deprecated_spelling(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
                 yield from _former(item, CRITERION_KEYS, [(place, "`autofail_rubric` is retired")])
 
 
-def _former(node: Node, names: dict[str, str], notes: Sequence[tuple[Span, str]] = ()) -> Iterator[Diagnostic]:
+def _former(node: Node, names: dict[str, str], notes: Sequence[tuple[Span, str]] = ()) -> Findings:
     if not isinstance(node, Mapping):
         return
     for entry in node.entries:

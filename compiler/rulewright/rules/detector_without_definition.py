@@ -1,14 +1,12 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, advice
+from rulewright.diagnostics import Findings, advice
 from rulewright.documents.base import value
 from rulewright.project import Project
 from rulewright.spelling import did_you_mean
 
 
-def detector_without_definition(project: Project) -> Iterator[Diagnostic]:
+def detector_without_definition(project: Project) -> Findings:
     """An entry of `scorer.detectors` names no lexicon, state machine or marker set of the project.
 
     Why it matters: the check refers to patterns that nobody can look up; if its routing names them too, they are never

@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.project import Project
 
 
-def dev_repetitions_nobody_uses(project: Project) -> Iterator[Diagnostic]:
+def dev_repetitions_nobody_uses(project: Project) -> Findings:
     """A check sets `dev_repetitions`, but no profile uses it.
 
     Why it matters: every run casts the full number of votes, so the number has no effect.

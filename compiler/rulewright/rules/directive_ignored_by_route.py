@@ -1,16 +1,15 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cache
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.check import JUDGE_ROUTES, CheckDocument, known_routes
 from rulewright.documents.keys import keys_of
 from rulewright.load import Scalar
 from rulewright_runtime.english import ticked
 
 
-def directive_ignored_by_route(check: CheckDocument) -> Iterator[Diagnostic]:
+def directive_ignored_by_route(check: CheckDocument) -> Findings:
     """A check sets a key that its route does not read.
 
     Why it matters: the key has no effect on how the check is verified.
@@ -49,7 +48,7 @@ def _finds_nothing(check: CheckDocument) -> bool:
     return check.routing.route in ("llm_primary", "longitudinal_trace") and unit != "event_window" and not may_default
 
 
-def _votes_without_judge(check: CheckDocument) -> Iterator[Diagnostic]:
+def _votes_without_judge(check: CheckDocument) -> Findings:
     """The number of votes of a check that no judge decides; 1 says just that."""
     votes = check.get("routing", "repetitions")
     is_plain = check.routing.route in known_routes() - {*JUDGE_ROUTES, "regex_with_llm_edge"}

@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, error
+from rulewright.diagnostics import Findings, error
 from rulewright.documents.base import repeated
 from rulewright.documents.scenario import ScenarioDocument
 
 
-def duplicate_branch_id(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
+def duplicate_branch_id(scenario: ScenarioDocument) -> Findings:
     """Two branches of a turn have the same id.
 
     Why it matters: a transcript refers to the branch that was taken by its id, which is then ambiguous.

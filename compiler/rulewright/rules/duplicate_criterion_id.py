@@ -2,13 +2,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rulewright.diagnostics import Diagnostic, error, warning
+from rulewright.diagnostics import Findings, error, warning
 from rulewright.documents.base import items, scalar
 from rulewright.documents.scenario import ScenarioDocument
 from rulewright.load import Scalar
 
 
-def duplicate_criterion_id(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
+def duplicate_criterion_id(scenario: ScenarioDocument) -> Findings:
     """Two criteria in the rubrics of a scenario have the same id.
 
     Why it matters: results are reported under the criterion's id, so one criterion is taken for the other. Within one

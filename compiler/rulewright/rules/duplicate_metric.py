@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic
+from rulewright.diagnostics import Findings
 from rulewright.documents.base import repeated
 from rulewright.documents.workflow import TaskDocument
 
 
-def duplicate_metric(task: TaskDocument) -> Iterator[Diagnostic]:
+def duplicate_metric(task: TaskDocument) -> Findings:
     """A confidence loop has two metrics of the same type.
 
     Why it matters: conditions refer to a metric by its type (`metrics.llm_judge`), which is then ambiguous.

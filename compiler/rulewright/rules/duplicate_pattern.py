@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import repeated
 from rulewright.documents.lexicon import LexiconDocument, PatternEntry
 
 
-def duplicate_pattern(lexicon: LexiconDocument) -> Iterator[Diagnostic]:
+def duplicate_pattern(lexicon: LexiconDocument) -> Findings:
     """A lexicon contains the same pattern twice.
 
     Why it matters: the second one never adds a hit; perhaps one of the two is misspelt.

@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, error
+from rulewright.diagnostics import Findings, error
 from rulewright.documents.base import repeated
 from rulewright.documents.scenario import ScenarioDocument
 
 
-def duplicate_session_number(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
+def duplicate_session_number(scenario: ScenarioDocument) -> Findings:
     """Two sessions of a scenario have the same number.
 
     Why it matters: transcripts and probes refer to a session by its number, which is then ambiguous.

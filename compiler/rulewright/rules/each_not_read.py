@@ -1,9 +1,8 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.check import CheckDocument
 from rulewright.expression.syntax_tree import Name
 from rulewright.lower.expressions_of import expressions_of
@@ -12,7 +11,7 @@ from rulewright_runtime.plan.verifiers import PARTS
 ANSWERS: Final = frozenset({"message", "turn"})  # variables whose content may be mistaken for the answer
 
 
-def each_not_read(check: CheckDocument) -> Iterator[Diagnostic]:
+def each_not_read(check: CheckDocument) -> Findings:
     """A check with `each` has no condition that reads the part, or one that reads `answer` instead of the part.
 
     Why it matters: the condition reads the same value for every part of the conversation.

@@ -1,9 +1,8 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import flag
 from rulewright.documents.check import JUDGE_ROUTES, TRACED
 from rulewright.documents.profile import Profile
@@ -12,7 +11,7 @@ from rulewright_runtime.english import ticked
 UNJUDGED: Final = frozenset({"expression", "lexicon_only"})
 
 
-def edge_without_votes(profile: Profile) -> Iterator[Diagnostic]:
+def edge_without_votes(profile: Profile) -> Findings:
     """A profile enables `llm_edge` or routes that ask a judge, but sets 0 votes; or sets votes that no route uses.
 
     Why it matters: without votes no judge is asked, so no match of a lexicon is confirmed.

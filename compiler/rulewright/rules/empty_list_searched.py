@@ -1,9 +1,8 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, error
+from rulewright.diagnostics import Findings, error
 from rulewright.documents.check import CheckDocument
 from rulewright.expression.syntax_tree import Binary, Call, Expr, ListLiteral, Literal, Macro, field_of
 from rulewright.load import Scalar, Sequence
@@ -13,7 +12,7 @@ SEARCHING: Final = frozenset({"contains_any", "contains_all", "contains_none", "
 OF_NOTHING: Final = {"all": "always holds", "exists": "can never hold", "exists_one": "can never hold"}
 
 
-def empty_list_searched(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
+def empty_list_searched(document: DocumentWithExpressions) -> Findings:
     """A condition searches an empty list, or searches a text for an empty list of phrases or for an empty phrase.
 
     Why it matters: `in []` never holds, `all` over no values always holds, and a search for no phrases, or for an
@@ -35,7 +34,7 @@ def empty_list_searched(document: DocumentWithExpressions) -> Iterator[Diagnosti
 
 def _in_list(
     document: DocumentWithExpressions, written: WrittenExpression, part: Expr, values: Expr, consequence: str
-) -> Iterator[Diagnostic]:
+) -> Findings:
     """The finding that `values`, a list or a parameter that is one, is empty."""
     parameter = _parameter(document, values)
     if isinstance(values, ListLiteral) and not values.items:
@@ -47,7 +46,7 @@ def _in_list(
 
 def _empty_phrases(
     document: DocumentWithExpressions, written: WrittenExpression, part: Expr, phrases: Expr
-) -> Iterator[Diagnostic]:
+) -> Findings:
     """The empty texts among the phrases that a text is searched for."""
     message, parameter = f"`{written.text(part)}` can't be decided: a phrase is empty", _parameter(document, phrases)
     for item in phrases.items if isinstance(phrases, ListLiteral) else ():

@@ -1,9 +1,8 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.expression.syntax_tree import Binary
 from rulewright.expression.types import DOUBLE
 from rulewright.lower.expressions_of import DocumentWithExpressions, operations_in
@@ -11,7 +10,7 @@ from rulewright.lower.expressions_of import DocumentWithExpressions, operations_
 ROUNDING: Final = frozenset("+-*/")
 
 
-def equality_after_rounding(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
+def equality_after_rounding(document: DocumentWithExpressions) -> Findings:
     """`==` or `!=` compares the result of floating-point arithmetic.
 
     Why it matters: the arithmetic rounds: `0.1 + 0.2 == 0.3` is false. Scores are exact; other decimal numbers are not.

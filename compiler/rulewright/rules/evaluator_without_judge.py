@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic
+from rulewright.diagnostics import Findings
 from rulewright.documents.workflow import TaskDocument
 
 
-def evaluator_without_judge(task: TaskDocument) -> Iterator[Diagnostic]:
+def evaluator_without_judge(task: TaskDocument) -> Findings:
     """A metric that does not ask a judge names an `evaluator_agent`.
 
     Why it matters: the agent is never asked, so it has no influence on the score.

@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, Located, Span, warning
+from rulewright.diagnostics import Findings, Located, Span, warning
 from rulewright.documents.check import CheckDocument
 from rulewright.documents.profile import Profile
 
 
-def even_repetitions(check: CheckDocument | Profile) -> Iterator[Diagnostic]:
+def even_repetitions(check: CheckDocument | Profile) -> Findings:
     """A judge casts an even number of votes, or none.
 
     Why it matters: a verdict needs more than half of the votes, so a tie gives UNCLEAR. An even number needs as many
@@ -29,7 +27,7 @@ def even_repetitions(check: CheckDocument | Profile) -> Iterator[Diagnostic]:
             yield from _even(votes, place)
 
 
-def _even(votes: int, place: Located | Span) -> Iterator[Diagnostic]:
+def _even(votes: int, place: Located | Span) -> Findings:
     if votes % 2 == 0:
         help = f"{votes - 1} or {votes + 1} votes can't tie"
         yield warning(place, f"{votes} votes can end in a tie, which is UNCLEAR", help=help)

@@ -1,15 +1,13 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import first_place
 from rulewright.documents.check import CheckDocument
 from rulewright.lower.semantics import unit_of
 from rulewright.project import Project
 
 
-def event_window_unbounded(project: Project) -> Iterator[Diagnostic]:
+def event_window_unbounded(project: Project) -> Findings:
     """A check with the unit `event_window` applies everywhere, but most scenarios mark no event for it.
 
     Why it matters: without an anchor or a lexicon of cues, the judge gets the whole transcript. It may then fail an

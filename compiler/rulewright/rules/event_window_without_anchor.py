@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.check import CheckDocument
 from rulewright.documents.scenario import ScenarioDocument
 from rulewright.lower.applicability import applies
@@ -11,7 +9,7 @@ from rulewright.project import Project
 from rulewright.rules.event_window_unbounded import finds_cues
 
 
-def event_window_without_anchor(project: Project) -> Iterator[Diagnostic]:
+def event_window_without_anchor(project: Project) -> Findings:
     """A scenario selects a check with the unit `event_window`, but has no anchor for it.
 
     Why it matters: the cues then come from the check's lexicon. Where it has none, or finds none, the judge gets the

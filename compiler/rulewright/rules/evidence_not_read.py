@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic
+from rulewright.diagnostics import Findings
 from rulewright.documents.base import descend, entries
 from rulewright.documents.workflow import REQUIRED, TaskDocument
 
 
-def evidence_not_read(task: TaskDocument) -> Iterator[Diagnostic]:
+def evidence_not_read(task: TaskDocument) -> Findings:
     """A policy gate names evidence that its tier does not read, or `implemented` without `requirements`.
 
     Why it matters: the gate says PASS whatever these files hold, and even if they don't exist.

@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic
+from rulewright.diagnostics import Findings
 from rulewright.documents.workflow import TaskDocument
 from rulewright.proving.workflow_values import implied, undercutting
 
 
-def exit_below_threshold(task: TaskDocument) -> Iterator[Diagnostic]:
+def exit_below_threshold(task: TaskDocument) -> Findings:
     """An exit condition can end the loop although the threshold is not met, or is weaker than the threshold.
 
     Why it matters: with `exit_when: any`, each condition alone ends the loop, so the threshold guarantees nothing. With

@@ -1,9 +1,8 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.workflow import Overlay, TaskDocument
 from rulewright.expression.direction import COMPARISONS, OPPOSITE
 from rulewright.expression.syntax_tree import Binary, Expr, Name, Select, below, chain, number_in
@@ -12,7 +11,7 @@ from rulewright.lower.expressions_of import WrittenExpression, expressions_of
 COUNTED: Final = frozenset({"loop", "review", "pair"})  # what counts iterations
 
 
-def exit_by_count(task: TaskDocument) -> Iterator[Diagnostic]:
+def exit_by_count(task: TaskDocument) -> Findings:
     """A loop ends at a number of iterations whatever its work is like, or only in its first iterations.
 
     Why it matters: refused work then counts as finished, while after `max_iterations` a person is asked. A loop that
@@ -42,7 +41,7 @@ def _ends_alone(part: Expr, loop: Overlay, parts: list[Expr]) -> bool:
     return waits and not (loop.name == "confidence_loop" and loop.number("threshold") is not None)
 
 
-def _too_early(written: WrittenExpression, part: Expr, loop: Overlay) -> Iterator[Diagnostic]:
+def _too_early(written: WrittenExpression, part: Expr, loop: Overlay) -> Findings:
     for side in chain(part, "&&"):
         operator, number = _counted(side)
         last = number - (operator == "<")

@@ -1,9 +1,8 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.workflow import TaskDocument
 from rulewright.expression.direction import ORDERED
 from rulewright.expression.syntax_tree import Binary, Expr, Literal, Name, Unary, chain, last_name, selections
@@ -13,7 +12,7 @@ GOOD: Final = frozenset({"GO", "PASS", "APPROVED", "COMPLETED"})
 WANTED: Final = frozenset({"challenger_approved", "approved", "passed", "confidence_score", "resolved"})
 
 
-def exit_on_failure(task: TaskDocument) -> Iterator[Diagnostic]:
+def exit_on_failure(task: TaskDocument) -> Findings:
     """A loop ends, or a gate passes, when its work was refused or undecided, or when its confidence is low.
 
     Why it matters: the task leaves the loop with the refused work, and leaves it again at the next attempt.

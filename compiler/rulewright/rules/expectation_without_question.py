@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, advice
+from rulewright.diagnostics import Findings, advice
 from rulewright.documents.base import texts
 from rulewright.documents.scenario import numbered_turns
 from rulewright.project import Project
@@ -10,7 +8,7 @@ from rulewright.project import Project
 PROSE = ("expected_behaviors", "autofail_triggers")
 
 
-def expectation_without_question(project: Project) -> Iterator[Diagnostic]:
+def expectation_without_question(project: Project) -> Findings:
     """Turns state expectations in prose and have no rubric, and no profile asks about them.
 
     Why it matters: `expected_behaviors` and `autofail_triggers` look like tests, but decide nothing: an answer that

@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.project import Project
 
 
-def fact_nothing_decides(project: Project) -> Iterator[Diagnostic]:
+def fact_nothing_decides(project: Project) -> Findings:
     """A fact of a corpus has neither `agrees` nor `contradicts` nor `figure`.
 
     Why it matters: every sentence about it is UNCLEAR, whatever the assistant says.

@@ -2,10 +2,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, error, warning
+from rulewright.diagnostics import Findings, error, warning
 from rulewright.documents.scorecard import RateDocument, ScorecardDocument
 from rulewright.expression.direction import meaning
 from rulewright.expression.syntax_tree import Binary, Conditional, Literal, Name, Select, chain
@@ -20,7 +19,7 @@ _WORDS: Final = {"FAIL": "fail failed failing failures", "PASS": "pass passed pa
 VERDICT: Final = {word: verdict for verdict, words in _WORDS.items() for word in words.split()}
 
 
-def failure_counts_as_success(scorecard: ScorecardDocument) -> Iterator[Diagnostic]:
+def failure_counts_as_success(scorecard: ScorecardDocument) -> Findings:
     """A dimension, the headline, a rate or a named count counts FAIL as PASS, or a FAIL raises no flag.
 
     Why it matters: the worse a model does, the better its score looks, and reports show no blindspot.
@@ -49,19 +48,19 @@ def failure_counts_as_success(scorecard: ScorecardDocument) -> Iterator[Diagnost
         yield error(scorecard.key_place("flags", "raised"), "a FAIL raises no flag")
 
 
-def _misnamed(scorecard: ScorecardDocument) -> Iterator[Diagnostic]:
+def _misnamed(scorecard: ScorecardDocument) -> Findings:
     """The counts and lists that are named after another verdict than they select."""
     selecting = {id(of): name for name, of in scorecard.counts} | {id(each.of): each.name for each in scorecard.lists}
     for written in expressions_of(scorecard):
         words = selecting.get(id(written.scalar), "")
-        told = {VERDICT[word] for word in words.split("_") if word in VERDICT}
-        is_bad = not told and meaning(words) < 0
-        for part in chain(written.checked.expr, "&&") if len(told) == 1 or is_bad else ():
+        meant = {VERDICT[word] for word in words.split("_") if word in VERDICT}
+        is_bad = not meant and meaning(words) < 0
+        for part in chain(written.checked.expr, "&&") if len(meant) == 1 or is_bad else ():
             match part:
                 case Binary(operator="==", left=Select(field="verdict"), right=Name(name=verdict)):
-                    if verdict == "PASS" if is_bad else verdict in VERDICT.values() and verdict not in told:
+                    if verdict == "PASS" if is_bad else verdict in VERDICT.values() and verdict not in meant:
                         message = f"`{words}` selects the verdict {verdict}"
-                        yield warning(written.span(part), message, help=Guess(min(told, default="FAIL")))
+                        yield warning(written.span(part), message, help=Guess(min(meant, default="FAIL")))
 
 
 def _few(rate: RateDocument, scorecard: ScorecardDocument) -> float:

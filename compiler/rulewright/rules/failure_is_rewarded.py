@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.scorecard import ScorecardDocument
 from rulewright.expression.direction import unwrapped
 from rulewright.expression.syntax_tree import (
@@ -29,7 +29,7 @@ from rulewright.lower.expressions_of import WrittenExpression, expressions_of
 GRADED: Final = frozenset({"rates", "dimensions", "undecided"})
 
 
-def failure_is_rewarded(scorecard: ScorecardDocument) -> Iterator[Diagnostic]:
+def failure_is_rewarded(scorecard: ScorecardDocument) -> Findings:
     """A score is 0 although no gate failed, a failure raises a score, or a failed gate has no effect.
 
     Why it matters: usually the branches of a choice, `min` and `max`, or `and` and `or` were swapped, so what failed is
@@ -51,7 +51,7 @@ def failure_is_rewarded(scorecard: ScorecardDocument) -> Iterator[Diagnostic]:
             yield from _rewarded(written, named, gates)
 
 
-def _rewarded(written: WrittenExpression, named: Mapping[str, Expr], gates: int) -> Iterator[Diagnostic]:
+def _rewarded(written: WrittenExpression, named: Mapping[str, Expr], gates: int) -> Findings:
     for part in written.parts:
         if _needs_all_gates(part) and sum(map(_reads_a_gate, below(part))) == gates:
             yield warning(written.span(part), "one failed gate is not enough here", help="write `or`, or `exists`")

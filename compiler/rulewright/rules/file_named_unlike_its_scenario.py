@@ -1,17 +1,16 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.project import Project
 from rulewright.spelling import is_spelt_like
 
 FEWEST: Final = 2  # other scenarios that make a convention
 
 
-def file_named_unlike_its_scenario(project: Project) -> Iterator[Diagnostic]:
+def file_named_unlike_its_scenario(project: Project) -> Findings:
     """A scenario's `scenario_id` is not the name of its file, although it is for all other scenarios.
 
     Why it matters: transcripts and lists name a scenario by its id, so its file can't be found from there.

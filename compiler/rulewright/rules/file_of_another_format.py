@@ -1,9 +1,8 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, error
+from rulewright.diagnostics import Findings, error
 from rulewright.documents.base import descend, entries, items, scalar, text
 from rulewright.documents.workflow import contract_of
 from rulewright.spelling import Guess, did_you_mean
@@ -14,7 +13,7 @@ OTHERS: Final = ("csv", "json", "jsonl", "sarif", "toml", "tsv", "txt", "xml")  
 FORMATS: Final = frozenset({*SUFFIXES, *OTHERS, *(each[1:] for suffixes in SUFFIXES.values() for each in suffixes)})
 
 
-def file_of_another_format(workflow: Workflow) -> Iterator[Diagnostic]:
+def file_of_another_format(workflow: Workflow) -> Findings:
     """A file name does not fit the `file_format` of its contract, which is misspelt, or asks a JSON file for sections.
 
     Why it matters: the contract is broken whatever the agent writes, so the task fails after its work has been paid

@@ -1,14 +1,12 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.scorecard import CaseScorecardDocument
 from rulewright.lower.case_scorecard import lower_case_scorecard, values_of_defaults
 from rulewright.proving.case_values import value_where
 
 
-def full_score_is_flagged(scorecard: CaseScorecardDocument) -> Iterator[Diagnostic]:
+def full_score_is_flagged(scorecard: CaseScorecardDocument) -> Findings:
     """A metric is flagged where it is 1 and not where it is 0, or the composite is not 1 where every metric is 1.
 
     Why it matters: the report points at the cases that are right, or shows scores off the scale.

@@ -1,10 +1,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import descend, entries, place_of, text_scalars, texts
 from rulewright.load import Mapping
 from rulewright_runtime.english import ticked
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
 NAME: Final = re.compile(r"[\w-]+")
 
 
-def gate_ignores_a_severity(project: Project) -> Iterator[Diagnostic]:
+def gate_ignores_a_severity(project: Project) -> Findings:
     """A gate does not stop on a severity that its checks have, or that the vocabulary declares for it.
 
     Why it matters: the severity says that a FAIL of the check stops a gate, but the gate passes.
@@ -41,7 +40,7 @@ def gate_ignores_a_severity(project: Project) -> Iterator[Diagnostic]:
             yield warning(where, message, notes=notes, help=f"add `{missed[0].severity}`")
 
 
-def _of_other_words(project: Project) -> Iterator[Diagnostic]:
+def _of_other_words(project: Project) -> Findings:
     """The gates that name other severities or buckets than the gate of the vocabulary with the same name."""
     words = project.vocabulary
     declared = {kind.name: (kind.severities, kind.buckets) for kind in words.gates}
@@ -59,12 +58,12 @@ def _of_other_words(project: Project) -> Iterator[Diagnostic]:
         for gate in card.gates
         for at, known in enumerate((words.severities, words.buckets))
     ]
-    for name, place, told, at in named:
+    for name, place, listed, at in named:
         meant = declared.get(name, ((), ()))[at]
         known = (words.severities, words.buckets)[at]
-        if told and meant and set(told) != set(meant) <= {*known}:  # else `unknown-value`
+        if listed and meant and set(listed) != set(meant) <= {*known}:  # else `unknown-value`
             key = ("severities", "buckets")[at]
-            message = f"the gate `{name}` has the {key} {ticked(told)}, but the vocabulary declares {ticked(meant)}"
+            message = f"the gate `{name}` has the {key} {ticked(listed)}, but the vocabulary declares {ticked(meant)}"
             notes = [(project.file.place("vocabulary", "gates", name, key), "declared here")]
             yield warning(place, message, notes=notes)
             return

@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.scorecard import ScorecardDocument
 
 
-def gate_ignores_unrun_checks(scorecard: ScorecardDocument) -> Iterator[Diagnostic]:
+def gate_ignores_unrun_checks(scorecard: ScorecardDocument) -> Findings:
     """A gate combines `left_out` with `not_run: passed`.
 
     Why it matters: with `left_out: ignore`, a profile that leaves out every check of the gate makes it pass unchecked.

@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.check import CheckDocument
 
 
-def gate_judged_once(check: CheckDocument) -> Iterator[Diagnostic]:
+def gate_judged_once(check: CheckDocument) -> Findings:
     """A single vote of a judge decides a gate check, or overrules the lexicon of one.
 
     Why it matters: one unusual reply of the model fails a transcript or lets it pass.

@@ -1,15 +1,13 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, advice
+from rulewright.diagnostics import Findings, advice
 from rulewright.documents.base import descend
 from rulewright.documents.check import LEXICON_ROUTES
 from rulewright.lower.lexicons import TEXT, folded
 from rulewright.project import Project
 
 
-def gate_lexicon_opts_out_of_folding(project: Project) -> Iterator[Diagnostic]:
+def gate_lexicon_opts_out_of_folding(project: Project) -> Findings:
     """The lexicon of a gate check sets `fold: none`, or `fold` lists only some of the differences to ignore.
 
     Why it matters: a line break, a double space, a curly apostrophe or bold letters inside a phrase then hide it, and

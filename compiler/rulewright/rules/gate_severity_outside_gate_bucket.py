@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.check import CheckDocument
 from rulewright_runtime.english import ticked
 
 
-def gate_severity_outside_gate_bucket(check: CheckDocument) -> Iterator[Diagnostic]:
+def gate_severity_outside_gate_bucket(check: CheckDocument) -> Findings:
     """A check has a gate severity, but its bucket has no gate.
 
     Why it matters: a gate only looks at the buckets that the vocabulary assigns to gates, so this failure merely lowers

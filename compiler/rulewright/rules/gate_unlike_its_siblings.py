@@ -1,9 +1,8 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic
+from rulewright.diagnostics import Findings
 from rulewright.documents.base import descend
 from rulewright.documents.workflow import TaskDocument, names
 from rulewright.workflow import Workflow
@@ -13,7 +12,7 @@ OTHERS: Final = 2  # gates that name both, to be a habit
 METRICS: Final = {"lint_score": "lint", "security_score": "security"}
 
 
-def gate_unlike_its_siblings(workflow: Workflow) -> Iterator[Diagnostic]:
+def gate_unlike_its_siblings(workflow: Workflow) -> Findings:
     """A gate has no evidence of lint or of security, although its metrics or all similar gates have both.
 
     Why it matters: one of the two is enough for `verification`, so the gate says PASS without the other report.

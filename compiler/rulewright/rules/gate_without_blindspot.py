@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, advice
+from rulewright.diagnostics import Findings, advice
 from rulewright.project import Project
 
 
-def gate_without_blindspot(project: Project) -> Iterator[Diagnostic]:
+def gate_without_blindspot(project: Project) -> Findings:
     """A project that names blindspots has a gate check without one.
 
     Why it matters: a transcript that fails only this gate shows no blindspot, so a model that fails there repeatedly

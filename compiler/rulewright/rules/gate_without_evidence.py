@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic
+from rulewright.diagnostics import Findings
 from rulewright.documents.workflow import TaskDocument, evidence_phrase
 from rulewright.documents.workflow_fixes import gate_evidence
 
 
-def gate_without_evidence(task: TaskDocument) -> Iterator[Diagnostic]:
+def gate_without_evidence(task: TaskDocument) -> Findings:
     """A policy gate requires evidence, but names no file for it.
 
     Why it matters: the gate never says PASS whatever the agents do, and the task is never COMPLETED.

@@ -1,11 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final
 
 from msgspec.structs import replace
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.expression.syntax_tree import (
     Binary,
     Call,
@@ -24,7 +23,7 @@ from rulewright.lower.expressions_of import DocumentWithExpressions, WrittenExpr
 PARSING: Final = frozenset({"json", "valid_against"})  # functions whose argument is JSON
 
 
-def guard_excludes_its_value(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
+def guard_excludes_its_value(document: DocumentWithExpressions) -> Findings:
     """A condition reads an item, key or value only where it is absent, or the arguments of all tools but the named one.
 
     Why it matters: `size(xs) == 0 and xs[0]` reads an item of an empty list, `has(x.y) or x.y` a missing key,
@@ -71,7 +70,7 @@ def _is_argument(part: Expr, call: Expr) -> bool:
     return isinstance(part, Select) and part.field == "arguments" and part.operand == call
 
 
-def _branches(written: WrittenExpression, part: Conditional) -> Iterator[Diagnostic]:
+def _branches(written: WrittenExpression, part: Conditional) -> Findings:
     """The findings of a choice whose branch reads what its test says to be absent."""
     for branch, absent in ((part.then, True), (part.otherwise, False)):
         value = _guarded(part.condition, absent=absent)

@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.check import CheckDocument
 from rulewright.load import Scalar
 
 
-def hard_fail_contradicts_severity(check: CheckDocument) -> Iterator[Diagnostic]:
+def hard_fail_contradicts_severity(check: CheckDocument) -> Findings:
     """`hard_fail` and `severity` disagree about how severe a failure is.
 
     Why it matters: gates go by severity and other scorecards by `hard_fail`, so the same failure stops a transcript

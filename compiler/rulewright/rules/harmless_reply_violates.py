@@ -3,10 +3,9 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Iterator
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.check import CheckDocument
 from rulewright.expression.direction import meaning
 from rulewright.lower.expressions import build_in
@@ -21,7 +20,7 @@ NOTHING: Final = "none"
 EXCUSES: Final = re.compile("except|excus|exempt|allow")
 
 
-def harmless_reply_violates(check: CheckDocument) -> Iterator[Diagnostic]:
+def harmless_reply_violates(check: CheckDocument) -> Findings:
     """`violates` holds for a reply without a violation, only for one with an exception, or only for one of no kind.
 
     Why it matters: what is allowed fails the check, and what is forbidden passes. The rule tries every combination of
@@ -33,9 +32,9 @@ def harmless_reply_violates(check: CheckDocument) -> Iterator[Diagnostic]:
     if violates is None or math.prod(map(len, values.values())) > MOST:
         return
     found = _violating(check, values)
-    told = [name for name, of in values.items() if of == (False, True) and _is_failure(name, check)]
-    if told and any(not any(reply[name] for name in told) for reply in found):
-        yield warning(violates, f"this also holds where `{told[0]}` is false")
+    failures = [name for name, of in values.items() if of == (False, True) and _is_failure(name, check)]
+    if failures and any(not any(reply[name] for name in failures) for reply in found):
+        yield warning(violates, f"this also holds where `{failures[0]}` is false")
         return
     for name in (name for name, of in values.items() if NOTHING in of and found):
         is_excuse = EXCUSES.search(name) is not None

@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic
+from rulewright.diagnostics import Findings
 from rulewright.documents.workflow import TaskDocument, span_in_task
 
 
-def human_gate_bypassed(task: TaskDocument) -> Iterator[Diagnostic]:
+def human_gate_bypassed(task: TaskDocument) -> Findings:
     """A task sets `requires_human`, but `hil` is off.
 
     Why it matters: the task runs without the pause that its author asked for.

@@ -1,10 +1,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import Document
 from rulewright.load import Scalar, walk
 
@@ -18,7 +17,7 @@ LONGEST: Final = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)  # days of the
 DATE: Final = re.compile(r"([12]\d{3})-(\d\d)(?:-(\d\d)(?:T.*)?)?")
 
 
-def impossible_date(subject: CheckDocument | Profile | ScenarioDocument | Project) -> Iterator[Diagnostic]:
+def impossible_date(subject: CheckDocument | Profile | ScenarioDocument | Project) -> Findings:
     """A date in the form YEAR-MONTH-DAY or YEAR-MONTH does not exist.
 
     Why it matters: tools that sort or compare dates refuse it, or take another one; usually month and day are swapped.

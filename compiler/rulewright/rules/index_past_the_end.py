@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.expression.syntax_tree import Binary, Call, Expr, Index, Literal, below
 from rulewright.lower.expressions_of import DocumentWithExpressions, WrittenExpression, parts_of
 
 
-def index_past_the_end(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
+def index_past_the_end(document: DocumentWithExpressions) -> Findings:
     """An index is the size of its own list, below 0, or beyond what the condition before it ensures.
 
     Why it matters: the last item has the index `size(xs) - 1`, so there is never an item at this one, and the condition
@@ -29,7 +27,7 @@ def index_past_the_end(document: DocumentWithExpressions) -> Iterator[Diagnostic
             yield warning(written.span(part.index), message, help=f"write `{index} - 1`")
 
 
-def _beyond_its_guard(written: WrittenExpression, part: Binary) -> Iterator[Diagnostic]:
+def _beyond_its_guard(written: WrittenExpression, part: Binary) -> Findings:
     """The items after the last one that the size on the left side demands, if nothing else reads a size."""
     guard, rest = part.left, list(below(part.right))
     if not isinstance(guard, Binary) or any(isinstance(each, Call) and each.function == "size" for each in rest):

@@ -1,15 +1,14 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from rulewright import dependencies
-from rulewright.diagnostics import Diagnostic
+from rulewright.diagnostics import Findings
 from rulewright.rules.misspelt_path import output_meant
 from rulewright.workflow import Workflow
 
 
-def input_nobody_writes(workflow: Workflow) -> Iterator[Diagnostic]:
+def input_nobody_writes(workflow: Workflow) -> Findings:
     """A task reads a file in a folder that tasks write to, but no task writes this file, and it does not exist.
 
     Why it matters: the task starts without its input, after the tasks before it have been paid for.

@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic
+from rulewright.diagnostics import Findings
 from rulewright.lower.workflow import ancestors
 from rulewright.workflow import Workflow
 
 
-def input_not_awaited(workflow: Workflow) -> Iterator[Diagnostic]:
+def input_not_awaited(workflow: Workflow) -> Findings:
     """A task reads a file that another task writes, but does not depend on that task.
 
     Why it matters: it may run first, and then reads an old file or none.

@@ -1,14 +1,12 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.expression.syntax_tree import Literal
 from rulewright.expression.types import INT, UINT
 from rulewright.lower.expressions_of import DocumentWithExpressions, operations_in
 
 
-def integer_division(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
+def integer_division(document: DocumentWithExpressions) -> Findings:
     """Both sides of a division are whole numbers.
 
     Why it matters: the result is a whole number, too: `3 / 4` is 0, so a share of counts is always 0 or 1.

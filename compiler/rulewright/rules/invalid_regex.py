@@ -1,15 +1,13 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic
+from rulewright.diagnostics import Findings
 from rulewright.documents import lexicon
 from rulewright.documents.base import scalar
 from rulewright.documents.lexicon import LexiconDocument
 from rulewright.documents.scenario import ScenarioDocument
 
 
-def invalid_regex(subject: LexiconDocument | ScenarioDocument) -> Iterator[Diagnostic]:
+def invalid_regex(subject: LexiconDocument | ScenarioDocument) -> Findings:
     """A regular expression is invalid, or uses syntax that RE2 does not support.
 
     Why it matters: it can't be compiled, so the pattern or branch would never match. RE2 supports neither look-around

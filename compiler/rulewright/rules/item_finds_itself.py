@@ -1,16 +1,15 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TypeGuard
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.expression.syntax_tree import Binary, Expr, Macro, Name, Unary, chain, with_children
 from rulewright.lower.expressions_of import DocumentWithExpressions, parts_of
 
 SEARCHES = ("exists", "all")
 
 
-def item_finds_itself(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
+def item_finds_itself(document: DocumentWithExpressions) -> Findings:
     """A condition on the items of a list searches the same list, and every item meets what is searched for.
 
     Why it matters: `xs.exists(x, !xs.exists(y, y == x))` never holds and `xs.exists(x, xs.exists(y, y == x))` always

@@ -1,14 +1,12 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.scorecard import CaseScorecardDocument
 from rulewright.expression.syntax_tree import Literal, Name
 from rulewright.lower.expressions_of import parts_of
 
 
-def item_in_quotes(scorecard: CaseScorecardDocument) -> Iterator[Diagnostic]:
+def item_in_quotes(scorecard: CaseScorecardDocument) -> Findings:
     """A metric searches for the text `it` and not for the phrase that is called `it`.
 
     Why it matters: every phrase of the list has the same answer, whatever it says.

@@ -1,9 +1,8 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, Final
 
-from rulewright.diagnostics import Diagnostic
+from rulewright.diagnostics import Findings
 from rulewright.documents.agents import Registry
 from rulewright.documents.base import descend
 from rulewright.documents.workflow import TaskDocument
@@ -17,7 +16,7 @@ ONE_AGENT: Final = "are one agent under two names"
 ONE_NAME: Final = "look like one name"
 
 
-def judge_answers_as_the_author(workflow: Workflow) -> Iterator[Diagnostic]:
+def judge_answers_as_the_author(workflow: Workflow) -> Findings:
     """A judge, reviewer or challenger is the author under another name, or a judge uses its model or its command.
 
     Why it matters: a judge that wrote the output scores its own taste, whatever its name.
@@ -43,7 +42,7 @@ def judge_answers_as_the_author(workflow: Workflow) -> Iterator[Diagnostic]:
                     break
 
 
-def _partners(task: TaskDocument, agents: Registry) -> Iterator[Diagnostic]:
+def _partners(task: TaskDocument, agents: Registry) -> Findings:
     for overlay, partner, author, names in (
         ("paired_workflow", "challenger_agent", "driver_agent", (task.challenger, task.driver)),
         ("agentic_review", "reviewer_agent", "coder_agent", (task.reviewer, task.coder)),

@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic
+from rulewright.diagnostics import Findings
 from rulewright.documents.workflow import TaskDocument
 
 
-def judge_is_the_author(task: TaskDocument) -> Iterator[Diagnostic]:
+def judge_is_the_author(task: TaskDocument) -> Findings:
     """An agent judges its own work.
 
     Why it matters: a judge that wrote the output scores its own taste.

@@ -1,16 +1,14 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from rulewright import dependencies
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import scalar
 from rulewright.documents.layout import path_meant, resolve
 from rulewright.project import Project
 from rulewright_runtime.judging.judge import REPLAY
 
 
-def judge_reads_missing_file(project: Project) -> Iterator[Diagnostic]:
+def judge_reads_missing_file(project: Project) -> Findings:
     """The project's judge reads recorded replies from a missing file.
 
     Why it matters: the scan is refused.

@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic
+from rulewright.diagnostics import Findings
 from rulewright.documents.workflow import TaskDocument
 
 
-def judge_without_evaluator(task: TaskDocument) -> Iterator[Diagnostic]:
+def judge_without_evaluator(task: TaskDocument) -> Findings:
     """An `llm_judge` metric names no `evaluator_agent`.
 
     Why it matters: the agent would judge its own work.

@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic
+from rulewright.diagnostics import Findings
 from rulewright.documents.workflow import TaskDocument
 
 
-def judge_without_output(task: TaskDocument) -> Iterator[Diagnostic]:
+def judge_without_output(task: TaskDocument) -> Findings:
     """A task with an `llm_judge` metric declares no `outputs`.
 
     Why it matters: the judge sees only the agent's reply, so it scores what the agent says about its work, not the

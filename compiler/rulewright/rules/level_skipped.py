@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.scenario import ScenarioDocument
 
 
-def level_skipped(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
+def level_skipped(scenario: ScenarioDocument) -> Findings:
     """The numbered levels of an ordinal criterion skip a number, or are not in order.
 
     Why it matters: points are counted by position, so the highest level is worth less than its number suggests. A level

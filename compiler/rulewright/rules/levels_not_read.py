@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.scenario import ScenarioDocument
 
 
-def levels_not_read(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
+def levels_not_read(scenario: ScenarioDocument) -> Findings:
     """A criterion of the kind `binary` or `autofail` has levels.
 
     Why it matters: the judge is asked for yes or no, and no level counts.

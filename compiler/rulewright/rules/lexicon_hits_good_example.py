@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, advice, warning
+from rulewright.diagnostics import Findings, advice, warning
 from rulewright.documents.base import scalar
 from rulewright.documents.check import LEXICON_ROUTES
 from rulewright.documents.lexicon import pattern_findings
@@ -12,7 +10,7 @@ from rulewright.project import Project
 from rulewright.rules.lexicon_misses_own_example import examples, finds
 
 
-def lexicon_hits_good_example(project: Project) -> Iterator[Diagnostic]:
+def lexicon_hits_good_example(project: Project) -> Findings:
     """A check's lexicon matches words that its `pass_rule` or `good_complement` quotes as good.
 
     Why it matters: on a lexicon route a hit fails the answer, so an assistant that follows the rule fails; where a

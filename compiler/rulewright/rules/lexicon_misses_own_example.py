@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, Span, advice, warning
+from rulewright.diagnostics import Diagnostic, Findings, Span, advice, warning
 from rulewright.documents.base import scalar
 from rulewright.documents.check import LEXICON_ROUTES, CheckDocument
 from rulewright.documents.lexicon import LexiconDocument
@@ -32,7 +32,7 @@ HEAD: Final = re.compile(
 GAP: Final = re.compile(r"\n[ \t]*\n")
 
 
-def lexicon_misses_own_example(project: Project) -> Iterator[Diagnostic]:
+def lexicon_misses_own_example(project: Project) -> Findings:
     """A check's lexicon misses words that its `fail_rule` or prompt quotes as a failure or a cue.
 
     Why it matters: on a lexicon route no hit is a PASS, so an assistant that says these very words passes; on

@@ -1,9 +1,8 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import Document, numeric, text
 from rulewright.load import Mapping, Node, Sequence, walk
 from rulewright_runtime.judging.judge import is_live
@@ -29,7 +28,7 @@ RETRIES: Final = ("max_retries", "retry_backoff_seconds")
 REQUIRED: Final = ("required_sections", "required_fields")  # by contracts
 
 
-def limit_of_zero(subject: CheckDocument | Profile | Project | Workflow) -> Iterator[Diagnostic]:
+def limit_of_zero(subject: CheckDocument | Profile | Project | Workflow) -> Findings:
     """A budget, an interval, a limit or a share is 0 or below another one, or a contract requires only an empty list.
 
     Why it matters: the setting looks like a limit, but nothing can meet it, or everything does.
@@ -47,7 +46,7 @@ def limit_of_zero(subject: CheckDocument | Profile | Project | Workflow) -> Iter
             yield warning(wait, f"`{RETRIES[1]}` has no effect: `{RETRIES[0]}` is 0", help="remove one of the two")
 
 
-def _of_judge(project: Project, node: Mapping) -> Iterator[Diagnostic]:
+def _of_judge(project: Project, node: Mapping) -> Findings:
     """The limits of the judge that forbid every call, and calls in flight that may not be started."""
     source, limits = text(node, "judge", "source"), {key: numeric(node, "judge", key) for key in JUDGED}
     price = project.pricing.get(text(node, "judge", "model"))
@@ -70,14 +69,14 @@ def _of_judge(project: Project, node: Mapping) -> Iterator[Diagnostic]:
         yield warning(at_once, message, notes=[(started, "the limit")])
 
 
-def _zeros(node: Node) -> Iterator[Diagnostic]:
+def _zeros(node: Node) -> Findings:
     for path, why in ZEROS.items():
         found = numeric(node, *path)
         if found is not None and found.value == 0:
             yield warning(found, f"`{path[-1]}` is 0: {why}")
 
 
-def _contracts(root: Node | None) -> Iterator[Diagnostic]:
+def _contracts(root: Node | None) -> Findings:
     for each in walk(root):
         lists = [each.get(key) for key in REQUIRED if key in each] if isinstance(each, Mapping) else []
         empty = [found for found in lists if isinstance(found, Sequence) and not found.items]

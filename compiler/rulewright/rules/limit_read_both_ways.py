@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.scorecard import CaseScorecardDocument, ScorecardDocument
 from rulewright.expression.direction import ORDERED
 from rulewright.expression.syntax_tree import Binary, Conditional, Expr, Name
@@ -19,7 +19,7 @@ OTHERWISE: Final = {"<": "<=", "<=": "<", ">": ">=", ">=": ">"}
 UPPER: Final = re.compile(r"(?:^|_)(?:at_most|ceiling|limit|max|maximum|most|upper)(?:_|$)")
 
 
-def limit_read_both_ways(scorecard: ScorecardDocument | CaseScorecardDocument) -> Iterator[Diagnostic]:
+def limit_read_both_ways(scorecard: ScorecardDocument | CaseScorecardDocument) -> Findings:
     """A value that equals a limit has reached it in one comparison and not in another.
 
     Why it matters: with `recall >= recall_pass` here and `recall <= recall_pass` there, a recall of exactly this value

@@ -1,15 +1,13 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, advice
+from rulewright.diagnostics import Findings, advice
 from rulewright.documents.check import CheckDocument
 from rulewright.lower.applicability import overridden
 from rulewright.project import Project
 from rulewright_runtime.english import plural, ticked
 
 
-def list_and_tags_disagree(project: Project) -> Iterator[Diagnostic]:
+def list_and_tags_disagree(project: Project) -> Findings:
     """The `eligible_modes` of scenarios list other checks than their tags select.
 
     Why it matters: a list overrides the tags, so a check that the tags select does not run unless it is listed.

@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.lower.applicability import is_silenced
 from rulewright.project import Project
 
 
-def listed_check_is_silenced(project: Project) -> Iterator[Diagnostic]:
+def listed_check_is_silenced(project: Project) -> Findings:
     """A scenario lists a check that one of its tags silences.
 
     Why it matters: silencing wins, so the check gives no verdict in the scenario that asks for it.

@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
-from rulewright.diagnostics import Diagnostic, advice
+from rulewright.diagnostics import Findings, advice
 from rulewright.documents.base import Document, repeated
 from rulewright.load import Mapping, Node, Scalar, Sequence
 
@@ -22,7 +22,7 @@ EXCEPTIONS: Final = frozenset({"args", "chat", "command", "dependencies", "judge
 
 def listed_twice(
     subject: CheckDocument | MarkerSet | Profile | ScenarioDocument | Project | Workflow,
-) -> Iterator[Diagnostic]:
+) -> Findings:
     """A list of names or phrases contains an entry twice, or two levels or parameters are the same text.
 
     Why it matters: the second one has no effect; usually another one was meant.
@@ -48,7 +48,7 @@ def _others(subject: Project | Workflow) -> Iterator[Node]:
     yield from (each for each in roots.values() if each is not None)
 
 
-def repeated_in(node: Node, *, is_reported: bool = True, fold: bool = False) -> Iterator[Diagnostic]:
+def repeated_in(node: Node, *, is_reported: bool = True, fold: bool = False) -> Findings:
     """The texts that occur twice, with `fold` in either case, in a list below a node, or in the node itself where
     `is_reported`."""
     if type(node) is Sequence:
@@ -62,7 +62,7 @@ def repeated_in(node: Node, *, is_reported: bool = True, fold: bool = False) -> 
                 yield from _repeated([each.value for each in entry.value.entries], fold=fold)
 
 
-def _repeated(nodes: Iterable[Node], *, fold: bool) -> Iterator[Diagnostic]:
+def _repeated(nodes: Iterable[Node], *, fold: bool) -> Findings:
     texts = [each for each in nodes if type(each) is Scalar and isinstance(each.value, str)]
     for item, first in repeated(texts, lambda each: str(each.value).lower() if fold else each.value):
         yield advice(item, f"`{item.value}` is listed twice", notes=[(first, "the first")])

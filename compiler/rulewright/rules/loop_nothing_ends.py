@@ -1,14 +1,12 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic
+from rulewright.diagnostics import Findings
 from rulewright.documents.base import first_place
 from rulewright.documents.workflow import TaskDocument
 from rulewright.proving.workflow_values import excluding
 
 
-def loop_nothing_ends(task: TaskDocument) -> Iterator[Diagnostic]:
+def loop_nothing_ends(task: TaskDocument) -> Findings:
     """A loop has neither a threshold nor exit conditions, or `exit_when: all` requires some that exclude each other.
 
     Why it matters: every run uses up its iterations, and then waits for a person or fails.

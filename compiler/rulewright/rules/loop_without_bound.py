@@ -1,14 +1,12 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic
+from rulewright.diagnostics import Findings
 from rulewright.documents.base import first_place
 from rulewright.documents.workflow_fixes import add_key
 from rulewright.workflow import Workflow
 
 
-def loop_without_bound(workflow: Workflow) -> Iterator[Diagnostic]:
+def loop_without_bound(workflow: Workflow) -> Findings:
     """A loop has no `max_iterations`.
 
     Why it matters: a loop whose condition is never met would run forever and keep costing money. A default elsewhere

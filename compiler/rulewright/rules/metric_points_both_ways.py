@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import scalar
 from rulewright.documents.scorecard import CaseScorecardDocument, MetricDocument
 from rulewright.lower.case_scorecard import lower_case_scorecard, values_of_defaults
@@ -10,7 +8,7 @@ from rulewright.proving.case_values import value_where
 from rulewright_runtime.cases.case_plan import CaseMetric, CaseScorecardPlan
 
 
-def metric_points_both_ways(scorecard: CaseScorecardDocument) -> Iterator[Diagnostic]:
+def metric_points_both_ways(scorecard: CaseScorecardDocument) -> Findings:
     """The score, the share of an empty list, or the listed part of a metric contradicts the other two.
 
     Why it matters: what is found either raises the score, so that an empty list has the share 1 and the report lists
@@ -44,7 +42,7 @@ def _is_rising(metric: CaseMetric, values: dict[str, object]) -> bool | None:
     return None if none is None or full is None or none == full else full > none
 
 
-def _odd(metric: MetricDocument, lowered: CaseMetric, is_rising: bool) -> Iterator[Diagnostic]:
+def _odd(metric: MetricDocument, lowered: CaseMetric, is_rising: bool) -> Findings:
     effect = f"what is found {'raises' if is_rising else 'lowers'} `{metric.name}`"
     is_full = {"0": False, "1": True}.get(lowered.share.empty, is_rising)
     listed = scalar(metric.node, "common", "of")

@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic
+from rulewright.diagnostics import Findings
 from rulewright.documents.base import value
 from rulewright.documents.workflow import TaskDocument, TaskMetricDocument, names
 
 
-def metric_without_source(task: TaskDocument) -> Iterator[Diagnostic]:
+def metric_without_source(task: TaskDocument) -> Findings:
     """A metric names no file to read its value from.
 
     Why it matters: it counts as 0.0 with its full weight, so confidence may never meet the threshold.

@@ -1,9 +1,8 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import numeric
 from rulewright.load import Mapping, walk
 from rulewright.spelling import Guess
@@ -17,7 +16,7 @@ DAY: Final = 24 * HOUR
 SHORTEST: Final = 0.1  # seconds
 
 
-def milliseconds_for_seconds(project: Project) -> Iterator[Diagnostic]:
+def milliseconds_for_seconds(project: Project) -> Findings:
     """A time limit or an interval in seconds is a large multiple of 1000, or a time limit is below a tenth.
 
     Why it matters: in milliseconds, a call that hangs is given up after hours, and a run waits for it. Within less than

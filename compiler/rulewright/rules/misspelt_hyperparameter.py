@@ -1,9 +1,8 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import entries
 from rulewright.load import Mapping, walk
 from rulewright.spelling import Guess, is_spelt_like
@@ -12,7 +11,7 @@ from rulewright.workflow import Workflow
 KNOWN: Final = ("max_tokens", "temperature")  # `top_k` is no misspelt `top_p`
 
 
-def misspelt_hyperparameter(workflow: Workflow) -> Iterator[Diagnostic]:
+def misspelt_hyperparameter(workflow: Workflow) -> Findings:
     """A setting of an agent's model is almost `max_tokens` or `temperature`.
 
     Why it matters: settings that only some models have are passed on, so the misspelt one sets nothing.

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Iterator
 from typing import Final, TypeAlias
 
-from rulewright.diagnostics import Diagnostic, Span, error
+from rulewright.diagnostics import Findings, Span, error
 from rulewright.documents.base import text_scalars
 from rulewright.documents.scorecard import ScorecardDocument
 from rulewright.expression.syntax_tree import Binary, Expr, Literal, Select
@@ -22,7 +22,7 @@ OUTPUTS: Final = (
 EXTRA: Final = ("items_expected", "items_met", "level", "points", "weight", "unverified_fail")
 
 
-def misspelt_in_scorecard(project: Project) -> Iterator[Diagnostic]:
+def misspelt_in_scorecard(project: Project) -> Findings:
     """A scorecard misspells a tag of checks, an output that reports read, or a field of `v.extra`.
 
     Why it matters: a misspelt tag selects no check, reports do not show a misspelt output, and a misspelt field is
@@ -51,9 +51,7 @@ def _is_for(tags: list[Word], used: set[str]) -> bool:
     return 2 * len(distinct & used) >= len(distinct)
 
 
-def _misspelt(
-    words: list[Word], known: Collection[str], message: str, but: Container[str] = ()
-) -> Iterator[Diagnostic]:
+def _misspelt(words: list[Word], known: Collection[str], message: str, but: Container[str] = ()) -> Findings:
     """Findings for unknown words that are spelt like a known one."""
     for word, where in words:
         near = next((each for each in sorted(known) if is_spelt_like(word, each)), None)

@@ -7,7 +7,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import descend, entries
 from rulewright.documents.layout import CASE_FOLDERS, OUTPUT_FOLDER, files_near, text_of
 from rulewright.documents.scorecard import CaseScorecardDocument
@@ -20,7 +20,7 @@ ENDING: Final = 2  # letters that one spelling of a step has more than another
 MOST: Final = 20  # files in which keys are looked for
 
 
-def misspelt_input_path(scorecard: CaseScorecardDocument) -> Iterator[Diagnostic]:
+def misspelt_input_path(scorecard: CaseScorecardDocument) -> Findings:
     """A step in the path of an input, of `metadata` or a setting is spelt differently in other paths, or in all cases.
 
     Why it matters: no record has such a key, so every record is refused; a setting is not found in its file.
@@ -47,7 +47,7 @@ def _file_of(parameter: Node) -> Iterator[Scalar]:
         yield written
 
 
-def _unlike_its_parameter(places: list[tuple[str, Scalar]]) -> Iterator[Diagnostic]:
+def _unlike_its_parameter(places: list[tuple[str, Scalar]]) -> Findings:
     """The only step that misspells the name of its parameter: `thresholds.MANNER.pass` of `MANNERS_pass`."""
     counts = Counter(step for _, each in places for step in str(each.value).split("."))
     for name, each in places:
@@ -59,7 +59,7 @@ def _unlike_its_parameter(places: list[tuple[str, Scalar]]) -> Iterator[Diagnost
             yield warning(each, f"`{each.value}` has `{odd}`, but its parameter is `{name}`", help=Guess(right))
 
 
-def _odd_steps(paths: list[Scalar]) -> Iterator[Diagnostic]:
+def _odd_steps(paths: list[Scalar]) -> Findings:
     """The steps that one path spells differently from others; the last steps differ by design."""
     counts = Counter(step for each in paths for step in str(each.value).split(".")[:-1])
     usual = [name for name, count in counts.items() if count > 1]

@@ -1,10 +1,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, error, replace
+from rulewright.diagnostics import Findings, error, replace
 from rulewright.documents.base import items, scalar, text_scalars
 from rulewright.load import Scalar
 from rulewright.project import Project
@@ -16,7 +15,7 @@ TAGS: Final = ("failure_mode_tags", "tags")  # of a scenario
 SHORTEST: Final = 5  # letters of a tag: shorter ones differ by one letter often enough
 
 
-def misspelt_name(project: Project) -> Iterator[Diagnostic]:
+def misspelt_name(project: Project) -> Findings:
     """A declared word, a tag or the judge's model differs by one letter from the usual one, or is not declared.
 
     Why it matters: what is meant to be one group is two, and a selection by name misses a part of it.
@@ -51,7 +50,7 @@ def misspelt_name(project: Project) -> Iterator[Diagnostic]:
     yield from _tags(project)
 
 
-def _tags(project: Project) -> Iterator[Diagnostic]:
+def _tags(project: Project) -> Findings:
     """Misspelt tags: those of checks among themselves, and those that checks look for against those of scenarios."""
     sought = [each for check in project.checks for steps in SOUGHT for each in text_scalars(check.node, *steps)]
     scenarios = project.scenarios.values()

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from rulewright import dependencies
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import scalar
 from rulewright.documents.layout import path_meant
 from rulewright.load import Mapping, Node, Scalar, walk
@@ -20,7 +20,7 @@ Names: TypeAlias = "defaultdict[str, set[int]]"
 SHORTEST: Final = 4  # letters of a name: shorter ones often differ by one letter
 
 
-def misspelt_path(workflow: Workflow) -> Iterator[Diagnostic]:
+def misspelt_path(workflow: Workflow) -> Findings:
     """A path of a workflow differs by one letter from the name that other paths use, or from an output.
 
     Why it matters: what is written under one name is looked for under the other, after the work has been paid for. The

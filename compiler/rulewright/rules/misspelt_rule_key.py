@@ -1,10 +1,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import descend, entries, text_scalars
 from rulewright.load import Mapping
 from rulewright.project import Project
@@ -19,7 +18,7 @@ READ: Final[dict[tuple[str, ...], frozenset[str]]] = {
 }
 
 
-def misspelt_rule_key(project: Project) -> Iterator[Diagnostic]:
+def misspelt_rule_key(project: Project) -> Findings:
     """A key or an action of a rule set differs by a letter or two from one that is read.
 
     Why it matters: rule sets may contain any key, so a misspelt one is legal: with `extendss`, nothing is inherited and
@@ -45,7 +44,7 @@ def misspelt_rule_key(project: Project) -> Iterator[Diagnostic]:
                 yield warning(action, message, help=near, notes=[(phrases.key_span(near.meant), note)])
 
 
-def _other_lists(project: Project, root: Mapping) -> Iterator[Diagnostic]:
+def _other_lists(project: Project, root: Mapping) -> Findings:
     """The lists under `forbidden` that almost have the name of a list of other rule sets, which they should replace."""
     own = {entry.name for entry in entries(root, "forbidden")}
     others = [entries(each, "forbidden") for each in project.rule_files.values() if each is not root]

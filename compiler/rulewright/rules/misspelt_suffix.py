@@ -1,13 +1,12 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.project.unread_files import UnreadFiles
 
 
-def misspelt_suffix(unread: UnreadFiles) -> Iterator[Diagnostic]:
+def misspelt_suffix(unread: UnreadFiles) -> Findings:
     """A file among the documents of a project has a suffix that is almost `.yaml`, `.yml` or `.json`.
 
     Why it matters: it is not read. A run without this check, scenario or lexicon passes what it would fail.

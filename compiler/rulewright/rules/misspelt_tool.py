@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TypeAlias
 
-from rulewright.diagnostics import Diagnostic, Span, warning
+from rulewright.diagnostics import Findings, Span, warning
 from rulewright.documents.base import texts
 from rulewright.documents.check import CheckDocument
 from rulewright.expression.syntax_tree import Expr, Index, ListLiteral, Literal, Name, Select
@@ -17,7 +17,7 @@ from rulewright_runtime.english import ticked
 Word: TypeAlias = tuple[str, Span | Scalar]
 
 
-def misspelt_tool(project: Project) -> Iterator[Diagnostic]:
+def misspelt_tool(project: Project) -> Findings:
     """A check spells a tool differently from recorded chats or other checks, or reads an argument that no call has.
 
     Why it matters: no call has the name, so the check passes, or fails, every time.
@@ -80,7 +80,7 @@ def _meant_both(check: CheckDocument) -> Iterator[set[str]]:
     yield from ({*texts(check.node, "params", name)} for name in check.params)
 
 
-def _of_two_checks(checks: list[CheckDocument], known: set[str], shown: set[str]) -> Iterator[Diagnostic]:
+def _of_two_checks(checks: list[CheckDocument], known: set[str], shown: set[str]) -> Findings:
     """The names with an underscore that only one check has, where an earlier one has a similar name, unless examples
     have both."""
     seen: dict[str, CheckDocument] = {}

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from rulewright.diagnostics import Diagnostic, Span, warning
+from rulewright.diagnostics import Findings, Span, warning
 from rulewright.load import Mapping, Node, Scalar, Sequence, place, walk
 from rulewright.spelling import Guess, SimilarWords, is_slip_of
 
@@ -34,13 +34,13 @@ SOUGHT: Final = frozenset({
 Rare: TypeAlias = tuple[Span | Scalar, str, str, int]  # a name that is written once, a similar one, and its number
 
 
-def misspelt_word(project: Project) -> Iterator[Diagnostic]:
+def misspelt_word(project: Project) -> Findings:
     """A word of a name or short text occurs only once, and differs by one letter from a word of the project.
 
     Why it matters: names and expected texts are compared letter by letter, so the misspelt one finds nothing.
     Instead: correct the spelling.
     """
-    loaded, told = {each.source.path: each.root for each in project.loaded}, set[str]()
+    loaded, reported = {each.source.path: each.root for each in project.loaded}, set[str]()
     roots = [each for each in loaded.values() if each is not None]
     texts = (*(text for root in roots for text in _texts(root)), *(Path(path).stem.lower() for path in loaded))
     known = Counter(word for text in texts for word in WORD.findall(text))
@@ -51,8 +51,8 @@ def misspelt_word(project: Project) -> Iterator[Diagnostic]:
     found.append(_rare([each for root in roots for each in _in_prose(root)], written, whole, _is_misspelt))
     found.append(each for each in _misspelt_values(roots) if whole[each[1].lower()] == 1)
     for where, word, near, times in (each for part in found for each in part):
-        if word not in told:
-            told.add(word)
+        if word not in reported:
+            reported.add(word)
             message = f"`{word}` occurs only here, but `{near}` {f'{times} times' if times > 1 else 'elsewhere'}"
             yield warning(where, message, help=Guess(near))
 

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
-from rulewright.diagnostics import Diagnostic, replace, warning
+from rulewright.diagnostics import Findings, replace, warning
 from rulewright.documents.base import Document, descend, items, scalar, text_scalars, texts
 from rulewright.documents.check import CheckDocument
 from rulewright.documents.lexicon import LexiconDocument
@@ -81,7 +81,7 @@ KEYS: Final = frozenset({"regex", "named", "figure"})  # of corpora and state ma
 ASSERTED: Final = re.compile(r"(?<!^)(?<!^\(\?[ims]\))(?:\\[bA]|(?<![\[\\])\^)|(?:\\[bz]|(?<!\\)\$)(?!$)", re.DOTALL)
 
 
-def mistyped_regex(subject: LexiconDocument | ScenarioDocument | CheckDocument | Project) -> Iterator[Diagnostic]:
+def mistyped_regex(subject: LexiconDocument | ScenarioDocument | CheckDocument | Project) -> Findings:
     """A regular expression contains a typical slip, finds something in every text, or finds nothing in any.
 
     Why it matters: it is valid, so nothing refuses it, but it finds less or more than was meant: `(:?a|b)` is a group
@@ -103,7 +103,7 @@ def mistyped_regex(subject: LexiconDocument | ScenarioDocument | CheckDocument |
         yield from _whole_matches(corpus.node)
 
 
-def _slips(written: Scalar, *, is_literal: bool = False) -> Iterator[Diagnostic]:
+def _slips(written: Scalar, *, is_literal: bool = False) -> Findings:
     """The finding for a regular expression. A literal of an expression has no fix: how its quotes and backslashes are
     written depends on those around the expression."""
     text = str(written.value)
@@ -120,7 +120,7 @@ def _slips(written: Scalar, *, is_literal: bool = False) -> Iterator[Diagnostic]
         yield warning(written, f"`{text}` finds nothing in any text", help=_conflict(text))
 
 
-def _case_of_letters(lexicon: LexiconDocument) -> Iterator[Diagnostic]:
+def _case_of_letters(lexicon: LexiconDocument) -> Findings:
     """The only expression of a lexicon that does not ignore case."""
     written = [each.scalar for each in lexicon.patterns if each.mode == "regex"]
     exact = [each for each in written if not str(each.value).startswith("(?i)")]
@@ -128,7 +128,7 @@ def _case_of_letters(lexicon: LexiconDocument) -> Iterator[Diagnostic]:
         yield warning(exact[0], "this expression does not ignore case, but the others of the lexicon do", help="(?i)")
 
 
-def _whole_matches(corpus: Node) -> Iterator[Diagnostic]:
+def _whole_matches(corpus: Node) -> Findings:
     """The figures of a fact that its expression never captures, or the expression if it has no group and captures none
     of them."""
     for fact in walk(corpus):

@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.check import CheckDocument
 
 
-def more_votes_in_development(check: CheckDocument) -> Iterator[Diagnostic]:
+def more_votes_in_development(check: CheckDocument) -> Findings:
     """`dev_repetitions` is larger than the number of votes of other runs.
 
     Why it matters: development costs more than publication, and the published verdicts rest on fewer votes.

@@ -1,9 +1,8 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.expression.syntax_tree import Unary
 from rulewright.lower.expressions_of import parts_of
 
@@ -11,7 +10,7 @@ if TYPE_CHECKING:
     from rulewright.lower.expressions_of import DocumentWithExpressions
 
 
-def negated_twice(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
+def negated_twice(document: DocumentWithExpressions) -> Findings:
     """A condition is negated twice.
 
     Why it matters: two negations cancel out, so the condition means the opposite of what each of them says.

@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.load import Sequence
 from rulewright.workflow import Workflow
 
 
-def no_tasks(workflow: Workflow) -> Iterator[Diagnostic]:
+def no_tasks(workflow: Workflow) -> Findings:
     """The workflow has no tasks.
 
     Why it matters: a run of it is refused, and nothing can be proved about it.

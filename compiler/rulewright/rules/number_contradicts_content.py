@@ -1,10 +1,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import items, scalar, text, text_scalars
 from rulewright.documents.prose_limits import NUMBER, ONE, numbers_in
 from rulewright.load import Mapping, Scalar, Sequence, place, walk
@@ -15,7 +14,7 @@ LATER: Final = re.compile(rf"\bafter {NUMBER} [a-z]+|\b{NUMBER} [a-z]+ later", r
 COURSE: Final = frozenset({"turns", "sessions"})  # of which a description may tell a part: `calm for three turns`
 
 
-def number_contradicts_content(project: Project) -> Iterator[Diagnostic]:
+def number_contradicts_content(project: Project) -> Findings:
     """A description, or the metadata beside the checks, states a number that differs from the content.
 
     Why it matters: reports and papers quote these numbers. A description is compared with the checks and scenarios of
@@ -26,12 +25,12 @@ def number_contradicts_content(project: Project) -> Iterator[Diagnostic]:
     listed = {"checks": len(project.checks), "scenarios": len(project.scenarios)}
     for root in {each.source.path: each.root for each in project.loaded}.values():
         for node in (each for each in walk(root) if isinstance(each, Mapping)):
-            said = scalar(node, "description")
-            if said is not None and isinstance(said.value, str) and ONE.search(said.value):
+            description = scalar(node, "description")
+            if description is not None and isinstance(description.value, str) and ONE.search(description.value):
                 counts = listed if project.file is not None and node is project.file.node else _lengths(node)
-                yield from _of_lists(said, said.value, counts)
-                yield from _of_figures(said, said.value, node)
-                yield from _of_times(said, said.value, node)
+                yield from _of_lists(description, description.value, counts)
+                yield from _of_figures(description, description.value, node)
+                yield from _of_times(description, description.value, node)
     yield from _of_metadata(project)
 
 
@@ -44,7 +43,7 @@ def _lengths(node: Mapping) -> dict[str, int]:
     }
 
 
-def _of_lists(said: Scalar, words: str, counts: dict[str, int]) -> Iterator[Diagnostic]:
+def _of_lists(description: Scalar, words: str, counts: dict[str, int]) -> Findings:
     """The first number before the name of a list that has another length."""
     for found in ONE.finditer(words):
         unit = (found["unit"] or "").lower()
@@ -52,32 +51,32 @@ def _of_lists(said: Scalar, words: str, counts: dict[str, int]) -> Iterator[Diag
         ((number, _),) = numbers_in(found[0])[:1]
         if count is not None and number != count and count > 0:
             message = f"the description says `{found[0]}`, but there are {count}"
-            yield warning(place(said, *found.span()), message)
+            yield warning(place(description, *found.span()), message)
             return
 
 
-def _of_figures(said: Scalar, words: str, node: Mapping) -> Iterator[Diagnostic]:
+def _of_figures(description: Scalar, words: str, node: Mapping) -> Findings:
     """The number of a fact that is none of its figures, one of which it lacks."""
     figures = {str(each.value) for each in text_scalars(node, "figures")}
     numbers = {f"{number:g}" for number, _ in numbers_in(words)}
     lacking = [each for each in sorted(figures - numbers) if each.isdecimal()]
     if numbers - figures and lacking:
-        yield warning(said, f"the description states other numbers than the figure {lacking[0]}")
+        yield warning(description, f"the description states other numbers than the figure {lacking[0]}")
 
 
-def _of_times(said: Scalar, words: str, node: Mapping) -> Iterator[Diagnostic]:
+def _of_times(description: Scalar, words: str, node: Mapping) -> Findings:
     """The time after which something is told to happen, if no session begins then."""
     begun = [begin for each in items(node, "sessions") if (begin := text(each, "time_elapsed"))]
     times = {(number, unit.rstrip("s")) for each in begun for number, unit in numbers_in(each)}
     for found in LATER.finditer(words) if len(begun) > 1 else ():
-        told = next((number, unit.rstrip("s")) for number, unit in numbers_in(found[0]))
-        if told not in times and any(told[0] == number or told[1] == unit for number, unit in times):
+        time = next((number, unit.rstrip("s")) for number, unit in numbers_in(found[0]))
+        if time not in times and any(time[0] == number or time[1] == unit for number, unit in times):
             message = f"the description says `{found[0]}`, but no session begins then: {', '.join(begun[1:])}"
-            yield warning(place(said, *found.span()), message)
+            yield warning(place(description, *found.span()), message)
             return
 
 
-def _of_metadata(project: Project) -> Iterator[Diagnostic]:
+def _of_metadata(project: Project) -> Findings:
     gates = sum(check.is_gate for check in project.checks)
     total = len(project.checks)
     actual = {
@@ -98,7 +97,7 @@ def _of_metadata(project: Project) -> Iterator[Diagnostic]:
         yield from _parts(node)
 
 
-def _parts(node: Mapping) -> Iterator[Diagnostic]:
+def _parts(node: Mapping) -> Findings:
     """`total_modes` has to be the sum of the modes by their state, where those are given."""
     states = [node.get(f"{state}_modes") for state in ("active", "beta", "proposed")]
     counts = [each.value for each in states if isinstance(each, Scalar) and isinstance(each.value, int)]

@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.scorecard import CaseScorecardDocument
 from rulewright.rules.review_above_pass import THRESHOLD
 
 
-def one_threshold_for_both(scorecard: CaseScorecardDocument) -> Iterator[Diagnostic]:
+def one_threshold_for_both(scorecard: CaseScorecardDocument) -> Findings:
     """A metric passes and fails by the same parameter, although it has another one.
 
     Why it matters: the other threshold decides nothing in the report of the metric: no score is between the two.

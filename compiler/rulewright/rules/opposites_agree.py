@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import descend
 from rulewright.load import Mapping, Node, Scalar, Sequence, walk
 from rulewright.rules.listed_twice import nodes_of
@@ -32,7 +32,7 @@ OPPOSITES: Final = (
 WINNING: Final = (("false_human", "ai_disclosure"),)
 
 
-def opposites_agree(subject: CheckDocument | MarkerSet | Profile | ScenarioDocument | Project) -> Iterator[Diagnostic]:
+def opposites_agree(subject: CheckDocument | MarkerSet | Profile | ScenarioDocument | Project) -> Findings:
     """Two lists with opposite meanings contain the same text.
 
     Why it matters: a text in `agrees` and `contradicts` of a fact, `violations` and `exceptions` of a check, or
@@ -47,7 +47,7 @@ def opposites_agree(subject: CheckDocument | MarkerSet | Profile | ScenarioDocum
                 yield from _contained(each)
 
 
-def _shared(node: Mapping) -> Iterator[Diagnostic]:
+def _shared(node: Mapping) -> Findings:
     for keys in OPPOSITES:
         earlier: dict[str, tuple[str, Scalar]] = {}
         for key in keys if len(node.index.keys() & {*keys}) > 1 else ():
@@ -59,7 +59,7 @@ def _shared(node: Mapping) -> Iterator[Diagnostic]:
             earlier |= here
 
 
-def _contained(node: Mapping) -> Iterator[Diagnostic]:
+def _contained(node: Mapping) -> Findings:
     for winner, loser in WINNING:
         for short in _texts(node.get(winner)):
             text = str(short.value).lower()

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import entries, items, numeric, text_scalars
 from rulewright.documents.suggestions import DEGREES
 from rulewright.load import Entry, Scalar
@@ -15,7 +15,7 @@ UPPER: Final = {"lowest": "highest", "min": "max", "minimum": "maximum", "least"
 UPPER_AT_THE_END: Final = {**UPPER, "low": "high", "lower": "upper"}
 
 
-def order_reversed(project: Project) -> Iterator[Diagnostic]:
+def order_reversed(project: Project) -> Findings:
     """Severities begin with the worst, input costs more than output, or a lower limit exceeds the upper one.
 
     Why it matters: severities are read from the mildest to the worst, and a price as input before output. In the
@@ -45,7 +45,7 @@ def order_reversed(project: Project) -> Iterator[Diagnostic]:
             yield warning(right, f"`right` is {right.raw}, more than the {labelled.raw} labelled hits", notes=notes)
 
 
-def _limits(parts: Iterable[Entry]) -> Iterator[Diagnostic]:
+def _limits(parts: Iterable[Entry]) -> Findings:
     """The lower limits that are above the upper limit with the same name but for `low` or `high`, or a like word."""
     limits = {each.name: value for each in parts if (value := numeric(each.value) or numeric(each.value, "default"))}
     for name, least in limits.items():

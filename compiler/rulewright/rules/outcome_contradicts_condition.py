@@ -1,9 +1,8 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.expression.direction import LEAST, OPPOSITE, ORDERED, comparisons, meaning, tells, unwrapped
 from rulewright.expression.syntax_tree import (
     NOWHERE,
@@ -28,7 +27,7 @@ DIRECTIONS: Final = {"passes": ">", "fails": "<"}
 SIMILARITIES: Final = frozenset({"bleu", "edit_similarity", "rouge_l", "similarity", "word_overlap"})
 
 
-def outcome_contradicts_condition(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
+def outcome_contradicts_condition(document: DocumentWithExpressions) -> Findings:
     """A choice gives a good outcome for a bad condition or a bad one for a good condition, or a `fail` asks for a PASS.
 
     Why it matters: `failed ? 'release' : 'stop'` releases what failed. In `x >= 0.9 ? 'A' : x <= 0.7 ? 'B' : 'C'` the
@@ -41,12 +40,12 @@ def outcome_contradicts_condition(document: DocumentWithExpressions) -> Iterator
             yield from _unlike_expected(document, written)
         if not isinstance(part, Conditional):
             continue
-        told, then, otherwise = tells(part.condition), _worth(part.then), _worth(part.otherwise)
-        chosen, other = (part.then, part.otherwise) if then == -told else (part.otherwise, part.then)
-        if told and (then == -told or (otherwise == told and not then)):
+        direction, then, otherwise = tells(part.condition), _worth(part.then), _worth(part.otherwise)
+        chosen, other = (part.then, part.otherwise) if then == -direction else (part.otherwise, part.then)
+        if direction and (then == -direction or (otherwise == direction and not then)):
             if reads_failures(written.text(other), document) or _is_neutral(other):
                 continue
-            kind = "bad" if told < 0 else "good"
+            kind = "bad" if direction < 0 else "good"
             role = "outcome" if chosen is part.then else "outcome otherwise"
             message = f"`{written.text(part.condition)}` is a {kind} sign, but `{written.text(chosen)}` is the {role}"
             yield warning(written.span(part.condition), message)
@@ -54,7 +53,7 @@ def outcome_contradicts_condition(document: DocumentWithExpressions) -> Iterator
             yield from _turned_around(written, part, part.otherwise)
 
 
-def _mixed(document: DocumentWithExpressions, written: WrittenExpression, part: Expr) -> Iterator[Diagnostic]:
+def _mixed(document: DocumentWithExpressions, written: WrittenExpression, part: Expr) -> Findings:
     """The only part of a `fail` that asks for the PASS of another check, where the others ask for a FAIL."""
     wanted = {"fails": "FAIL", "passes": "PASS"}
     key = next((key for key in wanted if getattr(document, key, None) is written.scalar), None)
@@ -67,7 +66,7 @@ def _mixed(document: DocumentWithExpressions, written: WrittenExpression, part: 
         yield warning(written.span(odd[0]), message, help=f"the others ask for `{wanted[key]}`")
 
 
-def _unlike_expected(document: DocumentWithExpressions, written: WrittenExpression) -> Iterator[Diagnostic]:
+def _unlike_expected(document: DocumentWithExpressions, written: WrittenExpression) -> Findings:
     """The comparisons by which an answer fails that is like the expected one, or passes that is unlike it."""
     upward = next((up for key, up in DIRECTIONS.items() if getattr(document, key, None) is written.scalar), None)
     if upward is None:
@@ -115,7 +114,7 @@ def _is_neutral(part: Expr) -> bool:
     return isinstance(part, Literal) and not _worth(part)
 
 
-def _turned_around(written: WrittenExpression, part: Conditional, following: Conditional) -> Iterator[Diagnostic]:
+def _turned_around(written: WrittenExpression, part: Conditional, following: Conditional) -> Findings:
     """A step that compares the same value in the other direction than the step before it."""
     first, second, third = part.condition, following.condition, following.otherwise
     if not isinstance(first, Binary) or not isinstance(second, Binary) or first.left != second.left:

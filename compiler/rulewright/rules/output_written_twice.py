@@ -1,14 +1,12 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic
+from rulewright.diagnostics import Findings
 from rulewright.documents.workflow import TaskDocument
 from rulewright.lower.workflow import ancestors
 from rulewright.workflow import Workflow
 
 
-def output_written_twice(workflow: Workflow) -> Iterator[Diagnostic]:
+def output_written_twice(workflow: Workflow) -> Findings:
     """Two tasks write the same file without waiting for each other, or one task lists it twice.
 
     Why it matters: the tasks may run at the same time, and the later one wins; where one task lists a file twice, two

@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.workflow import TaskDocument
 from rulewright.load import Mapping
 
 
-def overlay_not_enabled(task: TaskDocument) -> Iterator[Diagnostic]:
+def overlay_not_enabled(task: TaskDocument) -> Findings:
     """A task configures an overlay, but neither the task nor a default enables it.
 
     Why it matters: all overlays but `hil` are off unless they set `enabled: true`, so the configuration has no effect.

@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic
+from rulewright.diagnostics import Findings
 from rulewright.documents.workflow import TaskDocument
 
 
-def paired_with_review(task: TaskDocument) -> Iterator[Diagnostic]:
+def paired_with_review(task: TaskDocument) -> Findings:
     """A task enables both `paired_workflow` and `agentic_review`.
 
     Why it matters: both decide who writes and who judges, and they contradict each other.

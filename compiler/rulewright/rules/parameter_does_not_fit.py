@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, error, replace, warning
+from rulewright.diagnostics import Diagnostic, Findings, error, replace, warning
 from rulewright.documents.check import CheckDocument
 from rulewright.documents.lexicon import invalid_regex
 from rulewright.documents.suggestions import number_meant
@@ -25,7 +25,7 @@ SEARCHING: Final = OF_PHRASES | {"contains", "contains_ci", "substring_ci", "sta
 LISTED: Final = re.compile(r"[\w.-]+(?: [\w.-]+)*(?:, *[\w.-]+(?: [\w.-]+)*)+")
 
 
-def parameter_does_not_fit(check: CheckDocument) -> Iterator[Diagnostic]:
+def parameter_does_not_fit(check: CheckDocument) -> Findings:
     """A condition of a check can't use the value of a parameter.
 
     Why it matters: the check compiles, but can't be decided for any conversation: a number in quotes is a text, one
@@ -47,7 +47,7 @@ def parameter_does_not_fit(check: CheckDocument) -> Iterator[Diagnostic]:
         yield from _unfit(check, name, check.get("params", name))
 
 
-def _unfit(check: CheckDocument, name: str, value: Node | None) -> Iterator[Diagnostic]:
+def _unfit(check: CheckDocument, name: str, value: Node | None) -> Findings:
     """The value of a parameter that the expression can't use, or those items of a list that it can't use."""
     items = value.items if isinstance(value, Sequence) else ()
     types = [tuple(map(ListType, _types(item))) for item in items]
@@ -72,7 +72,7 @@ def _mistake(check: CheckDocument, name: str, types: Iterable[Type]) -> Diagnost
     return refused[0][0] if refused and all(refused) else None
 
 
-def _of_regexes(check: CheckDocument) -> Iterator[Diagnostic]:
+def _of_regexes(check: CheckDocument) -> Findings:
     """Parameters that a `matches` uses and that are not valid regular expressions."""
     for _, part in parts_of(check):
         if not isinstance(part, Call) or part.function != "matches" or not part.args:
@@ -82,7 +82,7 @@ def _of_regexes(check: CheckDocument) -> Iterator[Diagnostic]:
         yield from [] if refused is None else [refused]
 
 
-def _searched_literally(check: CheckDocument) -> Iterator[Diagnostic]:
+def _searched_literally(check: CheckDocument) -> Findings:
     """Parameters that look like a regular expression and that a text is searched for."""
     for written, part in parts_of(check):
         if isinstance(part, Call) and part.function in SEARCHING and part.args:
@@ -95,7 +95,7 @@ def _searched_literally(check: CheckDocument) -> Iterator[Diagnostic]:
                     yield warning(value, message, help="use `matches`, or write the words themselves", notes=notes)
 
 
-def _not_numbers(check: CheckDocument) -> Iterator[Diagnostic]:
+def _not_numbers(check: CheckDocument) -> Findings:
     """Texts that a conversion to a number refuses: `9OO`."""
     for written, part in parts_of(check):
         if isinstance(part, Call) and part.function in ("double", "int", "uint", "score") and len(part.args) == 1:
@@ -105,7 +105,7 @@ def _not_numbers(check: CheckDocument) -> Iterator[Diagnostic]:
                 yield error(value, f"`{value.value}` is not a number", notes=notes)
 
 
-def _out_of_range(check: CheckDocument) -> Iterator[Diagnostic]:
+def _out_of_range(check: CheckDocument) -> Findings:
     """Parameters outside the range of the share or count they are compared with: 30, for a similarity of 0 to 1."""
     for written, part in operations_in(check, ORDERED):
         for call, limit in ((part.left, part.right), (part.right, part.left)):

@@ -2,10 +2,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.scorecard import CaseScorecardDocument
 from rulewright.expression.direction import COMPARISONS
 from rulewright.expression.syntax_tree import Name
@@ -17,7 +16,7 @@ CONDITIONS: Final = ("passes", "fails", "flagged")
 WORD: Final = re.compile(r"\w+")
 
 
-def parameter_of_another_metric(scorecard: CaseScorecardDocument) -> Iterator[Diagnostic]:
+def parameter_of_another_metric(scorecard: CaseScorecardDocument) -> Findings:
     """A metric is compared with a parameter of another metric, or one of its conditions reads only another metric.
 
     Why it matters: changing the metric's own threshold or score has no effect here. A requirement that compares the
@@ -46,7 +45,7 @@ def _owner(parameter: str, metrics: set[str]) -> str | None:
     return next((each for each in metrics if parameter.startswith(f"{each}_")), None)
 
 
-def _mixed(scorecard: CaseScorecardDocument, metrics: set[str], settings: set[str]) -> Iterator[Diagnostic]:
+def _mixed(scorecard: CaseScorecardDocument, metrics: set[str], settings: set[str]) -> Findings:
     """The only requirement that compares the thresholds of two metrics, where all others compare those of one."""
     found: list[tuple[WrittenExpression, Name, str, str]] = []
     for written, part in operations_in(scorecard, COMPARISONS):
@@ -61,7 +60,7 @@ def _mixed(scorecard: CaseScorecardDocument, metrics: set[str], settings: set[st
             yield warning(written.span(name), message, help=Guess(own))
 
 
-def _prose(scorecard: CaseScorecardDocument, metrics: set[str]) -> Iterator[Diagnostic]:
+def _prose(scorecard: CaseScorecardDocument, metrics: set[str]) -> Findings:
     """The requirements whose message names another metric than their condition."""
     for that, otherwise in scorecard.requires:
         read = {owner for word in WORD.findall(str(that.value)) if (owner := _owner(f"{word}_", metrics)) is not None}
@@ -71,7 +70,7 @@ def _prose(scorecard: CaseScorecardDocument, metrics: set[str]) -> Iterator[Diag
             yield warning(that, message, help=Guess(min(read)))
 
 
-def _foreign(scorecard: CaseScorecardDocument, metrics: set[str]) -> Iterator[Diagnostic]:
+def _foreign(scorecard: CaseScorecardDocument, metrics: set[str]) -> Findings:
     """The only condition of a kind that reads another metric and not the one it belongs to."""
     for key in CONDITIONS:
         read: list[tuple[str, Scalar, set[str]]] = []
@@ -84,7 +83,7 @@ def _foreign(scorecard: CaseScorecardDocument, metrics: set[str]) -> Iterator[Di
             yield warning(place, f"`{key}` of `{name}` reads only `{min(names)}`", help=Guess(name))
 
 
-def _of_other_groups(scorecard: CaseScorecardDocument, metrics: set[str], settings: set[str]) -> Iterator[Diagnostic]:
+def _of_other_groups(scorecard: CaseScorecardDocument, metrics: set[str], settings: set[str]) -> Findings:
     """The findings about groups of parameters that are not named after metrics: `facts_pass` and `facts_review`."""
     sizes = Counter(map(_group, settings))
     usual = _usual_groups(scorecard, metrics, sizes)

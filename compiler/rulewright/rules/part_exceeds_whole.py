@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.expression.syntax_tree import (
     NOWHERE,
     Binary,
@@ -23,7 +23,7 @@ SHARE: Final = Name("share", NOWHERE)
 CONVERSIONS: Final = frozenset({"double", "int", "score"})
 
 
-def part_exceeds_whole(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
+def part_exceeds_whole(document: DocumentWithExpressions) -> Findings:
     """A part and its whole are swapped in a difference, a share or a comparison.
 
     Why it matters: a part is never larger than its whole, so `part - whole` is never above 0, `whole / part` is never

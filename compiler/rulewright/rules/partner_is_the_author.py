@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic
+from rulewright.diagnostics import Findings
 from rulewright.documents.workflow import TaskDocument
 
 
-def partner_is_the_author(task: TaskDocument) -> Iterator[Diagnostic]:
+def partner_is_the_author(task: TaskDocument) -> Findings:
     """The challenger of a pair is also its driver, or the reviewer is also the coder.
 
     Why it matters: an agent would approve its own work.

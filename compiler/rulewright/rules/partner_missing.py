@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic
+from rulewright.diagnostics import Findings
 from rulewright.documents.workflow import TaskDocument
 
 
-def partner_missing(task: TaskDocument) -> Iterator[Diagnostic]:
+def partner_missing(task: TaskDocument) -> Findings:
     """A pair has no `challenger_agent`, or a review no `reviewer_agent`.
 
     Why it matters: nobody would judge the work, so the loop could never succeed.

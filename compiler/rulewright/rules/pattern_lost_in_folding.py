@@ -1,9 +1,8 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.lexicon import LexiconDocument
 from rulewright.lower.lexicons import folded
 from rulewright_runtime.matching.folding import fold
@@ -12,7 +11,7 @@ EMOJI_STYLE: Final = "\ufe0f"  # after a sign that has an emoji form; its loss c
 SHORT: Final = 4  # characters; a shorter remainder hits inside other words
 
 
-def pattern_lost_in_folding(lexicon: LexiconDocument) -> Iterator[Diagnostic]:
+def pattern_lost_in_folding(lexicon: LexiconDocument) -> Findings:
     """Folding removes most of a text, or replaces the characters that a regular expression searches for.
 
     Why it matters: folding drops Markdown marks from texts and patterns alike, so `f***` is searched for as `f` and

@@ -1,14 +1,12 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Diagnostic, Findings, warning
 from rulewright.documents.check import LEXICON_ROUTES, CheckDocument
 from rulewright.documents.lexicon import PatternEntry, read_patterns
 from rulewright.project import Project
 
 
-def pattern_shared_by_gates(project: Project) -> Iterator[Diagnostic]:
+def pattern_shared_by_gates(project: Project) -> Findings:
     """Two gate checks, or checks with a gate severity, share a pattern, or one's pattern contains the other's.
 
     Why it matters: one phrase counts as two different failures, and at most one of them can be meant.

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.lexicon import LexiconDocument
 from rulewright.documents.scenario import TurnDocument
 from rulewright.load import Node, Scalar, Sequence
@@ -16,7 +16,8 @@ from rulewright_runtime.errors import PlanError
 from rulewright_runtime.matching.match import first
 
 Words = tuple[str, ...]
-Said = dict[Words, dict[str, TurnDocument]]  # neighbours with one word left out, the words in its place, and where
+# By neighbours with one word left out: the words in its place, and where.
+Neighbours = dict[Words, dict[str, TurnDocument]]
 
 WORD: Final = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)?")
 OUT: Final = ""
@@ -25,7 +26,7 @@ HALVES: Final = 4  # words of a phrase that may be two
 VARIANTS: Final = 8  # words that are remembered in one place
 
 
-def phrase_nearly_said(project: Project) -> Iterator[Diagnostic]:
+def phrase_nearly_said(project: Project) -> Findings:
     """A lexicon of the user's words finds nothing in any scenario, but a message nearly contains one of its phrases.
 
     Why it matters: a word is misspelt or a comma between two phrases is missing, so a cue is not found.
@@ -33,26 +34,27 @@ def phrase_nearly_said(project: Project) -> Iterator[Diagnostic]:
     """
     lexicons = [each for each in project.lexicons.values() if each.role == "user"]
     turns = [turn for scenario in project.scenarios.values() for turn in scenario.turns] if lexicons else []
-    said = _said(turns, {key for lexicon in lexicons for phrase in _phrases(lexicon) for key in _keys(phrase)})
+    keys = {key for lexicon in lexicons for phrase in _phrases(lexicon) for key in _keys(phrase)}
+    neighbours = _neighbours(turns, keys)
     for lexicon in lexicons:
-        near = next((each for phrase in _phrases(lexicon) for each in _near(phrase, said)), None)
+        near = next((each for phrase in _phrases(lexicon) for each in _near(phrase, neighbours)), None)
         if near is not None and not _hits(lexicon, project, turns):
             phrase, words, turn = near
             message = f"no message contains `{phrase.value}`, but one says `{words}`"
             yield warning(phrase, message, notes=[(turn.place("user_message"), "said here")])
 
 
-def _said(turns: list[TurnDocument], wanted: set[Words]) -> Said:
+def _neighbours(turns: list[TurnDocument], wanted: set[Words]) -> Neighbours:
     """What messages say around one word left out, as far as a phrase says it, too."""
-    said: Said = {}
+    neighbours: Neighbours = {}
     for turn in turns:
         for three in _threes(WORD.findall(turn.user_message.lower())):
             for hole, word in enumerate(three):
                 key = _without(three, hole)
-                found = said.setdefault(key, {}) if key in wanted else {}
+                found = neighbours.setdefault(key, {}) if key in wanted else {}
                 if len(found) < VARIANTS:
                     found.setdefault(word, turn)
-    return said
+    return neighbours
 
 
 def _keys(phrase: Scalar) -> Iterator[Words]:
@@ -85,16 +87,16 @@ def _phrases(lexicon: LexiconDocument) -> Iterator[Scalar]:
     yield from (each for each in items if isinstance(each, Scalar) and isinstance(each.value, str))
 
 
-def _near(phrase: Scalar, said: Said) -> Iterator[tuple[Scalar, str, TurnDocument]]:
+def _near(phrase: Scalar, neighbours: Neighbours) -> Iterator[tuple[Scalar, str, TurnDocument]]:
     """What messages say that is a phrase but for one letter, or half of a phrase of four words."""
     words = _words(phrase)
     for three in _threes(words):
         for hole, word in enumerate(three):
-            for other, turn in said.get(_without(three, hole), {}).items() if len(word) >= LONG else ():
+            for other, turn in neighbours.get(_without(three, hole), {}).items() if len(word) >= LONG else ():
                 if is_slip_of(word, other):
                     yield phrase, " ".join((*three[:hole], other, *three[hole + 1 :])), turn
     for half in _halves(words):
-        for turn in said.get((*half, OUT), {}).values():
+        for turn in neighbours.get((*half, OUT), {}).values():
             yield phrase, " ".join(half), turn
 
 

@@ -1,14 +1,12 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import scalar
 from rulewright.project import Project
 from rulewright_runtime.judging.judge import is_live
 
 
-def price_of_another_model(project: Project) -> Iterator[Diagnostic]:
+def price_of_another_model(project: Project) -> Findings:
     """`judge.source` asks another model than `judge.model` names.
 
     Why it matters: `plan` estimates the costs of a run with the price of `judge.model`.

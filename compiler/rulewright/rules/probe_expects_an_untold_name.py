@@ -1,10 +1,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import text, text_scalars
 from rulewright.documents.scenario import ProbeDocument, ScenarioDocument, TurnDocument
 from rulewright_runtime.matching.pronouns import parse
@@ -14,7 +13,7 @@ STATED: Final = r"\W+(?:[^\W.!?]+[^\w.!?]+){0,3}?((?:she|he|they)/(?:her|him|the
 APOSTROPHES: Final = str.maketrans("", "", "'\u2019")
 
 
-def probe_expects_an_untold_name(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
+def probe_expects_an_untold_name(scenario: ScenarioDocument) -> Findings:
     """A probe expects a name that the user has not said, or other pronouns than the user states.
 
     Why it matters: an answer can't recall a name it never saw: every honest one is marked as forgetful, and only an
@@ -30,11 +29,11 @@ def probe_expects_an_untold_name(scenario: ScenarioDocument) -> Iterator[Diagnos
         if probe.turn is None:
             continue
         yield from _other_pronouns(probe, scenario)
-        seen = [*shown, *(said for turn in _until(probe.turn, scenario) for said in _messages(turn))]
+        known = [*shown, *(message for turn in _until(probe.turn, scenario) for message in _messages(turn))]
         for item in text_scalars(probe.node, "expected"):
             name = str(item.value)
-            if probe.kind == "recall" and _is_name(name) and seen and not _says(seen, name):
-                later = next((turn for turn in scenario.turns if _says(_messages(turn), name)), None)
+            if probe.kind == "recall" and _is_name(name) and known and not _contain(known, name):
+                later = next((turn for turn in scenario.turns if _contain(_messages(turn), name)), None)
                 yield warning(
                     item,
                     f"no message up to turn {probe.turn} mentions `{name}`, so no answer can recall it",
@@ -42,7 +41,7 @@ def probe_expects_an_untold_name(scenario: ScenarioDocument) -> Iterator[Diagnos
                 )
 
 
-def _other_pronouns(probe: ProbeDocument, scenario: ScenarioDocument) -> Iterator[Diagnostic]:
+def _other_pronouns(probe: ProbeDocument, scenario: ScenarioDocument) -> Findings:
     """Findings for people of a probe whom a message up to its turn names beside other pronouns."""
     for item in text_scalars(probe.node, "expected") if probe.kind == "pronoun_continuity" else ():
         person = parse(str(item.value))
@@ -62,7 +61,7 @@ def _messages(turn: TurnDocument) -> list[str]:
     return [turn.user_message, *(branch.user_message for branch in turn.branches)]
 
 
-def _says(messages: list[str], name: str) -> bool:
+def _contain(messages: list[str], name: str) -> bool:
     """Whether a message contains the name in any case, with any apostrophes and ending (`Nigeria`, `Nigerian`)."""
     stem = _plain(name)
     stem = stem[:-2] if len(stem) > SHORT else stem

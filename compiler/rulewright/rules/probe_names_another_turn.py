@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, advice
+from rulewright.diagnostics import Findings, advice
 from rulewright.documents.base import items, number, place_of
 from rulewright.documents.scenario import ScenarioDocument
 
 
-def probe_names_another_turn(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
+def probe_names_another_turn(scenario: ScenarioDocument) -> Findings:
     """A probe is written in one turn, but its `t` names another one.
 
     Why it matters: the answer in the named turn is probed, not the one where readers expect it.

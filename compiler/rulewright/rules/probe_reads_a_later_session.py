@@ -1,12 +1,12 @@
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.scenario import ProbeDocument, ScenarioDocument, TurnDocument
 
 
-def probe_reads_a_later_session(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
+def probe_reads_a_later_session(scenario: ScenarioDocument) -> Findings:
     """A probe asks for a session that does not come before its turn, or for the time in the first session.
 
     Why it matters: the probe asks for something that nobody has said yet.
@@ -19,9 +19,9 @@ def probe_reads_a_later_session(scenario: ScenarioDocument) -> Iterator[Diagnost
         own = held.get(probe.turn)
         if own is None or None in numbers:
             continue
-        if probe.kind == "time" and own == numbers[0] and len(numbers) > 1 and not _is_said(probe, scenario):
+        if probe.kind == "time" and own == numbers[0] and len(numbers) > 1 and not _is_answered(probe, scenario):
             yield warning(probe.place("t"), f"turn {probe.turn} is in the first session: no time has passed")
-        yield from _said_elsewhere(probe, scenario)
+        yield from _in_other_sessions(probe, scenario)
         for at, named in enumerate(probe.from_sessions):
             is_first = named == own and starts[own] == [probe.turn]
             if named in numbers and (named > own or is_first):
@@ -30,21 +30,21 @@ def probe_reads_a_later_session(scenario: ScenarioDocument) -> Iterator[Diagnost
                 yield warning(probe.place("from_sessions", at), message)
 
 
-def _said_elsewhere(probe: ProbeDocument, scenario: ScenarioDocument) -> Iterator[Diagnostic]:
+def _in_other_sessions(probe: ProbeDocument, scenario: ScenarioDocument) -> Findings:
     """A finding for the sessions of a probe if an expected text is said in another one only."""
     for item in map(str.casefold, probe.expected if probe.kind == "recall" and probe.from_sessions else ()):
-        said = [each.number for each in scenario.sessions if _says(each.turns, item)]
+        said = [each.number for each in scenario.sessions if _contain(each.turns, item)]
         if said and not set(said) & set(probe.from_sessions):
             message = f"`{item}` is said in session {said[0]}, which the probe does not name"
             yield warning(probe.place("from_sessions"), message)
             return
 
 
-def _says(turns: Iterable[TurnDocument], item: str) -> bool:
+def _contain(turns: Iterable[TurnDocument], item: str) -> bool:
     return any(item in turn.user_message.casefold() for turn in turns)
 
 
-def _is_said(probe: ProbeDocument, scenario: ScenarioDocument) -> bool:
+def _is_answered(probe: ProbeDocument, scenario: ScenarioDocument) -> bool:
     """Whether the user mentions an expected time up to the probed turn."""
     said = [turn.user_message.casefold() for turn in scenario.turns if (turn.number or 0) <= (probe.turn or 0)]
     return any(item.casefold() in message for item in probe.expected for message in said)

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.check import CheckDocument
 from rulewright.documents.scenario import ScenarioDocument
 from rulewright.project import Project
@@ -14,7 +14,7 @@ from rulewright_runtime.matching.pronouns import parse
 from rulewright_runtime.plan.part import PROBE_KINDS
 
 
-def probe_without_verifier(subject: Project | ScenarioDocument) -> Iterator[Diagnostic]:
+def probe_without_verifier(subject: Project | ScenarioDocument) -> Findings:
     """A probe has a kind that is unknown or that no check evaluates, or names pronouns that can't be read.
 
     Why it matters: such a probe is never evaluated, and one with unreadable pronouns gives UNCLEAR.
@@ -37,7 +37,7 @@ def probe_without_verifier(subject: Project | ScenarioDocument) -> Iterator[Diag
                     yield warning(probe.place("expected", place), message, help="write `they/them for Alex`")
 
 
-def _unread(project: Project) -> Iterator[Diagnostic]:
+def _unread(project: Project) -> Findings:
     """The kinds of probes that none of the checks for probes evaluates, each with its first probe."""
     checks = [each for each in project.checks if each.routing.route == "memory_probe" and each.routing.probes]
     read = {kind for each in checks for kind in each.routing.probes or ()}

@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import text_scalars
 from rulewright.documents.scenario import ScenarioDocument
 
 
-def probes_contradict_each_other(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
+def probes_contradict_each_other(scenario: ScenarioDocument) -> Findings:
     """An abstention probe forbids words that a recall probe of the same turn expects.
 
     Why it matters: an answer that passes one of the two probes fails the other.

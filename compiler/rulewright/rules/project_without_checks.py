@@ -1,10 +1,9 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final
 
 from rulewright import dependencies
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.layout import CASE_FOLDERS, has_workflow
 from rulewright.project import Project
 from rulewright.scoring.batches import case_scorecards_of_project, lacks_scorecards
@@ -13,7 +12,7 @@ from rulewright.scoring.batches import case_scorecards_of_project, lacks_scoreca
 BARE: Final = frozenset({"description", "project", "semantics"})
 
 
-def project_without_checks(project: Project) -> Iterator[Diagnostic]:
+def project_without_checks(project: Project) -> Findings:
     """The project file expects checks, but the project has none.
 
     Why it matters: nothing is ever evaluated, and `scan` refuses the project. Often the path in `checks` is wrong, or

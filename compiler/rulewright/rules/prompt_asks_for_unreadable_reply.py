@@ -1,10 +1,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from rulewright.diagnostics import Diagnostic, error, warning
+from rulewright.diagnostics import Findings, error, warning
 from rulewright.documents.check import CheckDocument
 from rulewright.load import Scalar, place
 from rulewright.rules.prompt_holds_a_verdict import prompts_of
@@ -31,7 +30,7 @@ _DEFINED: Final = re.compile(r"^[ \t]*(?:PASS|FAIL)\b", re.MULTILINE)
 _NUMBER: Final = re.compile(r'"score"\s*:\s*["<]?\d')
 
 
-def prompt_asks_for_unreadable_reply(document: CheckDocument | CaseScorecardDocument) -> Iterator[Diagnostic]:
+def prompt_asks_for_unreadable_reply(document: CheckDocument | CaseScorecardDocument) -> Findings:
     """A prompt offers a verdict other than those that count, or asks for YES or NO, or for a number.
 
     Why it matters: a judge that follows the prompt gives a reply that is not a vote, so the check is never resolved.
@@ -46,7 +45,7 @@ def prompt_asks_for_unreadable_reply(document: CheckDocument | CaseScorecardDocu
             yield from _requests(prompt, prompt.value)
 
 
-def _offers(prompt: Scalar, text: str) -> Iterator[Diagnostic]:
+def _offers(prompt: Scalar, text: str) -> Findings:
     for offer in _OFFER.finditer(text):
         for word in _WORD.finditer(offer.group(1)):
             offered = [part.strip() for part in word.group(1).split("|")]
@@ -58,7 +57,7 @@ def _offers(prompt: Scalar, text: str) -> Iterator[Diagnostic]:
                 return
 
 
-def _requests(prompt: Scalar, text: str) -> Iterator[Diagnostic]:
+def _requests(prompt: Scalar, text: str) -> Findings:
     help = "ask for PASS, FAIL, UNCLEAR or NOT_APPLICABLE; a question needs no words about the form of the reply"
     for request in _REQUEST.finditer(text):
         message = f"a reply of `{request[1]}` is not a verdict and counts as no vote"

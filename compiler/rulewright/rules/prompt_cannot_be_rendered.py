@@ -1,10 +1,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, Span, error, warning
+from rulewright.diagnostics import Diagnostic, Findings, Span, error, warning
 from rulewright.documents.check import CheckDocument
 from rulewright.load import Scalar, place
 from rulewright.lower.applicability import applies, by_condition, is_silenced
@@ -23,7 +22,7 @@ COMPARED: Final = re.compile(
 )
 
 
-def prompt_cannot_be_rendered(project: Project) -> Iterator[Diagnostic]:
+def prompt_cannot_be_rendered(project: Project) -> Findings:
     """A prompt reads a missing key, or compares the scenario with a word that no scenario has.
 
     Why it matters: the judge can't be asked, so every transcript of the scenario gets UNCLEAR and waits for a person.
@@ -43,7 +42,7 @@ def _asked(check: CheckDocument) -> list[Scalar]:
     return [each for each in (alone, *phases) if each is not None]
 
 
-def _broken(check: CheckDocument, prompt: Scalar, project: Project) -> Iterator[Diagnostic]:
+def _broken(check: CheckDocument, prompt: Scalar, project: Project) -> Findings:
     mistakes: list[Diagnostic] = []
     lowered = lower_prompt(prompt, prompt_environment(check.vocabulary), mistakes)
     known: dict[str, object] = {"check": {**DEFAULTS, **check.fields}}
@@ -71,7 +70,7 @@ def _place(prompt: Scalar, key: object) -> Span:
     return place(prompt, found.start(1), found.end(1)) if found else prompt.span
 
 
-def _unknown_words(project: Project) -> Iterator[Diagnostic]:
+def _unknown_words(project: Project) -> Findings:
     """The words of no scenario with which prompts compare its jurisdiction or its tags."""
     scenarios = project.scenarios.values()
     known = {

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import repeated, scalar
 from rulewright.documents.check import CheckDocument
 from rulewright.load import Scalar, place
@@ -33,11 +33,11 @@ SIGNS: Final = {"PASS": 1, "FAIL": -1}
 SAME: Final = 0.7  # of the words of two clauses
 CLAUSE: Final = 2  # words that a clause has
 ALIKE: Final = 2  # words that two texts share beyond those of the other pair
-SAYS: Final = re.compile(r"[A-Za-z]{4,}")  # a word that says something
+MEANINGFUL: Final = re.compile(r"[A-Za-z]{4,}")  # a word that says something
 END: Final = re.compile(r"[.;:,]\s|\n|\band\b")  # of a clause
 
 
-def prompt_contradicts_rules(check: CheckDocument) -> Iterator[Diagnostic]:
+def prompt_contradicts_rules(check: CheckDocument) -> Findings:
     """A prompt swaps the explanations of PASS and FAIL, drops a negation, or explains an unknown verdict.
 
     Why it matters: the judge follows the prompt, readers follow the rules, and each believes the opposite. An unknown
@@ -55,12 +55,12 @@ def prompt_contradicts_rules(check: CheckDocument) -> Iterator[Diagnostic]:
     lines = {found[1]: found for found in LINE.finditer(text) if found[1] not in slips}
     begun = {_start(word) for word in lines}
     lacking = [each for each in VERDICTS if _start(each) not in begun]
-    told = [found for word, found in lines.items() if word in VERDICTS]
-    ends, starts = {found.end() + 1 for found in told}, {found.start() for found in told}  # of the explanations
+    given = [found for word, found in lines.items() if word in VERDICTS]
+    ends, starts = {found.end() + 1 for found in given}, {found.start() for found in given}  # of the explanations
     for word, found in lines.items():
-        is_beside = found.start() in ends or found.end() + 1 in starts
+        is_next = found.start() in ends or found.end() + 1 in starts
         is_note = text.startswith(":", found.end(1)) and not SIGNS.keys() & {*lacking}  # `NOTE:` is no verdict
-        near = lacking[0] if len(lacking) == 1 and is_beside and not is_note else None
+        near = lacking[0] if len(lacking) == 1 and is_next and not is_note else None
         near = next((each for each in VERDICTS if each not in lines and _start(each) == _start(word)), near)
         if word not in VERDICTS and near is not None:
             yield warning(place(check.prompt, *found.span(1)), f"`{word}` is not a verdict", help=Guess(near))
@@ -82,26 +82,26 @@ def prompt_contradicts_rules(check: CheckDocument) -> Iterator[Diagnostic]:
     yield from _contradicted(check, check.prompt, lines)
 
 
-def _swapped(check: CheckDocument, lines: dict[str, re.Match[str]]) -> Iterator[Diagnostic]:
+def _swapped(check: CheckDocument, lines: dict[str, re.Match[str]]) -> Findings:
     """A finding where the explanations of PASS and FAIL have the words of the rule for the other."""
     rules = [scalar(check.node, key) for key in ("pass_rule", "fail_rule")]
     passes, fails = (_words(str(each.value)) if each is not None else set[str]() for each in rules)
     if check.prompt is None or not {"PASS", "FAIL"} <= lines.keys() or not passes or not fails:
         return
-    told = {word: _words(lines[word][2]) for word in ("PASS", "FAIL")}
-    straight = len(told["PASS"] & passes - fails) + len(told["FAIL"] & fails - passes)
-    crossed = len(told["PASS"] & fails - passes) + len(told["FAIL"] & passes - fails)
+    explained = {word: _words(lines[word][2]) for word in ("PASS", "FAIL")}
+    straight = len(explained["PASS"] & passes - fails) + len(explained["FAIL"] & fails - passes)
+    crossed = len(explained["PASS"] & fails - passes) + len(explained["FAIL"] & passes - fails)
     if crossed >= straight + ALIKE:
         notes = [(each, "the rule") for each in rules if each is not None]
         message = "the prompt explains PASS and FAIL in the words of the rule for the other"
         yield warning(place(check.prompt, *lines["PASS"].span(1)), message, notes=notes)
 
 
-def _contradicted(check: CheckDocument, prompt: Scalar, lines: dict[str, re.Match[str]]) -> Iterator[Diagnostic]:
+def _contradicted(check: CheckDocument, prompt: Scalar, lines: dict[str, re.Match[str]]) -> Findings:
     """The first clause about one verdict that another text denies, or that a text about the other verdict repeats."""
-    told = [(key, scalar(check.node, key)) for key in RULES]
-    spans = {key: rule.span for key, rule in told if rule is not None}
-    written = [(key, _clauses(str(rule.value)), RULES[key]) for key, rule in told if rule is not None]
+    rules = [(key, scalar(check.node, key)) for key in RULES]
+    spans = {key: rule.span for key, rule in rules if rule is not None}
+    written = [(key, _clauses(str(rule.value)), RULES[key]) for key, rule in rules if rule is not None]
     written += [(word, _clauses(lines[word][2]), SIGNS[word]) for word in SIGNS if word in lines]
     pairs = ((one, other) for at, one in enumerate(written) for other in written[:at])
     for (name, clauses, sign), (other, its_clauses, its_sign) in pairs:
@@ -146,4 +146,4 @@ def _start(word: str) -> str:
 
 
 def _words(text: str) -> set[str]:
-    return {each[:6].lower() for each in SAYS.findall(text)}
+    return {each[:6].lower() for each in MEANINGFUL.findall(text)}

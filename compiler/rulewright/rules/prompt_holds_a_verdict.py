@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from rulewright.diagnostics import Diagnostic, error
+from rulewright.diagnostics import Findings, error
 from rulewright.documents.check import CheckDocument
 from rulewright.load import Scalar, place
 from rulewright_runtime.plan.part import VERDICTS
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 HELP: Final = 'write the form so that it is not valid JSON: {"verdict": "PASS", "FAIL" or "UNCLEAR"}'
 
 
-def prompt_holds_a_verdict(document: CheckDocument | CaseScorecardDocument) -> Iterator[Diagnostic]:
+def prompt_holds_a_verdict(document: CheckDocument | CaseScorecardDocument) -> Findings:
     """A prompt contains a complete reply with a verdict.
 
     Why it matters: a judge that repeats the example instead of answering casts that vote, usually a PASS.

@@ -1,17 +1,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, advice, error, warning
+from rulewright.diagnostics import Findings, advice, error, warning
 from rulewright.load import place
 from rulewright.project import Project
 
 _NAME: Final = re.compile(r"[A-Za-z0-9]+(?:[-_][A-Za-z0-9]+)+")
 
 
-def prompt_names_another_check(project: Project) -> Iterator[Diagnostic]:
+def prompt_names_another_check(project: Project) -> Findings:
     """A prompt names another check, or an id that no check has, instead of its own.
 
     Why it matters: a judge that sees several checks by name may answer for the other one, and readers of the recorded

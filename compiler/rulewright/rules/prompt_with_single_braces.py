@@ -1,17 +1,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, replace, warning
+from rulewright.diagnostics import Findings, replace, warning
 from rulewright.documents.check import CheckDocument
 from rulewright.load import place
 
 VALUE: Final = re.compile(r"\{\s*((?:check|scenario)\.\w[\w.]*)\s*\}{1,2}(?!\})")
 
 
-def prompt_with_single_braces(check: CheckDocument) -> Iterator[Diagnostic]:
+def prompt_with_single_braces(check: CheckDocument) -> Findings:
     """A prompt has a value in single braces.
 
     Why it matters: only double braces are replaced; the judge reads `{ check.id }` literally.

@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.check import CheckDocument, known_routes
 
 
-def prompt_without_judge(check: CheckDocument) -> Iterator[Diagnostic]:
+def prompt_without_judge(check: CheckDocument) -> Findings:
     """A check has a prompt, but its route never asks a judge.
 
     Why it matters: changing the prompt changes nothing.

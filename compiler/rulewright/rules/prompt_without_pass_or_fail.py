@@ -2,10 +2,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.check import CheckDocument
 from rulewright.load import place
 from rulewright.spelling import Guess
@@ -17,7 +16,7 @@ EXPLAINED: Final = re.compile(rf"(?:^|(?<=[.;!?] ))[ \t]*({'|'.join(VERDICTS)}):
 LABELLED: Final = re.compile(r"\b([A-Z_]{3,}):")  # one of them may be a misspelt verdict
 
 
-def prompt_without_pass_or_fail(check: CheckDocument) -> Iterator[Diagnostic]:
+def prompt_without_pass_or_fail(check: CheckDocument) -> Findings:
     """A prompt mentions or explains some of the verdicts, but not PASS or not FAIL, or is a question without them.
 
     Why it matters: a judge uses the verdicts that the prompt mentions, so the check passes, or fails, every time. A

@@ -1,10 +1,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import text_scalars
 from rulewright.documents.lexicon import MarkerSet
 
@@ -15,7 +14,7 @@ COMMON: Final = re.compile(
 WORD: Final = re.compile(r"[a-z]+")
 
 
-def question_of_common_words(markers: MarkerSet) -> Iterator[Diagnostic]:
+def question_of_common_words(markers: MarkerSet) -> Findings:
     """A phrase under `identity_question` contains only words that most questions contain.
 
     Why it matters: `what are you` occurs in "what are you suggesting", and an answer to that question fails because it

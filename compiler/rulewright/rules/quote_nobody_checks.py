@@ -1,17 +1,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, advice
+from rulewright.diagnostics import Findings, advice
 from rulewright.documents.base import scalar
 from rulewright.documents.check import CheckDocument
 
 QUOTE: Final = re.compile(r"\bquote\b[^.\n]*\b(?:words|exactly|verbatim|word for word)\b", re.IGNORECASE)
 
 
-def quote_nobody_checks(check: CheckDocument) -> Iterator[Diagnostic]:
+def quote_nobody_checks(check: CheckDocument) -> Findings:
     """A prompt asks for exact quotes, but with `require_evidence_span: false` a FAIL counts without one.
 
     Why it matters: a judge that points at nothing is believed.

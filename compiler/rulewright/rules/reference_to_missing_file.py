@@ -1,11 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 from rulewright import dependencies
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import entries
 from rulewright.load import Scalar, walk
 from rulewright.project import Project
@@ -14,7 +13,7 @@ ENDINGS: Final = ("_ref", "_file", "_path")
 SUFFIXES: Final = frozenset({".csv", ".json", ".jsonl", ".md", ".txt", ".yaml", ".yml"})
 
 
-def reference_to_missing_file(project: Project) -> Iterator[Diagnostic]:
+def reference_to_missing_file(project: Project) -> Findings:
     """Metadata or the scoring file name a file that does not exist.
 
     Why it matters: readers who follow the reference find nothing.

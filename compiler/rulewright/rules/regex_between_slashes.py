@@ -1,16 +1,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.lexicon import LexiconDocument
 
 SLASHED: Final = re.compile(r"/.+/[gimsuy]*")
 
 
-def regex_between_slashes(lexicon: LexiconDocument) -> Iterator[Diagnostic]:
+def regex_between_slashes(lexicon: LexiconDocument) -> Findings:
     """A regular expression is written between slashes, as in JavaScript.
 
     Why it matters: the slashes and anything after the last one are part of the expression, so the pattern never hits.

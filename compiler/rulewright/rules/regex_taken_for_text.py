@@ -1,10 +1,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, Fix, replace, warning
+from rulewright.diagnostics import Findings, Fix, replace, warning
 from rulewright.documents.lexicon import LexiconDocument, MarkerSet
 from rulewright.load import Scalar
 from rulewright.rules.short_word_hits_inside_others import plain_texts
@@ -14,7 +13,7 @@ OF_REGEX: Final = re.compile(
 )
 
 
-def regex_taken_for_text(document: LexiconDocument | MarkerSet) -> Iterator[Diagnostic]:
+def regex_taken_for_text(document: LexiconDocument | MarkerSet) -> Findings:
     """A pattern looks like a regular expression, but is searched for literally.
 
     Why it matters: nobody says `\\b` or `(?i)`, so the pattern never hits, and the check passes.

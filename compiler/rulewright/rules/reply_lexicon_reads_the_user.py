@@ -1,9 +1,8 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import scalar
 
 if TYPE_CHECKING:
@@ -16,7 +15,7 @@ KEYS: Final = {
 }
 
 
-def reply_lexicon_reads_the_user(project: Project) -> Iterator[Diagnostic]:
+def reply_lexicon_reads_the_user(project: Project) -> Findings:
     """The lexicon of replies, or of the candidates of a `three_phase` check, has `role: user`, or is that of the cue.
 
     Why it matters: replies are the assistant's turns, so nothing is ever found in them: an expected phrase is always

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import descend, items, text
 from rulewright.documents.workflow import TaskDocument
 from rulewright.load import Node, Scalar
@@ -59,7 +59,7 @@ class ReadReport(Struct, frozen=True):
         return self.suffix in REPORTS[content][0]
 
 
-def report_of_another_kind(task: TaskDocument) -> Iterator[Diagnostic]:
+def report_of_another_kind(task: TaskDocument) -> Findings:
     """A report has the suffix or the name of another evidence or metric, or is read as two different kinds of report.
 
     Why it matters: the reader of test results can't read a lint report. The run then has no evidence, or the metric no

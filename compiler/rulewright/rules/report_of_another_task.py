@@ -1,9 +1,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.workflow import TaskDocument
 from rulewright.load import Scalar
 from rulewright.rules.report_of_another_kind import reports_of
@@ -11,7 +10,7 @@ from rulewright.spelling import Guess
 from rulewright.workflow import Workflow
 
 
-def report_of_another_task(workflow: Workflow) -> Iterator[Diagnostic]:
+def report_of_another_task(workflow: Workflow) -> Findings:
     """A task reads the report of another task, although its other reports are named after itself.
 
     Why it matters: the gate or the metric judges other work than that of the task. Usually the path was copied.

@@ -1,14 +1,12 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, error, warning
+from rulewright.diagnostics import Findings, error, warning
 from rulewright.documents.base import first_place, items
 from rulewright.documents.scenario import ScenarioDocument
 from rulewright.load import Mapping
 
 
-def retired_rubric_dialect(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
+def retired_rubric_dialect(scenario: ScenarioDocument) -> Findings:
     """A rubric is written in a retired format.
 
     Why it matters: nothing reads an `autofail_rubric` or criteria without `kind`, so their questions are never asked.

@@ -1,10 +1,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.scorecard import CaseScorecardDocument, MetricDocument
 from rulewright.load import Scalar
 from rulewright.proving.scorecard_conditions import both_hold
@@ -12,7 +11,7 @@ from rulewright.proving.scorecard_conditions import both_hold
 THRESHOLD: Final = re.compile(r"\s*(\w+)\s*(<=?|>=?)\s*([\w.]+)\s*")
 
 
-def review_above_pass(scorecard: CaseScorecardDocument) -> Iterator[Diagnostic]:
+def review_above_pass(scorecard: CaseScorecardDocument) -> Findings:
     """A metric both passes and fails for some scores, or never passes.
 
     Why it matters: usually the threshold of `fails` is above that of `passes`. The first matching row of the label
@@ -34,7 +33,7 @@ def review_above_pass(scorecard: CaseScorecardDocument) -> Iterator[Diagnostic]:
             yield warning(high, message, notes=[(low, "the threshold of `passes`")] if low is not high else ())
 
 
-def _overlap(scorecard: CaseScorecardDocument, metric: MetricDocument) -> Iterator[Diagnostic]:
+def _overlap(scorecard: CaseScorecardDocument, metric: MetricDocument) -> Findings:
     """A finding for a value of the metric for which both of its conditions hold."""
     if metric.fails is None:
         return

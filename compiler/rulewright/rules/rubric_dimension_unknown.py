@@ -2,14 +2,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import descend, items, scalar
 from rulewright.documents.scenario import ScenarioDocument, ScoringDimension
 from rulewright.load import Mapping, Scalar
 from rulewright.spelling import did_you_mean
 
 
-def rubric_dimension_unknown(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
+def rubric_dimension_unknown(scenario: ScenarioDocument) -> Findings:
     """A rubric names a dimension that looks like a misspelling of a declared or known one.
 
     Why it matters: the dimension decides the bucket in which a criterion counts, and an unknown one counts in bucket C.

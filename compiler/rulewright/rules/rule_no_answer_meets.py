@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Diagnostic, Findings, warning
 from rulewright.load import Node
 from rulewright.project import Project
 from rulewright_runtime.errors import PlanError
@@ -10,7 +8,7 @@ from rulewright_runtime.regex import compile_regex
 from rulewright_runtime.strict_json import JsonObject
 
 
-def rule_no_answer_meets(project: Project) -> Iterator[Diagnostic]:
+def rule_no_answer_meets(project: Project) -> Findings:
     """A rule set requires what no answer can contain, or forbids what it asks for.
 
     Why it matters: a disclosure or an action without phrases, or a phrase that an expression under `forbidden` hits,
@@ -40,14 +38,14 @@ def _texts(rules: JsonObject, path: tuple[str, ...]) -> list[str]:
     return [each for each in found if isinstance(each, str)] if isinstance(found, list) else []
 
 
-def _disclosure(rules: JsonObject, origins: dict[tuple[str, ...], Node]) -> Iterator[Diagnostic]:
+def _disclosure(rules: JsonObject, origins: dict[tuple[str, ...], Node]) -> Findings:
     cadence, phrases = ("disclosure", "cadence_turns"), ("disclosure", "phrases")
     if isinstance(_below(rules, *cadence), int) and _below(rules, *phrases) is None:
         notes = [(origins[cadence], "required here")]
         yield warning(origins.get(phrases, origins[cadence]), "no answer can disclose: `phrases` is empty", notes=notes)
 
 
-def _crisis(rules: JsonObject, origins: dict[tuple[str, ...], Node]) -> Iterator[Diagnostic]:
+def _crisis(rules: JsonObject, origins: dict[tuple[str, ...], Node]) -> Findings:
     required = ("crisis", "required_actions")
     for action in _texts(rules, required):
         path = ("crisis", "action_phrases", action)
@@ -61,7 +59,7 @@ def _crisis(rules: JsonObject, origins: dict[tuple[str, ...], Node]) -> Iterator
         yield warning(origins.get(cues, origins[detects]), message, notes=[(origins[detects], "set here")])
 
 
-def _forbidden(rules: JsonObject, origins: dict[tuple[str, ...], Node]) -> Iterator[Diagnostic]:
+def _forbidden(rules: JsonObject, origins: dict[tuple[str, ...], Node]) -> Findings:
     """The forbidden expressions that hit a phrase which the rule set asks for."""
     wanted = {text: path for path in origins if _is_wanted(path) for text in _texts(rules, path)}
     for path in (each for each in origins if each[0] == "forbidden"):

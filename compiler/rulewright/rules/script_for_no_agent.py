@@ -5,7 +5,7 @@ from typing import Final, get_args
 
 from msgspec.structs import replace
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Diagnostic, Findings, warning
 from rulewright.documents.base import descend, scalar
 from rulewright.documents.workflow import TaskDocument
 from rulewright.load import Entry, Loaded, Mapping, Sequence
@@ -17,7 +17,7 @@ from rulewright_runtime.workflow.run_settings import DEFAULT
 PURPOSES: Final[tuple[str, ...]] = get_args(Purpose)
 
 
-def script_for_no_agent(workflow: Workflow) -> Iterator[Diagnostic]:
+def script_for_no_agent(workflow: Workflow) -> Findings:
     """The script of a mock adapter names an unknown agent, task or purpose, or has no reply for a called agent.
 
     Why it matters: replies under an unknown name are never used, and the run fails at the first call without a reply.

@@ -1,13 +1,12 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import pairwise
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.scenario import ScenarioDocument
 
 
-def session_number_skipped(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
+def session_number_skipped(scenario: ScenarioDocument) -> Findings:
     """The numbers of a scenario's sessions are not 1, 2, 3 and so on.
 
     Why it matters: probes and expressions refer to a session by its number, so references to the missing number find

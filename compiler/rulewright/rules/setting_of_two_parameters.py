@@ -1,9 +1,8 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, error
+from rulewright.diagnostics import Findings, error
 from rulewright.documents.base import descend, entries, repeated, scalar, text_scalars
 from rulewright.documents.scorecard import CaseScorecardDocument
 from rulewright.load import Scalar
@@ -12,7 +11,7 @@ KEYS: Final = ("environment", "file", "flag")
 OTHERS: Final = (("inputs", ("from",), "both read"), ("metrics", ("common", "name"), "both name their list"))
 
 
-def setting_of_two_parameters(scorecard: CaseScorecardDocument) -> Iterator[Diagnostic]:
+def setting_of_two_parameters(scorecard: CaseScorecardDocument) -> Findings:
     """Two parameters have the same `environment`, `file` or `flag`, two inputs the same `from`, or two lists one name.
 
     Why it matters: a user who sets one of them also sets the other, and can't set them apart; two inputs hold the same

@@ -1,11 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Diagnostic, Findings, warning
 from rulewright.documents.base import text_scalars
 from rulewright.documents.profile import Profile
 from rulewright.lower.selection import select
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 NARROWER: Final = ("include_routes", "include_buckets")
 
 
-def setting_overruled(subject: Profile | Project) -> Iterator[Diagnostic]:
+def setting_overruled(subject: Profile | Project) -> Findings:
     """A setting of a profile has no effect, because another setting overrules it.
 
     Why it matters: `include_all` selects every check, whatever routes and buckets are listed beside it, and
@@ -38,7 +37,7 @@ def setting_overruled(subject: Profile | Project) -> Iterator[Diagnostic]:
                 yield warning(each, message)
 
 
-def _overruled(profile: Profile) -> Iterator[Diagnostic]:
+def _overruled(profile: Profile) -> Findings:
     """The settings that others in the same profile overrule."""
     for key in NARROWER if profile.include_all else ():
         if key in profile.node:

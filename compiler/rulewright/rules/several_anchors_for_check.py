@@ -1,14 +1,12 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, Span, advice, warning
+from rulewright.diagnostics import Findings, Span, advice, warning
 from rulewright.lower.applicability import anchored_checks, applies
 from rulewright.lower.semantics import unit_of
 from rulewright.project import Project
 
 
-def several_anchors_for_check(project: Project) -> Iterator[Diagnostic]:
+def several_anchors_for_check(project: Project) -> Findings:
     """Several cue anchors of a scenario name the same check.
 
     Why it matters: `semantics: reference` uses only the first anchor whose window contains a turn, so what happens

@@ -1,15 +1,13 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import entries, repeated, scalar
 from rulewright.documents.corpus import CorpusDocument
 from rulewright.load import Scalar
 from rulewright.project import Project
 
 
-def shared_name(project: Project) -> Iterator[Diagnostic]:
+def shared_name(project: Project) -> Findings:
     """Two models, two programmes of a corpus, two places or two cues of a state machine have the same name or phrase.
 
     Why it matters: reports can't tell the models apart, and a sentence with the name is taken for the wrong one.
@@ -34,7 +32,7 @@ def _programmes(corpus: CorpusDocument) -> list[tuple[str, Scalar]]:
     return [(programme.id, each.scalar) for programme in corpus.programmes for each in programme.names]
 
 
-def _shared(kind: str, names: list[tuple[str, Scalar]]) -> Iterator[Diagnostic]:
+def _shared(kind: str, names: list[tuple[str, Scalar]]) -> Findings:
     for (owner, name), (other, first) in repeated(names, lambda each: str(each[1].value).lower()):
         if owner != other:  # else `listed-twice`
             message = f"two {kind} have the name `{name.value}`: `{other}` and `{owner}`"

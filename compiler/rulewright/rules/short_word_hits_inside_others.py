@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import text_scalars
 from rulewright.documents.lexicon import LexiconDocument, MarkerSet
 from rulewright.load import Scalar
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rulewright.documents.scenario import ScenarioDocument
 
 
-def short_word_hits_inside_others(subject: LexiconDocument | MarkerSet | ScenarioDocument) -> Iterator[Diagnostic]:
+def short_word_hits_inside_others(subject: LexiconDocument | MarkerSet | ScenarioDocument) -> Findings:
     """A text of up to three letters is searched for without regard to case and word boundaries.
 
     Why it matters: `APS` occurs in "perhaps" and `AI` in "said", so the branch or pattern hits almost every text.

@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic
+from rulewright.diagnostics import Findings
 from rulewright.documents.workflow import TaskDocument
 from rulewright.load import Scalar
 
 
-def sign_off_without_hil(task: TaskDocument) -> Iterator[Diagnostic]:
+def sign_off_without_hil(task: TaskDocument) -> Findings:
     """A task has a gate of tier T2, but its `hil` is off, or it says `requires_human: false`.
 
     Why it matters: T2 always waits for a person's sign-off, whatever these keys say, so the task stops there anyway.

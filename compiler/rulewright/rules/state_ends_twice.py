@@ -1,14 +1,12 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import repeated
 from rulewright.documents.state_machine import StateMachineDocument
 from rulewright_runtime.english import ticked
 
 
-def state_ends_twice(machine: StateMachineDocument) -> Iterator[Diagnostic]:
+def state_ends_twice(machine: StateMachineDocument) -> Findings:
     """A state machine has two endings for the same state.
 
     Why it matters: only one of them decides, and the state that was meant gets the verdict of a state without an

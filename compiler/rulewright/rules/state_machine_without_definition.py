@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.project import Project
 from rulewright.spelling import did_you_mean
 
 
-def state_machine_without_definition(project: Project) -> Iterator[Diagnostic]:
+def state_machine_without_definition(project: Project) -> Findings:
     """A check names a state machine that no file of the project defines.
 
     Why it matters: the judge compares the sessions by the prompt alone, although the check seems to follow a machine.

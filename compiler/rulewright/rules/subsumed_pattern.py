@@ -1,12 +1,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Final
 
 from msgspec import Struct
 
-from rulewright.diagnostics import Diagnostic, Span, advice
+from rulewright.diagnostics import Findings, Span, advice
 from rulewright.documents.base import scalar, text_scalars
 from rulewright.documents.check import CheckDocument
 from rulewright.documents.lexicon import LexiconDocument, MarkerSet
@@ -32,7 +32,7 @@ class Phrase(Struct, frozen=True):
         return self.certain == self.text.lower()
 
 
-def subsumed_pattern(subject: CheckDocument | LexiconDocument | MarkerSet | ScenarioDocument) -> Iterator[Diagnostic]:
+def subsumed_pattern(subject: CheckDocument | LexiconDocument | MarkerSet | ScenarioDocument) -> Findings:
     """A pattern, marker, or phrase of a branch or a parameter contains another one of its list.
 
     Why it matters: wherever the longer one hits, the shorter one hits, too, so one of them has no effect: the longer
@@ -69,7 +69,7 @@ def _alternatives(branch: BranchDocument) -> list[Phrase]:
     ]
 
 
-def _subsumed(phrases: list[Phrase], *, all_have_to_occur: bool = False) -> Iterator[Diagnostic]:
+def _subsumed(phrases: list[Phrase], *, all_have_to_occur: bool = False) -> Findings:
     for long in phrases:
         for short in phrases:
             if not short.is_literal or short.certain not in long.certain or short.certain == long.certain:

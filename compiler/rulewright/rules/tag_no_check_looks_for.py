@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, advice
+from rulewright.diagnostics import Findings, advice
 from rulewright.documents.base import text_scalars
 from rulewright.documents.check import CheckDocument
 from rulewright.documents.scenario import TAG_KEYS
@@ -10,7 +8,7 @@ from rulewright.project import Project
 from rulewright.spelling import did_you_mean
 
 
-def tag_no_check_looks_for(project: Project) -> Iterator[Diagnostic]:
+def tag_no_check_looks_for(project: Project) -> Findings:
     """A scenario has a tag that selects and silences no check.
 
     Why it matters: the tag has no effect; if it is misspelt, the check it was meant for does not apply.

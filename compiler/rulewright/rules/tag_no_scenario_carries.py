@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import partial
 from operator import eq
 
-from rulewright.diagnostics import Diagnostic, Span, advice, warning
+from rulewright.diagnostics import Findings, Span, advice, warning
 from rulewright.documents.check import CheckDocument
 from rulewright.documents.scenario import TAG_KEYS
 from rulewright.expression.syntax_tree import NOWHERE, Name, Select, texts_sought
@@ -14,7 +14,7 @@ from rulewright.project import Project
 from rulewright.spelling import Guess, did_you_mean
 
 
-def tag_no_scenario_carries(project: Project) -> Iterator[Diagnostic]:
+def tag_no_scenario_carries(project: Project) -> Findings:
     """A check is selected or silenced by a tag that no scenario has.
 
     Why it matters: the tag has no effect; if it is misspelt, the check misses the scenarios it was made for. Where

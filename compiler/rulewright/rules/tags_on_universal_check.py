@@ -1,14 +1,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-from rulewright.diagnostics import Diagnostic, Span, warning
+from rulewright.diagnostics import Findings, Span, warning
 from rulewright.documents.check import CheckDocument
 from rulewright.load import place
 
 
-def tags_on_universal_check(check: CheckDocument) -> Iterator[Diagnostic]:
+def tags_on_universal_check(check: CheckDocument) -> Findings:
     """A check with `scope: universal` lists tags or has a condition of its eligibility.
 
     Why it matters: a universal check applies everywhere, so they restrict nothing. If they were meant to, the check

@@ -1,17 +1,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.scorecard import CaseScorecardDocument
 from rulewright.rules.review_above_pass import THRESHOLD
 
 WORD: Final = re.compile(r"\w+")
 
 
-def threshold_in_no_row(scorecard: CaseScorecardDocument) -> Iterator[Diagnostic]:
+def threshold_in_no_row(scorecard: CaseScorecardDocument) -> Findings:
     """No row of the label table reads the threshold below which a metric fails, although rows read those of others.
 
     Why it matters: a case that fails the metric has the label of one that only misses its pass threshold. Usually the

@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.scorecard import CaseScorecardDocument, ScorecardDocument
 from rulewright.documents.workflow import TaskDocument
 from rulewright.load import Scalar
@@ -12,7 +12,7 @@ from rulewright.rules.review_above_pass import THRESHOLD
 LEAST: Final = 0.1
 
 
-def threshold_of_zero(document: ScorecardDocument | CaseScorecardDocument | TaskDocument) -> Iterator[Diagnostic]:
+def threshold_of_zero(document: ScorecardDocument | CaseScorecardDocument | TaskDocument) -> Findings:
     """A threshold of confidence, coverage, similarity or a metric, or a pass rate, is 0 or below a tenth.
 
     Why it matters: nothing is below 0, so the loop ends, the gate passes and the row is valid whatever was measured.

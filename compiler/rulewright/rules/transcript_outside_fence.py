@@ -1,10 +1,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.check import CheckDocument
 from rulewright.load import place
 
@@ -12,7 +11,7 @@ PLACEHOLDER: Final = re.compile(r"\{[{%].*?[}%]\}", re.DOTALL)
 TURNS: Final = re.compile(r"""\bscenario\s*(?:\.\s*(?:turns|sessions)\b|\[\s*['"](?:turns|sessions)['"]\s*\])""")
 
 
-def transcript_outside_fence(check: CheckDocument) -> Iterator[Diagnostic]:
+def transcript_outside_fence(check: CheckDocument) -> Findings:
     """A prompt repeats turns of the scenario itself.
 
     Why it matters: the transcript is sent inside a fence that tells the judge not to obey it. Words that the prompt

@@ -1,15 +1,13 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import entries
 from rulewright.documents.state_machine import StateMachineDocument
 from rulewright.proving.hidden_transitions import hidden_transitions
 from rulewright.spelling import suggest
 
 
-def transition_never_made(machine: StateMachineDocument) -> Iterator[Diagnostic]:
+def transition_never_made(machine: StateMachineDocument) -> Findings:
     """A transition is never made, because an earlier one always is, or a cue causes no transition.
 
     Why it matters: of the possible transitions, the first one in the file is made, so the hidden one's target, ending

@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.check import CheckDocument
 
 
-def trigger_without_condition(check: CheckDocument) -> Iterator[Diagnostic]:
+def trigger_without_condition(check: CheckDocument) -> Findings:
     """A check has `scope: trigger`, but neither tags nor a condition.
 
     Why it matters: it applies to every scenario without a list of checks, although its scope says otherwise.

@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, error
+from rulewright.diagnostics import Findings, error
 from rulewright.documents.base import number
 from rulewright.documents.scenario import NUMBER_KEYS, ScenarioDocument
 
 
-def turn_numbers_disagree(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
+def turn_numbers_disagree(scenario: ScenarioDocument) -> Findings:
     """A turn has two numbers that differ.
 
     Why it matters: only one of them is read, so references to the other mean another turn.

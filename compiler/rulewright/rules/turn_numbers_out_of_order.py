@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, Span, error, warning
+from rulewright.diagnostics import Findings, Span, error, warning
 from rulewright.documents.scenario import NUMBER_KEYS, ScenarioDocument, TurnDocument
 
 
-def turn_numbers_out_of_order(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
+def turn_numbers_out_of_order(scenario: ScenarioDocument) -> Findings:
     """Turns are not numbered 1, 2, 3 and so on across all sessions.
 
     Why it matters: anchors, probes and branches refer to turns by number. A missing, repeated or misplaced number makes

@@ -2,13 +2,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rulewright.diagnostics import Diagnostic, Span, error
+from rulewright.diagnostics import Findings, Span, error
 from rulewright.documents.base import items, number, place_of
 from rulewright.documents.scenario import ScenarioDocument
 from rulewright.load import Node
 
 
-def turn_that_does_not_exist(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
+def turn_that_does_not_exist(scenario: ScenarioDocument) -> Findings:
     """An anchor, a probe or a risk trigger refers to a turn or session that the scenario does not have.
 
     Why it matters: a cue is never found there, so the window is empty or shorter than its author meant.

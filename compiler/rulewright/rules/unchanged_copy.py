@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
-from rulewright.diagnostics import Diagnostic, Span, warning
+from rulewright.diagnostics import Diagnostic, Findings, Span, warning
 from rulewright.documents.base import Document, descend, entries, items, optional_text, place_of, scalar, text_scalars
 from rulewright.load import Mapping, Node, plain
 
@@ -56,7 +56,7 @@ class Definition(Struct, frozen=True):
         return -own, [(int(each) if each.isdecimal() else -1, each) for each in re.split(r"(\d{1,9})", self.name)]
 
 
-def unchanged_copy(subject: Project | ScenarioDocument | ScorecardDocument) -> Iterator[Diagnostic]:
+def unchanged_copy(subject: Project | ScenarioDocument | ScorecardDocument) -> Findings:
     """A definition has the content, the name or the description of another one, or a turn the message of another turn.
 
     Why it matters: it looks like a copy in which something was not changed. Two checks that decide alike count one
@@ -108,7 +108,7 @@ def _in_project(project: Project) -> Iterator[tuple[str, Iterable[tuple[Definiti
     yield "`{}` has the description of `{}`", _of_other_documents(project, copied)
 
 
-def _of_document(document: Document) -> Iterator[Diagnostic]:
+def _of_document(document: Document) -> Findings:
     for section, kind in SECTIONS.items():
         parts = document.get(section)
         for original, copy in _copies(_parts(parts)) if isinstance(parts, Mapping) else ():
@@ -159,9 +159,9 @@ def _described(project: Project, copied: set[str]) -> Iterator[Definition]:
         inside = [entry for entry in root.entries if isinstance(entry.value, Mapping) and entry.name != "parameters"]
         deeper = [below for entry in inside for below in entries(entry.value) if entry.name in NAMED]
         for name, node in ((each.name, each.value) for each in (*inside, *deeper)):
-            said = scalar(node, "description")
-            if said is not None and name not in copied and len(str(said.value).split()) >= SENTENCE:
-                yield Definition(name, (root.source.path, said.value), said.span)
+            description = scalar(node, "description")
+            if description is not None and name not in copied and len(str(description.value).split()) >= SENTENCE:
+                yield Definition(name, (root.source.path, description.value), description.span)
 
 
 def _of_other_documents(project: Project, copied: set[str]) -> Iterator[tuple[Definition, Definition]]:
@@ -169,11 +169,11 @@ def _of_other_documents(project: Project, copied: set[str]) -> Iterator[tuple[De
     checks = [each for each in project.checks if each.id not in copied]
     for one, other in _copies(each for key in ("description", "note") for each in _texts(checks, key)):
         words = {word[:STEM] for word in re.findall(r"[a-z]{4,}", str(one.content).lower())}
-        told = [
+        differs = [
             not words.isdisjoint(word[:STEM] for word in _plain_name(each.name).split("_")) for each in (one, other)
         ]
-        if told in ([True, False], [False, True]):
-            yield (one, other) if told[0] else (other, one)
+        if differs in ([True, False], [False, True]):
+            yield (one, other) if differs[0] else (other, one)
 
 
 def _parts(section: Mapping) -> Iterator[Definition]:
@@ -196,9 +196,9 @@ def _questions(rubric: Iterable[Node]) -> Iterator[Definition]:
 def _messages(turns: Iterable[TurnDocument]) -> Iterator[Definition]:
     """The messages of turns that are long enough to say something: nobody says the same twice."""
     for turn in turns:
-        said = scalar(turn.node, "user_message")
-        if said is not None and len(str(said.value).split()) > SENTENCE:
-            yield Definition(str(turn.number), str(said.value).lower(), said.span)
+        message = scalar(turn.node, "user_message")
+        if message is not None and len(str(message.value).split()) > SENTENCE:
+            yield Definition(str(turn.number), str(message.value).lower(), message.span)
 
 
 def _plain_name(text: str) -> str:

@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, respell, warning
+from rulewright.diagnostics import Findings, respell, warning
 from rulewright.documents.base import scalar
 from rulewright.documents.check import CheckDocument
 
 
-def unclear_policy_without_its_path(check: CheckDocument) -> Iterator[Diagnostic]:
+def unclear_policy_without_its_path(check: CheckDocument) -> Findings:
     """`unclear_policy` is `llm_edge`, but the check's route does not support it.
 
     Why it matters: only `regex_with_llm_edge` with `llm_on_ambiguous: true` asks a judge about an unclear case.

@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, advice, warning
+from rulewright.diagnostics import Findings, advice, warning
 from rulewright.lower.semantics import unit_of
 from rulewright.project import Project
 
 
-def unit_of_analysis_missing(project: Project) -> Iterator[Diagnostic]:
+def unit_of_analysis_missing(project: Project) -> Findings:
     """A judged check does not set the part of a transcript that the judge sees.
 
     Why it matters: the default of its bucket applies. Without one the judge gets the whole transcript, which costs more

@@ -1,15 +1,14 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.check import CheckDocument
 
 WHOLE: Final = frozenset({"session_state", "scenario_level"})
 
 
-def unit_of_analysis_unfit(check: CheckDocument) -> Iterator[Diagnostic]:
+def unit_of_analysis_unfit(check: CheckDocument) -> Findings:
     """The unit of analysis does not fit the route.
 
     Why it matters: a longitudinal check that sees one exchange can't see changes between sessions, and only the route

@@ -1,9 +1,8 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import numeric
 from rulewright.expression.direction import COMPARISONS
 from rulewright.expression.syntax_tree import NOWHERE, Call, Expr, Name, Select, field_of, last_name, number_in
@@ -29,7 +28,7 @@ LONG: Final = 5000  # seconds, more than any answer takes; whole hours are meant
 FEW: Final = frozenset({2, 3, 4})  # numbers of items, smaller than those of a text's characters
 
 
-def units_differ(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
+def units_differ(document: DocumentWithExpressions) -> Findings:
     """A comparison mixes units, for instance dollars with seconds, or hours with 86400.
 
     Why it matters: both sides are numbers, so the compiler accepts it, but the result means nothing: 86400 hours are

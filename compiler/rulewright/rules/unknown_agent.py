@@ -1,14 +1,12 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic
+from rulewright.diagnostics import Findings
 from rulewright.spelling import did_you_mean
 from rulewright.workflow import Workflow
 from rulewright_runtime.english import ticked
 
 
-def unknown_agent(workflow: Workflow) -> Iterator[Diagnostic]:
+def unknown_agent(workflow: Workflow) -> Findings:
     """A task names an agent that neither the project nor the workflow describes and that is not built in.
 
     Why it matters: nobody would do the work, or judge it.

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, Span, error
+from rulewright.diagnostics import Findings, Span, error
 from rulewright.expression.syntax_tree import Expr, Name, Select, texts_compared
 from rulewright.lower.expressions_of import texts_in
 from rulewright.project import Project
@@ -13,7 +13,7 @@ from rulewright.spelling import did_you_mean
 OF_RUBRICS: Final = "rubric/"  # the prefix of the ids of checks made from rubric criteria
 
 
-def unknown_check(project: Project) -> Iterator[Diagnostic]:
+def unknown_check(project: Project) -> Findings:
     """A scenario, a profile, the blindspot map or a condition names a check that does not exist.
 
     Why it matters: the check never runs, and whatever depends on it has no effect.

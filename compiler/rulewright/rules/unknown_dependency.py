@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic
+from rulewright.diagnostics import Findings
 from rulewright.spelling import did_you_mean
 from rulewright.workflow import Workflow
 
 
-def unknown_dependency(workflow: Workflow) -> Iterator[Diagnostic]:
+def unknown_dependency(workflow: Workflow) -> Findings:
     """A task depends on a task that the workflow does not have.
 
     Why it matters: it would wait forever, or start without what it needs.

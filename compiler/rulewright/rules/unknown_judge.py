@@ -1,10 +1,9 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final
 
 from rulewright import dependencies
-from rulewright.diagnostics import Diagnostic, error, respell
+from rulewright.diagnostics import Findings, error, respell
 from rulewright.documents.base import scalar
 from rulewright.documents.layout import resolve
 from rulewright.project import Project
@@ -15,7 +14,7 @@ from rulewright_runtime.models import PROVIDERS, why_unknown
 FORMS: Final = (*PROVIDERS, REPLAY.removesuffix(":"), PLUGIN.removesuffix(":"))
 
 
-def unknown_judge(project: Project) -> Iterator[Diagnostic]:
+def unknown_judge(project: Project) -> Findings:
     """The project's judge is neither `replay:FILE`, `plugin:NAME` nor a model such as `openai:MODEL`.
 
     Why it matters: the scan is refused.

@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, error
+from rulewright.diagnostics import Findings, error
 from rulewright.documents.base import text_scalars
 from rulewright.lower.applicability import texts_of_scenarios
 from rulewright.lower.jurisdictions import unknown_jurisdictions
@@ -10,7 +8,7 @@ from rulewright.project import Project
 from rulewright.spelling import did_you_mean
 
 
-def unknown_jurisdiction(project: Project) -> Iterator[Diagnostic]:
+def unknown_jurisdiction(project: Project) -> Findings:
     """A scenario names a jurisdiction without a rule set, or a check or a programme of a corpus an unknown one.
 
     Why it matters: the scenario is judged without the rules it was written for; a check whose `when` names it never

@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, error, warning
+from rulewright.diagnostics import Findings, error, warning
 from rulewright.documents.base import entries, scalar, text
 from rulewright.load import Entry
 from rulewright.lower.applicability import texts_of_scenarios
@@ -11,7 +9,7 @@ from rulewright.project.unread_files import UnreadFiles
 from rulewright.spelling import did_you_mean
 
 
-def unknown_scenario(project: Project | UnreadFiles) -> Iterator[Diagnostic]:
+def unknown_scenario(project: Project | UnreadFiles) -> Findings:
     """A scenario, a check's `when` or a file of prepared replies names a scenario that does not exist.
 
     Why it matters: comparisons leave the pair out, the check misses the scenario it was made for, and the scenario is

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import Document, entries
 from rulewright.documents.scorecard import CaseScorecardDocument, ScorecardDocument
 from rulewright.expression.direction import conjoined
@@ -27,7 +27,7 @@ CHECKS: Final = 4  # checks whose ids agree with their buckets, to be a habit
 SECTION_OF: Final = re.compile(r"\bscoring\.gates\.(\w+)")
 
 
-def unlike_its_siblings(subject: Project | ScorecardDocument | CaseScorecardDocument) -> Iterator[Diagnostic]:
+def unlike_its_siblings(subject: Project | ScorecardDocument | CaseScorecardDocument) -> Findings:
     """One definition breaks the pattern that all similar definitions follow.
 
     Why it matters: it was probably copied and not changed: the dimension `c` has the weight of the dimension `a`, a
@@ -40,7 +40,7 @@ def unlike_its_siblings(subject: Project | ScorecardDocument | CaseScorecardDocu
             yield from _section(entries(subject.node, section), parameters)
             yield from _copied(entries(subject.node, section))
             yield from _left_out(entries(subject.node, section))
-        yield from _beside(subject, parameters)
+        yield from _comparisons(subject, parameters)
         named = {each.name for section in DEFINED for each in entries(subject.node, section)}
         yield from _copied(entries(subject.node, "output"), named)
         yield from _of_another(subject)
@@ -48,7 +48,7 @@ def unlike_its_siblings(subject: Project | ScorecardDocument | CaseScorecardDocu
         yield from _buckets(subject)
 
 
-def _section(parts: tuple[Entry, ...], parameters: set[str]) -> Iterator[Diagnostic]:
+def _section(parts: tuple[Entry, ...], parameters: set[str]) -> Findings:
     """The texts of a section in which all other definitions agree, but for their own names."""
     names = {each.name for each in parts}
     written: dict[tuple[str, ...], list[tuple[str, Scalar]]] = {}
@@ -57,8 +57,8 @@ def _section(parts: tuple[Entry, ...], parameters: set[str]) -> Iterator[Diagnos
             written.setdefault(steps, []).append((part.name, value))
             both = set(SECTION_OF.findall(str(value.value))) if steps[-1:] == ("of",) else set()
             if len(both) > 1:
-                told = " and ".join(f"`{each}`" for each in sorted(both))
-                yield warning(value, f"`{part.name}` mixes the settings of {told}")
+                settings = " and ".join(f"`{each}`" for each in sorted(both))
+                yield warning(value, f"`{part.name}` mixes the settings of {settings}")
     forms = {steps: Counter(_form(name, value) for name, value in found) for steps, found in written.items()}
     usual = {token for counts in forms.values() for form, count in counts.items() if count >= OTHERS for token in form}
     for steps, found in written.items():
@@ -78,7 +78,7 @@ def _section(parts: tuple[Entry, ...], parameters: set[str]) -> Iterator[Diagnos
             yield warning(value, message, help=Guess(meant))
 
 
-def _beside(subject: ScorecardDocument | CaseScorecardDocument, parameters: set[str]) -> Iterator[Diagnostic]:
+def _comparisons(subject: ScorecardDocument | CaseScorecardDocument, parameters: set[str]) -> Findings:
     """The only comparison of a condition that has another operator or kind of limit than those beside it, as the second
     of `recall < recall_review or clean < clean_pass or tone < tone_review`."""
     for written in expressions_of(subject):
@@ -100,7 +100,7 @@ def _own_limit(part: Expr, parameters: set[str]) -> tuple[str, str, Binary] | No
     return None
 
 
-def _left_out(parts: tuple[Entry, ...]) -> Iterator[Diagnostic]:
+def _left_out(parts: tuple[Entry, ...]) -> Findings:
     """The definitions that choose everything except what they are named after."""
     for part in parts:
         for value in dict(_texts(part.value)).values():
@@ -108,7 +108,7 @@ def _left_out(parts: tuple[Entry, ...]) -> Iterator[Diagnostic]:
                 yield warning(value, f"`{part.name}` leaves out `{part.name}`", help="did you mean `==`?")
 
 
-def _copied(parts: tuple[Entry, ...], named: Collection[str] = ()) -> Iterator[Diagnostic]:
+def _copied(parts: tuple[Entry, ...], named: Collection[str] = ()) -> Findings:
     """The texts that are those of another definition and name it, where the definition's own name has a meaning, too:
     it is `named`, or another of its texts has it."""
     written = {part.name: dict(_texts(part.value)) for part in parts}
@@ -121,7 +121,7 @@ def _copied(parts: tuple[Entry, ...], named: Collection[str] = ()) -> Iterator[D
                 yield warning(value, f"`{name}` has `{value.value}` of `{other}`", help=f"write `{name}`")
 
 
-def _of_another(subject: ScorecardDocument | CaseScorecardDocument) -> Iterator[Diagnostic]:
+def _of_another(subject: ScorecardDocument | CaseScorecardDocument) -> Findings:
     """The outputs that show another definition than the one they are named after: `unclear_count: counts.failed`."""
     for entry in entries(subject.node, "output"):
         shown = SHOWN.fullmatch(str(entry.value.value)) if isinstance(entry.value, Scalar) else None
@@ -154,12 +154,12 @@ def _texts(node: Node, steps: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str,
         yield steps, node
 
 
-def _buckets(project: Project) -> Iterator[Diagnostic]:
+def _buckets(project: Project) -> Findings:
     """The only check whose id begins with the bucket of others, as all other ids begin with their own."""
-    told = [(check, set(re.split(r"[-_]|(?<=[A-Za-z])(?=\d)", check.id))) for check in project.checks]
+    parted = [(check, set(re.split(r"[-_]|(?<=[A-Za-z])(?=\d)", check.id))) for check in project.checks]
     buckets = {check.primary_bucket for check in project.checks}
-    odd = [(check, parts) for check, parts in told if check.primary_bucket not in parts]
-    if len(odd) == 1 and len(told) > CHECKS and (meant := odd[0][1] & buckets):
+    odd = [(check, parts) for check, parts in parted if check.primary_bucket not in parts]
+    if len(odd) == 1 and len(parted) > CHECKS and (meant := odd[0][1] & buckets):
         check = odd[0][0]
         message = f"all other ids name the bucket of their check, but `{check.id}` is in `{check.primary_bucket}`"
         yield warning(check.place("primary_bucket"), message, help=Guess(min(meant)))

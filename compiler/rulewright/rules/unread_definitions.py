@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, advice
+from rulewright.diagnostics import Findings, advice
 from rulewright.project.unread_files import UnreadFiles
 
 
-def unread_definitions(unread: UnreadFiles) -> Iterator[Diagnostic]:
+def unread_definitions(unread: UnreadFiles) -> Findings:
     """Definitions of one kind are in two of the usual places, and only the first is read.
 
     Why it matters: changes to the file that is not read have no effect, and the two copies drift apart.

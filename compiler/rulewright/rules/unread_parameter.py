@@ -1,10 +1,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, Span, error, respell, warning
+from rulewright.diagnostics import Findings, Span, error, respell, warning
 from rulewright.documents.check import CheckDocument
 from rulewright.load import Mapping, Scalar, place
 from rulewright.lower.expressions_of import expressions_of
@@ -13,7 +12,7 @@ from rulewright.spelling import Guess, suggest
 READ: Final = re.compile(r"""\bparams\s*(?:\.\s*(\w+)|\[\s*(?:"(\w+)"|'(\w+)')\s*\])?""")
 
 
-def unread_parameter(check: CheckDocument) -> Iterator[Diagnostic]:
+def unread_parameter(check: CheckDocument) -> Findings:
     """No condition of a check reads one of its `params`.
 
     Why it matters: changing its value does not change the check.

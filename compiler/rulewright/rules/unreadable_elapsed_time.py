@@ -1,16 +1,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.scenario import WORDS, ScenarioDocument, hours_between
 
 LATER: Final = re.compile(r"\b(?:later|next)\b", re.IGNORECASE)
 
 
-def unreadable_elapsed_time(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
+def unreadable_elapsed_time(scenario: ScenarioDocument) -> Findings:
     """The `time_elapsed` of a session can't be read, is missing beside others, or counts from before the first session.
 
     Why it matters: conditions on the hours between sessions can't be decided.

@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import entries, scalar
 from rulewright.load import Mapping, Node, Scalar, Sequence
 from rulewright.load.nodes import Plain
@@ -19,7 +19,7 @@ USAGE: Final = frozenset(AgentUsage.__struct_fields__)
 DECISIONS: Final = ("GO", "NO_GO")
 
 
-def unusable_reply(workflow: Workflow) -> Iterator[Diagnostic]:
+def unusable_reply(workflow: Workflow) -> Findings:
     """A scripted agent has no reply, or one with a misspelt key, a value that fails the call, or a misspelt file.
 
     Why it matters: an unknown key is ignored, such a value fails the call, and a misspelt file is not found.
@@ -49,7 +49,7 @@ def unusable_reply(workflow: Workflow) -> Iterator[Diagnostic]:
             yield warning(entry.key, f"no task names `{entry.name}`, and no reply writes `{near}`", help=Guess(near))
 
 
-def _of_keys(reply: Mapping) -> Iterator[Diagnostic]:
+def _of_keys(reply: Mapping) -> Findings:
     usage = reply.get("usage")
     for node, known in ((reply, KEYS), (usage, USAGE)):
         for entry in entries(node):

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import descend, entries, items, scalar
 from rulewright.documents.scorecard import CaseScorecardDocument, ScorecardDocument
 from rulewright.load import Node, Scalar, Sequence, walk
@@ -16,7 +16,7 @@ UNREAD: Final = frozenset({"description", "title", "scorecard", "requires", "fil
 WORD: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
-def unused_definition(document: CaseScorecardDocument | ScorecardDocument) -> Iterator[Diagnostic]:
+def unused_definition(document: CaseScorecardDocument | ScorecardDocument) -> Findings:
     """Nothing in a scorecard reads a parameter, input, text, variable, rate, count or list that it defines.
 
     Why it matters: setting or computing it changes no result.
@@ -46,7 +46,7 @@ def _prose(root: Node) -> Iterator[Node]:
     )
 
 
-def _unused(root: Node, section: str, kind: str, texts: dict[int, str]) -> Iterator[Diagnostic]:
+def _unused(root: Node, section: str, kind: str, texts: dict[int, str]) -> Findings:
     outputs = entries(root, "output")
     for entry in entries(root, section):
         inside = range(entry.value.start, entry.value.end)

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import first_place
 from rulewright.documents.check import CheckDocument
 from rulewright.project import Project
@@ -13,7 +13,7 @@ from rulewright.spelling import Guess, suggest
 KEYS: Final = ("deterministic_precheck", "cue", "expected_reply", "forbidden_reply")
 
 
-def unused_lexicon(project: Project) -> Iterator[Diagnostic]:
+def unused_lexicon(project: Project) -> Findings:
     """A lexicon is not used by any check or state machine.
 
     Why it matters: its patterns are never searched for.

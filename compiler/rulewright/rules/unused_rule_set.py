@@ -1,15 +1,14 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
-from rulewright.diagnostics import Diagnostic, advice
+from rulewright.diagnostics import Findings, advice
 from rulewright.documents.base import text
 from rulewright.project import Project
 from rulewright.spelling import suggest
 
 
-def unused_rule_set(project: Project) -> Iterator[Diagnostic]:
+def unused_rule_set(project: Project) -> Findings:
     """No scenario has the jurisdiction of a rule set, and no used rule set extends it.
 
     Why it matters: the rules look as if they applied to transcripts, but none is checked against them.

@@ -1,14 +1,12 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, advice
+from rulewright.diagnostics import Findings, advice
 from rulewright.documents.base import text_scalars, texts
 from rulewright.documents.scenario import ScenarioDocument
 from rulewright.spelling import did_you_mean
 
 
-def update_of_unstated_fact(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
+def update_of_unstated_fact(scenario: ScenarioDocument) -> Findings:
     """A turn's `updates` change a fact that no `facts` up to that turn state.
 
     Why it matters: an update says that something is no longer true. Without the earlier fact, an answer that repeats

@@ -1,10 +1,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.scenario import ScenarioDocument
 from rulewright.documents.scorecard import ScorecardDocument
 from rulewright.load import Scalar, walk
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 READ: Final = re.compile(r"\bdimensions\.(\w+)")
 
 
-def weight_of_zero(document: Project | ScenarioDocument | ScorecardDocument | TaskDocument) -> Iterator[Diagnostic]:
+def weight_of_zero(document: Project | ScenarioDocument | ScorecardDocument | TaskDocument) -> Findings:
     """A metric of a confidence loop, a dimension of a scorecard or a criterion never counts, because its weight is 0.
 
     Why it matters: it is measured, but never changes the confidence or the score.

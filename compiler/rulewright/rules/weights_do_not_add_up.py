@@ -1,10 +1,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import entries
 from rulewright.documents.scorecard import ScorecardDocument
 from rulewright.load import Mapping
@@ -15,7 +14,7 @@ ROUNDING: Final = 0.02  # three weights of 0.33 are meant to be 1
 SEVERAL: Final = 3  # dimensions of which all but one have a weight
 
 
-def weights_do_not_add_up(document: Workflow | ScorecardDocument) -> Iterator[Diagnostic]:
+def weights_do_not_add_up(document: Workflow | ScorecardDocument) -> Findings:
     """The weights of a confidence loop or of a scorecard's dimensions do not add up to 1, or only one has none.
 
     Why it matters: the weights are scaled to a sum of 1, so a mistyped weight shifts all the others unseen. Without a
@@ -45,7 +44,7 @@ def weights_do_not_add_up(document: Workflow | ScorecardDocument) -> Iterator[Di
     yield warning(last, message, notes=[(each, "added to it") for _, _, each in rest])
 
 
-def _weightless(workflow: Workflow) -> Iterator[Diagnostic]:
+def _weightless(workflow: Workflow) -> Findings:
     """The metrics without a weight beside metrics with shares."""
     for task in workflow.document.tasks:
         weights = [number for _, number, _ in weights_of(task)]

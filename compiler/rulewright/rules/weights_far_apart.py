@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.scorecard import ScorecardDocument
 from rulewright.documents.workflow import TaskDocument
 from rulewright.load import Scalar
@@ -15,7 +15,7 @@ FAR: Final = 20  # times as large as the smallest, which a scale from 1 to 20 ha
 FAR_FROM_A_SHARE: Final = 5  # the same where the smallest is below 1 and the largest above
 
 
-def weights_far_apart(document: ScorecardDocument | TaskDocument | Project) -> Iterator[Diagnostic]:
+def weights_far_apart(document: ScorecardDocument | TaskDocument | Project) -> Findings:
     """One weight is many times as large as another, for instance 5 beside 0.5.
 
     Why it matters: a misplaced decimal point, or a percentage among shares, makes one part decide alone.
@@ -24,7 +24,7 @@ def weights_far_apart(document: ScorecardDocument | TaskDocument | Project) -> I
     yield from far_apart([(number, scalar) for _, number, scalar in weights_of(document)])
 
 
-def far_apart(weights: Iterable[tuple[float, Scalar]]) -> Iterator[Diagnostic]:
+def far_apart(weights: Iterable[tuple[float, Scalar]]) -> Findings:
     """The finding for the largest of some weights, if it is on another scale than the smallest."""
     positive = sorted((each for each in weights if each[0] > 0), key=lambda each: each[0])
     if len(positive) < 2:

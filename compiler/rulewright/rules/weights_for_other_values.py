@@ -1,14 +1,12 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, error
+from rulewright.diagnostics import Findings, error
 from rulewright.expression.syntax_tree import Call, ListLiteral, last_name
 from rulewright.lower.expressions_of import DocumentWithExpressions, parts_of
 from rulewright.spelling import Guess
 
 
-def weights_for_other_values(document: DocumentWithExpressions) -> Iterator[Diagnostic]:
+def weights_for_other_values(document: DocumentWithExpressions) -> Findings:
     """The two lists of a `wmean` have different lengths, or the weights are named in another order than the values.
 
     Why it matters: with different lengths the mean is not defined, so the expression fails every time; in another order

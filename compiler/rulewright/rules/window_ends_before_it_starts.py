@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, error
+from rulewright.diagnostics import Findings, error
 from rulewright.documents.scenario import ScenarioDocument
 
 
-def window_ends_before_it_starts(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
+def window_ends_before_it_starts(scenario: ScenarioDocument) -> Findings:
     """An anchor's response window ends before it starts, or before its cue.
 
     Why it matters: the window contains no turn, so the anchor is skipped and the judge gets something else.

@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.scenario import ScenarioDocument
 
 
-def window_starts_after_its_cue(scenario: ScenarioDocument) -> Iterator[Diagnostic]:
+def window_starts_after_its_cue(scenario: ScenarioDocument) -> Findings:
     """An anchor's response window starts after the turn of its cue.
 
     Why it matters: a turn is a message and its answer, so the judge sees neither the cue nor the answer to it.

@@ -6,7 +6,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from rulewright.diagnostics import Diagnostic, Located, Span, warning
+from rulewright.diagnostics import Findings, Located, Span, warning
 from rulewright.documents.base import entries, numeric, optional_text, scalar
 from rulewright.documents.check import CheckDocument
 from rulewright.documents.prose_limits import Limit, limits_in, may_measure, numbers_in, unit_of, units_agree
@@ -71,7 +71,7 @@ class ComparedNumber(Struct, frozen=True):
     is_setting: bool = True  # not a number in a condition, where 0 and 1 often only ask whether there is something
 
 
-def words_contradict_condition(check: CheckDocument) -> Iterator[Diagnostic]:
+def words_contradict_condition(check: CheckDocument) -> Findings:
     """The id or the text of a check contradicts its condition: another number, direction, or `and` for `or`.
 
     Why it matters: one of the two is wrong, and a reader of the report believes the words. `at most three` is not
@@ -79,15 +79,15 @@ def words_contradict_condition(check: CheckDocument) -> Iterator[Diagnostic]:
     Instead: correct the condition, the number or the words.
     """
     words = " ".join(filter(None, (optional_text(check.node, key) for key in WORDS)))
-    said = next((found for key in WORDS if (found := scalar(check.node, key)) is not None), None)
+    note = next((found for key in WORDS if (found := scalar(check.node, key)) is not None), None)
     roots = list(_roots(check))
     numbers = [*_numbers(check, roots), *_settings(check)]
-    limits = list(_of_limits(words, said, numbers))
+    limits = list(_of_limits(words, note, numbers))
     yield from limits
     for written, sign in roots if not limits else ():
         message = _against(check, words, written.checked.expr, sign)
         if message is not None:
-            place = said if said is not None and "note" in message else check.place("id")
+            place = note if note is not None and "note" in message else check.place("id")
             yield warning(written.span(_at(written.checked.expr, message)), message, notes=[(place, "said here")])
 
 
@@ -104,16 +104,16 @@ def _roots(check: CheckDocument) -> Iterator[tuple[WrittenExpression, int]]:
                 yield written, sign
 
 
-def _of_limits(words: str, said: Scalar | None, numbers: list[ComparedNumber]) -> Iterator[Diagnostic]:
+def _of_limits(words: str, note: Scalar | None, numbers: list[ComparedNumber]) -> Findings:
     """A limit in the words that no number has, where one number is named by no words; a limit met the other way."""
-    told = numbers_in(words)
-    idle = [each for each in numbers if not any(units_agree(*one, each.value, each.unit) for one in told)]
-    products = {one * other for one, _ in told for other, _ in told}  # `two parts of 40 words`
+    stated = numbers_in(words)
+    idle = [each for each in numbers if not any(units_agree(*one, each.value, each.unit) for one in stated)]
+    products = {one * other for one, _ in stated for other, _ in stated}  # `two parts of 40 words`
     idle = [each for each in idle if (each.value not in (0, 1) or each.is_setting) and each.value not in products]
     for limit in limits_in(words):
         same = [each for each in numbers if units_agree(limit.number, limit.unit, each.value, each.unit)]
         other = [each for each in idle if may_measure(limit.unit, each.unit)]
-        notes: list[tuple[Span | Located, str]] = [] if said is None else [(said, "said here")]
+        notes: list[tuple[Span | Located, str]] = [] if note is None else [(note, "said here")]
         counted = next((each for each in numbers if each.value == limit.number and each.unit), None)
         if not same and counted is not None and counted.comparison is not None and unit_of(limit.unit):
             message = f"the words say `{limit.text}`, but this counts {counted.unit.split()[0]}"
@@ -246,20 +246,20 @@ def _points(part: Expr, sign: int, operator: str) -> bool:
 
 def _joined(words: str, part: Expr, sign: int) -> str | None:
     """A contradiction between `and` and `or` of the words and of a condition with two parts of one form."""
-    said = set(JOINS.findall(words.lower()))
-    if not isinstance(part, Binary) or part.operator not in ("&&", "||") or not said:
+    joins = set(JOINS.findall(words.lower()))
+    if not isinstance(part, Binary) or part.operator not in ("&&", "||") or not joins:
         return None
     if sign < 0 and any(limits_in(words)):  # the words name limits that `fail` turns around
         return None
     sides = chain(part, part.operator)
     lacking = {denies(each) for each in sides}
-    if "unless" in said and (part.operator == "||") == (sign < 0) and True in lacking:
+    if "unless" in joins and (part.operator == "||") == (sign < 0) and True in lacking:
         return f"the note says `unless`, but the condition joins the exception with `{_word(part.operator)}`"
     if len(sides) != 2 or len(lacking) > 1 or _form(sides[0]) != _form(sides[1]):
         return None
     turned = sign < 0 and lacking == {True}
-    of_one = said <= {"or", "either"}
-    if not of_one and not said <= {"and", "both"}:
+    of_one = joins <= {"or", "either"}
+    if not of_one and not joins <= {"and", "both"}:
         return None
     # `A recipe keeps to grams or ounces` fails where both occur; `nobody is asked for a password or a PIN` does not.
     if sign < 0 and not turned and not (of_one and DENIALS.search(words)):
@@ -267,8 +267,8 @@ def _joined(words: str, part: Expr, sign: int) -> str | None:
     meant = "||" if of_one != turned else "&&"
     if part.operator == meant or _stand_together(words, sides):
         return None
-    said_word = "or" if of_one else "and"
-    return f"the note says `{said_word}`, so `{_word(meant)}` belongs here instead of `{_word(part.operator)}`"
+    written_word = "or" if of_one else "and"
+    return f"the note says `{written_word}`, so `{_word(meant)}` belongs here instead of `{_word(part.operator)}`"
 
 
 def _stand_together(words: str, sides: list[Expr]) -> bool:

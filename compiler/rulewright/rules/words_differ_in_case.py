@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import entries, repeated, text_scalars
 from rulewright.project import Project
 
 
-def words_differ_in_case(project: Project) -> Iterator[Diagnostic]:
+def words_differ_in_case(project: Project) -> Findings:
     """A list of a project's `vocabulary` contains two words that differ only in case.
 
     Why it matters: both words are valid everywhere, so checks fall into two groups that readers take for one.

@@ -1,10 +1,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, error, replace
+from rulewright.diagnostics import Findings, error, replace
 from rulewright.documents.base import scalar
 from rulewright.documents.suggestions import DEGREES, by_degree
 from rulewright.documents.vocabulary import invisiblebench
@@ -19,7 +18,7 @@ PLAIN: Final = re.compile(r"(?!(?:true|false|null|yes|no|on|off|y|n)\Z)[a-z][\w.
 SHOWN: Final = 4  # words in the message
 
 
-def words_without_vocabulary(project: Project) -> Iterator[Diagnostic]:
+def words_without_vocabulary(project: Project) -> Findings:
     """Several checks use buckets or severities of their own, but the project file has no `vocabulary`.
 
     Why it matters: only the words of the shipped vocabulary are known then, so every one of these checks is refused.

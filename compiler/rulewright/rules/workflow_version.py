@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rulewright.diagnostics import Diagnostic, error
+from rulewright.diagnostics import Findings, error
 from rulewright.documents.workflow import VERSIONS
 from rulewright.workflow import Workflow
 
 
-def workflow_version(workflow: Workflow) -> Iterator[Diagnostic]:
+def workflow_version(workflow: Workflow) -> Findings:
     """The workflow's `version` is not "1".
 
     Why it matters: another version may give the same keys another meaning.

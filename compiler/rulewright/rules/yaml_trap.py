@@ -1,10 +1,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from rulewright.diagnostics import Diagnostic, replace, warning
+from rulewright.diagnostics import Findings, replace, warning
 from rulewright.load import Node, Scalar, Sequence, walk
 from rulewright.load.load_errors import shorten
 from rulewright.lower.expressions_of import scoped_expressions
@@ -38,7 +37,7 @@ def yaml_trap(
     | ScenarioDocument
     | ScorecardDocument
     | TaskDocument,
-) -> Iterator[Diagnostic]:
+) -> Findings:
     """Other YAML parsers read a text differently, or it holds a stray quote, comma, list item or backspace.
 
     Why it matters: here `no` is a word and `010` is ten; a script that reads the same file gets `false` and eight, and
@@ -74,7 +73,7 @@ def yaml_trap(
             yield warning(node, f"`{node.raw}` is {node.value} here, but {int(node.raw, 8)} in YAML 1.1", fix=fix)
 
 
-def _swallowed(node: Sequence) -> Iterator[Diagnostic]:
+def _swallowed(node: Sequence) -> Findings:
     """The items of a block list that are indented more than the item above, and so belong to its text."""
     for item in node.items:
         if type(item) is Scalar and not item.style and (found := ITEM_BELOW.search(item.raw)):
@@ -82,7 +81,7 @@ def _swallowed(node: Sequence) -> Iterator[Diagnostic]:
             yield warning(place, f"`{shorten(found[1])}` is part of the text above it", help="indent it like that item")
 
 
-def _commas(node: Sequence) -> Iterator[Diagnostic]:
+def _commas(node: Sequence) -> Findings:
     """The unquoted entries of a block list that end with a comma, as in JSON."""
     for item in node.items:
         if type(item) is not Scalar or item.style or node.source.text[node.start] != "-":
@@ -92,7 +91,7 @@ def _commas(node: Sequence) -> Iterator[Diagnostic]:
             yield warning(item, f"the comma is part of the text `{shorten(item.raw)}`", fix=fix)
 
 
-def _backspaces(node: Node, document: object) -> Iterator[Diagnostic]:
+def _backspaces(node: Node, document: object) -> Findings:
     """A text in double quotes with `\\b`, which is a backspace there; `backspace-in-expression` reports expressions."""
     if type(node) is not Scalar or node.style not in ('"', "j") or "\b" not in str(node.value):
         return

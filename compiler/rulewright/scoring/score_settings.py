@@ -12,7 +12,7 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from rulewright.diagnostics import Diagnostic, error, warning
+from rulewright.diagnostics import Diagnostic, Findings, error, warning
 from rulewright.documents.base import descend, entries, fraction, items, numeric
 from rulewright.documents.kinds import CASE_SETTINGS_FILE
 from rulewright.errors import DocumentError, UsageError
@@ -152,7 +152,7 @@ def settings_findings(root: Mapping, plan: CaseScorecardPlan) -> list[Diagnostic
     return [*reader.findings, *(each for each in odd if each.span not in refused)]
 
 
-def _crossed_thresholds(settings: Node, root: Mapping) -> Iterator[Diagnostic]:
+def _crossed_thresholds(settings: Node, root: Mapping) -> Findings:
     """Report metrics whose threshold `review` is above `pass`: below `review` they fail, from `pass` on they pass. A
     group that sets one of the two has the other from the whole file."""
     for entry in entries(settings, "thresholds"):
@@ -165,13 +165,13 @@ def _crossed_thresholds(settings: Node, root: Mapping) -> Iterator[Diagnostic]:
             yield warning(own, message, code="bad-setting", notes=notes, help="swap the two, if so it was meant")
 
 
-def _weights_of_zero(settings: Node) -> Iterator[Diagnostic]:
+def _weights_of_zero(settings: Node) -> Findings:
     weights = entries(settings, "weights")
     if weights and all(fraction(each.value) == 0 for each in weights):
         yield error(weights[0].value, "all these weights are 0", code="all-weights-zero")
 
 
-def _numbers_in_quotes(settings: Node, plan: CaseScorecardPlan) -> Iterator[Diagnostic]:
+def _numbers_in_quotes(settings: Node, plan: CaseScorecardPlan) -> Findings:
     """Report numbers that are written as texts: `score` accepts them, other readers of the file do not."""
     numbers = {each.file for each in plan.settings if each.file and each.parameter.type in ("number", "score")}
     for path, _, value in _leaves(settings, numbers, ()) if isinstance(settings, Mapping) else ():

@@ -43,8 +43,8 @@ class OpenRun:
     """One run in a folder, with people's decisions applied, if there are any."""
 
     folder: Path
-    transcripts: Sequence[str] = ()
-    replies: Sequence[Path] = ()
+    transcripts: Sequence[str]
+    replies: Sequence[Path]
     _loaded: LoadedRun | None = None
     _version: tuple[object, ...] = ()
     _lock: Lock = field(default_factory=Lock)

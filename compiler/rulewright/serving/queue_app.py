@@ -74,7 +74,7 @@ def _page(name: str, at: str, **values: object) -> str:
     return local_page("queue.html", PageFrame(True, home, LOCAL), page=name, at=at, **values)
 
 
-def queue_page(items: Sequence[QueueItem], at: str = "") -> str:
+def queue_page(items: Sequence[QueueItem], at: str) -> str:
     """Return the list of items below the path `at`: waiting ones first, then decided ones."""
     waiting = [item for item in items if item.status in OPEN]
     decided = [item for item in items if item.status not in OPEN][::-1]

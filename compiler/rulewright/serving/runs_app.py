@@ -54,7 +54,7 @@ class RunsApp:
     """Shows runs and takes decisions and labels; `queue` is the path of the workflow queue, or empty."""
 
     runs: OpenRuns
-    reviewer: str = ""
+    reviewer: str
     queue: str = ""
 
     def get(self, request: Request) -> Response:

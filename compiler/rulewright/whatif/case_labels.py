@@ -67,10 +67,10 @@ def relabelled(
     check_thresholds(settings, choices)
     labels, recorded_labels = CaseLabels(settings), CaseLabels(old)
     cases: list[CaseResult] = []
-    not_told: list[str] = []
+    undecided: list[str] = []
     for case in results_of(str(report)):
         if is_counted_otherwise(case) or recorded_labels.of(case) != case.label:
-            not_told.append(case.test_id)
+            undecided.append(case.test_id)
         else:
             cases.append(case)
     flips = [
@@ -82,9 +82,9 @@ def relabelled(
         "run": str(report),
         "scorecard": plan.name,
         "parameters": {name: each.value for name, each in choices.parameters.items()},
-        "cases": len(cases) + len(not_told),
+        "cases": len(cases) + len(undecided),
         "flips": flips,
-        "not_told": not_told,
+        "not_told": undecided,
     }
     if parameter is not None:
         default = swept([each.parameter for each in plan.settings], parameter).default

@@ -115,9 +115,9 @@ def changed_rules(run: StoredRun, other: Plan | None) -> list[str]:
 def totals(rows: Collection[JsonMapping], card: ScorecardPlan, refused: int) -> JsonObject:
     """Return the number of rows of each outcome, the number with the headline of `card`, its mean (None without any),
     and the gates with a pass rate; `refused` is the number of refused inputs."""
-    told = [decision_of(row, card) for row in rows]
-    scores = [score for _, _, score, _ in told if type(score) in (int, float)]
-    outcomes = {name: sum(each[0] == name for each in told) for name in OUTCOMES}
+    decisions = [decision_of(row, card) for row in rows]
+    scores = [score for _, _, score, _ in decisions if type(score) in (int, float)]
+    outcomes = {name: sum(each[0] == name for each in decisions) for name in OUTCOMES}
     mean = math.fsum(scores) / len(scores) if scores else None
     return {"outcomes": outcomes, "scored": len(scores), "mean": mean, "gates": rated_gates(rows, refused)}
 
@@ -264,11 +264,11 @@ def sweep_votes(plan: Plan, judged: Callable[[Plan], Rejudged], policy: ScoringP
         stood = judged(with_votes(plan, votes, None))
         if stood.unknown:
             unknown[str(votes)] = len(stood.unknown)
-        told: dict[str, object] = {
+        now: dict[str, object] = {
             name: decision_of(row, policy.card) for name, row in rescored(stood.run, card).items()
         }
-        changed = [name for name in told if before and told[name] != before[name]]
+        changed = [name for name in now if before and now[name] != before[name]]
         if changed:
             found.append({"at": float(votes), "exact": True, "side": "at", "transcripts": changed})
-        before = told
+        before = now
     return {"parameter": VOTES, "breakpoints": found, "unknown": unknown}

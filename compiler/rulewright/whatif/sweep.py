@@ -38,7 +38,7 @@ from rulewright_runtime.verdicts import VerdictResult
 
 _HALVINGS: Final = 40
 _CLOSE: Final = 1 << 30
-_BESIDE: Final = Fraction(1, _CLOSE)
+_STEP: Final = Fraction(1, _CLOSE)
 _SHARES: Final = 10_000
 _SWEPT: Final = ("score", "number")
 Change = tuple[Fraction, str, bool]  # the value, its side, and whether it is exact
@@ -73,8 +73,8 @@ def sweep(run: StoredRun, policy: ScoringPolicy, name: str) -> list[dict[str, ob
         if compared is not None:
             operands = compared.aggregate(verdicts, incomplete=incomplete, summed=summed)
             numbers.update(_exact(operands.values()))
-        told = partial(_told, run, at, row, verdicts, summed if same_effects else None)
-        for change in changes(bounds, numbers, told):
+        results_at = partial(_results_at, run, at, row, verdicts, summed if same_effects else None)
+        for change in changes(bounds, numbers, results_at):
             found.setdefault(change, []).extend(names)
     place = {transcript: at_row for at_row, transcript in enumerate(run.rows)}
     return breakpoints({change: sorted(names, key=place.__getitem__) for change, names in found.items()}, "transcripts")
@@ -88,7 +88,7 @@ def breakpoints(found: Mapping[Change, list[str]], what: str) -> list[dict[str, 
     ]
 
 
-def _told(
+def _results_at(
     run: StoredRun,
     at: Callable[[Fraction], Scorecard],
     row: JsonMapping,
@@ -176,12 +176,12 @@ def _compared(policy: ScoringPolicy, name: str) -> Scorecard | None:
     """Return a scorecard whose outputs are what expressions compare with the parameter; None without any."""
     card = policy.card
     programs = [part.value for part in (*card.variables, *card.output)]
-    found = [each for program in programs for each in _beside(program, name)]
+    found = [each for program in programs for each in _compared_with(program, name)]
     outputs = [replace(card.output[0], name=str(at), value=each, guards=False) for at, each in enumerate(found)]
     return ScoringPolicy(replace(card, output=tuple(outputs)), policy.parameters).prepared() if outputs else None
 
 
-def _beside(program: Program, name: str) -> Iterator[Program]:
+def _compared_with(program: Program, name: str) -> Iterator[Program]:
     """Yield the operands of comparisons with a name."""
     free = free_locals(program)
     for node in program.nodes:
@@ -420,7 +420,7 @@ def _shares_of(gates: Iterable[JsonMapping]) -> Iterator[Fraction]:
 def _breakpoint(
     value: Fraction, side: str, is_exact: bool, results: Callable[[Fraction], Mapping[str, str]]
 ) -> Iterator[JsonObject]:
-    before, after = (results(value + _BESIDE * beside) for beside in ((-1, 0) if side == "at" else (0, 1)))
+    before, after = (results(value + _STEP * steps) for steps in ((-1, 0) if side == "at" else (0, 1)))
     gates = {
         gate: {"before": before[gate], "after": result}
         for gate, result in after.items()

@@ -111,9 +111,9 @@ def written_in(
     flat = [item for value in values for item in (value if isinstance(value, list) else [value])]
     asked = list(_leaves([each for path, several in guessed.items() if path[0] != "v" for each in several]))
     known = {*needs, *VERDICTS} if needs else set()
-    said = [each for each in flat if isinstance(each, str) and each not in known]
-    counts = Counter(said)
-    plain = sorted(said, key=lambda each: counts[each] > 1)  # what only one of two checks says is told apart first
+    texts = [each for each in flat if isinstance(each, str) and each not in known]
+    counts = Counter(texts)
+    plain = sorted(texts, key=lambda each: counts[each] > 1)  # what only one of two checks says is told apart first
     texts = [text for each in plain for text in (each, *samples(each)[:2]) if text.strip()]
     numbers = [each for each in (*flat, *asked) if isinstance(each, int | float) and not isinstance(each, bool)]
     around = {near for each in map(int, numbers) for near in (each - 1, each, each + 1) if 0 < near <= LONGEST}

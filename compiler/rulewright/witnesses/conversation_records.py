@@ -18,7 +18,7 @@ Chosen: TypeAlias = "Mapping[str, Any]"  # what a conversation has in some respe
 MOST_MESSAGES: Final = 80
 MOST_REPLIES: Final = 20  # of which a share says the same
 MOST_CALLS: Final = 8  # of tools, by their arguments, in pairs
-MOST_SAID: Final = 8  # texts of two messages, in pairs
+MOST_TEXTS: Final = 8  # texts of two messages, in pairs
 MOST_AMOUNTS: Final = 16  # of usage, in pairs
 MOST_TRIED: Final = 200  # values of each respect, for their effects
 MOST_TELLING: Final = 12  # calls of tools with their own effects, in pairs
@@ -96,16 +96,16 @@ def _respects(written: Written) -> dict[str, list[Any]]:
     """In what conversations may differ, with what each may be."""
     texts, fields = written.texts, {*written.fields}
     parts = [" ".join(some) for size in range(1, len(texts) + 1) for some in combinations(texts, size)]
-    said = [*parts, *written.whole]
+    texts = [*parts, *written.whole]
     long = [each for number in written.numbers for part in ("", *parts) for each in _padded(part, number)]
     return {
-        "reply": [*said[:4], None, "", *said[4:], *long],
+        "reply": [*texts[:4], None, "", *texts[4:], *long],
         "calls": list(_calls(written)) if fields & {"tool_calls", "tool_call", "messages", "answer"} else [],
         "usage": list(_usage(written)) if "usage" in fields else [],
         "length": list(_lengths(written)),
-        "asked": [*said, None],
-        "asked last": said,
-        "extra": list(_extra(written, said)),
+        "asked": [*texts, None],
+        "asked last": texts,
+        "extra": list(_extra(written, texts)),
         "record": list(_of_records(written)),
     }
 
@@ -181,17 +181,17 @@ def _usage(written: Written) -> Iterator[JsonObject]:
                 }
 
 
-def _extra(written: Written, said: Sequence[str]) -> Iterator[tuple[str, object]]:
+def _extra(written: Written, texts: Sequence[str]) -> Iterator[tuple[str, object]]:
     """What the last reply holds beside its text, and the first message in a pair, and messages of other roles: a field
     and its value."""
     fields = {*written.fields}
-    yield from ((name, text) for name in _OF_MESSAGES if name in fields for text in said)
-    yield from ((name, pair) for name in _OF_MESSAGES if name in fields for pair in permutations(said[:MOST_SAID], 2))
+    yield from ((name, text) for name in _OF_MESSAGES if name in fields for text in texts)
+    yield from ((name, pair) for name in _OF_MESSAGES if name in fields for pair in permutations(texts[:MOST_TEXTS], 2))
     if fields & {"messages", "message"}:
-        yield from (("system", text) for text in said)
+        yield from (("system", text) for text in texts)
         yield from _further(written)
     if "media" in fields:
-        yield from (("media", {"type": kind, "id": each}) for kind in _MEDIA for each in ("it", *said))
+        yield from (("media", {"type": kind, "id": each}) for kind in _MEDIA for each in ("it", *texts))
 
 
 def _of_records(written: Written) -> Iterator[JsonObject]:
@@ -235,8 +235,8 @@ def _padded(part: str, number: int) -> Iterator[str]:
 
 def _record(chosen: Chosen) -> JsonObject:
     """The record of a conversation that differs in these respects from a plain one."""
-    *before, last = _said(chosen)
-    messages = [each for at, said in enumerate(before) for each in _answered(said, (), at)]
+    *before, last = _messages(chosen)
+    messages = [each for at, message in enumerate(before) for each in _answered(message, (), at)]
     messages += _answered(last, chosen.get("calls", ()), len(before)) if last["role"] == "assistant" else [last]
     if "usage" in chosen:  # of every reply, since the sum is not known otherwise
         messages = [{**each, "usage": chosen["usage"]} if each["role"] == "assistant" else each for each in messages]
@@ -252,7 +252,7 @@ def _record(chosen: Chosen) -> JsonObject:
     return {"messages": messages, **chosen.get("record", {})}
 
 
-def _said(chosen: Chosen) -> list[JsonObject]:
+def _messages(chosen: Chosen) -> list[JsonObject]:
     """What is asked and answered in turn; an answer that is None is left out at the end, such a question everywhere."""
     length, reply = chosen.get("length", _Length(2)), chosen.get("reply", _ANSWER)
     asked, count = chosen.get("asked", _HELLO), length.messages - (length.messages % 2 == 0 and reply is None)

@@ -56,7 +56,7 @@ def conversations_with(
     vocabulary: Vocabulary,
     wanted: Iterable[Verdicts],
     undecided: str,
-    examples: Iterable[JsonObject] = (),
+    examples: Iterable[JsonObject],
     models: Sequence[InputModel] = (),
 ) -> dict[Verdicts, JsonObject]:
     """A conversation for each of the `wanted` verdicts that the checks give, as far as one was found: a record with its
@@ -157,8 +157,8 @@ class _ConversationSearch:
         start = (conversations[at]() for at in dict.fromkeys((*range(min(MOST_START, len(conversations))), *some)))
 
         def whole(record: JsonObject) -> Hashable:
-            said = executed.of(record)
-            return said.verdicts and said
+            result = executed.of(record)
+            return result.verdicts and result
 
         for record in evolved(start, whole, [*self.written.texts, *self.written.whole], self.written.numbers):
             if (verdicts := executed.of(record).verdicts) is not None:
@@ -198,9 +198,9 @@ class _Executed:
             return _REFUSED
         found = {each.check_id: each for each in result.verdicts}
         words = [self._word(found.get(f"check {at}")) for at in range(self.checks)]
-        told = tuple([word for word in words if word is not None])
+        given = tuple([word for word in words if word is not None])
         parts = tuple([(e.verdict, e.rationale_code) for e in result.verdicts if e.check_id.startswith(_PART)])
-        return _Response(None if result.errors or len(told) < len(words) else told, parts)
+        return _Response(None if result.errors or len(given) < len(words) else given, parts)
 
     def _word(self, verdict: VerdictResult | None) -> str | None:
         """A verdict in a word; None where a check does not apply or content is missing."""
@@ -271,8 +271,8 @@ def _diagonally(rows: int, columns: int) -> Iterator[tuple[int, int]]:
 def _witness(record: JsonObject, context: ConversationContext, written: Written) -> JsonObject:
     read = {path[1] for path in written.paths if path[0] == "v" and path[2:] in (("confidence",), ("rationale_code",))}
     verdicts = {name: _as_json(record) if name in read else record.verdict for name, record in context.verdicts.items()}
-    beside = {"scenario": context.scenario, "verdicts": verdicts}
-    return {**{key: value for key, value in beside.items() if value}, **record}
+    context_values = {"scenario": context.scenario, "verdicts": verdicts}
+    return {**{key: value for key, value in context_values.items() if value}, **record}
 
 
 def _as_json(record: OtherVerdict) -> object:
@@ -286,14 +286,14 @@ def _engine(
     checks: Sequence[Check], scenarios: dict[str, Scenario], context: ConversationContext, vocabulary: Vocabulary
 ) -> Engine:
     """A plan of these checks, which apply to every conversation of the context."""
-    beside = {name: record for name, record in context.verdicts.items() if record.verdict is not None}
+    records = {name: record for name, record in context.verdicts.items() if record.verdict is not None}
     given = [
-        replace(checks[0], id=name, verifier=ExpressionVerifier(), suppressed=None, eligible=None) for name in beside
+        replace(checks[0], id=name, verifier=ExpressionVerifier(), suppressed=None, eligible=None) for name in records
     ]
     anywhere = (*given, *(replace(check, eligible=None, suppressed=None) for check in checks))
     plugins, severities = dict(vocabulary.functions), vocabulary.severities
     plan = Plan("", "", "", {}, scenarios, anywhere, plugins=plugins, severities=severities)
-    return _Beside(plan, beside)
+    return _FixedVerdicts(plan, records)
 
 
 def scenario_of(scenario: JsonMapping, paths: Iterable[Path], vocabulary: Vocabulary) -> Scenario | None:
@@ -304,7 +304,7 @@ def scenario_of(scenario: JsonMapping, paths: Iterable[Path], vocabulary: Vocabu
     return facts(read_scenario(root), paths)
 
 
-class _Beside(Engine):
+class _FixedVerdicts(Engine):
     """An engine in which some checks say what they are stated to say."""
 
     def __init__(self, plan: Plan, records: Mapping[str, OtherVerdict]) -> None:

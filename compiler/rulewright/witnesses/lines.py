@@ -23,16 +23,16 @@ def conversation_lines(
     shown = {key: value for key, value in (scenario or {}).items() if key not in _USUAL}
     if scenario:
         yield f"scenario: {', '.join(f'{key} {as_json(value)}' for key, value in shown.items())}"
-    yield from (f"{name}: {_record(said)}" for name, said in (verdicts or {}).items())
-    yield from (f"{name}: {said}" for name, said in more.items())
+    yield from (f"{name}: {_record(value)}" for name, value in (verdicts or {}).items())
+    yield from (f"{name}: {value}" for name, value in more.items())
     yield from map(_message, messages)
 
 
-def _record(said: Any) -> str:
+def _record(item: Any) -> str:
     """What another check says of a conversation."""
-    if isinstance(said, dict):
-        return f"{said['verdict']}, confidence {said['confidence']:g}, rationale_code {as_json(said['rationale_code'])}"
-    return "no record" if said is None else str(said)
+    if isinstance(item, dict):
+        return f"{item['verdict']}, confidence {item['confidence']:g}, rationale_code {as_json(item['rationale_code'])}"
+    return "no record" if item is None else str(item)
 
 
 def _message(message: JsonMapping) -> str:
@@ -42,8 +42,8 @@ def _message(message: JsonMapping) -> str:
         for call in message.get("tool_calls", ())
     )
     more = {key: value for key, value in message.items() if key not in _SHOWN} | message.get("usage", {})
-    beside = "".join(f", {name} {as_json(value)}" for name, value in more.items())
-    return f"{message['role']}: {as_json(content[:LONG])}{_beyond(content)}{called and f', and calls {called}'}{beside}"
+    others = "".join(f", {name} {as_json(value)}" for name, value in more.items())
+    return f"{message['role']}: {as_json(content[:LONG])}{_beyond(content)}{called and f', and calls {called}'}{others}"
 
 
 def _beyond(text: str) -> str:

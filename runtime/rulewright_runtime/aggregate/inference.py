@@ -168,7 +168,7 @@ def wilson(count: int, total: int, level: float = 0.95) -> JsonObject:
 
 
 def of_equal_values(
-    value: float, count: int, level: float = 0.95, span: tuple[float, float] = (0.0, 1.0)
+    value: float, count: int, level: float, span: tuple[float, float] = (0.0, 1.0)
 ) -> tuple[float, float]:
     """Return the interval of a mean whose `count` observations all equal `value`: the share of other values is at most
     Wilson's limit for none of `count`, and they lie anywhere in `span`."""

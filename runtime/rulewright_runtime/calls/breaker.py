@@ -61,7 +61,7 @@ class Breaker:
             self._cool(anyio.current_time())  # this call is the probe; the next one waits
         self._check()
 
-    def record_success(self, transcript: str = "", check: str = "") -> None:
+    def record_success(self, transcript: str, check: str) -> None:
         """Close the breaker: the endpoint answered a call about a transcript and a check."""
         self._forbidden.clear()
         self._doubtful = (self._doubtful | self._failed) - {(transcript, check), _NONE}
@@ -69,7 +69,7 @@ class Breaker:
         self._failures, self._since, self._cooling, self.has_answered = 0, None, FIRST_COOLING, True
         self._limited_since = None
 
-    def record_failure(self, failure: CallFailure, transcript: str = "", check: str = "") -> None:
+    def record_failure(self, failure: CallFailure, transcript: str, check: str) -> None:
         """Count a failed attempt of a call about a transcript and a check. Raises OutageError when the run has to
         stop: not for failures about a few transcripts, which are their own if others were answered."""
         if failure.is_fatal:

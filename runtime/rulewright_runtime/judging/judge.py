@@ -189,7 +189,7 @@ def holds_answers(data: bytes) -> bool:
 class BatchAnswers:
     """Answers from a file of batch answers. Each question is answered once, so an unusable reply is lost."""
 
-    def __init__(self, data: bytes, name: str = "") -> None:
+    def __init__(self, data: bytes, name: str) -> None:
         """Read the lines; `name` is the name of their file. Raises MsgspecError for a line that is not JSON, JudgeError
         for one without a `custom_id`."""
         self._answers: dict[str, _JudgeAnswer] = {}

@@ -200,7 +200,7 @@ def decode_body(body: bytes) -> JsonObject:
     return data
 
 
-def response_failure(status: int, body: bytes, retry_after: float | None, hint: str = "") -> CallFailure:
+def response_failure(status: int, body: bytes, retry_after: float | None, hint: str) -> CallFailure:
     """Return the failure for a response of another status than 200; `hint` ends its message."""
     raw = body.decode("utf-8", "replace")
     try:

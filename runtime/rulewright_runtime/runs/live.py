@@ -23,7 +23,7 @@ from rulewright_runtime.calls.scheduler import CallLimits, CallPortal, HeldError
 from rulewright_runtime.errors import InputError, JudgeError
 from rulewright_runtime.execution import Engine
 from rulewright_runtime.judging.independence import Independence, NotIndependentError
-from rulewright_runtime.judging.judge import SPEAKERS, JudgeRecord, JudgeRequest, TooLongError
+from rulewright_runtime.judging.judge import JudgeRecord, JudgeRequest, TooLongError
 from rulewright_runtime.judging.replies import beginning, reader, why_unusable
 from rulewright_runtime.models.call import (
     TOO_LONG,
@@ -334,9 +334,7 @@ def ask_of(question: JudgeRequest, capabilities: Capabilities) -> CallRequest | 
 
 
 @cache
-def reply_schema(
-    fields: tuple[ReplyField, ...], max_tokens: int | None = None, roles: tuple[str, ...] = SPEAKERS
-) -> dict[str, object]:
+def reply_schema(fields: tuple[ReplyField, ...], max_tokens: int | None, roles: tuple[str, ...]) -> dict[str, object]:
     """The JSON Schema of a judge's reply: rationale, evidence, verdict, code, and the fields that the check declares.
 
     `max_tokens` bounds the length of texts and lists, for models that would otherwise not stop.

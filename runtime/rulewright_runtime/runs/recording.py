@@ -20,7 +20,7 @@ _PLACE: Final = ("transcript_id", "check_id", "purpose", "window", "repetition",
 class RecordingJudge:
     """Forwards requests to another judge and records its replies and errors. A recorded request is not sent again."""
 
-    def __init__(self, judge: Judge, recorded: str | None = None, calls: int | None = None) -> None:
+    def __init__(self, judge: Judge, recorded: str | None, calls: int | None) -> None:
         """`recorded` is the file of recorded replies; `calls` limits the number of requests, including recorded ones.
         Raises PlanError if the file is damaged, OSError if it can't be read."""
         self._path, self._size = "", 0

@@ -27,9 +27,7 @@ _PAGES: Final = ("data", "conversations", "chats", "records")  # the keys of a p
 class Chats:
     """The conversations among the records of one file."""
 
-    def __init__(
-        self, path: str, columns: Mapping[str, str] | None, size: int, *, tabular: bool = False, part: bool = False
-    ) -> None:
+    def __init__(self, path: str, columns: Mapping[str, str] | None, size: int, *, tabular: bool, part: bool) -> None:
         """`columns` maps the columns of a table to fields; records are joined only if `size` (bytes) is not too large.
         All rows of a `tabular` file have the same columns. A `part` is not the start of its file.
         """

@@ -32,9 +32,9 @@ class EvaluationContext:
         matcher: Matcher,
         bindings: Mapping[str, object],
         complete: Completeness,
-        prepared: JsonObject | None = None,
+        prepared: JsonObject | None,
         *,
-        prompts: bool = True,
+        prompts: bool,
     ) -> None:
         """`bindings` is the context of the plan's expressions without `check`, `complete` the gaps of the transcript,
         `prepared` a cache by check that verifiers share between transcripts. `prompts` says whether the judge reads

@@ -146,7 +146,7 @@ def _check_adapters(plan: WorkflowPlan, adapter: Callable[[str], AgentAdapter]) 
             raise EngineError(f"agent `{agent}` can't be reached: {error}") from None
 
 
-def resumable(plan: WorkflowPlan, store: Store, resume: bool | str = True, *, changed: bool = False) -> StoredWorkflow:
+def resumable(plan: WorkflowPlan, store: Store, resume: bool | str, *, changed: bool = False) -> StoredWorkflow:
     """Return the run that `resume` continues: the latest unfinished one of `plan`, or the run named. Raises EngineError
     when there is none or the plan has changed. `changed` allows a changed plan, and a run that has FAILED."""
     if isinstance(resume, str):

@@ -29,7 +29,7 @@ PATIENCE: Final = 2.0  # seconds to wait for the last notifications at the end o
 class Notifier:
     """Sends each notification in its own thread; a failure is logged as a warning."""
 
-    def __init__(self, settings: RunSettings, on_start: OnStart = lambda _: None) -> None:
+    def __init__(self, settings: RunSettings, on_start: OnStart) -> None:
         """`on_start` is called with the process id of each command before the command starts."""
         self._settings, self._on_start = settings, on_start
         self._threads: list[threading.Thread] = []

@@ -197,9 +197,7 @@ class Store(RunRecords):
         if not rows or pack(unpack(rows[0]["record"], TaskRecord)) != pack(change.before):
             raise StoreError(f"task `{task_id}` of `{run_id}` was changed by another process: resume the run")
 
-    def add_events(
-        self, run_id: str, now: str, events: Sequence[EventDraft], *, warned: int | None = None
-    ) -> list[Event]:
+    def add_events(self, run_id: str, now: str, events: Sequence[EventDraft], *, warned: int | None) -> list[Event]:
         """Write events about the run itself, and its budget warning level where `warned` is given."""
         with self.transaction() as db:
             if warned is not None:

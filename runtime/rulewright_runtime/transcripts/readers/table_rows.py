@@ -67,7 +67,7 @@ SPOKEN: Final = ("system", "user", "passages", "assistant")
 class Columns:
     """The mapping of fields to the columns of a table: given explicitly, or else by the usual names."""
 
-    def __init__(self, mapping: Mapping[str, str] | None = None) -> None:
+    def __init__(self, mapping: Mapping[str, str] | None) -> None:
         """`mapping` maps fields (`user`, `content`) to column names. Raises RuntimeFailure for an unknown field."""
         for field in mapping or ():
             if field not in FIELDS:

@@ -31,7 +31,7 @@ _HARMLESS_KINDS: Final = frozenset({"pass", "notApplicable", "informational"})
 _PYTHON: Final = frozenset({".py", ".pyi"})
 
 
-def ruff_json(root: Path, path: str, scope: Sequence[str] = ()) -> ReportReading:
+def ruff_json(root: Path, path: str, scope: Sequence[str]) -> ReportReading:
     """Count the files without findings in the report of `ruff check --output-format json`.
 
     A clean run and a run over no file both write `[]`. It is refused for outputs (`scope`) when neither they nor the
@@ -45,7 +45,7 @@ def ruff_json(root: Path, path: str, scope: Sequence[str] = ()) -> ReportReading
     return _clean_files(path, bad, looked_at)
 
 
-def bandit_json(root: Path, path: str, scope: Sequence[str] = ()) -> ReportReading:
+def bandit_json(root: Path, path: str, scope: Sequence[str]) -> ReportReading:
     """Count the files without issues among those in the metrics of bandit's JSON report. Raises CollectionError for
     files that bandit failed on."""
     report = table(path, read_json(root, path), "report")

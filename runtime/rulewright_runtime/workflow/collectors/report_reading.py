@@ -169,7 +169,7 @@ def files_below(path: Path, skipped: Collection[str] | None = None) -> list[Path
     return files
 
 
-def entries_below(path: Path, skipped: Collection[str] | None = None) -> Iterator[Path]:
+def entries_below(path: Path, skipped: Collection[str] | None) -> Iterator[Path]:
     """Yield everything in a folder, sorted, except below the names in `skipped` (default: hidden ones and caches)."""
     for entry in sorted(path.rglob("*")):
         parts = entry.relative_to(path).parts

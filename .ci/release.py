@@ -23,7 +23,7 @@ from typing import Any, Final
 
 from packaging.requirements import Requirement
 
-ROOT: Final = Path(__file__).resolve().parent
+ROOT: Final = Path(__file__).resolve().parents[1]
 RUNTIME: Final = ROOT / "runtime"
 PACKAGES: Final = {
     "rulewright-runtime": (RUNTIME, ["runtime/rulewright_runtime"]),
