@@ -62,7 +62,7 @@ class Forgotten:
 
     changed: list[Path] = field(default_factory=list)
     naming: list[Path] = field(default_factory=list)
-    closed: list[Path] = field(default_factory=list)  # which nobody can look into: compressed otherwise, or too large
+    closed: list[Path] = field(default_factory=list)  # not looked into: compressed otherwise, too large, linked
 
     @property
     def is_whole(self) -> bool:
@@ -75,8 +75,9 @@ def forget(transcript_id: str, folders: Iterable[Path]) -> Forgotten:
     damaged run, and OSError if a file can't be written."""
     done = Forgotten()
     names = (transcript_id.encode(), json.dumps(transcript_id)[1:-1].encode())
-    files = _files(folders)
-    done.closed = [path for path in files if _content(path) is None]
+    files, beyond = _files(folders)
+    linked = (each for each in beyond if not each.is_file() or _content(each) is None or _names(each, names))
+    done.closed = [*linked, *(path for path in files if _content(path) is None)]
     suspects = [path for path in files if _names(path, names)]
     for run in sorted({path.parent for path in suspects if RunFolder(path.parent).log is not None}):
         done.changed += _from_run(run, transcript_id)
@@ -101,15 +102,24 @@ def _names(path: Path, names: Iterable[bytes]) -> bool:
     return any(name in content or name in os.fsencode(path.name) for name in names)
 
 
-def _files(folders: Iterable[Path]) -> list[Path]:
+def _files(folders: Iterable[Path]) -> tuple[list[Path], list[Path]]:
+    """The files under the folders, and what is not looked into: unreadable folders, and links to other places."""
     found: dict[str, Path] = {}
+    links: list[Path] = []
+    walked: set[str] = set()
+    unreadable: list[OSError] = []
     for top in folders:
-        for place, inside, names in os.walk(top):
+        for place, inside, names in os.walk(top, onerror=unreadable.append):
+            walked.add(os.path.realpath(place))
             inside[:] = sorted(set(inside) - SKIPPED)
-            for path in (Path(place, name) for name in sorted(names)):
-                if path.is_file() and not path.is_symlink():
+            for path in (Path(place, name) for name in sorted((*inside, *names))):
+                if path.is_symlink():
+                    links.append(path)
+                elif path.is_file():
                     found.setdefault(os.path.realpath(path), path)
-    return list(found.values())
+    around = {*found, *walked}
+    beyond = [path for path in links if path.exists() and os.path.realpath(path) not in around]
+    return list(found.values()), [*(Path(os.fspath(error.filename)) for error in unreadable), *beyond]
 
 
 def _content(path: Path) -> bytes | None:
@@ -308,9 +318,9 @@ def summary_lines(done: Forgotten, transcript_id: str) -> Iterator[str]:
         yield f"warning: these files {still if done.changed else nothing} ({number}):"
         yield from (f"  {path}" for path in done.naming)
     if done.closed:
-        number = plural(len(done.closed), "file")
-        why = "their size or compression, or `rulewright[data]` is missing"
-        yield f"warning: these files can't be looked into, because of {why} ({number}):"
+        number = plural(len(done.closed), "path")
+        why = "of their size or compression, they are links to other places, or `rulewright[data]` is missing"
+        yield f"warning: these files are not looked into, because {why} ({number}):"
         yield from (f"  {path}" for path in done.closed)
     if not done.changed and done.is_whole:
         raise UsageError(f"unknown transcript `{transcript_id}`")

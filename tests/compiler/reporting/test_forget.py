@@ -222,6 +222,22 @@ def test_what_is_left_and_what_is_closed_is_named_and_the_exit_code_says_so(
     assert [name in closed for name in ("table.parquet", "log.zst", "kept.zip")] == [True, True, False]
     for name in ("kept.zip", "foreign.parquet", "table.parquet", "log.zst"):
         Path(name).unlink()
+    elsewhere = folder.parent / f"{folder.name}-elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "talk.txt").write_text(ID)
+    (elsewhere / "other.txt").write_text("another chat")
+    links: dict[str, Path | str] = {
+        "a.txt": elsewhere / "talk.txt",
+        "b": elsewhere,
+        "c": "t",
+        "d": "nowhere",
+        "e": elsewhere / "other.txt",
+    }
+    for link, target in links.items():
+        Path(link).symlink_to(target)
+    assert [path.name for path in forget(ID, [Path()]).closed] == ["a.txt", "b"]
+    for name in links:
+        Path(name).unlink()
     do("scan", "t", "--judge", f"openai:a-model@{server.base}", "--out", "run", "--overwrite")
     line = {"turn": 1, "role": "assistant", "content": "Another thing about Zebedee."}
     Path("t/other__chat.jsonl").write_text(json.dumps(line), encoding="utf-8")
