@@ -163,3 +163,10 @@ def test_many_chats_in_memory_are_refused_with_the_way_out(tmp_path: Path) -> No
     assert main(["init", str(tmp_path)]) == 0
     with pytest.raises(UsageError, match="write chats to a file of JSON lines first"):
         rulewright.scan(str(tmp_path), [{"messages": []}], tmp_path / "run")  # type: ignore[list-item]
+
+
+def test_the_workflow_of_the_working_folder_needs_no_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("workflow.yaml").write_text("tasks: {build: {agent: dev}}\n", encoding="utf-8")
+    assert [task.id for task in rulewright.compile_workflow().tasks] == ["build"]
+    assert [task.id for task in rulewright.load_workflow().document.tasks] == ["build"]

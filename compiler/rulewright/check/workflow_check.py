@@ -42,7 +42,7 @@ def check(workflow: Workflow) -> tuple[Diagnostic, ...]:
     return tuple(sorted(dict.fromkeys(found), key=lambda each: each.sort_key))
 
 
-def compile_workflow(source: Workflow | Path | str | None) -> WorkflowPlan:
+def compile_workflow(source: Workflow | Path | str | None = None) -> WorkflowPlan:
     """The sealed plan of a workflow or of the file at a path (None: the project's own).
 
     Raises `DocumentError` with every error; comments and `accept` entries do not suppress any.
