@@ -96,11 +96,6 @@ def category_of(code: str) -> str:
     return _CATEGORY_OF.get(code, CORRECTNESS)
 
 
-def level_of(code: str) -> Severity:
-    """Return the severity of a code's category; a single finding may have another one."""
-    return LEVELS[category_of(code)]
-
-
 def since(code: str) -> str:
     """Return the version of the package that added the code."""
     return SINCE.get(code, FIRST)

@@ -28,7 +28,7 @@ from rulewright.expression.build import lower, lower_unchecked
 from rulewright.expression.checker import TOO_DEEP
 from rulewright.expression.checker import check as check_types
 from rulewright.expression.checking_context import mistake
-from rulewright.expression.declarations import Functions, Overload, overload
+from rulewright.expression.declarations import Overload, overload
 from rulewright.expression.environment import Environment
 from rulewright.expression.parser import parse
 from rulewright.expression.syntax_tree import Dialect
@@ -138,7 +138,7 @@ def _environment(
 ) -> Environment:
     return Environment(
         variables=variables,
-        functions=_functions(functions),
+        functions={name: tuple(_overload(name, each) for each in given) for name, given in (functions or {}).items()},
         container=container,
         dialect=Dialect.STRICT,
         validate=False,
@@ -150,10 +150,6 @@ def _types(types: Mapping[str, str] | None) -> dict[str, Type]:
         return {name: parse_type(text) for name, text in (types or {}).items()}
     except ValueError as failure:
         raise UsageError(str(failure)) from None
-
-
-def _functions(functions: Mapping[str, Sequence[Mapping[str, Value]]] | None) -> Functions:
-    return {name: tuple(_overload(name, o) for o in overloads) for name, overloads in (functions or {}).items()}
 
 
 def _overload(name: str, declaration: Mapping[str, Value]) -> Overload:

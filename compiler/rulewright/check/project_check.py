@@ -42,7 +42,6 @@ from rulewright.project.choices import (
     choose_scorecard,
     relocate_scorecard_findings,
     scoring_of,
-    used_scorecard,
     usual_scorecard,
 )
 from rulewright.project.unread_files import UnreadFiles, read_unread_files
@@ -244,7 +243,7 @@ class Checked:
                 continue
             if card is not self.scorecard or not project.checks:
                 found += gate_findings(card, prove_gates(plan, project.vocabulary))
-            if card is used_scorecard(project) and fields:  # another one may be for another project
+            if card is usual_scorecard(project) and fields:  # another one may be for another project
                 scoring_is_reported = any(each.severity is Severity.ERROR for each in bucket_without_checks(project))
                 found += empty_parts(card, plan, but_of_scoring=scoring_is_reported)
                 incomplete = {each.about for each in unseen_checks(card, plan, project.checks)}

@@ -196,7 +196,10 @@ def _of_alternatives(departure: Departure, root: Node, node: Node, path: str, ow
         [found for each in primary(below) for found in _told(each, root, owners)]
         for _, below in sorted(by_option.items())
     ]
-    return min(tried, key=lambda found: (any(_is_wrong_type(each, node) for each in found), len(found)), default=())
+    wrong = ("wrong-type", node.span)
+    return min(
+        tried, key=lambda found: (any((each.code, each.span) == wrong for each in found), len(found)), default=()
+    )
 
 
 def _text_with_a_colon(node: Mapping, path: str) -> Diagnostic | None:
@@ -210,10 +213,6 @@ def _text_with_a_colon(node: Mapping, path: str) -> Diagnostic | None:
     message = f"{_subject(path)} must be text, not a mapping"
     fix = replace(node, f'"{text}"', "quote it", safe=False)
     return error(node, message, code="wrong-type", help="`: ` makes a mapping of a text without quotes", fix=fix)
-
-
-def _is_wrong_type(found: Diagnostic, node: Node) -> bool:
-    return found.code == "wrong-type" and found.span == node.span
 
 
 def _type(departure: Departure, node: Node, path: str, _: Owners) -> Findings:

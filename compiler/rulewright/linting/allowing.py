@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -79,7 +79,7 @@ def _allows(before: Loaded, text: str, codes: list[str], found: list[Diagnostic]
     after = load_text(text, before.source.path)
     if before.root is None or after.root is None or plain(after.root) != plain(before.root):
         return False
-    old, new = (_suppressions(each, codes) for each in (before, after))
+    old, new = (read(each.source, each.root, frozenset(codes))[0] for each in (before, after))
     added = len(after.source.starts) - len(before.source.starts)
     fresh = [each for each in new if not any(_is_moved(each, other, added) for other in old)]
     whole = any(each.first == 1 and each.last == len(after.source.starts) for each in fresh)
@@ -91,10 +91,6 @@ def _allows(before: Loaded, text: str, codes: list[str], found: list[Diagnostic]
 
 def _is_moved(new: Suppression, old: Suppression, added: int) -> bool:
     return new.code == old.code and new.comment.line in (old.comment.line, old.comment.line + added)
-
-
-def _suppressions(loaded: Loaded, codes: Iterable[str]) -> list[Suppression]:
-    return read(loaded.source, loaded.root, frozenset(codes))[0]
 
 
 def _first_line(loaded: Loaded, line: int) -> int:

@@ -121,11 +121,6 @@ def _named_scorecard(project: Project) -> str | None:
     return name if name not in over_cases else None
 
 
-def used_scorecard(project: Project) -> ScorecardDocument | None:
-    """Return the project's own default scorecard, or None."""
-    return usual_scorecard(project) if project.scorecards else None
-
-
 def usual_scorecard(project: Project) -> ScorecardDocument | None:
     """Return the default scorecard, the project's own or a shipped one; None where a name is needed."""
     try:

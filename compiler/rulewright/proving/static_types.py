@@ -262,17 +262,14 @@ def _called(program: Program, node: Node, args: Sequence[Typed]) -> Typed:
         return Typed(result, total and len(types) == 2 and _can_search_calls(types[0], program.nodes[node.args[1]]))
     if name == "replace" and result == STRING:
         return Typed(STRING, total and _is_shortening(*(program.nodes[arg] for arg in node.args[1:])))
-    return Typed(result, total and result is not None and (name in TOTAL or _is_total_of(name, types)))
+    is_total = name in TOTAL or all(each in _TOTAL_OF.get(name, ()) for each in types)
+    return Typed(result, total and result is not None and is_total)
 
 
 def _are_ordered(nodes: Sequence[Node], types: Sequence[Type | None]) -> bool:
     """Whether numbers of these types have an order: a score has none with a double that is infinite or not a number."""
     is_infinite = any(type_ == DOUBLE and node.op != "const" for node, type_ in zip(nodes, types, strict=True))
     return all(each in _NUMBERS for each in types) and not (SCORE in types and is_infinite)
-
-
-def _is_total_of(name: str, types: Sequence[Type | None]) -> bool:
-    return all(each in _TOTAL_OF.get(name, ()) for each in types)
 
 
 def _result(name: str, types: Sequence[Type | None]) -> Type | None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import PurePath
 from urllib.parse import quote
 
-from rulewright.categories import category_of, is_default, level_of
+from rulewright.categories import LEVELS, category_of, is_default
 from rulewright.diagnostics import Diagnostic, Fix, Severity, Span
 from rulewright_runtime import __version__
 from rulewright_runtime.strict_json import JsonObject
@@ -36,7 +36,7 @@ def _rule(code: str, page: str | None) -> JsonObject:
     rule: dict[str, object] = {
         "id": code,
         "helpUri": f"{RULE}{code}",
-        "defaultConfiguration": {"level": _LEVELS[level_of(code)], "enabled": is_default(code)},
+        "defaultConfiguration": {"level": _LEVELS[LEVELS[category_of(code)]], "enabled": is_default(code)},
         "properties": {"category": category_of(code)},
     }
     if page:

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import entries, repeated, scalar
-from rulewright.documents.corpus import CorpusDocument
 from rulewright.load import Scalar
 from rulewright.project import Project
 
@@ -18,7 +17,7 @@ def shared_name(project: Project) -> Findings:
         yield from _shared("cues", phrases)
     names = _models(project)
     for corpus in project.corpora.values():
-        yield from _shared("programmes", _programmes(corpus))
+        yield from _shared("programmes", [(of.id, each.scalar) for of in corpus.programmes for each in of.names])
         yield from _shared("places", [(place, each.scalar) for place, of in corpus.places.items() for each in of])
     yield from _shared("models", names)
 
@@ -26,10 +25,6 @@ def shared_name(project: Project) -> Findings:
 def _models(project: Project) -> list[tuple[str, Scalar]]:
     written = entries(project.file.node, "models") if project.file else ()
     return [(each.name, name) for each in written if (name := scalar(each.value)) is not None]
-
-
-def _programmes(corpus: CorpusDocument) -> list[tuple[str, Scalar]]:
-    return [(programme.id, each.scalar) for programme in corpus.programmes for each in programme.names]
 
 
 def _shared(kind: str, names: list[tuple[str, Scalar]]) -> Findings:

@@ -168,13 +168,10 @@ def fields_of_extra(programs: Iterable[Program]) -> list[str] | None:
 def _fields_of_extra(nodes: Sequence[Node]) -> set[str] | None:
     # `v` and `v.extra` may occur only as the operand of a field access. As any other argument, or as the result, every
     # field of them may matter; the same holds for a name that could mean `v` or something else.
-    verdicts = {at for at, node in enumerate(nodes) if node.op == "name" and _may_be_verdict(node)}
+    names = [(at, node.value) for at, node in enumerate(nodes) if node.op == "name"]
+    verdicts = {at for at, meant in names if any(name.partition(".")[0] == "v" for name, _ in meant)}
     extras = {at for at, node in enumerate(nodes) if node.op == "select" and node.value == "extra"}
     whole = {at for node in nodes if node.op not in _FIELD_READERS for at in node.args} | {len(nodes) - 1}
     if whole & (verdicts | extras) or any(nodes[at].value != [["v", []]] for at in verdicts):
         return None
     return {node.value for node in nodes if node.op in _FIELD_READERS and extras.intersection(node.args)}
-
-
-def _may_be_verdict(node: Node) -> bool:
-    return any(name.partition(".")[0] == "v" for name, _ in node.value)

@@ -8,7 +8,7 @@ a tool that did not finish, is a CollectionError.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 from urllib.parse import unquote, urlsplit
@@ -40,7 +40,7 @@ def ruff_json(root: Path, path: str, scope: Sequence[str]) -> ReportReading:
     findings = rows(path, read_json(root, path), "report")
     bad = [_relative(root, text_of(path, row.get("filename"), "filename")) for row in findings]
     looked_at = _python_files(root, scope)
-    if scope and not bad and not looked_at and not _has_files(root, path, _PYTHON):
+    if scope and not bad and not looked_at and not _has_python_files(root, path):
         raise CollectionError(path, "the linter scanned no file: there is no Python file below the working folder")
     return _clean_files(path, bad, looked_at)
 
@@ -156,14 +156,14 @@ def _relative(root: Path, name: str) -> str:
     return full
 
 
-def _has_files(root: Path, report: str, suffixes: Collection[str]) -> bool:
-    """Whether the working folder contains a file with one of these suffixes, besides the report."""
+def _has_python_files(root: Path, report: str) -> bool:
+    """Whether the working folder contains a Python file, besides the report."""
     top = root.resolve()
     own = inside(root, report)
     for folder, folders, names in os.walk(top):
         folders[:] = [name for name in folders if not name.startswith(".") and name not in SKIPPED_FOLDERS]
         for name in names:
-            if os.path.splitext(name)[1] in suffixes and Path(folder, name) != own:
+            if os.path.splitext(name)[1] in _PYTHON and Path(folder, name) != own:
                 return True
     return False
 
