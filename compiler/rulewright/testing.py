@@ -29,11 +29,12 @@ from rulewright.documents.layout import looks_like_a_project, project_file_above
 from rulewright.errors import DocumentError, RulewrightError
 from rulewright.project import Project, load_project
 from rulewright.render.human import render
-from rulewright.spelling import did_you_mean
+from rulewright.spelling import did_you_mean, question
 from rulewright_runtime.errors import InputError, RuntimeFailure
 from rulewright_runtime.judging.judge import PLUGIN, REPLAY, open_judge
 from rulewright_runtime.models import open_model
 from rulewright_runtime.plan.judge_needs import needs_judge
+from rulewright_runtime.plan.part import VERDICTS
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.report.text import because
 from rulewright_runtime.runs.live import LiveJudge, WaitingJudge
@@ -63,6 +64,8 @@ class TestBench(Struct, frozen=True):
 
     def hold(self, chat: Any, name: str, expect: str, judge: Any = None) -> VerdictResult:
         """Return the verdict of the check `name` on a chat. Raises CheckError where it is not the expected one."""
+        if expect not in VERDICTS:
+            raise CheckError(f"unknown verdict `{expect}` in `expect`{question(str(expect), VERDICTS)}")
         check = self.project.check(name)
         if check is None or name not in {each.id for each in self.plan.checks}:
             if check is not None:
@@ -104,6 +107,8 @@ class TestBench(Struct, frozen=True):
 def load_bench(location: Path) -> TestBench:
     """Load the project of a file, or the nearest one at or above a folder. Raises CheckError without a project, and for
     one with mistakes."""
+    if not location.exists():
+        raise CheckError(f"no such file or folder: `{location}`")
     file = location if location.is_file() else project_file_above(location)
     if file is None and not looks_like_a_project(location):
         raise CheckError(f"no project at `{location}` or above it")

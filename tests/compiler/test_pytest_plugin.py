@@ -62,6 +62,12 @@ def test_with_judge(rulewright_check):
 
 def test_without_a_reason(rulewright_check):
     rulewright_check(chat("Today."), "polite", judge=Judge(), expect="UNCLEAR")
+
+def test_in_a_project_that_is_not_there(rulewright_check):
+    rulewright_check(chat("Today."), "no-promises", project="nowhere")
+
+def test_of_no_verdict(rulewright_check):
+    rulewright_check(chat("I promise."), "no-promises", expect="fail")
 """
 
 
@@ -102,7 +108,9 @@ def run_here(shop: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureF
 
 def test_the_fixture_holds_a_chat_against_a_check(shop: Path) -> None:
     shown = run(shop, "test_bot.py")
-    assert "6 failed, 4 passed" in shown
+    assert "8 failed, 4 passed" in shown
+    assert "no such file or folder: `nowhere`" in shown
+    assert "unknown verdict `fail` in `expect`; did you mean `FAIL`?" in shown
     assert "the verdict is PASS, expected UNCLEAR -->" in shown
     assert "chat: expected a record, a list of messages, a `Transcript` or the path of a file" in shown
     failure = """error[no-promises]: the verdict is FAIL, expected PASS, because its condition `fail` holds
