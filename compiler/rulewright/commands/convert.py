@@ -35,9 +35,11 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(f"`{suffix}` is not written: `convert` writes JSON lines (`.jsonl`) or Parquet (`.parquet`)")
     with writing_to(args.out), open_whole(args.out) as file, _writing(file, args) as write:
         count, refused = _convert(args, write)
-    complain(*refusals([str(each) for each in refused]))
+        complain(*refusals([str(each) for each in refused]))
+        if not count:
+            raise UsageError(f"no conversation to write; `{args.out}` is left as it is")
     say(f"wrote {plural(count, 'conversation')} to {args.out}")
-    return REFUSED if refused or not count else MET
+    return REFUSED if refused else MET
 
 
 @contextmanager

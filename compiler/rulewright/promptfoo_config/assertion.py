@@ -14,6 +14,7 @@ from rulewright.documents.base import items
 from rulewright.expression.unparse import literal
 from rulewright.load import Mapping as MappingNode
 from rulewright.load import Node, Sequence, plain
+from rulewright.spelling import question
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.regex import compile_regex
 
@@ -210,7 +211,7 @@ def check_body(assertion: Assertion) -> str:
     if kind in JUDGED:
         return _prompt(assertion)
     if kind not in EXPRESSIONS:
-        hint = f": {HINTS[kind]}" if kind in HINTS else ""
+        hint = f": {HINTS[kind]}" if kind in HINTS else "" if kind in KNOWN else question(kind, KNOWN)
         raise NotTranslatedError(f"`{kind}` is not translated{hint}")
     condition = EXPRESSIONS[kind](assertion)
     params = f"params: {json.dumps({'schema': json.loads(assertion.value)})}\n" if "params.schema" in condition else ""

@@ -56,7 +56,8 @@ def project_from(path: Path, name: str) -> Translation:
     files = dict(_scenarios(read, checks))
     read.notes += checks.notes()
     if not checks.files or not files:
-        raise UsageError(f"nothing in `{path}` can be translated{': ' * bool(read.notes)}{(read.notes or [''])[0]}")
+        why = read.notes[0] if read.notes else "expected `prompts`, and `tests` with `assert`"
+        raise UsageError(f"nothing in `{path}` can be translated: {why}")
     project = PROJECT.format(source=path.name, name=json.dumps(name, ensure_ascii=False))
     return Translation(
         {"rulewright.yaml": project, **checks.files, **files},

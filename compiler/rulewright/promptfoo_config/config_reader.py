@@ -24,6 +24,7 @@ from rulewright.promptfoo_config.assertion import (
     value_text,
     where_of,
 )
+from rulewright.spelling import question
 from rulewright_runtime import strict_json
 from rulewright_runtime.english import reason_of
 from rulewright_runtime.errors import InputError
@@ -35,6 +36,7 @@ READ: Final = {"description", "prompts", "providers", "targets", "tests", "defau
 OF_A_TEST: Final = {"description", "vars", "assert", "metadata"}
 WITHOUT_EFFECT: Final = {"threshold", "provider", "providers"}
 TEXTS: Final = (".txt", ".md", ".j2")
+DOCUMENTS: Final = (".yaml", ".yml", ".json", ".jsonl")
 MOST_CHARACTERS: Final = 2**20
 MOST_COMBINATIONS: Final = 10_000  # of the values of the variables of one test
 _FILE: Final = re.compile(r"file://.*|[^\s{]+\.[a-z0-9]+")
@@ -77,7 +79,9 @@ def read_configuration(path: Path) -> Configuration:
         raise UsageError(f"`{path}` is not a configuration of promptfoo: expected the keys `prompts` and `tests`")
     read = Configuration()
     read.notes += [
-        f"{where_of(each.key)}: `{each.name}` is not translated" for each in entries(root) if each.name not in READ
+        f"{where_of(each.key)}: `{each.name}` is not translated{question(each.name, READ)}"
+        for each in entries(root)
+        if each.name not in READ
     ]
     usual = root.get("defaultTest")
     try:
@@ -174,9 +178,11 @@ def _tests(
     file = folder / name.removeprefix("file://")
     if file.resolve() in around:
         raise NotTranslatedError(f"`{name}` lists itself")
-    if file.suffix in TABLES and file.is_file():
+    if file.suffix in (*TABLES, *DOCUMENTS) and not file.is_file():
+        raise NotTranslatedError(f"no such file: `{name}`")
+    if file.suffix in TABLES:
         yield from _rows(file, usual, notes)
-    elif file.suffix in (".yaml", ".yml", ".json", ".jsonl") and file.is_file():
+    elif file.suffix in DOCUMENTS:
         found: list[ConfiguredTest] = []
         for each in _listed(_root(file)):
             _collect(found, _tests(each, file.parent, usual, notes, (*around, file.resolve())), each, notes)
@@ -193,7 +199,8 @@ def _note_keys(node: Node | None, notes: list[str]) -> None:
         if each.name in WITHOUT_EFFECT or (each.name == "options" and "transform" not in (plain(each.value) or {})):
             notes.append(f"{where_of(each.key)}: `{each.name}` of a test is ignored")
         elif each.name not in OF_A_TEST:
-            raise NotTranslatedError(f"a test with the key `{each.name}` is not translated")
+            guess = question(each.name, OF_A_TEST)
+            raise NotTranslatedError(f"a test with the key `{each.name}` is not translated{guess}")
 
 
 def _variables(node: Node | None) -> dict[str, list[str]]:

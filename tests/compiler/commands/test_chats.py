@@ -59,8 +59,18 @@ def test_convert_refuses_a_name_under_which_its_lines_would_be_read_as_another_f
 
 def test_convert_writes_no_turns_without_a_scenario(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "a.jsonl").write_text('{"messages": [{"role": "user", "content": "a"}]}\n', encoding="utf-8")
-    assert main(["convert", str(tmp_path / "a.jsonl"), str(tmp_path / "b.jsonl"), "--to", "turns"]) == 3
-    assert "turns are of a scenario, and this chat has none; use `--to openai`" in capsys.readouterr().err
+    out = tmp_path / "b.jsonl"
+    words = ["convert", str(tmp_path / "a.jsonl"), str(out), "--to", "turns"]
+    with pytest.raises(SystemExit, match="3"):
+        main(words)
+    said = capsys.readouterr().err
+    assert "turns are of a scenario, and this chat has none; use `--to openai`" in said
+    assert f"error: no conversation to write; `{out}` is left as it is" in said
+    assert not out.exists()
+    out.write_text("mine", encoding="utf-8")
+    with pytest.raises(SystemExit, match="3"):
+        main([*words, "--overwrite"])
+    assert out.read_text(encoding="utf-8") == "mine"
 
 
 def test_convert_writes_what_can_be_read_and_says_what_cannot(
