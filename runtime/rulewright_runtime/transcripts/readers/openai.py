@@ -13,6 +13,7 @@ import msgspec
 
 from rulewright_runtime.strict_json import Json, JsonObject
 from rulewright_runtime.transcripts.messages import Conversation, Message, repeats
+from rulewright_runtime.transcripts.readers.content import as_json
 from rulewright_runtime.transcripts.readers.payloads import is_of_langchain, run_messages, talk
 from rulewright_runtime.transcripts.readers.record_values import (
     Record,
@@ -21,9 +22,11 @@ from rulewright_runtime.transcripts.readers.record_values import (
     is_list,
     is_record,
     is_text,
+    name_of,
     object_in,
     parsed,
     record_at,
+    refuse_unnamed,
     rest,
     text_at,
     word,
@@ -41,6 +44,7 @@ from rulewright_runtime.transcripts.readers.shapes import (
 )
 
 LISTS: Final = ("messages", "conversation", "conversations", "chat", "dialog", "dialogue", "contents", "user_input")
+_BESIDE: Final = ("history", "chat_history", "items", "input", "prompt")  # may repeat the messages
 _SYSTEMS: Final = ("system", "systemInstruction", "system_instruction", "instructions")  # beside the messages
 _ANSWERS: Final = ("response", "output", "completion", "reply", "message")  # beside the messages
 _REQUESTS: Final = ("request", "body", "request_body", "requestBody")
@@ -141,11 +145,20 @@ def _only_list(record: Record) -> str | None:
     for key in keys[1:]:
         if said(talk(record[key], key)) != said(talk(record[keys[0]], keys[0])):
             raise ShapeError(f"`{keys[0]}` and `{key}` hold different messages")
+    beside = [key for key in _BESIDE if _lists_messages(record.get(key))] if keys else []
+    held = {as_json(each) for key in keys[:1] if beside for each in said(talk(record[key], key))}
+    for key in beside:
+        if not held.issuperset(map(as_json, said(talk(record[key], key)))):
+            raise ShapeError(f"`{key}` holds other messages than `{keys[0]}`")
     choices = record.get("choices")
     are_options = is_list(choices) and choices and all(map(is_text, choices))  # of a question, not of a completion
     if is_list(choices) and not are_options and not _is_completion(record):
         raise ShapeError("`choices` holds no message")
     return listed(record)
+
+
+def _lists_messages(value: Json) -> bool:
+    return is_list(value) and all(is_record(each) and {"role", "content"} <= each.keys() for each in value)
 
 
 def _instructions(record: Record) -> list[Message]:
@@ -274,10 +287,11 @@ def _read_lines(records: Sequence[Record]) -> Iterator[Conversation | ShapeError
     whole conversation are taken from the first line that has them."""
     by_name: dict[str, list[Record]] = {}
     for record in records:
-        by_name.setdefault(word(first_of(record, CONVERSATION_KEYS)), []).append(record)
+        by_name.setdefault(name_of(first_of(record, CONVERSATION_KEYS)), []).append(record)
     for name, lines in by_name.items():
         shared = {key: line[key] for line in reversed(lines) for key in SHARED_KEYS if line.get(key) not in (None, "")}
         try:
+            refuse_unnamed(by_name, name)
             refuse_disorder(first_of(line, TIMES) for line in lines)
         except ShapeError as wrong:
             yield wrong

@@ -185,6 +185,7 @@ KNOWN: Final = frozenset((
 _PLAIN: Final = {"role", "content"}
 _BESIDE: Final = frozenset(("parts", "audio", "toolInvocations", "experimental_attachments"))  # the content
 _TEXTS: Final = frozenset(("content", "text", "value", "message", "body"))  # beside the content, in any case
+_NESTED: Final = ("replies", "messages", "children", "thread")
 SAYING: Final = _BESIDE | {"content", "tool_calls", "function_call", "refusal"}
 
 
@@ -222,6 +223,9 @@ def messages(value: object, where: str) -> list[Message]:
     for key in ("text", "value", *(key for key in message.metadata if key.lower() in _TEXTS)):
         if is_text(record.get(key)) and not repeats(message.shown, record[key]):
             raise ShapeError(f"{where} has a `content` and another `{key}`")
+    for key in filter(message.metadata.__contains__, _NESTED):
+        if is_list(inner := record[key]) and any(is_record(each) and not SAYING.isdisjoint(each) for each in inner):
+            raise ShapeError(f"{where}.{key} holds messages; put each in the list that it belongs to")
     if not read.results:
         return [message]
     calls = [Message(role, tool_calls=message.tool_calls)] if message.tool_calls else []  # before their results

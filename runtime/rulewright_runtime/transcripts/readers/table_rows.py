@@ -25,9 +25,11 @@ from rulewright_runtime.transcripts.readers.record_values import (
     is_record,
     is_text,
     list_at,
+    name_of,
     optional,
     parsed,
     record_at,
+    refuse_unnamed,
     rest,
     shown,
     word,
@@ -145,7 +147,7 @@ def joined(
     times: dict[str, list[object]] = {}
     merged: dict[str, Record] = {}
     for number, row in enumerate(rows, 1):
-        name = word(row.get(fields.get("conversation", fields.get("id", ""))))
+        name = name_of(row.get(fields.get("conversation", fields.get("id", ""))))
         merged[name] = {**row, **{key: value for key, value in merged.get(name, {}).items() if value not in (None, "")}}
         try:
             times.setdefault(name, []).append(row.get(fields.get("timestamp", "")))
@@ -155,6 +157,7 @@ def joined(
             return
     for name, found in by_name.items():
         try:
+            refuse_unnamed(by_name, name)
             refuse_disorder(times[name])
         except ShapeError as wrong:
             yield wrong

@@ -169,3 +169,26 @@ def test_a_log_without_samples_is_refused(tmp_path: Path) -> None:
     logs: list[dict[str, Any]] = [{"eval": {}, "status": "success", "results": {}}, {"eval": {}, "samples": None}]
     for log in logs:
         assert "the log has no samples" in refusals(tmp_path, [log])[0]
+
+
+@pytest.mark.parametrize("key", ["history", "items", "input", "prompt"])
+def test_a_list_of_messages_beside_the_messages_may_only_repeat_them(key: str, tmp_path: Path) -> None:
+    chat = {"id": "1", "messages": [ASKED, SAID], key: [ASKED]}
+    assert refusals(tmp_path, [chat]) == ["1"]
+    (refused,) = refusals(tmp_path, [{**chat, key: [AGAIN]}])
+    assert f"`{key}` holds other messages than `messages`" in refused
+
+
+@pytest.mark.parametrize("key", ["replies", "messages", "children", "thread"])
+def test_messages_within_a_message_are_refused(key: str, tmp_path: Path) -> None:
+    (refused,) = refusals(tmp_path, [{"messages": [ASKED, {**SAID, key: [AGAIN]}]}])
+    assert f"messages[1].{key} holds messages" in refused
+
+
+def test_messages_without_a_conversation_are_not_joined_beside_others_that_name_theirs(tmp_path: Path) -> None:
+    named = [{**each, "conversation_id": ["a"]} for each in (ASKED, SAID)]
+    other = [{**each, "conversation_id": ["b"]} for each in (ASKED, SAID)]
+    assert len(conversations(written(tmp_path, [*named, *other]))) == 2
+    assert "some messages name no conversation" in refusals(tmp_path, [*named, AGAIN, BAD])[1]
+    table = "conversation_id,role,content\n1,user,a\n1,assistant,b\n,user,c\n,assistant,d\n"
+    assert "some messages name no conversation" in refusals(tmp_path, table, "chat.csv")[1]
