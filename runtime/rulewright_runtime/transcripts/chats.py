@@ -16,12 +16,16 @@ from rulewright_runtime.transcripts.messages import SPEAKERS, Conversation, Tran
 from rulewright_runtime.transcripts.readers import LINES, format_of, has_turns, is_turns, unknown
 from rulewright_runtime.transcripts.readers.openai import FORMAT as OPENAI
 from rulewright_runtime.transcripts.readers.openai import LISTS, SHAREGPT, listed
-from rulewright_runtime.transcripts.readers.record_values import Record, ShapeError, parsed
+from rulewright_runtime.transcripts.readers.record_values import Record, ShapeError, first_of, object_in, parsed
 from rulewright_runtime.transcripts.readers.shapes import Format, related
 from rulewright_runtime.transcripts.readers.table_rows import Columns, format_for, mapped_format, value_at
 from rulewright_runtime.transcripts.turn_lines import NO_TURNS, Loose, conversation_of, stem
 
 _PAGES: Final = ("data", "conversations", "chats", "records")  # the keys of a page's records
+_NEXT: Final = (
+    "has_more", "hasMore", "next", "next_page", "nextPage", "next_cursor", "nextCursor", "next_page_token",
+    "nextPageToken",
+)  # fmt: skip
 
 
 class Chats:
@@ -95,7 +99,8 @@ class Chats:
         return format is not None and format.joins
 
     def _unpaged(self, rows: Iterable[Row]) -> Iterator[Row]:
-        return _unpaged(rows, self._path, self._columns.mapping.get("messages", "").partition("+")[0])
+        mapped = self._columns.mapping.get("messages", "").partition("+")[0]
+        return _unpaged(rows, self._path, mapped, is_whole=not self._part)
 
     def _joined(self) -> Iterator[Transcript | InputError]:
         for format, records in self._pending.values():
@@ -177,12 +182,16 @@ class Chats:
             yield InputError(f"the record holds no conversation (read as {format.name})", self._path, line)
 
 
-def _unpaged(rows: Iterable[Row], path: str, mapped: str) -> Iterator[Row]:
+def _unpaged(rows: Iterable[Row], path: str, mapped: str, *, is_whole: bool) -> Iterator[Row]:
     """Yield the rows; in place of a page of an API, which is of no format, the records that it lists. A page is refused
-    where other conversations stand beside them. `mapped` is the path of the messages in records of any shape."""
+    where other conversations stand beside them, and what follows the last page of a whole file. `mapped` is the path of
+    the messages in records of any shape."""
     lists = partial(_lists_mapped, mapped) if mapped else _lists_chats
+    incomplete = 0  # the line of the last page, if it is not the last one of its API
     for number, row in rows:
         key = None if isinstance(row, InputError) else _mapped_key(row, mapped) if mapped else _chats_key(row)
+        if not isinstance(row, InputError) and (key is not None or isinstance(row.get("runs"), list)):
+            incomplete = number if _has_more(row) else 0
         if key is None or isinstance(row, InputError):
             yield number, row
             continue
@@ -194,6 +203,19 @@ def _unpaged(rows: Iterable[Row], path: str, mapped: str) -> Iterator[Row]:
             yield number, row
         else:
             yield from ((number, each) for each in row[key])
+    if incomplete and is_whole:
+        reason = "more records are on the next page of the API; write all pages to this file"
+        yield incomplete, InputError(reason, path, incomplete)
+
+
+def _has_more(page: Record) -> bool:
+    """Whether a page of an API says that others follow."""
+    about = [page, *(object_in(page.get(key)) for key in ("meta", "pages", "cursors", "pagination", "paging"))]
+    numbers = (
+        (first_of(each, ("page", "current_page")), first_of(each, ("totalPages", "total_pages"))) for each in about
+    )
+    is_early = any(isinstance(at, int) and isinstance(last, int) and at < last for at, last in numbers)
+    return is_early or any(each.get(key) for each in about for key in _NEXT)
 
 
 def _chats_key(row: Record) -> str | None:

@@ -69,3 +69,16 @@ def test_a_generation_that_failed_has_no_answer(broken: dict[str, Any], tmp_path
 def test_messages_of_a_page_in_any_order_are_refused(tmp_path: Path) -> None:
     (found,) = refusals(tmp_path, [{"object": "list", "data": [SAID, ASKED], "has_more": False}])
     assert "unknown shape: an object with the keys `object`, `data`, `has_more`" in found
+
+
+@pytest.mark.parametrize("more", [{"meta": {"page": 1, "totalPages": 2}}, {"has_more": True}, {"pages": {"next": "c"}}])
+def test_a_page_without_the_next_one_is_refused_and_so_is_what_it_begins(more: Any, tmp_path: Path) -> None:
+    page = {"data": [CALL], **more}
+    (first, second) = refusals(tmp_path, [page])
+    assert "1: more records are on the next page" in first
+    assert "may lack its line 1" in second
+    (found,) = conversations(written(tmp_path, [page, {"data": [{**CALL, "id": "g2"}], "meta": {"page": 2}}]))
+    assert found.id == "t1"
+    chats = {"data": [{"id": "1", "messages": [ASKED, SAID]}], **more}
+    (first, second) = refusals(tmp_path, [chats])
+    assert (first, "more records" in second) == ("1", True)
