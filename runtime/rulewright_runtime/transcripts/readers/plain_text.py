@@ -65,14 +65,14 @@ class _Said(msgspec.Struct):
 
     def cut(self) -> tuple[bool, str]:
         """Remove the rules and headings at the end, which belong to what follows; returns whether there are any, and
-        the text of the first heading."""
+        the text of the headings. What stands beside the speaker was said."""
         opens, title = False, ""
-        while self.lines:
+        while len(self.lines) > (self.role != ""):
             last, before = self.lines[-1], self.lines[-2] if len(self.lines) > 1 else ""
             heading = _HEADING.fullmatch(last) if not before or _RULE.fullmatch(before) else None
             if last and not heading and not _RULE.fullmatch(last):
                 break
-            opens, title = opens or last != "", heading[1] if heading else title
+            opens, title = opens or last != "", f"{heading[1]}\n{title}".strip() if heading else title
             self.lines.pop()
         return opens, title
 

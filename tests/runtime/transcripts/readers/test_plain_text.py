@@ -148,3 +148,15 @@ def test_code_within_a_line_does_not_hide_the_next_speaker(tmp_path: Path) -> No
     text = "User: how?\nBot: run\n```one```\nUser: and then?\nBot: run\n```two```\nUser: thanks\n"
     (found,) = conversations(written(tmp_path, text, "chat.txt"))
     assert [each.role for each in found.messages] == ["user", "assistant", "user", "assistant", "user"]
+
+
+@pytest.mark.parametrize("text", ["# Stop taking it", "---", "# A\n\nB"])
+def test_a_heading_beside_its_speaker_was_said(text: str, tmp_path: Path) -> None:
+    said = f"User: {text}\nBot: {text}\nUser: {text}\nBot: {text}\n"
+    (found,) = conversations(written(tmp_path, said, "chat.txt"))
+    assert [each.text for each in found.messages] == [text] * 4
+
+
+def test_all_headings_before_a_speaker_are_kept(tmp_path: Path) -> None:
+    (found,) = conversations(written(tmp_path, "# One\n\n# Two\n\nUser: a\nBot: b\n", "chat.txt"))
+    assert found.messages[0].metadata["title"] == "One\nTwo"
