@@ -26,6 +26,7 @@ from rulewright_runtime.execution import Engine, results
 from rulewright_runtime.judging.judge import open_judge
 from rulewright_runtime.plan.file import decode
 from rulewright_runtime.plan.judge_needs import chosen_checks, refuse_without_judge
+from rulewright_runtime.report.text import verdict_line
 from rulewright_runtime.transcript_execution import TranscriptResult
 from rulewright_runtime.transcripts.transcript_reader import from_record
 
@@ -70,17 +71,13 @@ def _sample(state: TaskState, target: Target) -> dict[str, object]:
 
 
 def _score(result: TranscriptResult, chosen: Container[str]) -> Score:
-    """The value of each check, with codes and quotes as the explanation."""
+    """The value of each check, with reasons and quotes as the explanation."""
     if result.errors:
         raise RuntimeError(f"the sample was refused: {result.errors[0]}")
     verdicts = [each for each in result.verdicts if each.check_id in chosen]
-    lines = []
-    for each in verdicts:
-        quotes = "".join(f" `{span.quote}`" for span in each.evidence)
-        lines.append(f"{each.check_id}: {each.verdict} ({each.rationale_code}){quotes}")
     return Score(
         value={each.check_id: WORTH[each.verdict] for each in verdicts},
         answer=result.transcript_id,
-        explanation="\n".join(lines),
+        explanation="\n".join(map(verdict_line, verdicts)),
         metadata={"verdicts": {each.check_id: each.verdict for each in verdicts}},
     )

@@ -19,11 +19,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from rulewright_runtime.english import plural
+from rulewright_runtime.errors import PlanError
 from rulewright_runtime.execution import Engine, results
 from rulewright_runtime.judging.judge import open_judge
 from rulewright_runtime.plan.file import decode
 from rulewright_runtime.plan.judge_needs import chosen_checks, refuse_without_judge
 from rulewright_runtime.plan.scan import Plan
+from rulewright_runtime.report.text import verdict_line
 from rulewright_runtime.transcript_execution import TranscriptResult
 from rulewright_runtime.transcripts.transcript_reader import from_record
 
@@ -33,9 +35,11 @@ PASSING: Final = ("PASS", "NOT_APPLICABLE")
 def get_assert(output: object, context: Mapping[str, Any]) -> dict[str, object]:
     """The grading result of promptfoo. Raises if the plan can't be used: promptfoo then counts an error."""
     config = context.get("config") or {}
-    judge = config.get("judge")
+    if not config.get("plan"):
+        raise PlanError("the assertion's `config` names no `plan`; `rulewright compile` writes one")
+    judge, checks = config.get("judge"), config.get("checks") or ()
     plan, engine = _prepared(str(config["plan"]), judge is None)
-    chosen = chosen_checks(plan, config.get("checks") or ())
+    chosen = chosen_checks(plan, [checks] if isinstance(checks, str) else checks)
     chat = from_record(
         {"messages": [*_prompt_messages(context), *_output_messages(output)], "expected": _expected(context)}
     )
@@ -84,8 +88,7 @@ def _graded(result: TranscriptResult, chosen: Container[str]) -> dict[str, Any]:
         {
             "pass": each.verdict in PASSING,
             "score": float(each.verdict in PASSING),
-            "reason": f"{each.check_id}: {each.verdict} ({each.rationale_code})"
-            + "".join(f" `{span.quote}`" for span in each.evidence),
+            "reason": verdict_line(each),
         }
         for each in verdicts
     ]

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from rulewright_runtime.plan.scorecard import HEADLINE
 from rulewright_runtime.terminal import one_line
+
+if TYPE_CHECKING:
+    from rulewright_runtime.verdicts import VerdictResult
 
 # What the engine's own rationale codes say; those of a judge are its own words.
 _REASONS: Final = {
@@ -72,6 +75,16 @@ def because(code: str | None) -> str:
     """`because` with a rationale code in words, if it is one of the engine's, or in backticks; empty without one."""
     words = reason_words(code)
     return words and f"because {f'`{code}`' if words == code else words}"
+
+
+def verdict_line(each: VerdictResult) -> str:
+    """A verdict on one line, with its reason and its quotes."""
+    reason = reason_words(each.rationale_code)
+    return (
+        f"{each.check_id}: {each.verdict}"
+        + f" ({reason})" * bool(reason)
+        + "".join(f" `{span.quote}`" for span in each.evidence)
+    )
 
 
 def headline_name(summary: Mapping[str, Any]) -> str | None:
