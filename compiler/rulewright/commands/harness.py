@@ -79,7 +79,9 @@ def _cure(stopped: BudgetError | OutageError, args: argparse.Namespace) -> str:
 def _played(args: argparse.Namespace, plan: RunPlan, adapter: Adapter, user: SimulatedUser | None) -> JsonObject:
     """The summary of the run."""
     models = [each for each in (adapter, user and user.speaker) if isinstance(each, ModelAdapter)]
+    terminal = safe_stream(sys.stderr)
     with ExitStack() as stack:
+        stack.callback(terminal.show_progress, "")
         for model in models:
             model.open()
             stack.callback(model.close)
@@ -90,9 +92,7 @@ def _played(args: argparse.Namespace, plan: RunPlan, adapter: Adapter, user: Sim
             parallel=args.scenario_parallel or (8 if models else 1),
             attempts=1 if models else args.attempts,  # a model's scheduler retries itself
             resume=args.resume,
-            progress=lambda done: safe_stream(sys.stderr).show_progress(
-                f"{done} of {plural(len(plan.scripts), 'scenario')}"
-            ),
+            progress=lambda done: terminal.show_progress(f"{done} of {plural(len(plan.scripts), 'scenario')}"),
             user=user,
         )
 

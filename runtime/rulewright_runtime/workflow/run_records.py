@@ -90,7 +90,7 @@ class RunRecords(Database):
         """Return one queue item. Raises QueueError when it does not exist."""
         rows = self.rows("select id, body from hil_items where id = ?", item_id)
         if not rows:
-            raise QueueError(f"unknown queue item `{item_id}`")
+            raise QueueError(f"unknown queue item `{item_id}`; `rulewright hil list --all` lists them")
         return _item(rows[0])
 
     def decisions(self, item_id: str) -> list[tuple[SignedDecision, Origin]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -178,6 +179,16 @@ def test_a_run_plan_is_played_where_only_the_runtime_is(tmp_path: Path) -> None:
     assert (tmp_path / "run" / "transcripts" / "told__marked.jsonl").is_file()
     assert runtime(["play", plan, "--out", str(tmp_path / "other")]) == 3
     assert runtime(["play", plan, "--model", replies(tmp_path), "--out", str(tmp_path / "other")]) == 1
+
+
+def test_the_progress_is_gone_before_the_result_is_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = io.StringIO()
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
+    monkeypatch.setattr("sys.stderr", terminal)
+    monkeypatch.setattr("sys.stdout", terminal)
+    scenarios = write(tmp_path / "scenarios", marked())
+    main(["harness", str(scenarios), "--model", replies(tmp_path, marked=["Fine."]), "--out", str(tmp_path / "run")])
+    assert "\r1 of 1 scenario\r\x1b[Kplayed " in terminal.getvalue()
 
 
 def test_a_turn_without_answer_changes_the_exit_status(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
