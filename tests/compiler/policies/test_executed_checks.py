@@ -211,10 +211,17 @@ ANCHORED = ROUTE + "routing: {{route: llm_primary, unit_of_analysis: {window}}}\
         (PROBED, {}, {"probes": "[recall, pronoun_continuity]"}, ("NOT_APPLICABLE", "FAIL")),
         (PHASED, {}, {"violates": "reply.asks || reply.how == 'plainly'"}, ("PASS", "FAIL")),
         (PHASED, {}, {"violates": "reply.asks && reply.how != 'plainly'"}, ("FAIL", "PASS")),
+        (
+            PHASED,
+            {"violates": "reply.asks == false"},
+            {"violates": "reply.asks == false && reply.how == 'quoted'"},
+            ("FAIL", "PASS"),
+        ),
         (COUNTED, {"violates": "reply.times > 0"}, {"violates": "reply.times > 1"}, ("FAIL", "PASS")),
         (COUNTED, {"violates": "reply.times > 1"}, {"violates": "reply.times > 2"}, ("FAIL", "PASS")),
         (COUNTED, {"violates": "reply.times < 1"}, {"violates": "reply.times < 0"}, ("FAIL", "PASS")),
         (COUNTED, {"violates": "reply.note == ''"}, {"violates": "reply.note != ''"}, ("PASS", "FAIL")),
+        (COUNTED, {"violates": "reply.note == ''"}, {"violates": "reply.note == 'none'"}, ("FAIL", "PASS")),
         (ANCHORED, {"window": "scenario_level"}, {"window": "event_window"}, ("FAIL", "PASS")),
     ],
 )

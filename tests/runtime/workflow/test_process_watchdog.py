@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import subprocess
 import sys
@@ -16,6 +15,8 @@ from tests.runtime.workflow.test_adapters import brief
 from rulewright_runtime.workflow.adapters import AgentError
 from rulewright_runtime.workflow.adapters import command_adapter as commands
 from rulewright_runtime.workflow.adapters.command_adapter import CommandAdapter, run_command
+
+fcntl = pytest.importorskip("fcntl", reason="a process holds no such lock here")
 
 # Holds a lock until it ends, so that a test sees its end whatever its process id means elsewhere.
 HOLD = """
