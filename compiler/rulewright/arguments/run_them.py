@@ -16,6 +16,7 @@ from rulewright.arguments.shared_options import (
     add_spending_options,
     add_transcripts,
     at_least,
+    existing,
     seconds_of,
     temperature,
 )
@@ -167,7 +168,7 @@ def harness_arguments(parser: argparse.ArgumentParser) -> None:
     With --user, a model of the first five kinds plays the user in its own words, one message for each turn of the
     scenario. Every turn records the model that wrote it.
     """
-    option(parser, "scenarios", "SCENARIOS", "scenario files or folders", nargs="+")
+    option(parser, "scenarios", "SCENARIOS", "scenario files or folders", nargs="+", type=existing)
     option(parser, "--model", "MODEL", "the model that plays the assistant", required=True)
     option(parser, "--user", "MODEL", "a model that plays the user (default: the messages of the scenario)")
     output(parser, "RUN", "the folder for plan, transcripts and summary", required=True)

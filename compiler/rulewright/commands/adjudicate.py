@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import get_args
+from typing import cast
 
 from msgspec.structs import replace
 
@@ -24,7 +24,7 @@ from rulewright.reporting.adjudication import (
     waiting,
 )
 from rulewright.reporting.stored_run import StoredRun, open_run, stored
-from rulewright_runtime.plan.part import Answer
+from rulewright_runtime.plan.part import ANSWERS, Answer
 from rulewright_runtime.processes import here
 from rulewright_runtime.report.summary import UNPROVEN, exit_status
 from rulewright_runtime.report.text import reason_words
@@ -76,10 +76,9 @@ def _refuse_contradictions(given: list[Adjudication]) -> None:
 
 
 def _decision(key: tuple[str, str], verdict: str, by: str, why: str | None) -> Adjudication:
-    for allowed in get_args(Answer):
-        if verdict == allowed:
-            return Adjudication(*key, allowed, by, why or "")
-    raise UsageError(not_possible(verdict))
+    if verdict not in ANSWERS:
+        raise UsageError(not_possible(verdict))
+    return Adjudication(*key, cast("Answer", verdict), by, why or "")
 
 
 def _list(run: StoredRun, still: list[Waiting], settled: int, args: argparse.Namespace) -> None:

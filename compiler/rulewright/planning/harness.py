@@ -60,12 +60,10 @@ def load_scenarios(
     paths: Iterable[Path | str], vocabulary: Vocabulary
 ) -> tuple[list[ScenarioDocument], list[Diagnostic]]:
     """Return the scenarios in some files and folders, and the findings of their structure; of a duplicate id the first
-    file counts. Raises UsageError for a path that does not exist."""
+    file counts."""
     scenarios: dict[str, ScenarioDocument] = {}
     reader = DocumentReader(vocabulary=vocabulary)
     for path in map(Path, paths):
-        if not path.exists():
-            raise UsageError(f"no such file or folder: `{path}`")
         for root in (reader.read(file, "scenario") for file in documents_in(path, deep=True)):
             scenario = None if root is None else with_vocabulary(read_scenario(root), vocabulary)
             first = None if scenario is None else scenarios.setdefault(scenario.id, scenario)

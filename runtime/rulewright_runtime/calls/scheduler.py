@@ -67,6 +67,7 @@ class Progress(msgspec.Struct):
     in_flight: int = 0
     last_failure: str = ""
     last_answer: float = 0.0  # on the monotonic clock; initially when the first call was asked for
+    noted: float = 0.0  # when `note_silence` printed last
 
     def silence(self) -> list[str]:
         """For how long there was no answer, and the last failure; empty before `SILENCE` seconds have passed."""
@@ -76,18 +77,12 @@ class Progress(msgspec.Struct):
         return [f"no answer for {silent:.0f} s", *filter(None, [self.last_failure])]
 
 
-class SilenceNotes:
-    """Prints that a model is silent, and why."""
-
-    def __init__(self) -> None:
-        self._next = 0.0
-
-    def __call__(self, progress: Progress) -> None:
-        """Print a line, unless one was printed less than `SILENCE` seconds ago."""
-        if (silence := progress.silence()) and time.monotonic() >= self._next:
-            self._next = time.monotonic() + SILENCE
-            safe_stream(sys.stderr).show_progress("")
-            complain(f"note: {' · '.join(silence)}")
+def note_silence(progress: Progress) -> None:
+    """Print that a model is silent, and why, unless that was printed less than `SILENCE` seconds ago."""
+    if (silence := progress.silence()) and time.monotonic() >= progress.noted + SILENCE:
+        progress.noted = time.monotonic()
+        safe_stream(sys.stderr).show_progress("")
+        complain(f"note: {' · '.join(silence)}")
 
 
 class Scheduler:
@@ -319,7 +314,7 @@ class CallPortal:
         async def open_scheduler() -> AsyncIterator[Scheduler]:
             store = Ledger(ledger)  # it belongs to the thread of the loop
             try:
-                made = Scheduler(model, store, run, limits, budget, price, SilenceNotes(), resumed=resumed)
+                made = Scheduler(model, store, run, limits, budget, price, note_silence, resumed=resumed)
                 async with made.running() as scheduler:
                     yield scheduler
             finally:
