@@ -42,6 +42,7 @@ EXPLAINED_BETTER_BY: Final = _code_sets(
         "detector-without-definition": "detector-is-not-routed",  # on which compile stops
         "gate-without-blindspot": "check-without-blindspot",
         "id-differs-from-file-name": "duplicate-id",
+        "listed-twice": "exit-below-threshold",
         "limit-read-both-ways": "bound-excluded outcome-contradicts-condition unlike-its-siblings",
         "missing-path": "unset-variable",
         "more-votes-in-development": "dev-repetitions-nobody-uses directive-ignored-by-route",
@@ -50,7 +51,7 @@ EXPLAINED_BETTER_BY: Final = _code_sets(
         "part-without-checks": "gate-cannot-stop",
         "project-without-checks": "missing-path unset-variable",
         "misspelt-rule-key": "rule-no-answer-meets",
-        "tag-no-scenario-carries": "misspelt-name",
+        "tag-no-scenario-carries": "comma-missing misspelt-name",
         "judge-answers-as-the-author": "judge-is-the-author",
         "unknown-key": "key-is-not-text",
         "wrong-type": "unknown-value",
@@ -332,8 +333,8 @@ FOLLOWED_BY_QUOTING: Final = _code_sets(
 # Codes whose findings in one line, or in one document, usually have one cause.
 ONCE_A_LINE: Final = codes_in("""
     bad-setting cyclic-dependency empty-list-searched gate-cannot-stop gate-ignores-unclear lexicon-hits-good-example
-    lexicon-misses-own-example mistyped-regex outcome-contradicts-condition parameter-of-another-metric units-differ
-    unknown-label unlike-its-siblings verdict-without-meaning
+    lexicon-misses-own-example mistyped-regex outcome-contradicts-condition parameter-of-another-metric
+    probe-without-verifier shared-name units-differ unknown-label unlike-its-siblings verdict-without-meaning
 """)
 # What follows from a text in the place of a list: `{tools: a, b}` has a key `b`, and `[0.1 0.4]` too few items.
 UNBRACKETED: Final = frozenset({"out-of-range", "unknown-key"})

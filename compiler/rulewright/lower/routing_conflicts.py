@@ -13,7 +13,15 @@ if TYPE_CHECKING:
     from rulewright.project import Project
 
 ROUTE_OF: Final = {"hybrid": "hybrid_llm", "llm_verifier": "llm_primary", "lexicon": "lexicon_only"}
-ROUTED: Final = ("deterministic_precheck", "state_machine", "scenario_marker")  # the keys that name a detector
+# The keys that name a detector.
+ROUTED: Final = (
+    "deterministic_precheck",
+    "state_machine",
+    "scenario_marker",
+    "cue",
+    "expected_reply",
+    "forbidden_reply",
+)
 TYPE_OF: Final = {route: kind for kind, route in ROUTE_OF.items()}
 
 

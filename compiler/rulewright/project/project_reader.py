@@ -249,10 +249,14 @@ class _ProjectReader(DocumentReader):
             sets.append((None, place.path))  # one set for every name
         elif place is not None and dependencies.is_folder(place.path):
             sets.extend((file_path.stem, file_path) for file_path in documents_in(place.path))
-        roots = [
-            (name, self._load(file_path, "markers")) for name, file_path in sets if dependencies.is_file(file_path)
-        ]
-        return tuple(read_named(MarkerSet, mapping, name) for name, mapping in roots if mapping is not None)
+        found: list[MarkerSet] = []
+        for key, file_path in sets:
+            mapping = self._load(file_path, "markers") if dependencies.is_file(file_path) else None
+            if mapping is not None:
+                if key == file_path.stem:
+                    self._compare_with_file_name(file_path, mapping, "name", text(mapping, "name") or key)
+                found.append(read_named(MarkerSet, mapping, key))
+        return tuple(found)
 
     def scorecards(self, place: DocumentPath | None) -> dict[str, ScorecardDocument]:
         """Read the scorecards over verdicts; those over cases (`over: cases`) are only validated."""

@@ -5,14 +5,14 @@ from typing import Final
 from rulewright.diagnostics import Findings, warning
 from rulewright.documents.workflow import Overlay, TaskDocument
 from rulewright.expression.direction import COMPARISONS, OPPOSITE
-from rulewright.expression.syntax_tree import Binary, Expr, Name, Select, below, chain, number_in
+from rulewright.expression.syntax_tree import Binary, Expr, Literal, Name, Select, below, chain, number_in
 from rulewright.lower.expressions_of import WrittenExpression, expressions_of
 
 COUNTED: Final = frozenset({"loop", "review", "pair"})  # what counts iterations
 
 
 def exit_by_count(task: TaskDocument) -> Findings:
-    """A loop ends at a number of iterations whatever its work is like, or only in its first iterations.
+    """A loop ends always or at a number of iterations, whatever its work is like, or only in its first iterations.
 
     Why it matters: refused work then counts as finished, while after `max_iterations` a person is asked. A loop that
     can end only in its first iterations repeats the work in all others for nothing.
@@ -32,8 +32,10 @@ def exit_by_count(task: TaskDocument) -> Findings:
 
 
 def _ends_alone(part: Expr, loop: Overlay, parts: list[Expr]) -> bool:
-    """Whether an alternative counts iterations although the loop has something to wait for. The threshold of a
-    confidence loop is compared elsewhere."""
+    """Whether an alternative is `true`, or counts iterations although the loop has something to wait for. The threshold
+    of a confidence loop is compared elsewhere."""
+    if isinstance(part, Literal) and part.value is True:
+        return True
     operator, number = _counted(part)
     if loop.mode == "all" or operator not in (">=", ">", "==") or not 1 < number <= (loop.max_iterations or 0):
         return False

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 # Lists in which a repeated entry has a meaning, or is reported by another rule.
 VALUES: Final = frozenset({"levels", "params"})  # mappings whose texts differ
 EXCEPTIONS: Final = frozenset({"args", "chat", "command", "dependencies", "judge", "outputs", "path", "replies"})
+# Lists of entries with a name or a number, whose repetition another rule reports.
+NAMED: Final = frozenset({"branches", "labels", "sessions", "turns", "variables"})
 
 
 def listed_twice(
@@ -58,6 +60,8 @@ def repeated_in(node: Node, *, is_reported: bool = True, fold: bool = False) -> 
     elif type(node) is Mapping:
         for entry in node.entries:
             yield from repeated_in(entry.value, is_reported=entry.key.value not in EXCEPTIONS, fold=fold)
+            if type(entry.value) is Sequence and entry.key.value not in (*EXCEPTIONS, *NAMED):
+                yield from _repeated_entries(entry.value)
             if entry.key.value in VALUES and isinstance(entry.value, Mapping):
                 yield from _repeated([each.value for each in entry.value.entries], fold=fold)
 
@@ -66,3 +70,9 @@ def _repeated(nodes: Iterable[Node], *, fold: bool) -> Findings:
     texts = [each for each in nodes if type(each) is Scalar and isinstance(each.value, str)]
     for item, first in repeated(texts, lambda each: str(each.value).lower() if fold else each.value):
         yield advice(item, f"`{item.value}` is listed twice", notes=[(first, "the first")])
+
+
+def _repeated_entries(listed: Sequence) -> Findings:
+    entries = [each for each in listed.items if type(each) is Mapping]
+    for entry, same in repeated(entries, lambda each: each.source.text[each.start : each.end].strip()):
+        yield advice(entry, "this entry is listed twice", notes=[(same, "the first")])

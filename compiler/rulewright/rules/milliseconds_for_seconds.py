@@ -10,7 +10,8 @@ from rulewright.spelling import Guess
 if TYPE_CHECKING:
     from rulewright.project import Project
 
-LEAST: Final = 5000  # thousands of seconds are no usual time, except in whole hours
+LEAST: Final = 5000  # thousands of seconds are no usual time limit, except in whole hours
+SHORT: Final = 1000  # the same for the other times: pauses and intervals
 HOUR: Final = 60 * 60
 DAY: Final = 24 * HOUR
 SHORTEST: Final = 0.1  # seconds
@@ -27,7 +28,8 @@ def milliseconds_for_seconds(project: Project) -> Findings:
         for entry in node.entries if isinstance(node, Mapping) else ():
             found = numeric(entry.value) if entry.name.endswith("_seconds") else None
             seconds = float(str(found.value)) if found is not None else 0
-            if found is not None and LEAST <= seconds < DAY * 7 and seconds % 1000 == 0 and seconds % HOUR:
+            least = LEAST if "timeout" in entry.name else SHORT
+            if found is not None and least <= seconds < DAY * 7 and seconds % 1000 == 0 and seconds % HOUR:
                 message = f"`{entry.name}` is {found.raw}, which are {seconds / 3600:.1f} hours"
                 yield warning(found, message, help=Guess(f"{seconds / 1000:g}", "it is in seconds"))
             elif entry.name == "timeout_seconds" and found is not None and 0 < seconds < SHORTEST:

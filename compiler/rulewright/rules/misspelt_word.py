@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from collections.abc import Callable, Container, Iterable, Iterator
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -23,19 +23,23 @@ OPERATOR: Final = re.compile(r"[<>=!]=|&&|\|\||\w\(")
 EXPRESSION: Final = re.compile(r"[()<>=\\]")
 # Words that are other words with two letters exchanged.
 EXCHANGED: Final = frozenset({
-    "angel", "angle", "barely", "barley", "board", "broad", "casual", "causal", "compiled", "complied", "dairy",
-    "diary", "field", "filed", "fired", "fried", "nuclear", "quiet", "quite", "silver", "sliver", "spilt", "split",
-    "there", "three", "tired", "trail", "trial", "tried", "unclear", "unite", "united", "untie", "untied",
+    "angel", "angle", "barely", "barley", "blots", "board", "bolts", "broad", "carte", "casual", "causal", "clots",
+    "colts", "compiled", "complied", "crate", "dairy", "diary", "field", "filed", "fired", "fried", "marital",
+    "martial", "minuet", "minute", "nuclear", "quiet", "quite", "sacred", "scared", "signed", "signs", "silver",
+    "singed", "sings", "sliver", "spilt", "split", "there", "three", "tired", "trail", "trial", "tried", "unclear",
+    "unite", "united", "untie", "untied",
 })  # fmt: skip
 # Keys of texts that are searched for, which may be misspelt on purpose, or quoted.
 SOUGHT: Final = frozenset({
     "chat", "cues", "examples", "judge", "lexicons", "markers", "patterns", "regex", "replies", "values",
 })  # fmt: skip
+SAID: Final = SOUGHT - {"cues", "lexicons", "markers", "patterns", "regex"} | {"user_message"}
+CLASS: Final = re.compile(r"\\[a-zA-Z]")
 Rare: TypeAlias = tuple[Span | Scalar, str, str, int]  # a name that is written once, a similar one, and its number
 
 
 def misspelt_word(project: Project) -> Findings:
-    """A word of a name or short text occurs only once, and differs by one letter from a word of the project.
+    """A word occurs only once, and has two letters exchanged, or is a name that differs by one letter from another.
 
     Why it matters: names and expected texts are compared letter by letter, so the misspelt one finds nothing.
     Instead: correct the spelling.
@@ -50,11 +54,12 @@ def misspelt_word(project: Project) -> Findings:
     whole = Counter(text for text in texts if " " not in text)
     found.append(_rare([each for root in roots for each in _in_prose(root)], written, whole, _is_misspelt))
     found.append(each for each in _misspelt_values(roots) if whole[each[1].lower()] == 1)
+    found.append(_exchanged(roots, known))
     for where, word, near, times in (each for part in found for each in part):
         if word not in reported:
-            reported.add(word)
+            reported.update((word, near) if times == 1 else (word,))  # of two rare spellings, one is reported
             message = f"`{word}` occurs only here, but `{near}` {f'{times} times' if times > 1 else 'elsewhere'}"
-            yield warning(where, message, help=Guess(near))
+            yield warning(where, message if times else f"`{word}` has two letters exchanged", help=Guess(near))
 
 
 def _misspelt_values(roots: Iterable[Node]) -> Iterator[Rare]:
@@ -65,6 +70,46 @@ def _misspelt_values(roots: Iterable[Node]) -> Iterator[Rare]:
     for values in by_key.values():
         same = Counter(value for _, value in values)
         yield from _rare(values, same, Counter({each: same[each] for each in same if same[each] > 1}), _is_misspelt)
+
+
+def _exchanged(roots: Iterable[Node], known: Counter[str]) -> Iterator[Rare]:
+    """The words of texts that nobody says in a chat, with two letters exchanged of an English or several times used
+    word. A list may contain a phrase in both spellings."""
+    english = common_words()
+    rare = (word for word, times in known.items() if times == 1 and word not in english and word not in EXCHANGED)
+    meant = {word: near for word in rare if (near := _with_letters_exchanged(word, english, known)) is not None}
+    for root in roots if meant else ():
+        for node in _unsaid(root):
+            for found in WORD.finditer(_readable(str(node.value))):
+                near = meant.get(found[0])
+                if near is not None and str(node.value).replace(found[0], near) not in node.source.text:
+                    yield place(node, *found.span()), found[0], near, known[near]
+
+
+def _with_letters_exchanged(word: str, english: Container[str], known: Counter[str]) -> str | None:
+    swaps = (f"{word[:at]}{word[at + 1]}{word[at]}{word[at + 2 :]}" for at in range(len(word) - 1))
+    return next((each for each in swaps if each != word and (each in english or known[each] > 1)), None)
+
+
+def _unsaid(node: Node) -> Iterator[Scalar]:
+    """The texts below a node, but for those that somebody says in a chat."""
+    if isinstance(node, Mapping):
+        yield from (each for entry in node.entries if entry.name not in SAID for each in _unsaid(entry.value))
+    elif isinstance(node, Sequence):
+        yield from (each for item in node.items for each in _unsaid(item))
+    elif isinstance(node.value, str):
+        yield node
+
+
+@cache
+def common_words() -> frozenset[str]:
+    """English words of five and more letters that are often written."""
+    return frozenset(Path(__file__).with_name("common_words.txt").read_text(encoding="utf-8").split())
+
+
+def _readable(text: str) -> str:
+    """A text in which the classes of regular expressions, as `\\b`, are blanks."""
+    return CLASS.sub("  ", text) if "\\" in text else text
 
 
 def _rare(
@@ -113,7 +158,7 @@ def _is_misspelt(name: str, other: str) -> bool:
 def _texts(root: Node) -> Iterator[str]:
     for node in walk(root):
         if isinstance(node, Scalar):
-            yield str(node.value).lower()
+            yield _readable(str(node.value)).lower()
         elif isinstance(node, Mapping):
             yield from (entry.name.lower() for entry in node.entries)
 

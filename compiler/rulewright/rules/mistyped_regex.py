@@ -34,7 +34,12 @@ IN_CLASS: Final = (
 )
 OUTSIDE: Final = (
     (re.compile(r"(?<!\\)\(:\?"), "starts a group with an optional colon", "(?:"),
+    (re.compile(r"(?<!\\)\(:(?=[a-z][^()|:]*(?:\|[^:)]| ))"), "starts a group with a colon", "(?:"),
     (re.compile(r"^\(([ims])\?\)"), "is an optional letter", r"(?\1)"),
+    # No English word starts or ends with these letters.
+    (re.compile(r"(?:^|(?<=^\(\?i\)))b(?=(?:\((?:\?:)?)?[cdfgjkmnpqstvwxz]{1,3}[aeiouy])"), "is a letter", r"\\b"),
+    (re.compile(r"(?:(?<=[a-z]{2}[cdfghjknpqstvwxz])|(?<=[a-z]\)))b$"), "is a letter", r"\\b"),
+    (re.compile("\b"), "in double quotes is a backspace", r"\\\\b"),
     (re.compile(r"(?<!\\)\{(\d+) ?- ?(\d+)\}"), "is not a repetition", r"{\1,\2}"),
     (
         re.compile(r"(?<!\\)\{\d*[OolI]\d*(?:,\d*)?\}|(?<!\\)\{\d+,\d*[OolI]\d*\}|(?<!\\)\{\d+, \d+\}"),
@@ -92,15 +97,21 @@ def mistyped_regex(subject: LexiconDocument | ScenarioDocument | CheckDocument |
     Instead: write `(?:a|b)`, `(?:yes|no)`, `{1,3}`, `\\$5`, no empty alternative, and `\\b` at the edge of a word.
     """
     for written in _expressions(subject):
-        if "\b" not in str(written.value) or not isinstance(subject, LexiconDocument | ScenarioDocument):
+        if "\b" not in str(written.value) or not isinstance(subject, Document):
             yield from _slips(written)  # else `yaml-trap` reports it
     for literal in _literals(subject) if isinstance(subject, CheckDocument) else ():
         if "\b" not in str(literal.value):  # else `backspace-in-expression` reports it
             yield from _slips(literal, is_literal=True)
     if isinstance(subject, LexiconDocument):
-        yield from _case_of_letters(subject)
-    for corpus in () if isinstance(subject, Document) else subject.corpora.values():
-        yield from _whole_matches(corpus.node)
+        yield from _case_of_letters(_of_lexicon(subject), "the lexicon")
+    elif not isinstance(subject, Document):
+        own = [_of_lexicon(each) for each in subject.lexicons.values()]
+        few = [each for written in own if len(written) <= MOST for each in written]
+        yield from _case_of_letters(few, "the lexicons")
+        for corpus in subject.corpora.values():
+            searched = [each for node in walk(corpus.node) for each in _below(node, ["regex"])]
+            yield from _case_of_letters(searched, "the corpus")
+            yield from _whole_matches(corpus.node)
 
 
 def _slips(written: Scalar, *, is_literal: bool = False) -> Findings:
@@ -120,12 +131,15 @@ def _slips(written: Scalar, *, is_literal: bool = False) -> Findings:
         yield warning(written, f"`{text}` finds nothing in any text", help=_conflict(text))
 
 
-def _case_of_letters(lexicon: LexiconDocument) -> Findings:
-    """The only expression of a lexicon that does not ignore case."""
-    written = [each.scalar for each in lexicon.patterns if each.mode == "regex"]
-    exact = [each for each in written if not str(each.value).startswith("(?i)")]
+def _of_lexicon(lexicon: LexiconDocument) -> list[Scalar]:
+    return [each.scalar for each in lexicon.patterns if each.mode == "regex"]
+
+
+def _case_of_letters(written: list[Scalar], whose: str) -> Findings:
+    """The only expression of some that does not ignore case."""
+    exact = [each for each in written if not str(each.value).startswith("(?i)") and _compiled(str(each.value))]
     if len(exact) == 1 and len(written) > MOST:
-        yield warning(exact[0], "this expression does not ignore case, but the others of the lexicon do", help="(?i)")
+        yield warning(exact[0], f"this expression does not ignore case, but the others of {whose} do", help="(?i)")
 
 
 def _whole_matches(corpus: Node) -> Findings:
@@ -163,7 +177,8 @@ def _slip(text: str) -> tuple[int, int, str, str] | None:
         for slip, meaning, meant in slips:
             found = slip.search(searched)
             if found is not None:
-                return *found.span(), found.expand(meant), f"`{found[0]}` in a regular expression {meaning}"
+                shown = found[0].replace("\b", r"\b")
+                return *found.span(), found.expand(meant), f"`{shown}` in a regular expression {meaning}"
     return None
 
 
@@ -201,7 +216,7 @@ def _compiled(text: str) -> re.Pattern[str] | None:
 
 def _expressions(subject: LexiconDocument | ScenarioDocument | CheckDocument | Project) -> Iterator[Scalar]:
     if isinstance(subject, LexiconDocument):
-        yield from (each.scalar for each in subject.patterns if each.mode == "regex")
+        yield from _of_lexicon(subject)
     elif isinstance(subject, ScenarioDocument):
         branches = (branch for turn in subject.turns for branch in turn.branches if branch.type == "regex")
         yield from filter(None, (scalar(branch.node, "condition", "pattern") for branch in branches))

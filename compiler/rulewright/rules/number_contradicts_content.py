@@ -8,13 +8,14 @@ from rulewright.documents.base import items, scalar, text, text_scalars
 from rulewright.documents.prose_limits import NUMBER, ONE, numbers_in
 from rulewright.load import Mapping, Scalar, Sequence, place, walk
 from rulewright.project import Project
+from rulewright.workflow import Workflow
 
 LATER: Final = re.compile(rf"\bafter {NUMBER} [a-z]+|\b{NUMBER} [a-z]+ later", re.IGNORECASE)
 
 COURSE: Final = frozenset({"turns", "sessions"})  # of which a description may tell a part: `calm for three turns`
 
 
-def number_contradicts_content(project: Project) -> Findings:
+def number_contradicts_content(subject: Project | Workflow) -> Findings:
     """A description, or the metadata beside the checks, states a number that differs from the content.
 
     Why it matters: reports and papers quote these numbers. A description is compared with the checks and scenarios of
@@ -22,16 +23,17 @@ def number_contradicts_content(project: Project) -> Findings:
     sessions.
     Instead: correct the number, or remove it.
     """
-    listed = {"checks": len(project.checks), "scenarios": len(project.scenarios)}
-    for root in {each.source.path: each.root for each in project.loaded}.values():
+    project = subject if isinstance(subject, Project) else None
+    listed = {} if project is None else {"checks": len(project.checks), "scenarios": len(project.scenarios)}
+    for root in {each.source.path: each.root for each in subject.loaded}.values():
         for node in (each for each in walk(root) if isinstance(each, Mapping)):
             description = scalar(node, "description")
             if description is not None and isinstance(description.value, str) and ONE.search(description.value):
-                counts = listed if project.file is not None and node is project.file.node else _lengths(node)
+                counts = listed if project and project.file and node is project.file.node else _lengths(node)
                 yield from _of_lists(description, description.value, counts)
                 yield from _of_figures(description, description.value, node)
                 yield from _of_times(description, description.value, node)
-    yield from _of_metadata(project)
+    yield from _of_metadata(project) if project is not None else ()
 
 
 def _lengths(node: Mapping) -> dict[str, int]:

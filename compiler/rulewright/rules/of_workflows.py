@@ -43,6 +43,7 @@ from rulewright.rules.metric_without_source import metric_without_source
 from rulewright.rules.misspelt_hyperparameter import misspelt_hyperparameter
 from rulewright.rules.misspelt_path import misspelt_path
 from rulewright.rules.no_tasks import no_tasks
+from rulewright.rules.number_contradicts_content import number_contradicts_content
 from rulewright.rules.of_conditions import CONDITIONS, EXPRESSIONS
 from rulewright.rules.output_written_twice import output_written_twice
 from rulewright.rules.overlay_not_enabled import overlay_not_enabled
@@ -85,6 +86,7 @@ WORKFLOW: Final[tuple[Rule[Workflow], ...]] = (
     file_of_another_format,
     weights_do_not_add_up,
     listed_twice,
+    number_contradicts_content,
     limit_of_zero,
     declared_for_nothing,
     input_nobody_writes,

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from rulewright.diagnostics import Diagnostic, Findings, Span, warning
-from rulewright.documents.base import Document, descend, entries, items, optional_text, place_of, scalar, text_scalars
-from rulewright.load import Mapping, Node, plain
+from rulewright.documents.base import Document, descend, items, optional_text, place_of, scalar, text_scalars
+from rulewright.load import Entry, Mapping, Node, plain
 
 if TYPE_CHECKING:
     from rulewright.documents.check import CheckDocument
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 SECTIONS: Final = {"gates": "gate", "dimensions": "dimension", "rates": "rate", "counts": "count", "lists": "list"}
 UNCOMPARED: Final = frozenset({"weight", "description", "title"})  # of a part of a scorecard
 CHOOSING: Final = (("rate", "of"), ("every", "of"), ("of",))  # the key that chooses the verdicts of a part
-NAMED: Final = ("contracts", "programmes", "tasks")  # sections whose definitions have a description
+NAMED: Final = ("contracts", "facts", "programmes", "tasks")  # sections whose definitions have a description
 SENTENCE: Final = 4  # words of a description that says something
 STEM: Final = 4  # letters of a word without its ending
 # The keys of a check that decide nothing, unless its prompt inserts them.
@@ -156,12 +156,20 @@ def _described(project: Project, copied: set[str]) -> Iterator[Definition]:
     """The descriptions of the definitions in documents."""
     roots = {each.source.path: each.root for each in project.loaded}
     for root in (each for each in roots.values() if isinstance(each, Mapping)):
-        inside = [entry for entry in root.entries if isinstance(entry.value, Mapping) and entry.name != "parameters"]
-        deeper = [below for entry in inside for below in entries(entry.value) if entry.name in NAMED]
-        for name, node in ((each.name, each.value) for each in (*inside, *deeper)):
-            description = scalar(node, "description")
-            if description is not None and name not in copied and len(str(description.value).split()) >= SENTENCE:
-                yield Definition(name, (root.source.path, description.value), description.span)
+        for part in _definitions(root):
+            description = scalar(part.value, "description")
+            if description is not None and part.name not in copied and len(str(description.value).split()) >= SENTENCE:
+                yield Definition(part.name, (root.source.path, description.value), description.span)
+
+
+def _definitions(node: Mapping) -> Iterator[Entry]:
+    """The entries of a document that may be definitions, and those of its named sections at any depth."""
+    for entry in node.entries:
+        if isinstance(entry.value, Mapping) and entry.name != "parameters":
+            yield entry
+            for below in entry.value.entries if entry.name in NAMED else ():
+                yield below
+                yield from _definitions(below.value) if isinstance(below.value, Mapping) else ()
 
 
 def _of_other_documents(project: Project, copied: set[str]) -> Iterator[tuple[Definition, Definition]]:
@@ -190,7 +198,7 @@ def _questions(rubric: Iterable[Node]) -> Iterator[Definition]:
         question = scalar(criterion, "question")
         if question is not None:
             name = optional_text(criterion, "id") or optional_text(criterion, "criterion_id") or str(question.value)
-            yield Definition(name, (question.value, optional_text(criterion, "kind")), question.span)
+            yield Definition(name, question.value, question.span)
 
 
 def _messages(turns: Iterable[TurnDocument]) -> Iterator[Definition]:

@@ -3,14 +3,16 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator
+from math import isclose
 from typing import Final
 
 from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import Document, entries
+from rulewright.documents.kinds import kind_of
 from rulewright.documents.scorecard import CaseScorecardDocument, ScorecardDocument
 from rulewright.expression.direction import conjoined
 from rulewright.expression.syntax_tree import Binary, Expr, Name
-from rulewright.load import Entry, Mapping, Node, Scalar
+from rulewright.load import Entry, Mapping, Node, Scalar, Sequence
 from rulewright.lower.expressions_of import expressions_of
 from rulewright.project import Project
 from rulewright.spelling import Guess
@@ -24,6 +26,17 @@ SELF: Final = "SELF0"  # stands for the name of a definition
 OTHERS: Final = 2  # definitions that agree, to be a habit
 SLIPS: Final = 2  # tokens of one slip: an operator and the name beside it
 CHECKS: Final = 4  # checks whose ids agree with their buckets, to be a habit
+FEW: Final = 4  # other numbers of a key that show its usual size
+FAR: Final = 5  # times as large, or as small, as all of these
+SPREAD: Final = 10  # the largest of these is at most so many times as large as the smallest
+MOVED: Final = (0.1, 0.01, 0.001, 10, 100, 1000)
+# Positions, ages, what `weights-far-apart` compares, and the numbers of parameters that measure different things.
+UNCOMPARED: Final = frozenset({
+    "age", "default", "max", "maximum", "min", "minimum", "number", "session", "session_number", "t", "turn",
+    "turn_number", "weight",
+})  # fmt: skip
+NUMBER: Final = frozenset({int, float})
+SETTINGS: Final = frozenset({"engine", "hyperparameters", "judge", "params"})  # whose numbers measure different things
 SECTION_OF: Final = re.compile(r"\bscoring\.gates\.(\w+)")
 
 
@@ -46,6 +59,7 @@ def unlike_its_siblings(subject: Project | ScorecardDocument | CaseScorecardDocu
         yield from _of_another(subject)
     elif isinstance(subject, Project):
         yield from _buckets(subject)
+        yield from _numbers(subject)
 
 
 def _section(parts: tuple[Entry, ...], parameters: set[str]) -> Findings:
@@ -163,3 +177,37 @@ def _buckets(project: Project) -> Findings:
         check = odd[0][0]
         message = f"all other ids name the bucket of their check, but `{check.id}` is in `{check.primary_bucket}`"
         yield warning(check.place("primary_bucket"), message, help=Guess(min(meant)))
+
+
+def _numbers(project: Project) -> Findings:
+    """The only number of a key that is another one with its decimal point moved, and far from all of them."""
+    found: dict[tuple[str | None, str], list[tuple[float, Scalar]]] = {}
+    for root in {each.source.path: each.root for each in project.loaded}.values():
+        kind = kind_of(root)
+        for key, value in _numbers_below(root):
+            found.setdefault((kind, key), []).append((float(str(value.value)), value))
+    for (_, key), numbers in found.items():
+        numbers.sort(key=lambda each: each[0])
+        for (size, odd), others in ((numbers[-1], numbers[:-1]), (numbers[0], numbers[1:])):
+            usual = [each for each, _ in others if each > 0]
+            moved = [size * by for by in MOVED if any(isclose(size * by, each) for each in usual)]
+            is_usual = len(usual) >= FEW and max(usual) <= min(usual) * SPREAD
+            is_far = is_usual and size > 0 and not min(usual) / FAR < size < max(usual) * FAR
+            if is_far and moved:
+                message = f"`{key}` is {odd.raw} here, but from {min(usual):g} to {max(usual):g} elsewhere"
+                yield warning(odd, message, help=Guess(f"{moved[0]:g}"))
+
+
+def _numbers_below(root: Node | None) -> Iterator[tuple[str, Scalar]]:
+    """The numbers below a node, each with its key or, in a mapping of only numbers, with that of the mapping."""
+    left: list[tuple[Node | None, str]] = [(root, "")]
+    while left:
+        node, key = left.pop()
+        if type(node) is Sequence:
+            left += [(item, key) for item in node.items if type(item) is not Scalar]
+        elif type(node) is Mapping:
+            numbers = [each for each in node.entries if type(each.value) is Scalar and type(each.value.value) in NUMBER]
+            is_table = len(numbers) == len(node.entries) > 1 and key not in SETTINGS
+            named = [(key if is_table else entry.name, entry.value) for entry in numbers]
+            yield from ((name, value) for name, value in named if type(value) is Scalar and name not in UNCOMPARED)
+            left += [(entry.value, entry.name) for entry in node.entries if type(entry.value) is not Scalar]
