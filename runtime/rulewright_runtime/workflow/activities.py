@@ -17,11 +17,13 @@ from rulewright_runtime.workflow.artifacts import (
     outside_root,
 )
 from rulewright_runtime.workflow.events import EventDraft, Level
-from rulewright_runtime.workflow.gate import judge_evidence
+from rulewright_runtime.workflow.gate import GateReport, judge_evidence
 from rulewright_runtime.workflow.machine import Activity, Event, iterations_used
 from rulewright_runtime.workflow.task_context import TaskRecord
 from rulewright_runtime.workflow.task_scoring import MAX_SHOWN, decoded, score
 from rulewright_runtime.workflow.task_step import TaskStep
+
+MAX_REASON: Final = 500  # characters of the reason why a task ended or a person is asked
 
 
 def _work(step: TaskStep) -> Event:
@@ -130,13 +132,7 @@ def _review(step: TaskStep) -> Event:
 
 
 def _gate(step: TaskStep) -> Event:
-    record, run = step.record, step.run
-    violations = [
-        f"locked output `{path}` was {'changed' if path in record.locked else 'added'} after its review"
-        for path in broken_lock(record.lock, run.root, step.task.outputs)
-    ]
-    since = record.started_at
-    report = judge_evidence(step.task, record.context, run.root, run.now(), violations=violations, since=since)
+    report = gate_report(step)
     reasons = list(report.reasons)
     step.write(report=report)
     step.change_context(verdict=report.verdict)
@@ -145,20 +141,37 @@ def _gate(step: TaskStep) -> Event:
     for warning in report.warnings:
         step.warn(warning)
     details = {"overlay_type": "policy_gate", "decision": report.verdict, "reasons": reasons}
-    details["iteration"] = sum(entry["step"] == "gate" for entry in record.history) + 1
+    details["iteration"] = sum(entry["step"] == "gate" for entry in step.record.history) + 1
     level: Level = "info" if report.verdict == "PASS" else "warning"
     step.tell(EventDraft("overlay.iteration", details, level))
     step.remember("gate", verdict=report.verdict, reasons=reasons)
     return "gated"
 
 
-def changed_since_asked(step: TaskStep) -> list[str]:
-    """Return the outputs that differ from those about which a person was asked and has approved; none where a gate
-    judges them once more, and before the work."""
+def gate_report(step: TaskStep) -> GateReport:
+    """Judge the gate over the evidence and the outputs as they are now."""
+    record, run = step.record, step.run
+    violations = [
+        f"locked output `{path}` was {'changed' if path in record.locked else 'added'} after its review"
+        for path in broken_lock(record.lock, run.root, step.task.outputs)
+    ]
+    since = record.started_at
+    return judge_evidence(step.task, record.context, run.root, run.now(), violations=violations, since=since)
+
+
+def why_not_approved(step: TaskStep) -> str:
+    """Return why an approval does not count, or nothing: the outputs, or the evidence of a signed gate, differ from
+    those about which the person was asked, or the gate no longer says PASS. Where a gate judges once more, and before
+    the work, nothing is approved."""
     item = None if step.record.item is None else step.run.store.item(step.record.item)
     if item is None or item.status != "RESOLVED" or not _approves_outputs(step.record):
-        return []
-    return changed_paths(item.context.get("outputs", {}), step.hashes())
+        return ""
+    changed = changed_paths(item.context.get("outputs", {}), step.hashes())
+    if step.record.state.place == "sign_off":
+        changed += changed_paths(item.context.get("evidence", {}), step.evidence_hashes())
+        if not changed and (report := gate_report(step)).verdict != "PASS":
+            return f"the gate says {report.verdict} now: {'; '.join(report.reasons)}"[:MAX_REASON]
+    return f"{paths(changed)} changed after the question" if changed else ""
 
 
 def _approves_outputs(record: TaskRecord) -> bool:

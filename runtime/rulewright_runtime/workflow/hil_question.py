@@ -8,6 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from rulewright_runtime.strict_json import JsonObject
+from rulewright_runtime.workflow.activities import gate_report
 from rulewright_runtime.workflow.hil import QueueItem
 from rulewright_runtime.workflow.machine import iterations_used
 from rulewright_runtime.workflow.task_step import TaskStep
@@ -18,6 +19,9 @@ def question(step: TaskStep, trigger: str, reason: str) -> QueueItem:
     """Return the next queue item of a task."""
     task, record, run = step.task, step.record, step.run
     reports = run.store.reports(run.run_id, task.id) + ([step.made.report] if step.made.report else [])
+    signs = record.state.place == "sign_off"
+    if signs and step.made.report is None:  # the question is asked again: the gate over the evidence as it is now
+        reports.append(gate_report(step))
     return QueueItem(
         id=f"{run.run_id}-{task.id}-{record.items + 1}",
         task_id=task.id,
@@ -30,6 +34,7 @@ def question(step: TaskStep, trigger: str, reason: str) -> QueueItem:
             "overlay_state": overlay_state(step),
             "gate_reports": [msgspec.to_builtins(report) for report in reports],
             **({"outputs": step.hashes()} if record.iteration else {}),
+            **({"evidence": step.evidence_hashes()} if signs else {}),
         },
         created_at=run.now(),
         run_id=run.run_id,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, Final
 
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.workflow import machine
-from rulewright_runtime.workflow.activities import ACTIVITIES, changed_since_asked, paths
+from rulewright_runtime.workflow.activities import ACTIVITIES, MAX_REASON, paths, why_not_approved
 from rulewright_runtime.workflow.adapters.agent_adapter import AgentError
 from rulewright_runtime.workflow.artifacts import broken_lock, changed_paths, contents
 from rulewright_runtime.workflow.collectors import CollectionError
@@ -24,7 +24,6 @@ from rulewright_runtime.workflow.task_step import TaskStep
 from rulewright_runtime.workflow.workflow_plan import OVERLAYS, TaskPlan
 
 LOG: Final = logging.getLogger("rulewright.workflow")
-MAX_REASON: Final = 500  # characters of the reason why a task ended or a person is asked
 _BUDGET_WARNING: Final = 0.8  # share of the budget
 
 
@@ -35,8 +34,8 @@ def advance(task: TaskPlan, record: TaskRecord, run: RunContext) -> TaskRecord:
     can be written; the task then stays where it was.
     """
     current, step = activity(task.machine, record.state), TaskStep.of(task, record, run)
-    if current == "human" and (changed := changed_since_asked(step)):
-        return _ask_again(step, changed)
+    if current == "human" and (why := why_not_approved(step)):
+        return _ask_again(step, why)
     try:
         event = ACTIVITIES[current](step)
     except AgentError as failure:
@@ -86,14 +85,14 @@ def _ask(step: TaskStep, trigger: str, reason: str) -> None:
             step.write(outputs=contents(step.run.root, step.task.outputs))
 
 
-def _ask_again(step: TaskStep, changed: Sequence[str]) -> TaskRecord:
-    """Withdraw an approval of outputs that were changed after the question, and ask about the present ones."""
+def _ask_again(step: TaskStep, why: str) -> TaskRecord:
+    """Withdraw an approval of outputs or evidence that were changed after the question, and ask about the present
+    ones."""
     assert step.record.item is not None
     approved = step.run.store.item(step.record.item)
     step.run.store.check_decided(approved)
-    withdrawn = f"{paths(changed)} changed after the question"
-    step.write(withdrawn=withdrawn)
-    step.warn(f"the approval does not count: {withdrawn}")
+    step.write(withdrawn=why)
+    step.warn(f"the approval does not count: {why}")
     _ask(step, approved.trigger, approved.reason)
     return _commit(step)
 

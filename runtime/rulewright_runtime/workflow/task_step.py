@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -20,7 +21,7 @@ from rulewright_runtime.workflow.run_database import TaskChange
 from rulewright_runtime.workflow.run_settings import AdapterSettings
 from rulewright_runtime.workflow.security import detect_injections, redact_reply, redact_text
 from rulewright_runtime.workflow.task_context import TaskRecord
-from rulewright_runtime.workflow.workflow_plan import TaskPlan
+from rulewright_runtime.workflow.workflow_plan import Artifact, TaskPlan
 
 
 @dataclass(slots=True)
@@ -66,6 +67,11 @@ class TaskStep:
     def hashes(self) -> dict[str, str]:
         """Return the hashes of the outputs as they are now."""
         return hashes(self.run.root, self.task.outputs)
+
+    def evidence_hashes(self) -> dict[str, str]:
+        """Return the hashes of the files that the gate reads as they are now."""
+        sources = {} if self.task.gate is None else self.task.gate.sources
+        return hashes(self.run.root, [Artifact(path) for path in sorted({*chain.from_iterable(sources.values())})])
 
     def write(self, **fields: Any) -> None:
         """Change what the transaction writes."""

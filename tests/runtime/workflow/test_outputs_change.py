@@ -71,6 +71,42 @@ def test_an_approval_of_outputs_that_have_changed_since_is_asked_for_again(text:
     assert run.run(resume=True).status == "COMPLETED"
 
 
+def test_a_sign_off_of_evidence_that_has_changed_since_is_asked_for_again(tmp_path: Path) -> None:
+    run = bench(tmp_path, SIGNED, WORK)
+    run.run()
+    with (tmp_path / "ready.md").open("a", encoding="utf-8") as evidence:
+        evidence.write("\nNot on Fridays.\n")
+    run.decide("resolve")
+    assert run.run(resume=True).status == "WAITING"
+    assert run.store.item("run-1-build-1").resolution_notes == "`ready.md` changed after the question"
+    run.decide("resolve")
+    assert run.run(resume=True).status == "COMPLETED"
+
+
+@pytest.mark.parametrize("damage", ["", "removed"])
+def test_nobody_can_sign_off_a_gate_whose_evidence_fails_now(damage: str, tmp_path: Path) -> None:
+    run = bench(tmp_path, SIGNED, WORK)
+    run.run()
+    evidence = tmp_path / "junit.xml"
+    good = evidence.read_text(encoding="utf-8")
+    if damage:
+        evidence.unlink()
+    else:
+        evidence.write_text('<testsuite><testcase name="a"><failure/></testcase></testsuite>', encoding="utf-8")
+    for number in (1, 2, 3):
+        run.decide("resolve")
+        assert run.run(resume=True).status == "WAITING"
+        assert run.store.item(f"run-1-build-{number}").status == "WITHDRAWN"
+    assert run.store.item("run-1-build-3").resolution_notes.startswith("the gate says FAIL now: ")
+    reports = run.store.item("run-1-build-4").context["gate_reports"]
+    assert [each["verdict"] for each in reports] == ["PASS", "FAIL"]  # at the gate, and now
+    evidence.write_text(good, encoding="utf-8")
+    for _ in range(2):  # the first approval is of evidence that has changed
+        run.decide("resolve")
+        result = run.run(resume=True)
+    assert result.status == "COMPLETED"
+
+
 def test_a_rejection_counts_whatever_has_changed(tmp_path: Path) -> None:
     run = bench(tmp_path, SIGNED, WORK)
     run.run()
