@@ -63,6 +63,7 @@ FIELDS: Final[dict[str, tuple[str, ...]]] = {
     "timestamp": ("timestamp", "created_at", "createdat", "time", "date"),
 }
 _TASK: Final = ("instruction", "input")  # of a data set of instructions
+_SAID: Final = {"user": "question", "assistant": "answer"}
 SPOKEN: Final = ("system", "user", "passages", "assistant")
 
 
@@ -91,10 +92,11 @@ class Columns:
             matches = [name for each in usual for name in left if name.strip().lower() == each]
             match = next(iter(matches), None)
             if field not in fields and match is not None:
-                if field == "assistant" and len(matches) > 1:
+                several = len(matches) > 1 and {*_TASK} != {each.strip().lower() for each in matches}
+                if several and field in _SAID and not {"role", "content"} <= fields.keys():
                     raise ShapeError(
-                        f"the columns {_one_of(matches, 'and')} may all hold the answer; say which one with"
-                        f" `--columns assistant={match}`"
+                        f"the columns {_one_of(matches, 'and')} may all hold the {_SAID[field]}; say which one with"
+                        f" `--columns {field}={match}`"
                     )
                 fields[field] = match
                 taken.add(match)

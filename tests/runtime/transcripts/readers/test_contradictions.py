@@ -97,6 +97,18 @@ def test_a_record_that_says_two_things_is_refused(record: dict[str, Any], reason
     assert reason in refusals(tmp_path, [record])[0]
 
 
+@pytest.mark.parametrize("columns", ["question,prompt", "input,query", "instruction,question"])
+def test_a_table_with_two_columns_for_the_question_is_refused(columns: str, tmp_path: Path) -> None:
+    found = refusals(tmp_path, f"{columns},answer\na,b,c\n", "chats.csv")
+    assert "may all hold the question; say which one with `--columns user=" in found[0]
+
+
+def test_a_message_per_row_asks_for_no_column_of_questions(tmp_path: Path) -> None:
+    text = "conversation_id,role,content,question,prompt\none,user,Hello,x,y\none,assistant,Hi,x,y\n"
+    (chat,) = conversations(written(tmp_path, text, "chats.csv"))
+    assert [message.text for message in chat.messages] == ["Hello", "Hi"]
+
+
 @pytest.mark.parametrize("columns", ["answer,response", "response,answer", "answer,Answer", "completion,output"])
 def test_a_table_with_two_columns_for_the_answer_is_refused(columns: str, tmp_path: Path) -> None:
     found = refusals(tmp_path, f"question,{columns}\na,b,bad\n", "chats.csv")
