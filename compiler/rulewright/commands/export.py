@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Iterator
 from pathlib import Path
 
+from rulewright.commands.running import note_decisions
 from rulewright.errors import UsageError
 from rulewright.exporting.every_eval_ever import RunSource, reports
 from rulewright.exporting.otel import events
@@ -20,6 +21,7 @@ from rulewright_runtime.terminal import say
 def run(args: argparse.Namespace) -> int:
     """Verify that the run is unchanged, then export it; return the exit code. Raises UsageError."""
     found = open_judged(Path(args.run))
+    note_decisions(found.folder)
     if (manifest := read_manifest(found.folder)) is not None:
         refuse_changed(found.folder, manifest)
     try:

@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from rulewright.commands.output import hand_over, writing_to
-from rulewright.commands.running import print_run
+from rulewright.commands.running import note_decisions, print_run
 from rulewright.errors import UsageError
 from rulewright.reporting.formats import run_as
 from rulewright.reporting.gather import gather
@@ -18,8 +18,8 @@ from rulewright_runtime.files import write_whole
 from rulewright_runtime.judging.exchanges import answers_of, read_exchanges, replay_of
 from rulewright_runtime.locks import lock_folder
 from rulewright_runtime.report.summary import status_at
-from rulewright_runtime.runs.folder import DECIDED, DECISIONS, REPLIES
-from rulewright_runtime.terminal import complain, say
+from rulewright_runtime.runs.folder import REPLIES
+from rulewright_runtime.terminal import say
 
 
 def run(args: argparse.Namespace) -> int:
@@ -29,8 +29,7 @@ def run(args: argparse.Namespace) -> int:
     writes_there = out != "-" and folder.is_dir() and Path(out).parent.resolve() == folder.resolve()
     with lock_folder(folder) if writes_there else nullcontext():
         found = open_run(folder)
-        if (folder / DECIDED / DECISIONS).is_file():
-            complain(f"note: the run with people's decisions is `{folder / DECIDED}`")
+        note_decisions(folder)
         status = status_at(found.summary, found.plan, args.fail_on)
         if args.format == "html":
             _write_page(args, found, status, out)

@@ -23,7 +23,7 @@ from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.report.console import scorecard
 from rulewright_runtime.report.summary import check_threshold, status_at
 from rulewright_runtime.report.text import place_of
-from rulewright_runtime.runs.folder import RunFolder
+from rulewright_runtime.runs.folder import DECIDED, DECISIONS, RunFolder
 from rulewright_runtime.runs.store import run
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.terminal import complain, safe_stream, say, wants_colour
@@ -95,6 +95,12 @@ def print_run(form: str, text: str) -> None:
         output.write_annotations(text)
     else:
         output.write(text)
+
+
+def note_decisions(folder: Path) -> None:
+    """Say where the run with people's decisions is, if there is one: what is written is the run without them."""
+    if (folder / DECIDED / DECISIONS).is_file():
+        complain(f"note: the run with people's decisions is `{folder / DECIDED}`")
 
 
 def refusals(inputs: list[str], count: int | None = None) -> Iterator[str]:

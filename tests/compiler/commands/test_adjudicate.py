@@ -244,6 +244,8 @@ def test_when_everything_is_decided_the_listing_exits_as_the_run_with_the_decisi
         assert command(capsys, folder)[0] == code
     assert main(["report", str(folder), "--format", "json"]) == 2
     assert f"note: the run with people's decisions is `{folder / 'adjudicated'}`" in capsys.readouterr().err
+    assert main(["export", str(folder), "--format", "otel", "--out", str(tmp_path / "events.jsonl")]) == 0
+    assert f"note: the run with people's decisions is `{folder / 'adjudicated'}`" in capsys.readouterr().err
 
 
 def test_a_damaged_line_of_a_file_is_told_with_its_place(
