@@ -139,7 +139,8 @@ def _case_of_letters(written: list[Scalar], whose: str) -> Findings:
     """The only expression of some that does not ignore case."""
     exact = [each for each in written if not str(each.value).startswith("(?i)") and _compiled(str(each.value))]
     if len(exact) == 1 and len(written) > MOST:
-        yield warning(exact[0], f"this expression does not ignore case, but the others of {whose} do", help="(?i)")
+        message = f"this expression does not ignore case, but the others of {whose} do"
+        yield warning(exact[0], message, help="begin it with `(?i)`")
 
 
 def _whole_matches(corpus: Node) -> Findings:
