@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any
 
 import msgspec
@@ -69,9 +68,11 @@ class TaskStep:
         return hashes(self.run.root, self.task.outputs)
 
     def evidence_hashes(self) -> dict[str, str]:
-        """Return the hashes of the files that the gate reads as they are now."""
+        """Return the hashes of the gate's reports and lists of requirements as they are now; not of the folders in
+        which requirements are looked for, which may hold anything."""
         sources = {} if self.task.gate is None else self.task.gate.sources
-        return hashes(self.run.root, [Artifact(path) for path in sorted({*chain.from_iterable(sources.values())})])
+        paths = {path for kind, found in sources.items() if kind != "implemented" for path in found}
+        return hashes(self.run.root, [Artifact(path) for path in sorted(paths)])
 
     def write(self, **fields: Any) -> None:
         """Change what the transaction writes."""

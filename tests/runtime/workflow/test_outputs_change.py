@@ -107,6 +107,18 @@ def test_nobody_can_sign_off_a_gate_whose_evidence_fails_now(damage: str, tmp_pa
     assert result.status == "COMPLETED"
 
 
+def test_a_folder_in_which_requirements_are_looked_for_is_not_part_of_what_is_signed(tmp_path: Path) -> None:
+    wanted = "risk_tier: T2, require_coverage: true, evidence: {requirements: req.md, implemented: ., "
+    run = bench(tmp_path, SIGNED.replace("risk_tier: T2, evidence: {", wanted), WORK)
+    (tmp_path / "req.md").write_text("- REQ-1: it is good\n", encoding="utf-8")
+    (tmp_path / "code.py").write_text("# REQ-1\n", encoding="utf-8")
+    run.run()
+    assert run.record().state.place == "sign_off"
+    (tmp_path / "notes.txt").write_text("the database of the run is below this folder, too", encoding="utf-8")
+    run.decide("resolve")
+    assert run.run(resume=True).status == "COMPLETED"
+
+
 def test_a_rejection_counts_whatever_has_changed(tmp_path: Path) -> None:
     run = bench(tmp_path, SIGNED, WORK)
     run.run()
