@@ -191,11 +191,11 @@ def refuse_other_conversations(run: StoredRun, labels: Iterable[GoldLabel]) -> N
 def refuse_shared_conversations(run: StoredRun, labels: Iterable[GoldLabel], splits: Collection[str | None]) -> None:
     """Raise UsageError where a check has labels of one conversation in two of the splits, under two ids."""
     first: dict[tuple[str, str], GoldLabel] = {}
-    said_in = texts_of(run)
+    conversations = texts_of(run)
     for each in labels:
-        said = said_in[each.item[0]]
-        if each.target and said and each.split in splits:
-            other = first.setdefault((each.item[1], said), each)
+        conversation = conversations[each.item[0]]
+        if each.target and conversation and each.split in splits:
+            other = first.setdefault((each.item[1], conversation), each)
             if other.split != each.split:
                 both = f"`{id_of(other.item)}` in `{other.split}` and `{id_of(each.item)}` in `{each.split}`"
                 raise UsageError(f"{both} say the same; a conversation belongs to one split")
@@ -210,8 +210,8 @@ def texts_of(run: StoredRun) -> dict[str, str]:
 
 def folded_fingerprint(conversation: Transcript) -> str:
     """Return a fingerprint of what a conversation says, equal where only blanks, case or marks differ."""
-    said = repr([(turn.role, fold(turn.content)) for turn in conversation.turns])
-    return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()
+    turns = repr([(turn.role, fold(turn.content)) for turn in conversation.turns])
+    return hashlib.sha256(turns.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def gold_of(labels: Iterable[GoldLabel], split: str | None) -> Gold:
@@ -251,10 +251,10 @@ def draw(
     """Draw items to label: equally many of every check and verdict, in an order given by the seed, with alternating
     splits; a conversation that several transcripts hold is in one split. Items that are `known` already are skipped.
     The rows do not show verdicts."""
-    skipped, split_of, said_in = set(), {}, texts_of(run)
+    skipped, split_of, conversations = set(), {}, texts_of(run)
     for each in known:
         skipped.add(each.item)
-        split_of[each.item[1], said_in.get(each.item[0], "")] = each.split
+        split_of[each.item[1], conversations.get(each.item[0], "")] = each.split
     strata: dict[tuple[str, str], list[Item]] = {}
     for transcript, verdicts in run.verdicts.items():
         for check, verdict in verdicts.items():
@@ -270,7 +270,7 @@ def draw(
         for queue in queues:
             if queue and len(drawn) < count:
                 item = queue.pop()
-                key = item[1], said_in[item[0]] or item[0]
+                key = item[1], conversations[item[0]] or item[0]
                 drawn.append(GoldLabel(item, "", "", split_of.setdefault(key, splits[turn % len(splits)])))
         turn += 1
     # Another order than the one drawn by, in which those of a rare verdict, all drawn, would come last.

@@ -98,9 +98,9 @@ def table_findings(path: Path) -> tuple[Loaded, list[Diagnostic]]:
     # As JSON lines whose numbers are those of the table's lines.
     lines = "\n".join(rows.get(number, "") for number in range(1, max(rows, default=0) + 1))
     root, _ = read_lines(Source(str(path), lines))
-    for told in case_document_findings(root) if rows and root is not None else ():
-        notes = tuple(replace(note, span=_line(table, note.span.line)) for note in told.notes)
-        found.append(replace(told, span=_line(table, told.span.line), notes=notes, fix=None))
+    for finding in case_document_findings(root) if rows and root is not None else ():
+        notes = tuple(replace(note, span=_line(table, note.span.line)) for note in finding.notes)
+        found.append(replace(finding, span=_line(table, finding.span.line), notes=notes, fix=None))
     return loaded, found
 
 
@@ -150,8 +150,8 @@ def batch_findings(root: Node, plan: CaseScorecardPlan) -> list[Diagnostic]:
     found += _of_other_concerns(cases, root)
     found += _misspelt_groups(cases, root)
     numbers = [number for each in cases for number in _other_numbers(each, plan)]
-    told = {each.span for each in numbers}
-    found += [*numbers, *(each for each in _misspelt_expectations(cases) if each.span not in told)]
+    reported = {each.span for each in numbers}
+    found += [*numbers, *(each for each in _misspelt_expectations(cases) if each.span not in reported)]
     found += _of_another_batch(root)
     found += _of_plans(root, len(nodes))
     opposed = opposed_lists(plan) if cases else []
@@ -381,8 +381,8 @@ def _expectations(record: _Record, plan: CaseScorecardPlan) -> Findings:
     yield from _contradictions(record)
     for name in dict.fromkeys(each.path[0] for each in inputs):
         written = record.case.get(name)
-        told = () if written is None else repeated_in(written, fold=True)
-        yield from (replace(found, code="listed-twice") for found in told)
+        repeated = () if written is None else repeated_in(written, fold=True)
+        yield from (replace(found, code="listed-twice") for found in repeated)
     yield from _terms_inside_others(record)
     payload = descend(record.case, "patient_payload")
     wanted = [text for name in ("must_find", "must_contain") for text in lists.get(name, ())]
@@ -425,9 +425,9 @@ def _contradictions(record: _Record) -> Findings:
     questions = descend(record.case, "expectations", "followup_questions")
     forbidden = texts(questions, "forbidden_terms")
     for theme in items(questions, "required_themes") if isinstance(questions, Mapping) else ():
-        said = next((term for term in forbidden if term.strip() and _plain(term) in _plain(_text(theme))), None)
-        if said is not None:
-            message = f"`{_text(theme)}` is required, and `{said}` is forbidden"
+        term = next((each for each in forbidden if each.strip() and _plain(each) in _plain(_text(theme))), None)
+        if term is not None:
+            message = f"`{_text(theme)}` is required, and `{term}` is forbidden"
             yield error(theme, message, code="contradictory-expectations")
     for node in walk(record.case.get("expectations")):
         yield from _unreachable_counts(node) if isinstance(node, Mapping) else ()

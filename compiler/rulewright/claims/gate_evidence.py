@@ -45,12 +45,12 @@ class GateEvidence:
         limit, points = self.gate.coverage_threshold, points_of([self.gate.verdict])
         yield from map(score_of, (*([] if limit is None else [limit]), *points) if self.covers else ())
 
-    def said(self, facts: Mapping[str, str], coverage: Score | None, seen: JsonMapping) -> JsonObject:
-        """What the gate says: its verdict, the status of each check that it looks at, and the coverage."""
+    def results(self, facts: Mapping[str, str], coverage: Score | None, seen: JsonMapping) -> JsonObject:
+        """The gate's results: its verdict, the status of each check that it looks at, and the coverage."""
         statuses = {name: self._status(name, facts[name], coverage) for name in facts}
         about = {"evidence": statuses, **({"coverage": coverage} if self.covers else {})}
-        beside = {name: seen[name] for name in GATE_READS if name in seen}
-        return {GATE: {"verdict": "PASS" if self.holds({**beside, **about}).holds else "FAIL"}, **about}
+        context = {name: seen[name] for name in GATE_READS if name in seen}
+        return {GATE: {"verdict": "PASS" if self.holds({**context, **about}).holds else "FAIL"}, **about}
 
     def _status(self, name: str, fact: str, coverage: Score | None) -> str:
         if name not in self.reads:
@@ -64,8 +64,8 @@ class GateEvidence:
         """The verdict of the gate: PASS if some evidence lets it say so."""
         key = repr([seen.get(name) for name in GATE_READS])
         if key not in self.known:
-            said = (self.said(*evidence, seen)[GATE] for evidence in evidence_for(self))
-            self.known[key] = next((each for each in said if each["verdict"] == "PASS"), {"verdict": "FAIL"})
+            results = (self.results(*evidence, seen)[GATE] for evidence in evidence_for(self))
+            self.known[key] = next((each for each in results if each["verdict"] == "PASS"), {"verdict": "FAIL"})
         return {GATE: self.known[key]}
 
 

@@ -59,7 +59,7 @@ def _compile_case_scorecard(args: argparse.Namespace) -> int:
     return 0
 
 
-def _hand_over(args: argparse.Namespace, data: bytes, facts: dict[str, Any], said: str) -> None:
+def _hand_over(args: argparse.Namespace, data: bytes, facts: dict[str, Any], summary: str) -> None:
     """Write the plan to its destination, completely or not at all, and report it."""
     if args.out is None and sys.stdout.isatty():
         raise UsageError("a plan is not written to a terminal; name a file with `-o`, or pipe it to a program")
@@ -68,4 +68,4 @@ def _hand_over(args: argparse.Namespace, data: bytes, facts: dict[str, Any], sai
         return
     target = Path(args.out)
     write_whole(target, data)
-    answer(args.format, {"plan": str(target), **facts}, [f"{target}: {said}, hash {facts['hash'][:16]}"])
+    answer(args.format, {"plan": str(target), **facts}, [f"{target}: {summary}, hash {facts['hash'][:16]}"])

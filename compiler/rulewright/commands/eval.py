@@ -56,8 +56,8 @@ def _context(path: str | None) -> dict[str, object]:
 def _decide(program: Any, place: str, context: JsonObject, style: str) -> int:
     decision = condition(program, Polarity(place))(context)
     why = f" (could not be decided: {decision.undecided})" if decision.undecided else ""
-    said = ("met" if decision.holds else "not met") + why
-    answer(style, {"holds": decision.holds, "undecided": decision.undecided}, [said])
+    result = ("met" if decision.holds else "not met") + why
+    answer(style, {"holds": decision.holds, "undecided": decision.undecided}, [result])
     return 0 if decision.holds else 1
 
 

@@ -59,13 +59,13 @@ def _shown(found: JsonMapping) -> Iterator[str]:
         yield f"{plural(len(found['flips']), what)} of {found['run']} would change"
         for flip in found["flips"][:MOST]:
             name = flip.get("transcript_id") or flip["test_id"]
-            yield f"  {name}: {_told(flip['before'])} -> {_told(flip['after'])}"
+            yield f"  {name}: {_described(flip['before'])} -> {_described(flip['after'])}"
         if len(found["flips"]) > MOST:
             yield f"  and {len(found['flips']) - MOST} more"
     if found.get("gone"):
         gone = plural(found["gone"], "conversation is", "conversations are")
         yield f"unknown: {gone} missing or changed; for them, only whether the checks apply is compared"
-    for name in found.get("not_told", ()):
+    for name in found.get("undecided", ()):
         yield f"unknown: {name}: a judge or matches by meaning counted, which only `score` can repeat"
 
 
@@ -162,9 +162,9 @@ def _row(row: JsonMapping, name: str) -> str:
     return f"{verdicts}: {as_json(before)} -> {as_json(after)}"
 
 
-def _told(said: Any) -> str:
+def _described(outcome: Any) -> str:
     """The outcome of a row, or whether a check applies."""
-    if isinstance(said, str):
-        return said
-    score = "" if said["score"] is None else f" {said['score']:.3f}"
-    return f"{said['outcome']} ({said['label']}){score}" if said["label"] else f"{said['outcome']}{score}"
+    if isinstance(outcome, str):
+        return outcome
+    score = "" if outcome["score"] is None else f" {outcome['score']:.3f}"
+    return f"{outcome['outcome']} ({outcome['label']}){score}" if outcome["label"] else f"{outcome['outcome']}{score}"

@@ -103,5 +103,5 @@ def _as_data(name: str, claim: Property) -> dict[str, object]:
         "result": _status(claim),
         "required": claim.required,
         "witness": conversation if witness is None else dict(witness.values),
-        "said": [remark for remark in remarks if remark],
+        "remarks": [remark for remark in remarks if remark],
     }

@@ -124,7 +124,7 @@ def _of_report(args: argparse.Namespace) -> int:
 
     found = relabelled(Path(args.run), args.scorecard, dict(parameters_given(args.set)), args.sweep)
     answer(args.format, found, _cases(found), indent=2)
-    if found["not_told"]:
+    if found["undecided"]:
         return UNDECIDED
     return FAILED if found["flips"] else MET
 
@@ -134,10 +134,10 @@ def _cases(found: JsonMapping) -> Iterator[str]:
     yield from _count(found, "cases", "case")
     for flip in found["flips"]:
         yield f"  {flip['test_id']}: {flip['before']} -> {flip['after']}"
-    for name in found["not_told"][:MOST]:
+    for name in found["undecided"][:MOST]:
         yield f"unknown: {name}: a judge or matches by meaning counted, or the label does not follow from the scores"
-    if len(found["not_told"]) > MOST:
-        yield f"and {len(found['not_told']) - MOST} more; `--format json` names all"
+    if len(found["undecided"]) > MOST:
+        yield f"and {len(found['undecided']) - MOST} more; `--format json` names all"
     if "sweep" in found:
         yield from _swept(found["sweep"], "case", "cases")
 

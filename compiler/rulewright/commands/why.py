@@ -52,14 +52,20 @@ def run(args: argparse.Namespace) -> int:
     scores = _scores(folder, args.transcript)
     verdict = _row(folder / "verdicts.jsonl", transcript_id=args.transcript, check_id=args.check)
     explanation = [] if check is None else _explanation(plan, check, scores, verdict)
-    said = list(_exchanges(folder, args.transcript, args.check))
-    explanation += _said(said, check)
+    exchanges = list(_exchanges(folder, args.transcript, args.check))
+    explanation += _replies(exchanges, check)
     if left_out is not None:
         explanation += _left_out(plan, left_out, scores)
-    found = {"check": args.check, "scores": scores, "verdict": verdict, "explanation": explanation, "exchanges": said}
+    found = {
+        "check": args.check,
+        "scores": scores,
+        "verdict": verdict,
+        "explanation": explanation,
+        "exchanges": exchanges,
+    }
     answer(args.format, found, _wrapped(explanation))
     if args.prompt and args.format == "human":
-        say(*_prompts(said))
+        say(*_prompts(exchanges))
     return 0
 
 
@@ -92,8 +98,8 @@ def _list_lines(listed: list[JsonObject], run: str, transcript: str | None) -> I
         yield "no verdict is FAIL or UNCLEAR" if transcript is None else "no check applies to this transcript"
         return
     names = ("verdict", "severity", "check_id", "transcript_id", "rationale_code")
-    told = [{**row, "rationale_code": _reason(row)} for row in listed[:MOST]]
-    table = [[one_line(str(row.get(name) or "")) for name in names] for row in told]
+    described = [{**row, "rationale_code": _reason(row)} for row in listed[:MOST]]
+    table = [[one_line(str(row.get(name) or "")) for name in names] for row in described]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     for cells in table:
         yield "  ".join(f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=True)).rstrip()
@@ -193,7 +199,7 @@ def _exchanges(folder: Path, transcript: str, check: str) -> Iterator[dict[str, 
                 yield row
 
 
-def _said(exchanges: list[JsonObject], check: Check | None) -> Iterator[tuple[str, str]]:
+def _replies(exchanges: list[JsonObject], check: Check | None) -> Iterator[tuple[str, str]]:
     """The judge's replies, each with the reason if it is not a vote."""
     readers = [] if check is None else [*map(reader, check.verifier.judgings())]
     for each in exchanges:

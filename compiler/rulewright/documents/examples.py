@@ -51,8 +51,8 @@ class Example(Struct, frozen=True):
         chat = plain(descend(self.node, "chat"))
         if not isinstance(chat, list) or not all(isinstance(each, dict) for each in chat):
             return {"id": self.name, **chat} if isinstance(chat, dict) else {}
-        said = [(role, content) for each in chat for role, content in each.items()]
-        return {"id": self.name, "messages": [{"role": role, "content": content} for role, content in said]}
+        turns = [(role, content) for each in chat for role, content in each.items()]
+        return {"id": self.name, "messages": [{"role": role, "content": content} for role, content in turns]}
 
     @property
     def judge(self) -> Judge | None:

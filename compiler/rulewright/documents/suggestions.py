@@ -159,8 +159,8 @@ def misplaced(kind: str, found: Iterable[Departure], root: Node) -> Iterator[tup
         if isinstance(holder, Mapping) and isinstance(name, str) and (home := _home(kind, root, place)) is not None:
             where = f"under `{written_path(kind, home)}`" if home else "at the top level"
             message = f"unknown key `{name}` in `{written_path(kind, tuple(map(str, place[:-1])))}`"
-            told = error(holder.key_span(name), message, code="unknown-key", help=f"`{name}` belongs {where}")
-            yield place, dataclass_replace(told, about=".".join((*home, name)))
+            finding = error(holder.key_span(name), message, code="unknown-key", help=f"`{name}` belongs {where}")
+            yield place, dataclass_replace(finding, about=".".join((*home, name)))
 
 
 def _home(kind: str, root: Node, place: Steps) -> tuple[str, ...] | None:

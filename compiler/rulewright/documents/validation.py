@@ -95,7 +95,7 @@ def _departures(validator: Validator, root: Node, owners: Owners, kind: str = ""
     findings = [_swap(*pair, root) for pair in swapped]
     findings += beside.values()
     findings += [
-        each for group in _lists(others, root) for each in _together([_told(one, root, owners) for one in group])
+        each for group in _lists(others, root) for each in _together([_findings_of(one, root, owners) for one in group])
     ]
     return sorted(dict.fromkeys(findings), key=lambda each: each.sort_key)
 
@@ -158,7 +158,7 @@ def _together(groups: Many[Iterable[Diagnostic]]) -> Findings:
     yield dataclass_replace(found[0], notes=tuple(Note(each.span, "here as well") for each in found[1:]), fix=whole)
 
 
-def _told(departure: Departure, root: Node, owners: Owners) -> Iterable[Diagnostic]:
+def _findings_of(departure: Departure, root: Node, owners: Owners) -> Iterable[Diagnostic]:
     """One departure as findings."""
     node = descend(root, *departure.steps)
     assert node is not None, departure.steps
@@ -193,7 +193,7 @@ def _of_alternatives(departure: Departure, root: Node, node: Node, path: str, ow
     for each in departure.below:
         by_option[each.option].append(each)
     tried = [
-        [found for each in primary(below) for found in _told(each, root, owners)]
+        [found for each in primary(below) for found in _findings_of(each, root, owners)]
         for _, below in sorted(by_option.items())
     ]
     wrong = ("wrong-type", node.span)

@@ -370,5 +370,5 @@ def overlay(name: str, layers: tuple[Mapping, ...], *, on: bool = False, off: bo
     entries = [layer.index[name] for layer in layers if name in layer]
     found = [(entry.key, entry.value) for entry in entries if isinstance(entry.value, Mapping)]
     layers = tuple(value for _, value in found)
-    switch = next((said for layer in layers if (said := flag(layer, "enabled")) is not None), on)
+    switch = next((value for layer in layers if (value := flag(layer, "enabled")) is not None), on)
     return Overlay(name, layers, found[0][0] if found else None, switch and not off)

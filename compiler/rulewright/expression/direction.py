@@ -81,8 +81,8 @@ def tells(part: ast.Expr) -> int:
     if isinstance(part, ast.Binary) and part.operator == "==" and ast.last_name(part.left) == "verdict":
         return {"PASS": 1, "FAIL": -1}.get(ast.last_name(part.right), 0)
     if isinstance(part, ast.Binary) and part.operator in ("&&", "||"):
-        told = {tells(part.left), tells(part.right)}
-        return told.pop() if len(told) == 1 else 0
+        directions = {tells(part.left), tells(part.right)}
+        return directions.pop() if len(directions) == 1 else 0
     if isinstance(part, ast.Call) and part.function in ("value", "orValue", "size") and (part.target or part.args):
         return tells(part.target or part.args[0])
     return meaning(ast.last_name(part))

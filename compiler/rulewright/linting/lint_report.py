@@ -96,8 +96,8 @@ def report_of(
         for each in useless
         if wants(each.code, each.path) and (whole or is_seen_alone(each.code)) and each.path not in unread
     ]
-    told = [*accepted, *allowed, *settings.mistakes()]
-    wanted = without_echoes([each for each in kept if wants(each.code, each.span.path)], told)
+    known = [*accepted, *allowed, *settings.mistakes()]
+    wanted = without_echoes([each for each in kept if wants(each.code, each.span.path)], known)
     if again is not None and wanted and not selection.select:  # selected rules show all their findings
         wanted = with_consequences(without_consequences(wanted, [*accepted, *allowed], files, again))
     if any(each.fix is not None for each in wanted):

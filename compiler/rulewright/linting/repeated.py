@@ -70,15 +70,15 @@ def without_echoes(found: Sequence[Diagnostic], allowed: Sequence[Diagnostic] = 
     A misspelt word is not reported where another finding names it otherwise than as a guess."""
     own = _codes_by_place(found)
     codes = _codes_by_place((*found, *allowed))
-    said = " ".join(_parts(each)[0] for each in (*found, *allowed) if each.code != MISSPELT)
-    found = [each for each in found if each.code != MISSPELT or each.subject not in said]
+    statements = " ".join(_parts(each)[0] for each in (*found, *allowed) if each.code != MISSPELT)
+    found = [each for each in found if each.code != MISSPELT or each.subject not in statements]
     return [each for each in found if not _is_echo(each, own if each.code == "missing-key" else codes)]
 
 
 def _parts(found: Diagnostic) -> tuple[str, str]:
     """What a finding says, and what it guesses, in lower case."""
-    said, _, guessed = f"{found.message} {found.help}".lower().partition("did you mean")
-    return said, guessed
+    stated, _, guessed = f"{found.message} {found.help}".lower().partition("did you mean")
+    return stated, guessed
 
 
 def _codes_by_place(found: Iterable[Diagnostic]) -> dict[Span, set[str]]:
@@ -192,7 +192,7 @@ REPORTED_WITH: Final = _code_sets(
     }
 )
 
-# A code, and the codes that usually follow from it in the same document: they are told as notes of its finding.
+# A code, and the codes that usually follow from it in the same document: they become notes of its finding.
 FOLLOWED_BY: Final = _code_sets(
     {
         "anchor-names-ineligible-check": "event-window-without-anchor",

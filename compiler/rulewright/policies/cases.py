@@ -83,11 +83,11 @@ def differing_cases(plans: Sequence[CaseScorecardPlan], settings: Sequence[CaseS
                     found.setdefault(_key(region), region)
         yield from found.values()
         some = list(distinct.values())
-        told: set[str] = set()
+        places: set[str] = set()
         for given in _settings(plans):
-            found_there = None if given.place in told else _difference_under(given, plans, some, folder)
+            found_there = None if given.place in places else _difference_under(given, plans, some, folder)
             if found_there is not None:
-                told.add(given.place)
+                places.add(given.place)
                 yield found_there
 
 
@@ -237,7 +237,7 @@ _LARGEST: Final = 1_000_000  # phrases of one list
 
 
 def case_flips(report: Path, found: JsonMapping, settings: Sequence[CaseSettings]) -> JsonObject:
-    """The `flips` of the report's cases, decided by their recorded scores, and `not_told`, those for which a judge or
+    """The `flips` of the report's cases, decided by their recorded scores, and `undecided`, those for which a judge or
     matches by meaning counted. Raises UsageError if `found` shows that the scorecards would score a case differently,
     InputError for an invalid report."""
     changed = [each["place"] for each in found["settings"] if str(each["place"]).startswith(_SEARCHED)]
@@ -256,7 +256,7 @@ def case_flips(report: Path, found: JsonMapping, settings: Sequence[CaseSettings
         one, two = (each.of(case) for each in labels)
         if one != two:
             flips.append({"test_id": case.test_id, "batch_id": case.batch_id, "before": one, "after": two})
-    return {"run": str(report), "flips": flips, **({"not_told": open_cases} if open_cases else {})}
+    return {"run": str(report), "flips": flips, **({"undecided": open_cases} if open_cases else {})}
 
 
 def is_counted_otherwise(case: CaseResult) -> bool:

@@ -136,9 +136,11 @@ def _cases(one: Path, two: Path, assignments: Sequence[str], config: str | None,
     left, right = (policy_of_cases(*each, other) for each, other in zip(cards, reversed(plans), strict=True))
     found = _data(left, right, compared(left, right))
     if found["settings"]:
-        told = {(each["place"], each["before"], each["after"]) for each in found["regions"] if each["witness"]}
+        with_witness = {(each["place"], each["before"], each["after"]) for each in found["regions"] if each["witness"]}
         differing = differing_cases(plans, [settings for _, settings in cards])
-        found["regions"] += [each for each in differing if (each["place"], each["before"], each["after"]) not in told]
+        found["regions"] += [
+            each for each in differing if (each["place"], each["before"], each["after"]) not in with_witness
+        ]
     if report is not None:
         found |= case_flips(report, found, [settings for _, settings in cards])
     if _verdict(found) == EQUAL:

@@ -62,9 +62,9 @@ class _Vote(NamedTuple):
         return f"{self.verdict or _NO_REPLY}{quoting}{self.fields and f' with {self.fields}'}"
 
     def reply(self, messages: Sequence[JsonMapping]) -> str | None:
-        said = [each for each in messages if each["role"] in ("user", "assistant")][self.turn - 1]
+        turn = [each for each in messages if each["role"] in ("user", "assistant")][self.turn - 1]
         number = (self.turn + 1) // 2  # a question and its reply share one
-        quoted = [{"turn": number, "role": said["role"], "quote": said["content"]}] if self.turn else []
+        quoted = [{"turn": number, "role": turn["role"], "quote": turn["content"]}] if self.turn else []
         given = {"verdict": self.verdict, "evidence": quoted, **json.loads(self.fields or "{}")}
         return None if self.verdict is None else json.dumps(given)
 
@@ -99,15 +99,15 @@ def _judge_with_votes(
     return _StatedJudge(vote, messages, words, reads_prompts=False)
 
 
-def _judge_by_prompt(said: Sequence[str], messages: Sequence[JsonMapping], fields: str = "") -> _StatedJudge:
-    """A judge that answers FAIL if its prompt contains all texts of `said`, and PASS otherwise."""
+def _judge_by_prompt(texts: Sequence[str], messages: Sequence[JsonMapping], fields: str = "") -> _StatedJudge:
+    """A judge that answers FAIL if its prompt contains all these texts, and PASS otherwise."""
     turns = [each["content"] for each in messages if each["role"] in ("user", "assistant")]
-    fail = _Vote("FAIL", turns.index(said[0]) + 1 if said[0] in turns else 0, fields)
+    fail = _Vote("FAIL", turns.index(texts[0]) + 1 if texts[0] in turns else 0, fields)
 
     def vote(request: JudgeRequest) -> _Vote:
-        return fail if all(each in request.prompt for each in said) else _Vote("PASS", 0, fields)
+        return fail if all(each in request.prompt for each in texts) else _Vote("PASS", 0, fields)
 
-    return _StatedJudge(vote, messages, f"FAIL where it is shown {' and '.join(map(json.dumps, said))}, else PASS")
+    return _StatedJudge(vote, messages, f"FAIL where it is shown {' and '.join(map(json.dumps, texts))}, else PASS")
 
 
 def _recording_judge(vote: _Vote, messages: Sequence[JsonMapping], prompts: list[str]) -> _StatedJudge:
@@ -135,11 +135,11 @@ def differing_verdicts(checks: Sequence[LoweredCheck]) -> list[JsonObject]:
         if key not in engines:
             engines[key] = _engines(anywhere, scenario)
         given = [_verdict_of(each, messages, scenario, judge, read) for each in engines[key]] or [None, None]
-        if (said := _differing(*given)) is not None and said not in found:
-            beside = {"scenario": scenario, "votes": None if judge is None else judge.words}
-            found[said] = {**{key: value for key, value in beside.items() if value}, "messages": messages}
+        if (differs := _differing(*given)) is not None and differs not in found:
+            context = {"scenario": scenario, "votes": None if judge is None else judge.words}
+            found[differs] = {**{key: value for key, value in context.items() if value}, "messages": messages}
     if any(_CONFIDENCE not in after for _, after in found):  # what verdicts carry matters where they are alike
-        found = {said: witness for said, witness in found.items() if _CONFIDENCE not in said[1]}
+        found = {differs: witness for differs, witness in found.items() if _CONFIDENCE not in differs[1]}
     place = "verdict"
     if not found and most_votes(checks):
         place, found = PROMPT, _verdicts_by_prompt(checks, anywhere)
@@ -163,9 +163,9 @@ def _verdicts_by_prompt(
         part = _only_in(one, two) or _only_in(two, one)
         if part is not None:
             judge = _judge_by_prompt([messages[-1]["content"], part], messages, fields)
-            said = _differing(*(_verdict_of(engine, messages, None, judge, read) for engine in engines))
-            if said is not None:
-                return {said: {"votes": judge.words, "messages": messages}}
+            differs = _differing(*(_verdict_of(engine, messages, None, judge, read) for engine in engines))
+            if differs is not None:
+                return {differs: {"votes": judge.words, "messages": messages}}
     return {}
 
 
@@ -202,8 +202,8 @@ def _judged_conversations(checks: Sequence[LoweredCheck], most: int) -> Iterator
     for messages in _plain_conversations(checks):
         yield from ((messages, _judge_with_votes(votes, messages)) for votes in _ballots(most, messages))
     hits = [_extend(_numbered_turns(_EXCHANGES), 4 + at, [text]) for text in _texts(checks) for at in range(2)]
-    for messages, said in product(hits if fields else (), fields):
-        confirmed = [_Vote("FAIL", 5 + at, said) for at in range(2)]
+    for messages, reply in product(hits if fields else (), fields):
+        confirmed = [_Vote("FAIL", 5 + at, reply) for at in range(2)]
         swept = product(confirmed, [[_Vote(verdict)] for verdict in ("PASS", "UNCLEAR")])
         yield from ((messages, _judge_with_votes(votes, messages, vote)) for vote, votes in swept)
     for messages in (*map(_numbered_turns, _lengths(checks)), _with_other_roles(), *hits):

@@ -191,7 +191,7 @@ class _Paths:
         if key not in self.judged:
             found: dict[tuple[str, str], Results] = {}
             for evidence in evidence_for(*self.gates) if len(self.gates) == len(self.tasks) else ():
-                one, two = (gate.said(*evidence, each) for gate, each in zip(self.gates, seen, strict=True))
+                one, two = (gate.results(*evidence, each) for gate, each in zip(self.gates, seen, strict=True))
                 found.setdefault((one[GATE]["verdict"], two[GATE]["verdict"]), (one, two))
             self.judged[key] = list(found.values())
         return self.judged[key]

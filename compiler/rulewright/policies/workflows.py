@@ -92,8 +92,8 @@ def executed(regions: Sequence[JsonObject], pair: Sequence[Workflow]) -> list[Js
             region = _diverging(name, each)
             found.setdefault((region["place"], region["before"], region["after"]), region)
     shown = [_with_path(each, found.pop((each["place"], each["before"], each["after"]), None)) for each in regions]
-    told = {each["place"] for each in shown if each["witness"]}
-    shown += [each for each in found.values() if each["place"] not in told]
+    with_witness = {each["place"] for each in shown if each["witness"]}
+    shown += [each for each in found.values() if each["place"] not in with_witness]
     for name in (each for each in one if each in two and one[each] != two[each]):
         shown += [*_started(one[name], two[name]), *differing_files(name, (one[name], two[name]))]
     return shown

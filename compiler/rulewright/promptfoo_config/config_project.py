@@ -124,7 +124,7 @@ def _scenarios(read: Configuration, checks: _Checks) -> Iterator[tuple[str, str]
             identity = next(each for each in _numbered(stem) if each not in used)
             used.add(identity)
             try:
-                said = _said(test, prompt, read.defaults)
+                messages = _messages(test, prompt, read.defaults)
             except NotTranslatedError as error:
                 read.notes.append(f"{test.where}: {error}")
                 continue
@@ -136,7 +136,7 @@ def _scenarios(read: Configuration, checks: _Checks) -> Iterator[tuple[str, str]
             title = test.title or identity
             title = f"{title} ({identity})" if title in titles else title
             titles.add(title)
-            yield f"scenarios/{identity}.json", _scenario(identity, title, test, said, ids)
+            yield f"scenarios/{identity}.json", _scenario(identity, title, test, messages, ids)
 
 
 def _with_text(assertions: Iterable[Assertion], variables: Mapping[str, str], notes: list[str]) -> Iterator[Assertion]:
@@ -152,7 +152,7 @@ def _lacking(assertion: Assertion) -> str:
     return f"`{assertion.kind}` is not translated with an empty text"
 
 
-def _said(test: ConfiguredTest, prompt: ConfiguredPrompt, defaults: list[Assertion]) -> list[str]:
+def _messages(test: ConfiguredTest, prompt: ConfiguredPrompt, defaults: list[Assertion]) -> list[str]:
     """The system message, possibly empty, and what the user says. Raises NotTranslatedError if the prompt or an
     assertion reads an unknown variable."""
     for each in (*defaults, *test.assertions):
@@ -162,8 +162,8 @@ def _said(test: ConfiguredTest, prompt: ConfiguredPrompt, defaults: list[Asserti
     return [filled(each, test.variables) for each in (prompt.system, *prompt.turns)]
 
 
-def _scenario(identity: str, title: str, test: ConfiguredTest, said: list[str], checks: list[str]) -> str:
-    system, *turns = said
+def _scenario(identity: str, title: str, test: ConfiguredTest, messages: list[str], checks: list[str]) -> str:
+    system, *turns = messages
     document = {
         "scenario_id": identity,
         "title": title,

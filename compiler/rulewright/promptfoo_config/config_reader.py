@@ -159,8 +159,8 @@ def _prompt(text: str, where: str) -> ConfiguredPrompt:
         listed = None
     if not isinstance(listed, list):
         return ConfiguredPrompt((text,), "", where)
-    said = [(each.get("role"), each.get("content")) if isinstance(each, dict) else ("", None) for each in listed]
-    roles, texts = [role for role, _ in said], [content for _, content in said if isinstance(content, str)]
+    messages = [(each.get("role"), each.get("content")) if isinstance(each, dict) else ("", None) for each in listed]
+    roles, texts = [role for role, _ in messages], [content for _, content in messages if isinstance(content, str)]
     leads = roles[:1] == ["system"]
     if len(texts) < len(roles) or not roles[leads:] or any(role != "user" for role in roles[leads:]):
         raise NotTranslatedError("of messages, only those of the user and a system message before them are translated")

@@ -31,7 +31,7 @@ from rulewright.proving.static_types import Typed, typed
 from rulewright_runtime.ir import Node, Program, free_locals
 from rulewright_runtime.values import Value
 
-# All results that several conditions can have together; None where they can't be told.
+# All results that several conditions can have together; None where they are unknown.
 Results: TypeAlias = "Callable[[Sequence[Program], Domains], Sequence[tuple[int, ...]] | None]"
 MOST_STEPS: Final = 50_000  # items that lists of different results may end with
 _FURTHEST: Final = 20  # items before one that is read

@@ -10,7 +10,7 @@ from rulewright_runtime.judging.evidence import tolerant
 from rulewright_runtime.strict_json import Json, JsonMapping
 
 Line = tuple[str, str]
-ITEM_KEYS: Final = frozenset({"parts", "failed", "unclear"})  # told in one line
+ITEM_KEYS: Final = frozenset({"parts", "failed", "unclear"})  # printed in one line
 VOTE_KEYS: Final = frozenset(
     {"votes_for", "votes_cast", "planned", "adaptive_stopped", "configured", "unasked", "all_verdicts"}
 )

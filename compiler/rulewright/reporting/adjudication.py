@@ -67,9 +67,9 @@ def waiting(run: StoredRun) -> list[tuple[str, VerdictResult]]:
     return sorted(found, key=lambda pair: (-run.plan.gravity(pair[1].severity), pair[1].verdict != "FAIL"))
 
 
-def fingerprint(transcript: str, said: str, check: Check) -> str:
-    """Return the fingerprint of a transcript, of its conversation (`said`) and of the rules of a check."""
-    return sha256(f"{check.hash}\n{said}\n{transcript}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
+def fingerprint(transcript: str, conversation: str, check: Check) -> str:
+    """Return the fingerprint of a transcript, of its `conversation` (a fingerprint) and of the rules of a check."""
+    return sha256(f"{check.hash}\n{conversation}\n{transcript}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def waits(record: VerdictResult) -> bool:
@@ -145,7 +145,7 @@ def adjudicate(folder: Path, out: Path, new: Sequence[Adjudication]) -> JsonObje
 
 def _checked(run: StoredRun, taken: Iterable[Adjudication]) -> list[Adjudication]:
     """The decisions with the fingerprints of what they are about. Raises UsageError as `adjudicate` does."""
-    told: list[Adjudication] = []
+    checked: list[Adjudication] = []
     for decision in taken:
         check_person(run, decision.by, decision.about)
         if not folded_name(decision.why):
@@ -159,8 +159,8 @@ def _checked(run: StoredRun, taken: Iterable[Adjudication]) -> list[Adjudication
         )
         if decision.seen not in ("", seen):
             raise UsageError(f"{decision.about} is about another text or other rules than those of `{run.folder}`")
-        told.append(replace(decision, seen=seen))
-    return told
+        checked.append(replace(decision, seen=seen))
+    return checked
 
 
 def _adjudicated(run: StoredRun, out: Path, taken: Sequence[Adjudication]) -> JsonObject:

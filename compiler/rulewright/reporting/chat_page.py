@@ -148,8 +148,8 @@ class ChatViews:
             return shown
         anchor = f"t{number}{shown.place}"
         quotes = tuple(_quoted(span, conversation, shown.verdict, shown.check_id, anchor) for span in spans)
-        said = {text for _, text in shown.conditions}
-        quotes = tuple(msgspec.structs.replace(each, why="") if each.why in said else each for each in quotes)
+        conditions = {text for _, text in shown.conditions}
+        quotes = tuple(msgspec.structs.replace(each, why="") if each.why in conditions else each for each in quotes)
         return msgspec.structs.replace(shown, quotes=quotes, answers=own)
 
     def _without_quotes(self, verdict: JsonMapping, decides: bool) -> ShownVerdict:
@@ -172,7 +172,7 @@ class ChatViews:
         )
 
 
-def said_in(number: int, transcript: Transcript | None) -> tuple[ShownMessage, ...] | None:
+def foreign_keys(number: int, transcript: Transcript | None) -> tuple[ShownMessage, ...] | None:
     """Return a conversation without any verdict; None if it is gone."""
     return None if transcript is None else tuple(_Conversation(number, transcript).messages())
 

@@ -36,9 +36,9 @@ def findings(run: FinishedRun) -> Findings:
     for refused in run.refused():
         yield Diagnostic(REFUSED, Severity.ERROR, refused["reason"], _span(refused["path"], refused["line"]))
     for judged in run.judged():
-        told = list(_of_transcript(judged, run.checks))
-        yield from told
-        if judged.engine["outcome"] == "undecided" and all(each.severity is Severity.ADVICE for each in told):
+        found = list(_of_transcript(judged, run.checks))
+        yield from found
+        if judged.engine["outcome"] == "undecided" and all(each.severity is Severity.ADVICE for each in found):
             what = f"`{judged.id}` is undecided: {why_undecided(judged)}"
             yield Diagnostic(UNDECIDED, Severity.WARNING, what, _span(judged.path, judged.line))
     if judged_nothing(run.summary):
@@ -108,7 +108,7 @@ def _level(judged: JudgedTranscript, verdict: JsonMapping) -> Severity | None:
     if not verdict.get("eligible") or verdict["verdict"] not in ("FAIL", "UNCLEAR"):
         return None
     if verdict.get("cause") == "missing" and judged.row.get("missing"):
-        return None  # told once, for the transcript
+        return None  # reported once, for the transcript
     decides = verdict["check_id"] in judged.engine["because"]
     if verdict["verdict"] == "FAIL":
         return Severity.ERROR if decides else Severity.WARNING

@@ -130,8 +130,8 @@ def _answer_of(each: RecordedExchange, readers: Sequence[Callable[[str], object]
     unusable = why_unusable(each.reply, each.finish, readers)
     if unusable:
         return JudgeAnswer(label, reply=each.reply, error=f"not a vote: {unusable}")
-    said = _object(each.reply)
-    verdict, reason = said.get("verdict"), said.get("rationale") or said.get("rationale_code")
+    answer = _object(each.reply)
+    verdict, reason = answer.get("verdict"), answer.get("rationale") or answer.get("rationale_code")
     return JudgeAnswer(
         label, verdict if type(verdict) is str else "", reason if type(reason) is str else "", each.reply
     )

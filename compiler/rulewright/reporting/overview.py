@@ -44,7 +44,7 @@ class Figure(Struct, frozen=True):
 
 
 Data = Mapping[str, Any]
-_LEAST: Final = Decimal("0.0001")  # USD that are told as a number
+_LEAST: Final = Decimal("0.0001")  # USD that are shown as a number
 
 
 class Overview(Struct, frozen=True):

@@ -59,7 +59,7 @@ class RunReport(Struct, frozen=True):
         """Yield the transcripts in order."""
         view, found = ChatViews(self.run, answers), Conversations(self.run, self.transcripts)
         for number, judged in enumerate(self.run.judged(), 1):
-            yield view.view(number, judged, found.of(judged.id, judged.path, judged.said))
+            yield view.view(number, judged, found.of(judged.id, judged.path, judged.conversation))
 
     def _first(self, report: dict[str, object], answers: JudgeAnswers, folder: str) -> Iterator[str]:
         about, view = overview(report, self.status, answers), ChatViews(self.run, answers)

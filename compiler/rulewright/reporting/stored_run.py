@@ -54,7 +54,7 @@ class JudgedTranscript(Struct, frozen=True):
     verdicts: tuple[JsonMapping, ...]
     path: str = ""
     line: int = 0
-    said: str = ""
+    conversation: str = ""
 
     @property
     def id(self) -> str:
@@ -104,7 +104,7 @@ class FinishedRun:
     def fingerprint(self, transcript: str) -> str:
         """Return the fingerprint of a conversation's messages; empty if the run did not record it."""
         step = self.steps.get(transcript)
-        return step.said if step else ""
+        return step.conversation if step else ""
 
     def judged(self) -> Iterator[JudgedTranscript]:
         """Yield its transcripts in the order of the scan. Raises UsageError if its files are inconsistent."""
@@ -127,7 +127,7 @@ class FinishedRun:
 
     def transcript(self, row: JsonObject, verdicts: tuple[JsonMapping, ...], step: LogStep | None) -> JudgedTranscript:
         """Return the transcript with this row, these verdicts and this step of the log."""
-        place = () if step is None else (step.path, step.line, step.said)
+        place = () if step is None else (step.path, step.line, step.conversation)
         return JudgedTranscript(row, engine_of(row, self.folder), verdicts, *place)
 
     def refused(self) -> Iterator[JsonObject]:
@@ -357,7 +357,7 @@ def _read(path: Path, start: int, end: int) -> bytes:
 def conversations(run: StoredRun, paths: Sequence[str] = ()) -> dict[str, Transcript]:
     """Return the conversations of the run by their ids. Raises UsageError as `Conversations` does."""
     reader = Conversations(run, paths)
-    found = {name: reader.of(name, step.path, step.said) for name, step in run.steps.items()}
+    found = {name: reader.of(name, step.path, step.conversation) for name, step in run.steps.items()}
     return {name: each for name, each in found.items() if each is not None}
 
 
@@ -376,12 +376,12 @@ class Conversations:
         self._path = ""
         self._items: Iterator[Transcript | InputError] = iter(())
 
-    def of(self, name: str, path: str, said: str) -> Transcript | None:
-        """Return the conversation with the fingerprint `said`, from the given paths or the file at `path`; None if it
+    def of(self, name: str, path: str, fingerprint: str) -> Transcript | None:
+        """Return the conversation with this `fingerprint`, from the given paths or the file at `path`; None if it
         is gone or has changed since."""
         given = self._given.get(name)
-        found = given if given is not None and conversation_digest(given) == said else self._next(name, path)
-        return found if found is not None and said and conversation_digest(found) == said else None
+        found = given if given is not None and conversation_digest(given) == fingerprint else self._next(name, path)
+        return found if found is not None and fingerprint and conversation_digest(found) == fingerprint else None
 
     def _next(self, name: str, path: str) -> Transcript | None:
         if not path:

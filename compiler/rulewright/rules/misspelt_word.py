@@ -33,7 +33,7 @@ EXCHANGED: Final = frozenset({
 SOUGHT: Final = frozenset({
     "chat", "cues", "examples", "judge", "lexicons", "markers", "patterns", "regex", "replies", "values",
 })  # fmt: skip
-SAID: Final = SOUGHT - {"cues", "lexicons", "markers", "patterns", "regex"} | {"user_message"}
+SPOKEN: Final = SOUGHT - {"cues", "lexicons", "markers", "patterns", "regex"} | {"user_message"}
 CLASS: Final = re.compile(r"\\[a-zA-Z]")
 Rare: TypeAlias = tuple[Span | Scalar, str, str, int]  # a name that is written once, a similar one, and its number
 
@@ -79,10 +79,10 @@ def _exchanged(roots: Iterable[Node], known: Counter[str]) -> Iterator[Rare]:
     rare = (word for word, times in known.items() if times == 1 and word not in english and word not in EXCHANGED)
     meant = {word: near for word in rare if (near := _with_letters_exchanged(word, english, known)) is not None}
     for root in roots if meant else ():
-        for node, beside in _unsaid(root):
+        for node, siblings in _written_texts(root):
             for found in WORD.finditer(_readable(str(node.value))):
                 near = meant.get(found[0])
-                if near is not None and str(node.value).replace(found[0], near) not in beside:
+                if near is not None and str(node.value).replace(found[0], near) not in siblings:
                     yield place(node, *found.span()), found[0], near, known[near]
 
 
@@ -91,15 +91,15 @@ def _with_letters_exchanged(word: str, english: Container[str], known: Counter[s
     return next((each for each in swaps if each != word and (each in english or known[each] > 1)), None)
 
 
-def _unsaid(node: Node, beside: Container[str] = ()) -> Iterator[tuple[Scalar, Container[str]]]:
+def _written_texts(node: Node, siblings: Container[str] = ()) -> Iterator[tuple[Scalar, Container[str]]]:
     """The texts below a node, but for those that somebody says in a chat, each with those of its list."""
     if isinstance(node, Mapping):
-        yield from (each for entry in node.entries if entry.name not in SAID for each in _unsaid(entry.value))
+        yield from (each for entry in node.entries if entry.name not in SPOKEN for each in _written_texts(entry.value))
     elif isinstance(node, Sequence):
         listed = frozenset(str(each.value) for each in node.items if isinstance(each, Scalar))
-        yield from (each for item in node.items for each in _unsaid(item, listed))
+        yield from (each for item in node.items for each in _written_texts(item, listed))
     elif isinstance(node.value, str):
-        yield node, beside
+        yield node, siblings
 
 
 @cache

@@ -33,9 +33,9 @@ def probe_reads_a_later_session(scenario: ScenarioDocument) -> Findings:
 def _in_other_sessions(probe: ProbeDocument, scenario: ScenarioDocument) -> Findings:
     """A finding for the sessions of a probe if an expected text is said in another one only."""
     for item in map(str.casefold, probe.expected if probe.kind == "recall" and probe.from_sessions else ()):
-        said = [each.number for each in scenario.sessions if _contain(each.turns, item)]
-        if said and not set(said) & set(probe.from_sessions):
-            message = f"`{item}` is said in session {said[0]}, which the probe does not name"
+        sessions = [each.number for each in scenario.sessions if _contain(each.turns, item)]
+        if sessions and not set(sessions) & set(probe.from_sessions):
+            message = f"`{item}` is said in session {sessions[0]}, which the probe does not name"
             yield warning(probe.place("from_sessions"), message)
             return
 
@@ -46,5 +46,5 @@ def _contain(turns: Iterable[TurnDocument], item: str) -> bool:
 
 def _is_answered(probe: ProbeDocument, scenario: ScenarioDocument) -> bool:
     """Whether the user mentions an expected time up to the probed turn."""
-    said = [turn.user_message.casefold() for turn in scenario.turns if (turn.number or 0) <= (probe.turn or 0)]
-    return any(item.casefold() in message for item in probe.expected for message in said)
+    messages = [turn.user_message.casefold() for turn in scenario.turns if (turn.number or 0) <= (probe.turn or 0)]
+    return any(item.casefold() in message for item in probe.expected for message in messages)

@@ -25,7 +25,7 @@ def script_for_no_agent(workflow: Workflow) -> Findings:
     """
     tasks = {task.id: task for task in workflow.document.tasks}
     scripts = {id(each): each for each in workflow.scripts.values()}
-    # That an agent which a task asks is unknown is told at the task.
+    # That an agent which a task asks is unknown is reported at the task.
     asked = {agent for task in workflow.document.tasks for agent, _ in _asked(task)} - {*workflow.agents.names}
     for script in scripts.values():
         if not isinstance(script.root, Mapping):

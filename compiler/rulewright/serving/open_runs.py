@@ -71,7 +71,7 @@ class OpenRun:
 
     def conversation(self, judged: JudgedTranscript) -> Any:
         """Return the conversation, or None where its file is gone."""
-        return Conversations(self.load().index.run, self.transcripts).of(judged.id, judged.path, judged.said)
+        return Conversations(self.load().index.run, self.transcripts).of(judged.id, judged.path, judged.conversation)
 
 
 def _states(folder: Path) -> tuple[tuple[int, ...] | None, ...]:

@@ -20,7 +20,7 @@ from rulewright.comparing.diff import diff
 from rulewright.comparing.render import diff_page
 from rulewright.errors import UsageError
 from rulewright.reporting.adjudication import CODE, Adjudication, adjudicate, check_person, fingerprint, original
-from rulewright.reporting.chat_page import said_in
+from rulewright.reporting.chat_page import foreign_keys
 from rulewright.reporting.report_files import run_page
 from rulewright.reporting.stored_run import JudgedTranscript
 from rulewright.serving.open_runs import LoadedRun, OpenRun, OpenRuns
@@ -168,7 +168,7 @@ class RunsApp:
         shown = None
         if name is not None:
             number = names[name]
-            shown = number, said_in(number, opened.conversation(loaded.index.judged(number)))
+            shown = number, foreign_keys(number, opened.conversation(loaded.index.judged(number)))
         page = local_page(
             "label.html",
             FRAME,
@@ -205,7 +205,7 @@ class RunsApp:
             judged = loaded.index.judged(number)
             if (conversation := opened.conversation(judged)) is None:
                 raise UsageError("a conversation that is not shown can't be labelled")
-            self._labels(run, check.id).add(name, target, by, judged.said, folded_fingerprint(conversation))
+            self._labels(run, check.id).add(name, target, by, judged.conversation, folded_fingerprint(conversation))
         except (UsageError, QueueError, BusyError) as error:
             return self._label(request, run, place, str(error))
         return Response(location=f"/run/{run}/label/{place}?by={quote(by)}")
@@ -274,7 +274,7 @@ def _refuse_decided(judged: JudgedTranscript, check: Check) -> None:
 
 def _seen(loaded: LoadedRun, number: int, check: Check) -> str:
     """The fingerprint of what a form is about."""
-    return fingerprint(loaded.index.name(number), loaded.index.judged(number).said, check)
+    return fingerprint(loaded.index.name(number), loaded.index.judged(number).conversation, check)
 
 
 def _check_of(loaded: LoadedRun, number: int, anchor: str) -> Check:

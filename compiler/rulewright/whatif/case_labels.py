@@ -49,7 +49,7 @@ class _RecordedConfiguration(msgspec.Struct):
 def relabelled(
     report: Path, scorecard: str | None, given: Mapping[str, str], parameter: str | None = None
 ) -> JsonObject:
-    """Return the cases whose label changes as `flips`, the undetermined ones as `not_told`, and with a `parameter` its
+    """Return the cases whose label changes as `flips`, the undetermined ones as `undecided`, and with a `parameter` its
     `sweep`. Nothing is scored again: a change that affects the search in texts raises UsageError, as does a report of a
     scorecard that has changed since. Raises InputError for a file that is not a report, PlanError for settings that
     `score` would refuse.
@@ -84,7 +84,7 @@ def relabelled(
         "parameters": {name: each.value for name, each in choices.parameters.items()},
         "cases": len(cases) + len(undecided),
         "flips": flips,
-        "not_told": undecided,
+        "undecided": undecided,
     }
     if parameter is not None:
         default = swept([each.parameter for each in plan.settings], parameter).default

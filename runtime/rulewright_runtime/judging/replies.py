@@ -219,7 +219,7 @@ def strict(raw: str, declared: frozenset[str] = frozenset()) -> JsonObject:
 
 def _contradicts(reply: JsonObject, verdict: str, declared: frozenset[str]) -> bool:
     """Whether a key such as `decision` or `passed` gives another verdict, or the rationale is one."""
-    said = {text for key in ("rationale", "rationale_code") for text in _verdicts_alone(reply.get(key))}
+    verdicts = {text for key in ("rationale", "rationale_code") for text in _verdicts_alone(reply.get(key))}
     pending = [{key: reply[key] for key in reply.keys() - _USUAL - declared}]
     while pending:
         for key, value in pending.pop().items():
@@ -228,10 +228,10 @@ def _contradicts(reply: JsonObject, verdict: str, declared: frozenset[str]) -> b
                 if (_PASSED[name] == verdict) != value:
                     return True
             elif _CONCLUDES.search(name):
-                said.update(*map(_verdicts_in, _texts_of([value])))
+                verdicts.update(*map(_verdicts_in, _texts_of([value])))
             elif isinstance(value, dict):
                 pending.append(value)
-    return bool(said - {verdict})
+    return bool(verdicts - {verdict})
 
 
 def _texts_of(values: list[Json]) -> Iterator[str]:

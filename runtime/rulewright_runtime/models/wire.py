@@ -68,9 +68,9 @@ class ChatCompletions:
         _refuse_error(data, raw)
         choices = data.get("choices")
         if not isinstance(choices, list) or len(choices) != 1 or not isinstance(choices[0], dict):
-            said = _message(data) or _message({"message": data.get("detail")})
-            said = f", but says: {said[:300]}" if said else ""
-            raise CallFailure(f"the response has no single entry in `choices`{said}", "malformed", raw=raw)
+            detail = _message(data) or _message({"message": data.get("detail")})
+            detail = f", but says: {detail[:300]}" if detail else ""
+            raise CallFailure(f"the response has no single entry in `choices`{detail}", "malformed", raw=raw)
         _refuse_error(choices[0], raw)
         message = choices[0].get("message")
         if not isinstance(message, dict):
@@ -210,15 +210,15 @@ def response_failure(status: int, body: bytes, retry_after: float | None, hint: 
         error = raw[:200]
     detail = _message(error)
     codes = [str(error.get(key)) for key in ("code", "type")] if isinstance(error, dict) else []
-    said = (detail or " ".join(raw.split()) * bool(error))[:300].rstrip(".")
+    explanation = (detail or " ".join(raw.split()) * bool(error))[:300].rstrip(".")
     if any(map(_NO_CREDIT.match, (*codes, detail))):
         kind = "denied"
     elif status in (400, 413) and any(map(_TOO_LONG.match, (*codes, detail))):
         kind = TOO_LONG
     else:
         kind = kind_of(status)
-        hint = hint or _ADD_A_FIELD * (kind == "rejected" and bool(_MISSING.search(said)))
-    message = f"the endpoint answered {status}" + f": {said}" * bool(said) + hint
+        hint = hint or _ADD_A_FIELD * (kind == "rejected" and bool(_MISSING.search(explanation)))
+    message = f"the endpoint answered {status}" + f": {explanation}" * bool(explanation) + hint
     return CallFailure(message, kind, status=status, retry_after=retry_after, raw=raw)
 
 

@@ -165,7 +165,7 @@ def judged(
     """
     reader = Reader()
     for step in log.steps:
-        if step.said:
+        if step.conversation:
             reader.register_id(step.input, step.path, step.line)
     for answer in answers(_tasks(pieces)):
         rows = [_unique(row, reader) for row in answer.rows]
@@ -180,7 +180,7 @@ def judged(
 def _unique(row: Row, reader: Reader) -> Row:
     """The row, or the refusal of a transcript whose id was read before."""
     step = row.step
-    if not step.said:  # it is refused already
+    if not step.conversation:  # it is refused already
         return row
     error = reader.register_id(step.input, step.path, step.line)
     return row if error is None else _refused(error).rows[0]

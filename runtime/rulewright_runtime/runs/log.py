@@ -35,7 +35,7 @@ class Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class LogStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One finished input: its fingerprint, and the sizes and the checksum of verdicts and scores after it.
 
-    `digest` is the fingerprint of the input's content and location, `said` that of the conversation alone.
+    `digest` is the fingerprint of the input's content and location, `conversation` that of the conversation alone.
     """
 
     input: str
@@ -49,7 +49,7 @@ class LogStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     replies: int = 0  # the size of a live judge's replies
     path: str = ""  # where the input was read
     line: int = 0
-    said: str = ""
+    conversation: str = msgspec.field(default="", name="said")
 
 
 class Log(msgspec.Struct, frozen=True):
@@ -139,8 +139,8 @@ def _unchecked(line: bytes) -> bytes | None:
 
 def step_of(item: Transcript | InputError) -> LogStep:
     """The step of an input, before it is judged and its rows are written."""
-    content, said = fingerprints(item)
-    return LogStep(name(item), content, 0, 0, 0, 0, path=item.path, line=item.line, said=said)
+    content, conversation = fingerprints(item)
+    return LogStep(name(item), content, 0, 0, 0, 0, path=item.path, line=item.line, conversation=conversation)
 
 
 def refused_step(step: LogStep, refused: InputError) -> LogStep:
@@ -180,7 +180,7 @@ def _decoded(lines: Iterator[bytes], path: str, remedy: str) -> tuple[Header, It
 
 
 def fingerprints(item: Transcript | InputError) -> tuple[str, str]:
-    """The fields `digest` and `said` of an input's log step."""
+    """The fields `digest` and `conversation` of an input's log step."""
     if isinstance(item, InputError):
         return _fingerprint(str(item).encode()), ""
     conversation = conversation_digest(item)

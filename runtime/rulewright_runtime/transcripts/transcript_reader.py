@@ -47,7 +47,7 @@ from rulewright_runtime.transcripts.turn_lines import (
     conversation_of,
     loose_line,
     printable,
-    refuse_said,
+    refuse_foreign_content,
     stem,
     turn_of,
     well_formed,
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from rulewright_runtime.transcripts.chats import Chats
     from rulewright_runtime.transcripts.readers.plain_text import PlainText
 
-_TURNS: Final[Decoder[Turn]] = Decoder(Turn, colons=colons_in_turns, others=refuse_said)
+_TURNS: Final[Decoder[Turn]] = Decoder(Turn, colons=colons_in_turns, others=refuse_foreign_content)
 TABLES: Final = ("csv", "parquet", "arrow")
 _HEAD: Final = 2**16  # bytes, in which a chat in plain text is recognised
 

@@ -16,7 +16,7 @@ from rulewright_runtime.transcripts.messages import SPEAKERS, Transcript, Turn, 
 NO_TURNS: Final = "a conversation needs the key `turns`, a list of turns"
 
 
-class Said(msgspec.Struct):
+class ForeignContent(msgspec.Struct):
     """The keys under which other formats store what was said or done in a message or a conversation."""
 
     text: Json = None
@@ -37,14 +37,14 @@ class Said(msgspec.Struct):
     conversations: Json = None
 
 
-class _SaidInTurns(Said):
-    turns: list[Said] = []
+class _ForeignContentInTurns(ForeignContent):
+    turns: list[ForeignContent] = []
 
 
-_SAID: Final = msgspec.json.Decoder(_SaidInTurns)
+_FOREIGN: Final = msgspec.json.Decoder(_ForeignContentInTurns)
 
 
-class Loose(Said, omit_defaults=True):
+class Loose(ForeignContent, omit_defaults=True):
     """A line of either format, with values of any type."""
 
     turn: Json = msgspec.UNSET
@@ -93,21 +93,23 @@ def _colons_in_record(record: Batched) -> int:
     return len(names) + "".join(names).count(":") + 1 + colons_in_turns(record.turns)
 
 
-def refuse_said(line: bytes) -> None:
+def refuse_foreign_content(line: bytes) -> None:
     """Raise ValidationError if a line may say something under a key of another format."""
-    record = _SAID.decode(line)
-    if any(said_in(each) for each in (record, *record.turns)):
+    record = _FOREIGN.decode(line)
+    if any(foreign_keys(each) for each in (record, *record.turns)):
         raise msgspec.ValidationError("the line says something under the key of another format")
 
 
-def said_in(record: Said) -> list[str]:
+def foreign_keys(record: ForeignContent) -> list[str]:
     """The keys of another format that are not empty; numbers and truths are annotations."""
     return [
-        key for key in Said.__struct_fields__ if isinstance(each := getattr(record, key), str | list | dict) and each
+        key
+        for key in ForeignContent.__struct_fields__
+        if isinstance(each := getattr(record, key), str | list | dict) and each
     ]
 
 
-_BATCHED: Final[Decoder[Batched]] = Decoder(Batched, colons=_colons, others=refuse_said)
+_BATCHED: Final[Decoder[Batched]] = Decoder(Batched, colons=_colons, others=refuse_foreign_content)
 _LOOSE: Final[Decoder[Loose]] = Decoder(Loose)
 
 
@@ -154,7 +156,7 @@ def turn_of(loose: Loose, path: str, number: int) -> Turn | InputError:
     content = "" if loose.error is not None and loose.content in (None, msgspec.UNSET) else loose.content
     if not isinstance(content, str):
         return InputError(f"the content is {_shown(content)}; expected text", path, number)
-    for key in said_in(loose):
+    for key in foreign_keys(loose):
         if not (isinstance(value := getattr(loose, key), str) and repeats(content, value)):
             reason = f"`{key}` is not read beside `content`; write the conversation with `messages` in place of `turns`"
             return InputError(reason, path, number)
@@ -188,7 +190,7 @@ def _batched(record: Loose, path: str, number: int) -> Batched | InputError:
             return InputError(f"a conversation needs the key `{key}`, a text", path, number)
     if record.transcript_id is not None and (not isinstance(record.transcript_id, str) or not record.transcript_id):
         return InputError("the `transcript_id` must be a text", path, number)
-    for key in said_in(record):
+    for key in foreign_keys(record):
         return InputError(f"`turns` and `{key}` both hold a conversation; remove one of them", path, number)
     if not isinstance(record.turns, list) or not record.turns:
         return InputError("a conversation needs the key `turns`, a list of at least one turn", path, number)

@@ -99,7 +99,7 @@ def test_json_says_the_same(capsys: pytest.CaptureFixture[str]) -> None:
         "result": "refuted",
         "required": True,
         "witness": {"AC": "0.8", "AH": "1.0", "CR": "0.8"},
-        "said": [],
+        "remarks": [],
     }
 
 

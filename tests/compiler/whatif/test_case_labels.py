@@ -87,7 +87,7 @@ def test_the_labels_are_those_that_scoring_again_gives(folder: Path, given: dict
     assert {flip["test_id"]: flip["after"] for flip in found["flips"]} == {
         name: label for name, label in after.items() if before[name] != label
     }
-    assert (found["cases"], found["not_told"]) == (len(before), [])
+    assert (found["cases"], found["undecided"]) == (len(before), [])
 
 
 @pytest.mark.parametrize("parameter", every(3, ["CR_pass", "AC_pass", "AH_review"]))
@@ -145,7 +145,7 @@ def test_a_report_whose_label_is_not_that_of_its_scores_is_not_believed(
     report["label_distribution"][was] -= 1
     report["label_distribution"][now] += 1
     folder.write_text(json.dumps(report))
-    assert relabelled(folder, None, {})["not_told"] == ["c0"]
+    assert relabelled(folder, None, {})["undecided"] == ["c0"]
     capsys.readouterr()
     assert main(["whatif", str(folder)]) == 2
     assert "unknown: c0" in capsys.readouterr().out

@@ -94,13 +94,13 @@ class _Session:
                 messages({"role": record["type"], **message}, f"{where}: message"), record, word(message.get("id"))
             )
         elif record.get("type") == "result":  # of `claude -p`, which repeats the last answer
-            said = word(record.get("result"))
+            text = word(record.get("result"))
             if record.get("is_error"):
                 self.messages.append(
-                    Message("assistant", metadata={"error": said or "the session ended with an error"})
+                    Message("assistant", metadata={"error": text or "the session ended with an error"})
                 )
-            elif said and not any(repeats(each.text, said) for each in self.messages):
-                self.messages.append(Message("assistant", (Part(text=said),)))
+            elif text and not any(repeats(each.text, text) for each in self.messages):
+                self.messages.append(Message("assistant", (Part(text=text),)))
         elif is_record(payload) and record.get("type") in ("session_meta", "turn_context"):
             self.metadata.update(payload)
             self.model = word(payload.get("model")) or self.model

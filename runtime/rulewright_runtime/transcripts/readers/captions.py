@@ -33,7 +33,7 @@ def spoken(lines: Lines, speaker_of: Callable[[str], tuple[str, int]]) -> list[t
 
     `speaker_of` returns the known speaker before the first colon of a line, and where the text begins.
     """
-    said: list[tuple[int, list[str]]] = []
+    utterances: list[tuple[int, list[str]]] = []
     time = current = voice = ""
     has_asides = not lines[0][1].removeprefix("\ufeff").isdigit()  # SRT has none
     is_aside, last = has_asides, 0  # so is the header
@@ -52,9 +52,9 @@ def spoken(lines: Lines, speaker_of: Callable[[str], tuple[str, int]]) -> list[t
             if not text:
                 continue
             speaker, start = (voice, 0) if voice else speaker_of(text)
-            if speaker not in ("", current) or not said:
+            if speaker not in ("", current) or not utterances:
                 current = speaker
-                said.append((number, [f"[{time}] {speaker}: {text[start:]}" if speaker else text]))
+                utterances.append((number, [f"[{time}] {speaker}: {text[start:]}" if speaker else text]))
             else:
-                said[-1][1].append(text[start:])
-    return [(number, "\n".join(texts)) for number, texts in said]
+                utterances[-1][1].append(text[start:])
+    return [(number, "\n".join(texts)) for number, texts in utterances]

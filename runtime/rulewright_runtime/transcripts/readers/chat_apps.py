@@ -42,8 +42,8 @@ def _chatgpt(record: Record) -> Iterator[Conversation]:
     nodes: Nodes = {}
     for name, value in record_at(record["mapping"], "mapping").items():
         node = record_at(value, f"mapping.{name}")
-        said = [] if node.get("message") is None else _chatgpt_messages(node["message"], f"mapping.{name}.message")
-        nodes[name] = optional(node.get("parent")), said
+        found = [] if node.get("message") is None else _chatgpt_messages(node["message"], f"mapping.{name}.message")
+        nodes[name] = optional(node.get("parent")), found
     about = rest(record, "mapping", "id", "conversation_id", "current_node", "default_model_slug")
     name = word(record.get("conversation_id")) or word(record.get("id"))
     model = word(record.get("default_model_slug"))
@@ -58,7 +58,7 @@ def _chatgpt_messages(value: Json, where: str) -> list[Message]:
     about = object_in(message.get("metadata"))
     is_hidden = about.get("is_visually_hidden_from_conversation") is True and author.get("role") == "user"
     pieces = _pieces(record_at(message.get("content"), f"{where}.content"), f"{where}.content")
-    said: JsonObject = {
+    shown: JsonObject = {
         "role": "system" if is_hidden else author.get("role"),
         "content": pieces,
         "name": author.get("name"),
@@ -69,8 +69,8 @@ def _chatgpt_messages(value: Json, where: str) -> list[Message]:
     }
     if author.get("role") == "assistant" and word(message.get("recipient")) not in ("", "all"):
         text = "\n".join(word(each.get("text")) for each in pieces)
-        said |= {"content": None, "tool_calls": [{"name": message["recipient"], "arguments": text}]}
-    return messages(said, where)
+        shown |= {"content": None, "tool_calls": [{"name": message["recipient"], "arguments": text}]}
+    return messages(shown, where)
 
 
 def _pieces(content: Record, where: str) -> list[JsonObject]:
@@ -128,8 +128,8 @@ def _claude_messages(message: Record, where: str) -> list[Message]:
         for key in ("attachments", "files", "files_v2")
         for each in map(object_in, list_at(message.get(key) or [], f"{where}.{key}"))
     ]
-    said = {"role": message.get("sender"), "content": [*list_at(content, f"{where}.content"), *held]}
-    return messages({**said, "timestamp": message.get("created_at")}, where)
+    shown = {"role": message.get("sender"), "content": [*list_at(content, f"{where}.content"), *held]}
+    return messages({**shown, "timestamp": message.get("created_at")}, where)
 
 
 def _branches(nodes: Nodes, about: Conversation, where: str) -> Iterator[Conversation]:

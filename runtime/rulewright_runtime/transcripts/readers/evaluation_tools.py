@@ -198,7 +198,7 @@ def _result_conversation(value: object, where: str) -> Conversation:
     metadata = rest(result, "prompt", "provider", "response", "tokenUsage", "id")
     return Conversation(
         _name(result),
-        _said(result, response, where) or (*prompt_messages(prompt.get("raw")), *_answer(result, response, where)),
+        _exchanged(result, response, where) or (*prompt_messages(prompt.get("raw")), *_answer(result, response, where)),
         optional(_scenario(object_in(object_in(test).get("metadata")), object_in(variables))),
         _expected(variables, test),
         {**metadata, **rest(response, "output", "tokenUsage", "raw")},
@@ -235,7 +235,7 @@ def _expected(variables: object, test: object) -> object:
     return values[0] if len(values) == 1 else None
 
 
-def _said(result: Record, response: Record, where: str) -> tuple[Message, ...]:
+def _exchanged(result: Record, response: Record, where: str) -> tuple[Message, ...]:
     """The messages of an attack or a simulated user over several turns, with the answer if they lack it; empty for one
     answer. The output may be all messages as one text."""
     recorded = (each.get("messages") for each in (response.get("metadata"), result.get("metadata")) if is_record(each))

@@ -35,12 +35,12 @@ from rulewright_runtime.transcripts.readers.shapes import (
     EXPECTED,
     TIMES,
     Format,
+    comparable,
     item_messages,
     messages,
     record_by_record,
     refuse_disorder,
     role_at,
-    said,
 )
 
 LISTS: Final = ("messages", "conversation", "conversations", "chat", "dialog", "dialogue", "contents", "user_input")
@@ -143,12 +143,12 @@ def _only_list(record: Record) -> str | None:
     the choices of a completion hold no message."""
     keys = [key for key in LISTS if is_list(record.get(key)) and record[key] and _has_roles(record[key])]
     for key in keys[1:]:
-        if said(talk(record[key], key)) != said(talk(record[keys[0]], keys[0])):
+        if comparable(talk(record[key], key)) != comparable(talk(record[keys[0]], keys[0])):
             raise ShapeError(f"`{keys[0]}` and `{key}` hold different messages")
-    beside = [key for key in _BESIDE if _lists_messages(record.get(key))] if keys else []
-    held = {as_json(each) for key in keys[:1] if beside for each in said(talk(record[key], key))}
-    for key in beside:
-        if not held.issuperset(map(as_json, said(talk(record[key], key)))):
+    others = [key for key in _BESIDE if _lists_messages(record.get(key))] if keys else []
+    held = {as_json(each) for key in keys[:1] if others for each in comparable(talk(record[key], key))}
+    for key in others:
+        if not held.issuperset(map(as_json, comparable(talk(record[key], key)))):
             raise ShapeError(f"`{key}` holds other messages than `{keys[0]}`")
     choices = record.get("choices")
     are_options = is_list(choices) and choices and all(map(is_text, choices))  # of a question, not of a completion
@@ -166,8 +166,8 @@ def _instructions(record: Record) -> list[Message]:
     value = first_of(record, _SYSTEMS)
     if not isinstance(value, str | list | dict) or not value:
         return []
-    beside = value if isinstance(value, dict) and "parts" in value else {"content": value}
-    return messages({**beside, "role": "system"}, next(key for key in _SYSTEMS if record.get(key) is not None))
+    content = value if isinstance(value, dict) and "parts" in value else {"content": value}
+    return messages({**content, "role": "system"}, next(key for key in _SYSTEMS if record.get(key) is not None))
 
 
 def answer_beside(record: Record, asked: Sequence[Message], key: str) -> list[Message]:
@@ -207,10 +207,10 @@ def _exchange(record: Record) -> Iterator[Conversation]:
     outer = rest(record, *_REQUESTS, *_RESPONSES, *LISTS)
     answers = conversations(response) if response and not _failed(response) else [Conversation("", ())]
     for answer in answers:
-        said = (*asked, *answer.messages)
+        found = (*asked, *answer.messages)
         yield Conversation(
             _name(record) or answer.id,
-            (*said, *(() if said and said[-1].role == "assistant" else (_NO_ANSWER,))),
+            (*found, *(() if found and found[-1].role == "assistant" else (_NO_ANSWER,))),
             answer.scenario_id,
             first_of(record, EXPECTED),
             {**rest(request, *LISTS, "input", "instructions", "model"), **answer.metadata, **outer},

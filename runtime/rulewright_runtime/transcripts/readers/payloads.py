@@ -45,8 +45,8 @@ def run_messages(values: Record, names: Sequence[str], role: str, where: str) ->
     where a text beside the messages is not among them."""
     key, found = _first(values, names, role, where)
     for name in names if key in _LISTS else (*names, *ANSWER_KEYS):
-        said = _texts_of(values.get(name), role, where) if name in _SAYING and name != key else []
-        if not all(any(repeats(each.text, text) for each in found) for text in said):
+        texts = _texts_of(values.get(name), role, where) if name in _SAYING and name != key else []
+        if not all(any(repeats(each.text, text) for each in found) for text in texts):
             raise ShapeError(f"{where}: `{name}` is not among the messages that were read from `{key}`")
     history = [
         each

@@ -52,7 +52,7 @@ _LINE: Final = 64  # bytes that a line takes in memory, also an empty one
 _SEEN: Final = 5  # speakers in an error message
 
 
-class _Said(msgspec.Struct):
+class _Utterance(msgspec.Struct):
     """What a speaker says from line `number` on; `opens` says that a rule or a heading (`title`) stands before."""
 
     number: int
@@ -102,14 +102,14 @@ class PlainText:
     def rows(self, lines: Iterable[tuple[int, bytes | InputError]]) -> Iterator[Row]:
         """Yield a record for each conversation in numbered lines, or why one is refused."""
         try:
-            said = self._all_said(self._texts(lines))
-            separates = self._separates(said)
+            utterances = self._utterances(self._texts(lines))
+            separates = self._separates(utterances)
         except InputError as refused:
             yield refused.line, refused
             return
-        starts = [at for at, each in enumerate(said) if at == 0 or (separates and each.opens)]
-        for start, end in zip(starts, [*starts[1:], len(said)], strict=True):
-            yield said[start].number, self._record(said[start:end])
+        starts = [at for at, each in enumerate(utterances) if at == 0 or (separates and each.opens)]
+        for start, end in zip(starts, [*starts[1:], len(utterances)], strict=True):
+            yield utterances[start].number, self._record(utterances[start:end])
 
     def _spoken(self, line: str) -> tuple[str | None, re.Match[str] | None]:
         """The role of the known speaker with whom a line begins, and the match for any speaker."""
@@ -149,51 +149,55 @@ class PlainText:
         self._seen.update(found["name"] for _, text in texts if (found := self._spoken(text)[1]))
         return texts
 
-    def _all_said(self, texts: Sequence[tuple[int, str]]) -> list[_Said]:
+    def _utterances(self, texts: Sequence[tuple[int, str]]) -> list[_Utterance]:
         """What is said, in order. Raises InputError for text of an unknown speaker."""
-        said = [_Said(1)]
+        utterances = [_Utterance(1)]
         last = code = 0  # the number of the last line, and of the line that began an open block of code
         for number, text in texts:
             role, found = (None, None) if code else self._spoken(text)
-            said[-1].lines += [""] * (number - last - 1)
+            utterances[-1].lines += [""] * (number - last - 1)
             last = number
             if found and role:
                 text = text[found.end() :]
-                said.append(_Said(number, found["name"], role, found["time"] or found["stamp"], *said[-1].cut()))
+                utterances.append(
+                    _Utterance(number, found["name"], role, found["time"] or found["stamp"], *utterances[-1].cut())
+                )
             elif found and (found["time"] or found["stamp"]):
                 raise self._refused(f"`{found['name']}` is not a known speaker", number)
             elif not code and (notice := _NOTICE.match(text)):
                 text = text[notice.end() :]
-                said.append(_Said(number, "", "system", notice["stamp"], *said[-1].cut()))
-            said[-1].lines.append(text)
+                utterances.append(_Utterance(number, "", "system", notice["stamp"], *utterances[-1].cut()))
+            utterances[-1].lines.append(text)
             if _CODE.match(text):
                 code = 0 if code else number
         if code:
             raise InputError("the block of code is not closed, so that its end is unknown", self._shown, code)
-        said[-1].cut()
-        before = next((at for at, line in enumerate(said[0].lines, 1) if line), None)
-        if before is not None or len(said) == 1:
+        utterances[-1].cut()
+        before = next((at for at, line in enumerate(utterances[0].lines, 1) if line), None)
+        if before is not None or len(utterances) == 1:
             raise self._refused("the text does not begin with a known speaker", before or 1)
-        return said[1:]
+        return utterances[1:]
 
-    def _separates(self, said: Sequence[_Said]) -> bool:
+    def _separates(self, utterances: Sequence[_Utterance]) -> bool:
         """Whether rules and headings separate conversations, because all of them are opened by the same side; False if
         one stands before every speaker. Raises InputError for anything else."""
-        opened = [each for each in said[1:] if each.opens]
-        other = next((each for each in opened if (each.role == "assistant") != (said[0].role == "assistant")), None)
-        if other is not None and len(opened) < len(said) - 1:
+        opened = [each for each in utterances[1:] if each.opens]
+        other = next(
+            (each for each in opened if (each.role == "assistant") != (utterances[0].role == "assistant")), None
+        )
+        if other is not None and len(opened) < len(utterances) - 1:
             raise InputError(
-                f"a rule or heading comes before `{other.name}`; keep them before `{said[0].name}` only, where a "
+                f"a rule or heading comes before `{other.name}`; keep them before `{utterances[0].name}` only, where a "
                 "conversation begins, or before every message",
                 self._shown,
                 other.number,
             )
         return other is None
 
-    def _record(self, said: Sequence[_Said]) -> JsonObject | InputError:
+    def _record(self, utterances: Sequence[_Utterance]) -> JsonObject | InputError:
         """The conversation as a record, or why it is refused."""
         names: dict[str, str] = {}
-        for each in said:
+        for each in utterances:
             name = names.setdefault(each.role, each.name)
             if each.name.casefold() != name.casefold() and each.role not in self._mapping:
                 return InputError(
@@ -203,7 +207,7 @@ class PlainText:
                     each.number,
                 )
         if missing := next((role for role in ("user", "assistant") if role not in names), None):
-            return self._refused(f"no message of the {missing}", said[0].number)
+            return self._refused(f"no message of the {missing}", utterances[0].number)
         return {
             "format": _MARK,
             "messages": [
@@ -214,7 +218,7 @@ class PlainText:
                     "timestamp": each.time,
                     "title": each.title or None,
                 }
-                for each in said
+                for each in utterances
             ],
         }
 

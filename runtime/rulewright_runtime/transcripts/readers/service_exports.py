@@ -61,7 +61,7 @@ def _image(tag: re.Match[str]) -> str:
     return words if words and tag[1].lower() == "emoji" else f"[image: {words}]" if words else "[image]"
 
 
-def _said(subject: str, text: str, record: Record) -> str:
+def _text_of(subject: str, text: str, record: Record) -> str:
     """What a message says: its subject, its text, the content of cards, and a placeholder for any other attachment."""
     cards = [
         word(each.get("content")) if ".card." in word(each.get("contentType")) else ""
@@ -87,8 +87,8 @@ def _vapi_items(record: Record) -> list[JsonObject]:
 def _fuller(why: str, one: list[JsonObject], other: list[JsonObject], content: str) -> list[JsonObject]:
     """The longer of two lists of the same messages. Raises ShapeError if it lacks some of the other one."""
     most, least = (one, other) if len(one) >= len(other) else (other, one)
-    said = Counter((word(each.get("role")), str(each.get(content))) for each in most)
-    if Counter((word(each.get("role")), str(each.get(content))) for each in least) - said:
+    messages = Counter((word(each.get("role")), str(each.get(content))) for each in most)
+    if Counter((word(each.get("role")), str(each.get(content))) for each in least) - messages:
         raise ShapeError(why)
     return most
 
@@ -96,12 +96,12 @@ def _fuller(why: str, one: list[JsonObject], other: list[JsonObject], content: s
 def _vapi(record: Record) -> Iterator[JsonObject]:
     for at, item in enumerate(_vapi_items(record)):
         role = word(item.get("role"))
-        said = [item[key] for key in ("message", "result", "content", "transcript") if item.get(key)]
-        if any(each != said[0] for each in said):
+        texts = [item[key] for key in ("message", "result", "content", "transcript") if item.get(key)]
+        if any(each != texts[0] for each in texts):
             raise ShapeError(f"messages[{at}] has two different texts")
         yield {
             "role": {"tool_calls": "assistant", "tool_call_result": "tool"}.get(role, role),
-            "content": said[0] if said else "",
+            "content": texts[0] if texts else "",
             "tool_calls": item.get("toolCalls"),
             "tool_call_id": item.get("toolCallId"),
             "name": item.get("name"),
@@ -113,16 +113,16 @@ def _retell(record: Record) -> Iterator[JsonObject]:
     lists = _items(record, "transcript_with_tool_calls"), _items(record, "transcript_object")
     why = "`transcript_with_tool_calls` holds other utterances than `transcript_object`"
     for item in _fuller(why, *lists, "content"):
-        role, said = word(item.get("role")).lower(), first_of(item, ("content", "digit"))
+        role, content = word(item.get("role")).lower(), first_of(item, ("content", "digit"))
         if role == "tool_call_invocation":
             call = {"id": item.get("tool_call_id"), "name": item.get("name"), "arguments": item.get("arguments")}
-            yield {"role": "assistant", "content": said, "tool_calls": [call]}
+            yield {"role": "assistant", "content": content, "tool_calls": [call]}
         elif role == "tool_call_result":
-            yield {"role": "tool", "content": said, "tool_call_id": item.get("tool_call_id")}
-        elif said is None and role not in ROLE_WORDS:
+            yield {"role": "tool", "content": content, "tool_call_id": item.get("tool_call_id")}
+        elif content is None and role not in ROLE_WORDS:
             yield {"role": "system", "content": role, "name": role}
         else:
-            yield {"role": "user" if role in ("transfer_target", "dtmf") else role, "content": said}
+            yield {"role": "user" if role in ("transfer_target", "dtmf") else role, "content": content}
 
 
 def _intercom(record: Record) -> Iterator[JsonObject]:
@@ -135,12 +135,12 @@ def _intercom(record: Record) -> Iterator[JsonObject]:
     refuse_disorder(part.get("created_at") for part in parts)
     for part in [record_at(record.get("source"), "source"), *parts]:
         author, kind = object_in(part.get("author")), word(part.get("part_type"))
-        said = _said(_text(part.get("subject"), "subject"), _text(part.get("body"), "body"), part)
+        text = _text_of(_text(part.get("subject"), "subject"), _text(part.get("body"), "body"), part)
         role = _SPEAKERS.get(word(author.get("type")), author.get("type"))
-        event = not said or kind.startswith("note")
+        event = not text or kind.startswith("note")
         yield {
             "role": "system" if event else role,
-            "content": said or kind,
+            "content": text or kind,
             "name": kind if event else author.get("name"),
             "timestamp": part.get("created_at") or record.get("created_at"),
         }
@@ -151,11 +151,11 @@ def _teams_message(item: Record) -> JsonObject:
     content, kind = body.get("content"), word(item.get("messageType"))
     is_html = word(body.get("contentType")).lower() == "html"
     text = _text(content, "body.content") if is_html else text_at(content, "body.content").strip()
-    said = _said(text_at(item.get("subject"), "subject"), text, item)
+    text = _text_of(text_at(item.get("subject"), "subject"), text, item)
     who = next((key for key in (*_TEAMS, *speaker) if is_record(speaker.get(key))), "nobody")
     return {
-        "role": _TEAMS.get(who, who) if said and kind.lower() in ("message", "") else "system",
-        "content": said or kind,
+        "role": _TEAMS.get(who, who) if text and kind.lower() in ("message", "") else "system",
+        "content": text or kind,
         "name": next((word(each.get("displayName")) for each in speaker.values() if is_record(each)), None),
         "timestamp": item.get("createdDateTime"),
     }
@@ -201,17 +201,19 @@ def _filled(items: Iterable[JsonObject]) -> list[JsonObject]:
     return [{key: value for key, value in item.items() if value is not None or key == "content"} for item in items]
 
 
-def _read(name: str, told: Callable[[Record], Iterable[JsonObject]], record: Record) -> Iterator[Conversation]:
+def _read(name: str, items_of: Callable[[Record], Iterable[JsonObject]], record: Record) -> Iterator[Conversation]:
     call = object_in(object_in(record.get("message")).get("call"))
     about = rest(record, "messages", "message", "artifact", "source", "conversation_parts", "transcript_object")
     number = next(filter(None, map(word, (record.get("id"), record.get("call_id"), call.get("id")))), "")
     yield Conversation(
-        number, chat(_filled(told(record))), metadata=rest(about, "id", "transcript_with_tool_calls"), source=name
+        number, chat(_filled(items_of(record))), metadata=rest(about, "id", "transcript_with_tool_calls"), source=name
     )
 
 
-def _format(name: str, recognises: Callable[[Record], bool], told: Callable[[Record], Iterable[JsonObject]]) -> Format:
-    return Format(name, recognises, record_by_record(partial(_read, name, told)))
+def _format(
+    name: str, recognises: Callable[[Record], bool], items_of: Callable[[Record], Iterable[JsonObject]]
+) -> Format:
+    return Format(name, recognises, record_by_record(partial(_read, name, items_of)))
 
 
 def _is_of_vapi(record: Record) -> bool:

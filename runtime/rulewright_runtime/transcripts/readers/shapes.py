@@ -146,7 +146,7 @@ def ended(found: Sequence[Message], record: Record) -> list[Message]:
     return [*found[:-1], msgspec.structs.replace(found[-1], metadata={**found[-1].metadata, "finish": end})]
 
 
-def said(found: Sequence[Message]) -> list[object]:
+def comparable(found: Sequence[Message]) -> list[object]:
     """What was said and done in messages, without ids and metadata, for comparison."""
     return [
         (each.role, each.parts, [(call.name, call.arguments) for call in each.tool_calls], each.refusal)

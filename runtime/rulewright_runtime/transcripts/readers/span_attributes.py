@@ -204,9 +204,9 @@ def _calls(conversation: Conversation) -> Iterator[tuple[int, ToolCall, str]]:
     seen: Counter[str] = Counter()
     for at, message in enumerate(conversation.messages):
         for call in message.tool_calls:
-            said = f"{call.name} {as_json(call.arguments)}"
-            seen[said] += 1
-            yield at, call, call.id or f"{seen[said]} {said}"
+            call_text = f"{call.name} {as_json(call.arguments)}"
+            seen[call_text] += 1
+            yield at, call, call.id or f"{seen[call_text]} {call_text}"
 
 
 def _completed(conversation: Conversation, results: Mapping[str, ToolExecution]) -> Conversation:

@@ -163,8 +163,8 @@ def _without_agents(calls: Sequence[_SpanOfModel], parents: Mapping[_Key, _Key])
 
 def _repeats(whole: Conversation, part: Conversation) -> bool:
     """Whether the messages of one conversation are in the other, in the same order."""
-    rest = iter(map(_said, whole.messages))
-    return all(message in rest for message in map(_said, part.messages))
+    rest = iter(map(_content_of, whole.messages))
+    return all(message in rest for message in map(_content_of, part.messages))
 
 
 def _identity(span: Record, where: str) -> tuple[_Key, _Key]:
@@ -221,7 +221,7 @@ def unrepeated(conversations: list[Conversation], name: str) -> Iterator[Convers
         yield msgspec.structs.replace(each, id=name if len(unique) == 1 else f"{name}#{number}")
 
 
-def _said(message: Message) -> tuple[object, ...]:
+def _content_of(message: Message) -> tuple[object, ...]:
     return message.role, message.parts, message.tool_calls, message.refusal, message.metadata.get("error")
 
 
@@ -229,7 +229,7 @@ def _prefix_digests(messages: tuple[Message, ...]) -> list[bytes]:
     """A digest of the first message, of the first two, and so on."""
     digest, digests = b"", []
     for message in messages:
-        content = msgspec.json.encode(_said(message))
+        content = msgspec.json.encode(_content_of(message))
         digest = blake2b(digest + content, digest_size=16).digest()
         digests.append(digest)
     return digests

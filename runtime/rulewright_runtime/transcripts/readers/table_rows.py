@@ -63,7 +63,7 @@ FIELDS: Final[dict[str, tuple[str, ...]]] = {
     "timestamp": ("timestamp", "created_at", "createdat", "time", "date"),
 }
 _TASK: Final = ("instruction", "input")  # of a data set of instructions
-_SAID: Final = {"user": "question", "assistant": "answer"}
+_MEANINGS: Final = {"user": "question", "assistant": "answer"}
 SPOKEN: Final = ("system", "user", "passages", "assistant")
 
 
@@ -93,9 +93,9 @@ class Columns:
             match = next(iter(matches), None)
             if field not in fields and match is not None:
                 several = len(matches) > 1 and {*_TASK} != {each.strip().lower() for each in matches}
-                if several and field in _SAID and not {"role", "content"} <= fields.keys():
+                if several and field in _MEANINGS and not {"role", "content"} <= fields.keys():
                     raise ShapeError(
-                        f"the columns {_one_of(matches, 'and')} may all hold the {_SAID[field]}; say which one with"
+                        f"the columns {_one_of(matches, 'and')} may all hold the {_MEANINGS[field]}; say which one with"
                         f" `--columns {field}={match}`"
                     )
                 fields[field] = match
