@@ -23,8 +23,27 @@ PROVIDERS: Final = {
     "openai": "http",
     "python": "callables",
 }
-# Servers with OpenAI's interface that other tools name as providers.
-SERVERS: Final = frozenset({"litellm", "llamacpp", "lmstudio", "localai", "ollama", "sglang", "tgi", "vllm"})
+# Servers with OpenAI's interface that other tools name as providers, with their usual base URLs.
+SERVERS: Final = {
+    "azure": "https://RESOURCE.openai.azure.com/openai/v1",
+    "deepseek": "https://api.deepseek.com/v1",
+    "fireworks": "https://api.fireworks.ai/inference/v1",
+    "gemini": "https://generativelanguage.googleapis.com/v1beta/openai",
+    "google": "https://generativelanguage.googleapis.com/v1beta/openai",
+    "groq": "https://api.groq.com/openai/v1",
+    "litellm": "http://127.0.0.1:4000/v1",
+    "llamacpp": "http://127.0.0.1:8080/v1",
+    "lmstudio": "http://127.0.0.1:1234/v1",
+    "localai": "http://127.0.0.1:8080/v1",
+    "mistral": "https://api.mistral.ai/v1",
+    "ollama": "http://127.0.0.1:11434/v1",
+    "openrouter": "https://openrouter.ai/api/v1",
+    "sglang": "http://127.0.0.1:30000/v1",
+    "tgi": "http://127.0.0.1:8080/v1",
+    "together": "https://api.together.xyz/v1",
+    "vllm": "http://127.0.0.1:8000/v1",
+    "xai": "https://api.x.ai/v1",
+}
 FORMS: Final = (
     "openai:MODEL[@BASE_URL]",
     "anthropic:MODEL[@BASE_URL]",
@@ -63,6 +82,12 @@ def _with_path(rest: str) -> str:
     return rest if "/" in address.rstrip("/") else f"{scheme}://{address.rstrip('/')}/v1"
 
 
+def _usual_base_url(server: str) -> str | None:
+    """Return the usual base URL of a server that another tool names so, or None for an unknown one."""
+    name = re.sub("[-_. ]", "", server.lower())
+    return SERVERS.get(name) or SERVERS.get(name.removesuffix("ai"))
+
+
 def _guess(specification: str) -> str:
     """Return what an address or a name without its provider was meant to be, or nothing."""
     provider, colon, rest = specification.partition(":")
@@ -71,9 +96,10 @@ def _guess(specification: str) -> str:
     if provider in ("http", "https"):
         return f"did you mean `openai:MODEL@{specification}`? "
     if "@http" in specification:
-        is_server = provider.lower() in SERVERS
-        return f"did you mean `openai:{_with_path(rest) if is_server else specification}`? "
-    if colon and rest:  # another provider, such as `ollama:llama3`
+        return f"did you mean `openai:{_with_path(rest) if _usual_base_url(provider) else specification}`? "
+    if colon and rest and (base := _usual_base_url(provider)):
+        return f"did you mean `openai:{rest}@{base}`? "
+    if colon and rest:
         return f"a server with OpenAI's interface is `openai:{rest}@http://HOST:PORT/v1`; "
     other = "local" if specification.endswith(".gguf") else "openai"
     return f"did you mean `{other}:{specification}`? " if specification and not colon else ""
