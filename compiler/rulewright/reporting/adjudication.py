@@ -130,17 +130,25 @@ def _check_keys(data: JsonObject, place: str) -> None:
         raise UsageError(f"{place}: the key `verdict` is missing; null leaves it open")
 
 
-def adjudicate(folder: Path, out: Path, new: Sequence[Adjudication]) -> JsonObject:
+def adjudicate(folder: Path, out: Path, new: Sequence[Adjudication], *, again: bool = True) -> JsonObject:
     """Write to `out` the run in `folder` with the decisions that `out` holds and the `new` ones. Return its summary.
 
-    Of several decisions about one verdict the last counts, and all stay on record. Raises UsageError for a decision
-    without a person or a reason, under the name of a model, about a verdict that awaits no decision, or about another
-    conversation or other rules than those of the run; BusyError if another process writes to `out`.
+    Of several decisions about one verdict the last counts, and all stay on record; without `again`, the one that `out`
+    holds counts. Raises UsageError for a new decision that does not count, without a person or a reason, under the name
+    of a model, about a verdict that awaits no decision, or about another conversation or other rules than those of the
+    run; BusyError if another process writes to `out`.
     """
     run = stored(original(folder))
     _checked(run, new)  # before a folder is made
     with lock_folder(out):  # also while reading: decisions of another process must not be lost
-        return _adjudicated(run, out, _checked(run, [*known_decisions(out), *new]))
+        known = known_decisions(out)
+        earlier = {} if again else {each.key: each for each in known}
+        kept = [each for each in new if each.key not in earlier]
+        summary = _adjudicated(run, out, _checked(run, [*known, *kept]))
+    for each in new:
+        if decided := earlier.get(each.key):
+            raise UsageError(f"`{each.check_id}` was decided by {decided.by} meanwhile: {decided.why}")
+    return summary
 
 
 def _checked(run: StoredRun, taken: Iterable[Adjudication]) -> list[Adjudication]:

@@ -19,10 +19,9 @@ from rulewright.calibration.gold import REPORT, TUNE, GoldLabel, folded_fingerpr
 from rulewright.comparing.diff import diff
 from rulewright.comparing.render import diff_page
 from rulewright.errors import UsageError
-from rulewright.reporting.adjudication import CODE, Adjudication, adjudicate, check_person, fingerprint, original
+from rulewright.reporting.adjudication import Adjudication, adjudicate, check_person, fingerprint, original
 from rulewright.reporting.chat_page import foreign_keys
 from rulewright.reporting.report_files import run_page
-from rulewright.reporting.stored_run import JudgedTranscript
 from rulewright.serving.open_runs import LoadedRun, OpenRun, OpenRuns
 from rulewright.web.clients import sender
 from rulewright.web.rendering import LOCAL, PageFrame
@@ -129,7 +128,6 @@ class RunsApp:
         try:
             check = _check_of(loaded, number, form.get("check", ""))
             _refuse_stale(loaded, number, check, form)
-            _refuse_decided(loaded.index.judged(number), check)
             decision = Adjudication(
                 loaded.index.name(number),
                 check.id,
@@ -140,7 +138,7 @@ class RunsApp:
                 sender(request.connection).describe(),
                 form["seen"],
             )
-            adjudicate(opened.folder, opened.folder / DECIDED, [decision])
+            adjudicate(opened.folder, opened.folder / DECIDED, [decision], again=False)
         except (UsageError, QueueError, BusyError) as error:
             return self._transcript(request, run, number, str(error))
         return Response(location=f"/run/{run}/t/{number}")
@@ -263,13 +261,6 @@ def _refuse_stale(loaded: LoadedRun, number: int, check: Check, form: Mapping[st
     """Raise UsageError where the run has another conversation or check now than the page of the form showed."""
     if form.get("seen") != _seen(loaded, number, check):
         raise UsageError("the run has changed since this page was shown; look at it as it is now")
-
-
-def _refuse_decided(judged: JudgedTranscript, check: Check) -> None:
-    """Raise UsageError for a verdict that another person has decided since its form was shown."""
-    for verdict in judged.verdicts:
-        if verdict["check_id"] == check.id and (decided := verdict["extra"].get(CODE)):
-            raise UsageError(f"`{check.id}` was decided by {decided['by']} meanwhile: {decided['why']}")
 
 
 def _seen(loaded: LoadedRun, number: int, check: Check) -> str:

@@ -9,6 +9,7 @@ import http.client
 import json
 import re
 import shutil
+import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -22,11 +23,14 @@ from tests.runtime.workflow.running import bench
 
 from rulewright.cli import main
 from rulewright.errors import UsageError
+from rulewright.serving import runs_app
 from rulewright.serving.open_runs import OpenRuns
 from rulewright.serving.queue_app import QueueApp
 from rulewright.serving.runs_app import Labels, RunsApp
+from rulewright.web.clients import sender
 from rulewright.web.server import LocalServer
 from rulewright_runtime.locks import lock_folder
+from rulewright_runtime.processes import Origin
 
 ABOUT = r'name="(number|seen)" value="(\w+)"'
 WAITING = "/run/1/t/12"  # model-b__night_shift_alone, where RW-A1 has no majority
@@ -278,6 +282,32 @@ def test_people_who_decide_at_once_wait_for_each_other_and_the_first_decision_co
     assert len((runs / "before" / "adjudicated" / "decisions.jsonl").read_text("utf-8").splitlines()) == 1
     (labels,) = (runs / "before" / "labels").glob("*.csv")
     assert len(labels.read_text("utf-8").splitlines()) == 9
+
+
+def test_of_two_servers_of_a_run_the_first_decision_counts(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with served(runs) as first, served(runs) as second:
+        forms = [decision(server, by=by) for server, by in ((first, "Ana"), (second, "Bo"))]
+        statuses = []
+
+        def overtaken(connection: socket.socket) -> Origin:
+            """Let the other server decide after this one has read the run."""
+            monkeypatch.undo()
+            statuses.append(ask(first, WAITING, forms[0])[0])
+            return sender(connection)
+
+        monkeypatch.setattr(runs_app, "sender", overtaken)
+        status, text, _ = ask(second, WAITING, {**forms[1], "verdict": "PASS"})
+        assert (statuses, status, "was decided by Ana" in text) == ([303], 422, True)
+    assert len((runs / "before" / "adjudicated" / "decisions.jsonl").read_text("utf-8").splitlines()) == 1
+
+
+def test_a_decision_whose_run_was_not_written_counts_and_is_written(runs: Path) -> None:
+    with served(runs) as server:
+        form = decision(server)
+        assert ask(server, WAITING, form)[0] == 303
+        (runs / "before" / "adjudicated" / "summary.json").unlink()  # as after a kill
+        status, text, _ = ask(server, WAITING, {**form, "by": "Bo", "verdict": "PASS"})
+        assert (status, "was decided by Ana" in text, "by Ana at" in ask(server, WAITING)[1]) == (422, True, True)
 
 
 def test_two_people_who_label_at_once_keep_their_own_names_and_items(runs: Path) -> None:
