@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from math import floor
 from typing import IO, Final
@@ -65,7 +65,7 @@ def write(
         if run.phrase_evidence is not None:
             lines = chain(lines, details(_cases(run, bounds), metrics, columns))
     elif form == "junit":
-        lines = junit(head, title, cases, metrics, run.plan.exits)
+        lines = junit(head, title, cases, metrics, run.plan.exits, status)
     else:
         overview = cases_overview(head, status, run.plan.exits)
         lines = {"markdown": markdown, "html": html_page}[form](
@@ -188,6 +188,8 @@ def cases_overview(report: Report, status: int, exits: Iterable[tuple[str, int]]
     sentence = f"{plural(total, 'case')}: {labelled}{f', {errors} could not be scored' if errors else ''}"
     if report.get("comparison", {}).get("regression"):
         sentence += "; worse than the baseline"
+    if unanswered := sum(count for reasons in report.get("unanswered", {}).values() for count in reasons.values()):
+        sentence += f"; {plural(unanswered, 'question')} without a usable reply of the judge"
     return CasesOverview(_WORDS[status], TONES[status], f"{sentence}.", tuple(figures), tones)
 
 
@@ -268,19 +270,19 @@ def _first(rows: Iterable[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
 
 
 def junit(
-    report: Report, title: str, cases: Cases, metrics: list[str], exits: Iterable[tuple[str, int]]
+    report: Report, title: str, cases: Cases, metrics: list[str], exits: Sequence[tuple[str, int]], status: int
 ) -> Iterator[str]:
     """The lines of a JUnit report: a failing case is a failure, one to review is skipped, an errored one and a refused
-    input an error. `exits` give the exit code of each label."""
+    input an error. `exits` give the exit code of each label. Where no case explains the exit code `status`, such as
+    after a regression, a case of the whole run does."""
     refused = [{**each, "test_id": _place(each), "archetype": "refused"} for each in refused_inputs(report)]
     summary, kinds = report["summary"], {label: _KINDS[code] for label, code in exits}
     of_kind = {kind: sum(summary[label.lower()] for label in kinds if kinds[label] == kind) for kind in _KINDS}
-    counts = {
-        "tests": summary["total_cases"] + len(refused),
-        "errors": summary["errors"] + len(refused) + of_kind["error"],
-        "failures": of_kind["failure"],
-        "skipped": of_kind["skipped"],
-    }
+    of_kind["error"] += summary["errors"] + len(refused)
+    unexplained = 0 if not status or of_kind[_KINDS[status]] else 1
+    of_kind[_KINDS[status]] += unexplained
+    counts = {"tests": summary["total_cases"] + len(refused) + unexplained}
+    counts |= {"errors": of_kind["error"], "failures": of_kind["failure"], "skipped": of_kind["skipped"]}
     suites = _element("testsuites", name=title, **counts)
     suite = _element("testsuite", name=report["batch_id"], timestamp=report["generated_at"], **counts)
     yield '<?xml version="1.0" encoding="UTF-8"?>'
@@ -290,6 +292,10 @@ def junit(
         if kind := kinds.get(case.get("label", ""), "error"):
             message = case["message"] if "message" in case else _why(case, metrics)
             element.append(_element(kind, message=message))
+        yield tostring(element, encoding="unicode")
+    if unexplained:
+        element = _element("testcase", name="outcome", classname="run")
+        element.append(_element(_KINDS[status], message=cases_overview(report, status, exits).sentence))
         yield tostring(element, encoding="unicode")
     yield "</testsuite></testsuites>"
 

@@ -304,8 +304,10 @@ def test_a_judge_that_is_given_up_is_told_with_what_to_do(capsys: pytest.Capture
     assert told.strip().endswith("--resume`, which asks to the end")
     with model_server(lambda *_: chat('{"verdict": "PASS"}', finish="length")) as server:
         batch("one", case("T1"))
-        assert score("--batch", "one", "--judge", f"openai:a-model@{server.base}") == 2
+        words = ("--format", "junit", "--output", "one.xml")
+        assert score("--batch", "one", "--judge", f"openai:a-model@{server.base}", *words) == 2
     assert "help: " not in capsys.readouterr().err
+    assert "1 question without a usable reply of the judge" in Path("one.xml").read_text(encoding="utf-8")
 
 
 def test_a_judge_that_refuses_the_first_cases_is_asked_to_the_end_with_resume_and_paid_once(

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import jsonschema
 import pytest
@@ -217,3 +218,24 @@ def test_a_report_without_a_scored_case_is_no_success(capsys: pytest.CaptureFixt
     assert score("--batch", "b", "--format", "json", "--output", "base.json") == 3
     assert main(["whatif", "base.json"]) == 3
     assert "base.json: holds no scored case" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "tag", "message"),
+    [
+        (["--baseline", "base.json"], 1, "failure", "1 case: 1 Pass, 0 Review, 0 Fail; worse than the baseline."),
+        (["--concern", "I99"], 3, "error", "0 cases: 0 Pass, 0 Review, 0 Fail."),
+    ],
+)
+def test_junit_is_red_where_only_the_run_fails(words: list[str], status: int, tag: str, message: str) -> None:
+    batch("b", case("T1"), case("T2", questions=["fault?"], forbidden=["fault", "x"]))
+    report("--batch", "b")
+    Path("out.json").rename("base.json")
+    batch("b", case("T1"))
+    assert score("--batch", "b", *words, "--format", "junit", "--output", "out.xml") == status
+    suites = ElementTree.parse("out.xml").getroot()
+    (told,) = suites.findall(f".//testcase[@name='outcome']/{tag}")
+    assert told.get("message") == message
+    numbers = {name: int(suites.get(name, "")) for name in ("tests", "errors", "failures", "skipped")}
+    counted = {"tests": len(list(suites.iter("testcase"))), "errors": 0, "failures": 0, "skipped": 0}
+    assert numbers == {**counted, f"{tag}s": 1}

@@ -35,7 +35,7 @@ def test_no_form_holds_all_cases(form: str, tmp_path: Any) -> None:
         lines = console(head, "title", [], cases(), ["Pass", "Review", "Fail"])
     else:
         pages: dict[str, Any] = {"html": html_page, "junit": junit, "markdown": markdown}
-        about = (done.plan.exits,) if form == "junit" else ((), cases_overview(head, 0, done.plan.exits))
+        about = (done.plan.exits, 0) if form == "junit" else ((), cases_overview(head, 0, done.plan.exits))
         lines = pages[form](head, "title", cases(), ["CR", "AH", "AC"], *about)
     for line in lines:
         if "T0" in line:
@@ -50,7 +50,7 @@ def test_an_input_that_was_refused_stands_in_every_form(tmp_path: Any) -> None:
     path.write_text(json.dumps(case("T1")) + "\n" + json.dumps(case("T2"))[:-3] + "\n", encoding="utf-8")
     done = score_batches(settings(), CaseReader(safe().plan), [Batch("b", str(path))])
     head = report_head(done, batch_id="b", concern_id="I25", generated_at="2025-01-15T10:30:00Z", about={})
-    suites = ElementTree.fromstring("".join(junit(head, "title", done.spool.results(), ["CR"], done.plan.exits)))
+    suites = ElementTree.fromstring("".join(junit(head, "title", done.spool.results(), ["CR"], done.plan.exits, 3)))
     assert suites.attrib == {"name": "title", "tests": "2", "errors": "1", "failures": "0", "skipped": "0"}
     (error,) = suites.iter("error")
     assert error.get("message") == "the JSON ends too early"
@@ -70,7 +70,7 @@ def test_a_page_is_markup_and_what_it_tells_is_text(tmp_path: Any) -> None:
     assert "<b>" not in page
     assert "\u202e" not in page
     suites = ElementTree.fromstring(
-        "".join(junit(head, evil, done.spool.results(), ["CR", "AH", "AC"], done.plan.exits))
+        "".join(junit(head, evil, done.spool.results(), ["CR", "AH", "AC"], done.plan.exits, 0))
     )
     assert [case.get("name") for case in suites.iter("testcase")] == ["<b>\"'&\\u202e", "T2"]
 
@@ -83,7 +83,7 @@ def test_the_exit_codes_of_labels_say_what_fails_in_junit() -> None:
     ]
     summary = {"total_cases": 5, "errors": 1, **{name.lower(): 1 for name in labels}}
     report = {"summary": summary, "batch_id": "b", "generated_at": "2025-01-15T10:30:00Z", "errors": []}
-    suites = ElementTree.fromstring("".join(junit(report, "title", results, [], labels.items())))
+    suites = ElementTree.fromstring("".join(junit(report, "title", results, [], [*labels.items()], 3)))
     assert suites.attrib == {"name": "title", "tests": "5", "errors": "2", "failures": "1", "skipped": "1"}
     told = {each.get("name"): [part.tag for part in each] for each in suites.iter("testcase")}
     assert told == {"Good": [], "Bad": ["failure"], "Odd": ["skipped"], "Broken": ["error"]}
