@@ -33,12 +33,12 @@ CLEAR_SCREEN = "\x1b[2J\x1b[H"  # keeps the scrollback
 CLEAR_LINE = "\r\x1b[K"
 
 # Control characters except the line break and the tab, bidirectional marks, line and paragraph separators, invisible
-# blanks and operators, tags, surrogates. Joiners and variation selectors are kept: words of Persian and Hindi, and most
-# emoji, need them.
+# blanks and operators, tags, surrogates, and what XML can't hold. Joiners and variation selectors are kept: words of
+# Persian and Hindi, and most emoji, need them.
 _HIDDEN = (
     *((0, 8), (11, 31), (0x7F, 0x9F), (0xAD, 0xAD), (0x61C, 0x61C), (0x180E, 0x180E), (0x200B, 0x200B)),
     *((0x200E, 0x200F), (0x2028, 0x202E), (0x2060, 0x206F), (0xD800, 0xDFFF), (0xFEFF, 0xFEFF), (0xFFF0, 0xFFFB)),
-    *((0x1D173, 0x1D17A), (0xE0000, 0xE007F)),
+    *((0xFFFE, 0xFFFF), (0x1D173, 0x1D17A), (0xE0000, 0xE007F)),
 )
 _COMMANDS = ("##[", "##vso[", "##teamcity[")  # of Azure, GitHub (the old form) and TeamCity, anywhere in a line
 _escapes: dict[int, str] = {}

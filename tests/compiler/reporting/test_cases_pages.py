@@ -59,7 +59,7 @@ def test_an_input_that_was_refused_stands_in_every_form(tmp_path: Any) -> None:
 
 
 def test_a_page_is_markup_and_what_it_tells_is_text(tmp_path: Any) -> None:
-    evil = "<b>\"'&\u202e"
+    evil = "<b>\"'&\u202e\ufffe\uffff"
     path = write(tmp_path / "b.json", [case(evil), case("T2", archetype=evil)])
     done = score_batches(settings(), CaseReader(safe().plan), [Batch(evil, str(path))])
     head = report_head(done, batch_id=evil, concern_id="I25", generated_at="2025-01-15T10:30:00Z", about={})
@@ -72,7 +72,7 @@ def test_a_page_is_markup_and_what_it_tells_is_text(tmp_path: Any) -> None:
     suites = ElementTree.fromstring(
         "".join(junit(head, evil, done.spool.results(), ["CR", "AH", "AC"], done.plan.exits, 0))
     )
-    assert [case.get("name") for case in suites.iter("testcase")] == ["<b>\"'&\\u202e", "T2"]
+    assert [case.get("name") for case in suites.iter("testcase")] == ["<b>\"'&\\u202e\\ufffe\\uffff", "T2"]
 
 
 def test_the_exit_codes_of_labels_say_what_fails_in_junit() -> None:
