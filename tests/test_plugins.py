@@ -254,6 +254,22 @@ def test_what_a_project_can_not_use_is_a_finding(site: Path, project: Path) -> N
     assert "unknown function `acme.politeness`" in "\n".join(lint_messages(project))
 
 
+def test_the_code_of_a_plug_in_may_change_unseen_so_that_nothing_made_with_it_is_kept(
+    site: Path, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "talk.jsonl").write_text(
+        json.dumps({"messages": [{"role": "user", "content": "Hi"}]}), encoding="utf-8"
+    )
+    scan = ["scan", str(tmp_path / "talk.jsonl"), "--project", str(project), "--out", str(tmp_path / "run")]
+    assert main(["lint", str(project)]) == 0
+    assert main(scan) != 3
+    (site / "acme_checks.py").write_text(MODULE.replace("-> double", "-> string"), encoding="utf-8")
+    del sys.modules["acme_checks"]
+    assert main(["lint", str(project)]) == 1
+    assert main([*scan, "--overwrite"]) == 3
+
+
 def test_a_judge_answers_what_checks_ask(site: Path, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (project / "checks" / "polite.yaml").write_text("id: polite\nprompt: Is it?\n", encoding="utf-8")
     chat = project / "chats.jsonl"

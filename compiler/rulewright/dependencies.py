@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 
     Dependency = tuple[str, str]  # the access (`read`, `listed` or `probed`), and the path
 
-READ, LISTED, PROBED = "read", "listed", "probed"
+READ, LISTED, PROBED, CALLED = "read", "listed", "probed", "called"
 UNLISTED = "unreadable"  # the state of a folder that can't be listed
 CHANGING = "changing"  # a state that differs from every state
+UNSEEN = "unseen"  # the state of code, which may change without any change in the project
 BLOCK = 65_536
 
 
@@ -83,6 +84,11 @@ def note_content(path: str | os.PathLike[str], content: bytes | None) -> None:
     note(READ, path, lambda: state_of(READ, os.fspath(path)) if content is None else digest(content))
 
 
+def note_call(plug_in: str) -> None:
+    """Record that the code of a plug-in was called."""
+    note(CALLED, plug_in, lambda: UNSEEN)
+
+
 def note(access: str, path: str | os.PathLike[str], state: Callable[[], str]) -> None:
     """Record an access in the active trackers; without one, `state` is not called."""
     for tracker in _active:
@@ -91,7 +97,7 @@ def note(access: str, path: str | os.PathLike[str], state: Callable[[], str]) ->
 
 def state_of(access: str, path: str) -> str:
     """Return the present state of a path, in the tracker's format."""
-    return {READ: _content_state, LISTED: _listing_state, PROBED: _kind}[access](path)
+    return UNSEEN if access == CALLED else {READ: _content_state, LISTED: _listing_state, PROBED: _kind}[access](path)
 
 
 def _probe(path: str | os.PathLike[str]) -> str:

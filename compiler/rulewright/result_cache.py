@@ -13,7 +13,7 @@ import os
 import stat
 import sys
 
-from rulewright.dependencies import CHANGING, digest, state_of
+from rulewright.dependencies import CHANGING, UNSEEN, digest, state_of
 
 TYPE_CHECKING = False  # `typing` takes longer to import than this module may take
 if TYPE_CHECKING:
@@ -53,8 +53,8 @@ class CacheEntry:
             return None
 
     def store(self, about: object, content: bytes, states: dict[Dependency, str], variables: Iterable[str]) -> None:
-        """Store the content; errors of writing are ignored."""
-        if not {CHANGING, "other"}.isdisjoint(states.values()):
+        """Store the content, unless a dependency can change unseen; errors of writing are ignored."""
+        if not {CHANGING, UNSEEN, "other"}.isdisjoint(states.values()):
             return
         head = {
             "key": self.key,

@@ -32,13 +32,10 @@ def compile_chosen(args: argparse.Namespace) -> tuple[Project, Plan]:
 
 
 def compile_and_keep(args: argparse.Namespace, entry: CacheEntry | None) -> tuple[Project, Plan]:
-    """As `compile_chosen`, and cache the plan for these options, with the project's judge.
-
-    A plan that calls a plug-in is not cached, because its code may change without any change in the project.
-    """
+    """As `compile_chosen`, and cache the plan for these options, with the project's judge."""
     with DependencyTracker() as tracker:
         project, plan = compile_chosen(args)
     variables = variables_in({each.source.path: each.source.text for each in project.loaded})
-    if entry is not None and variables is not None and not plan.plugins:
+    if entry is not None and variables is not None:
         entry.store(project.judge_source, encode(plan), tracker.states, variables)
     return project, plan

@@ -41,9 +41,7 @@ def functions_of(named: Sequence[Scalar]) -> tuple[Functions, list[Diagnostic]]:
 
 
 def _function(brought: PlugIn, scalar: Scalar, found: list[Diagnostic]) -> PlugInFunction | None:
-    metadata = brought.entry.dist.locate_file("") if brought.entry.dist is not None else None
-    if metadata is not None:
-        dependencies.names_in(str(metadata))  # another version has another folder of metadata
+    dependencies.note_call(brought.name)
     try:
         function = declared(brought)
         parse_signature(function.signature)

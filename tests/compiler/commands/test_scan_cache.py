@@ -15,7 +15,6 @@ from tests import folders
 from tests.compiler.dependencies_of import noted_and_opened
 
 from rulewright import result_cache
-from rulewright.check.project_check import compile_project
 from rulewright.cli import main
 from rulewright.dependencies import digest
 from rulewright_runtime.plan.envelope import content_hash, encode
@@ -204,19 +203,6 @@ def test_recorded_replies_of_the_project_are_found_without_reading_it(project: P
     first = scan()
     assert json.loads(first["summary.json"])["judge"]["provider"] == "replay"
     assert without_compiling() == first
-
-
-def test_the_code_of_a_plug_in_may_change_unseen_so_that_its_plan_is_not_kept(
-    project: Path, own_cache_folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def with_a_plug_in(*given: object, **options: object) -> Plan:
-        made = compile_project(*given, **options)  # type: ignore[arg-type]
-        return msgspec.structs.replace(made, plugins={"loud": None})
-
-    monkeypatch.setattr("rulewright.commands.chosen_project.compile_project", with_a_plug_in)
-    monkeypatch.setattr("rulewright.commands.scan.run_plan", lambda *given, **options: 0)
-    assert main(["scan", "talk.jsonl", "--out", "run"]) == 0
-    assert not (own_cache_folder.parent / "plans").exists()
 
 
 def test_a_second_scan_loads_nothing_that_reads_a_project(project: Path) -> None:
