@@ -8,33 +8,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from rulewright.diagnostics import Findings, Span, warning
+from rulewright.documents.base import optional_text
 from rulewright.load import Mapping, Node, Scalar, Sequence, place, walk
 from rulewright.spelling import Guess, SimilarWords, is_slip_of
 
 if TYPE_CHECKING:
     from rulewright.project import Project
 
-WORD: Final = re.compile(r"(?<![a-z])[a-z]{5,40}(?![a-z])")
+WORD: Final = re.compile(r"(?<![^\W\d_])[a-z]{5,40}(?![^\W\d_])")
 LONGEST: Final = 3  # words of a text that is a name
 LETTERS: Final = 7  # of a word with a letter more or less; shorter ones are often words of their own
 NAME: Final = re.compile(r"(?<![\w/.])[a-z]+(?:_[a-z]+)+(?![\w/]|\.\w)")
 VALUE: Final = re.compile(r"[\w-]{5,60}")  # a name that is compared with the others of its key
 OPERATOR: Final = re.compile(r"[<>=!]=|&&|\|\||\w\(")
 EXPRESSION: Final = re.compile(r"[()<>=\\]")
-# Words that are other words with two letters exchanged.
-EXCHANGED: Final = frozenset({
-    "angel", "angle", "barely", "barley", "blots", "board", "bolts", "broad", "carte", "casual", "causal", "clots",
-    "colts", "compiled", "complied", "crate", "dairy", "diary", "field", "filed", "fired", "fried", "marital",
-    "martial", "minuet", "minute", "nuclear", "quiet", "quite", "sacred", "scared", "signed", "signs", "silver",
-    "singed", "sings", "sliver", "spilt", "split", "there", "three", "tired", "trail", "trial", "tried", "unclear",
-    "unite", "united", "untie", "untied",
-})  # fmt: skip
-# Keys of texts that are searched for, which may be misspelt on purpose, or quoted.
+# Keys of texts that are searched for, which may be misspelt on purpose, or quoted, and of people's names.
 SOUGHT: Final = frozenset({
-    "chat", "cues", "examples", "judge", "lexicons", "markers", "patterns", "regex", "replies", "values",
+    "chat", "cues", "examples", "judge", "lexicons", "markers", "patterns", "persona", "regex", "replies", "values",
 })  # fmt: skip
 SPOKEN: Final = SOUGHT - {"cues", "lexicons", "markers", "patterns", "regex"} | {"user_message"}
 CLASS: Final = re.compile(r"\\[a-zA-Z]")
+SPELLING: Final = re.compile(r"(?i)sp[ei]l|typo|slip|recogni|\bASR\b|tipp|schreib")
 Rare: TypeAlias = tuple[Span | Scalar, str, str, int]  # a name that is written once, a similar one, and its number
 
 
@@ -75,15 +69,11 @@ def _misspelt_values(roots: Iterable[Node]) -> Iterator[Rare]:
 def _exchanged(roots: Iterable[Node], known: Counter[str]) -> Iterator[Rare]:
     """The words of texts that nobody says in a chat, with two letters exchanged of an English or several times used
     word. A list may contain a phrase in both spellings."""
-    english = common_words()
-    rare = (word for word, times in known.items() if times == 1 and word not in english and word not in EXCHANGED)
+    english, real = words_of("common_words"), words_of("similar_words")
+    rare = (word for word, times in known.items() if times == 1 and word not in english and word not in real)
     meant = {word: near for word in rare if (near := _with_letters_exchanged(word, english, known)) is not None}
     for root in roots if meant else ():
-        for node, siblings in _written_texts(root):
-            for found in WORD.finditer(_readable(str(node.value))):
-                near = meant.get(found[0])
-                if near is not None and str(node.value).replace(found[0], near) not in siblings:
-                    yield place(node, *found.span()), found[0], near, known[near]
+        yield from ((where, word, near, known[near]) for where, word, near in _misspelt_below(root, meant))
 
 
 def _with_letters_exchanged(word: str, english: Container[str], known: Counter[str]) -> str | None:
@@ -91,21 +81,33 @@ def _with_letters_exchanged(word: str, english: Container[str], known: Counter[s
     return next((each for each in swaps if each != word and (each in english or known[each] > 1)), None)
 
 
-def _written_texts(node: Node, siblings: Container[str] = ()) -> Iterator[tuple[Scalar, Container[str]]]:
-    """The texts below a node, but for those that somebody says in a chat, each with those of its list."""
+def _misspelt_below(
+    node: Node, meant: dict[str, str], siblings: Container[str] = ()
+) -> Iterator[tuple[Span, str, str]]:
+    """The misspelt words below a node, without texts that somebody says in a chat. A lexicon of the user's words
+    may have several of them, or a description that people spell so."""
     if isinstance(node, Mapping):
-        yield from (each for entry in node.entries if entry.name not in SPOKEN for each in _written_texts(entry.value))
+        below = [
+            each for entry in node.entries if entry.name not in SPOKEN for each in _misspelt_below(entry.value, meant)
+        ]
+        is_typed = optional_text(node, "role") in ("user", "both")
+        is_meant = is_typed and (len(below) > 1 or SPELLING.search(optional_text(node, "description") or ""))
+        yield from below if not is_meant else ()
     elif isinstance(node, Sequence):
         listed = frozenset(str(each.value) for each in node.items if isinstance(each, Scalar))
-        yield from (each for item in node.items for each in _written_texts(item, listed))
+        yield from (each for item in node.items for each in _misspelt_below(item, meant, listed))
     elif isinstance(node.value, str):
-        yield node, siblings
+        for found in WORD.finditer(_readable(node.value)):
+            near = meant.get(found[0])
+            if near is not None and node.value.replace(found[0], near) not in siblings:
+                yield place(node, *found.span()), found[0], near
 
 
 @cache
-def common_words() -> frozenset[str]:
-    """English words of five and more letters that are often written."""
-    return frozenset(Path(__file__).with_name("common_words.txt").read_text(encoding="utf-8").split())
+def words_of(name: str) -> frozenset[str]:
+    """The words of a list beside this module: English ones that are often written, or those similar to others."""
+    lines = Path(__file__).with_name(f"{name}.txt").read_text(encoding="utf-8").splitlines()
+    return frozenset(word for line in lines if not line.startswith("#") for word in line.split())
 
 
 def _readable(text: str) -> str:
@@ -151,7 +153,9 @@ def _values(node: Node, key: str) -> Iterator[tuple[str, Scalar]]:
 
 
 def _is_misspelt(name: str, other: str) -> bool:
-    """Whether a name is another one but for a letter, and neither its plural nor one with another number."""
+    """Whether a name is another one but for a letter, and neither its plural nor one with another number or dash."""
+    if name.replace("-", "_") == other.replace("-", "_"):
+        return False
     is_numbered = re.sub(r"\d", "", name) == re.sub(r"\d", "", other) and sorted(name) != sorted(other)
     return is_slip_of(name, other) and not is_numbered and f"{name}s" != other and f"{other}s" != name
 
@@ -178,8 +182,10 @@ def _is_slip(word: str, other: str, known: Counter[str]) -> bool:
     """Whether a word has two letters of another one exchanged, or one letter more or less within it."""
     if word == other or not is_slip_of(word, other):
         return False
+    if word in words_of("similar_words") or word in words_of("common_words"):
+        return False
     if len(word) == len(other):
-        return sorted(word) == sorted(other) and word not in EXCHANGED
+        return sorted(word) == sorted(other)
     is_ending = word.startswith(other[:-1]) or other.startswith(word[:-1])
     is_at_an_end = is_ending or word.endswith(other) or other.endswith(word)  # `spending` and `pending`
     return len(word) >= LETTERS and known[other] > 1 and not is_at_an_end

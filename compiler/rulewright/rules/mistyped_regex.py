@@ -36,9 +36,19 @@ OUTSIDE: Final = (
     (re.compile(r"(?<!\\)\(:\?"), "starts a group with an optional colon", "(?:"),
     (re.compile(r"(?<!\\)\(:(?=[a-z][^()|:]*(?:\|[^:)]| ))"), "starts a group with a colon", "(?:"),
     (re.compile(r"^\(([ims])\?\)"), "is an optional letter", r"(?\1)"),
-    # No English word starts or ends with these letters.
-    (re.compile(r"(?:^|(?<=^\(\?i\)))b(?=(?:\((?:\?:)?)?[cdfgjkmnpqstvwxz]{1,3}[aeiouy])"), "is a letter", r"\\b"),
-    (re.compile(r"(?:(?<=[a-z]{2}[cdfghjknpqstvwxz])|(?<=[a-z]\)))b$"), "is a letter", r"\\b"),
+    # No English word starts or ends with these letters, but `bday`, `bcuz`, `bwahaha` and names of databases do.
+    (
+        re.compile(
+            r"(?:^|(?<=^\(\?i\)))b(?!day|c(?:ause|o[sz]|uz)|wa)(?=(?:\((?:\?:)?)?[cdfgjkmnpqstvwxz]{1,3}[aeiouy])"
+        ),
+        "is a letter",
+        r"\\b",
+    ),
+    (
+        re.compile(r"(?:(?<=[a-z]{2}[cdfghjknpqstvwxz])(?<!god)(?<!mod)(?<!iad)(?<!edd)|(?<=[a-z]\)))b$"),
+        "is a letter",
+        r"\\b",
+    ),
     (re.compile("\b"), "in double quotes is a backspace", r"\\\\b"),
     (re.compile(r"(?<!\\)\{(\d+) ?- ?(\d+)\}"), "is not a repetition", r"{\1,\2}"),
     (

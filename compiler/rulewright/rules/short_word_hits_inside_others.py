@@ -1,7 +1,8 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import text_scalars
@@ -10,6 +11,9 @@ from rulewright.load import Scalar
 
 if TYPE_CHECKING:
     from rulewright.documents.scenario import ScenarioDocument
+
+# Three letters that no word contains, as `wtf`: consonants, and some others.
+ALONE: Final = re.compile(r"(?i)[b-df-hj-np-tv-xz]{3}|faq|omg|usd")
 
 
 def short_word_hits_inside_others(subject: LexiconDocument | MarkerSet | ScenarioDocument) -> Findings:
@@ -20,7 +24,7 @@ def short_word_hits_inside_others(subject: LexiconDocument | MarkerSet | Scenari
     """
     for found in plain_texts(subject):
         text = str(found.value)
-        if 0 < len(text) <= 3 and text.isalpha():
+        if 0 < len(text) <= 3 and text.isalpha() and not ALONE.fullmatch(text):
             yield warning(found, f"`{text}` occurs inside other words", help=_help(subject, f"`(?i)\\b{text}\\b`"))
 
 
