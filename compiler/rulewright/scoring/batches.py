@@ -15,8 +15,15 @@ from msgspec.structs import replace
 
 from rulewright.documents.base import text
 from rulewright.documents.kinds import CASE_SCORECARD, kind_of
-from rulewright.documents.layout import CASE_FOLDERS, OUTPUT_FOLDER, documents_in, places, project_file_above
-from rulewright.documents.project_file import read_project_file
+from rulewright.documents.layout import (
+    CASE_FOLDERS,
+    OUTPUT_FOLDER,
+    DocumentPath,
+    documents_in,
+    places,
+    project_file_above,
+)
+from rulewright.documents.project_file import ProjectFile, read_project_file
 from rulewright.documents.scorecard import CaseScorecardDocument
 from rulewright.documents.typed_reader import read
 from rulewright.documents.validation import validate
@@ -85,11 +92,33 @@ def find_scorecard(name: str) -> Path | None:
 
 def usual_scorecard() -> str:
     """Return the scorecard over cases that the project file of this folder names: its file, or the name of the shipped
-    one."""
+    one where it names none, or one over verdicts. Raises DocumentError for a project file or a scorecard that can't be
+    read, and UsageError for an unknown name."""
     path = project_file_above(Path())
-    named = "" if path is None else text(load_file(path).root, "scorecard")
-    files = [each for each in case_scorecards_of_project(Path()) if text(load_file(each).root, "scorecard") == named]
-    return str(files[0]) if files and named else SHIPPED
+    file = None if path is None else _project_file(path)
+    if path is None or file is None or not file.scorecard:
+        return SHIPPED
+    place = places(file.top, file, path).get("scorecards")
+    loaded = {} if place is None else {each: load_file(each) for each in documents_in(place.path)}
+    names = {text(each.root, "scorecard"): (kind_of(each.root), own) for own, each in loaded.items()}
+    kind, own = names.get(file.scorecard, ("", Path()))
+    if kind == CASE_SCORECARD:
+        return str(own)
+    if not kind and (unread := [found for each in loaded.values() if each.root is None for found in each.diagnostics]):
+        raise DocumentError(unread)
+    if not kind and not (shipped_root() / SCORECARDS / f"{file.scorecard}.yaml").is_file():
+        raise UsageError(f"`{path}`: unknown scorecard `{file.scorecard}`{question(file.scorecard, [*names])}")
+    return SHIPPED
+
+
+def _project_file(path: Path) -> ProjectFile:
+    """Read a project file. Raises DocumentError and UsageError for one that can't be read."""
+    loaded = load_file(path)
+    if loaded.root is None and loaded.diagnostics:
+        raise DocumentError(loaded.diagnostics)
+    if not isinstance(loaded.root, Node):
+        raise UsageError(f"`{path}` is not a project file")
+    return read_project_file(loaded.root, os.environ)
 
 
 def case_scorecards_of_project(folder: Path) -> list[Path]:
@@ -98,19 +127,22 @@ def case_scorecards_of_project(folder: Path) -> list[Path]:
     path = project_file_above(folder)
     if path is None:
         return next(filter(None, map(_case_scorecards_near, (folder, folder / ".."))), [])
-    root_node = load_file(path).root
-    file = read_project_file(root_node, os.environ) if isinstance(root_node, Node) else None
-    scorecards = places(path.parent, file, path).get("scorecards")
+    scorecards = _scorecards_place(path)
     return [] if scorecards is None else _case_scorecards(documents_in(scorecards.path))
 
 
 def lacks_scorecards(folder: Path) -> bool:
     """Whether the project that a folder belongs to or is names a folder of scorecards that holds none."""
     path = project_file_above(folder)
-    root = None if path is None else load_file(path).root
-    file = read_project_file(root, os.environ) if isinstance(root, Node) else None
-    place = None if path is None else places(path.parent, file, path).get("scorecards")
+    place = None if path is None else _scorecards_place(path)
     return place is not None and place.named and next(documents_in(place.path), None) is None
+
+
+def _scorecards_place(path: Path) -> DocumentPath | None:
+    """The folder of scorecards of the project with this file."""
+    root = load_file(path).root
+    file = read_project_file(root, os.environ) if isinstance(root, Node) else None
+    return places(path.parent if file is None else file.top, file, path).get("scorecards")
 
 
 def _case_scorecards_near(folder: Path) -> list[Path]:

@@ -22,7 +22,9 @@ from tests.safe_cases import case, write
 from tests.shared_data import ROOT
 
 from rulewright.cli import main
+from rulewright.scoring.batches import SCORECARDS, SHIPPED
 from rulewright.scoring.score_settings import SUFFIXES
+from rulewright.shipped import shipped_root
 from rulewright_grammar import schema
 from rulewright_runtime.__main__ import main as runtime
 from rulewright_runtime.terminal import width
@@ -594,3 +596,44 @@ def test_a_reader_that_has_gone_changes_neither_the_status_nor_the_other_reports
         process.wait(60)
     assert process.returncode == 1
     assert len(list(Path("reports").glob("*.md"))) == 1
+
+
+def _strict(folder: Path, project: str) -> None:
+    """A project in `folder` whose own scorecard has another name than the shipped one."""
+    card = (shipped_root() / SCORECARDS / f"{SHIPPED}.yaml").read_text(encoding="utf-8")
+    (folder / "scorecards").mkdir(parents=True)
+    (folder / "scorecards" / "own.yaml").write_text(card.replace("scorecard: safe-v0", "scorecard: strict"), "utf-8")
+    Path("rulewright.yaml").write_text(project, encoding="utf-8")
+    batch("b", case("T1"))
+
+
+@pytest.mark.parametrize(
+    ("folder", "project"),
+    [
+        (".", "project: shop\nscorecard: strict\n"),
+        ("below", "project: shop\nroot: below\nscorecard: strict\n"),
+    ],
+)
+def test_the_scorecard_that_the_project_names_is_used(folder: str, project: str) -> None:
+    _strict(Path(folder), project)
+    assert report("--batch", "b")["configuration"]["scorecard"] == "strict"
+
+
+@pytest.mark.parametrize(
+    ("project", "card"),
+    [
+        ("project: shop\nscorecard: strict\nchecks: [\n", None),
+        ("project: shop\nscorecard: strcit\n", None),
+        ("project: shop\nscorecard: strict\n", "scorecard: strict\nover: [\n"),
+        ("", None),
+    ],
+)
+def test_where_the_scorecard_of_the_project_can_not_be_read_no_other_scores(project: str, card: str | None) -> None:
+    _strict(Path(), project)
+    if card is not None:
+        Path("scorecards", "own.yaml").write_text(card, encoding="utf-8")
+    try:
+        status: object = score("--batch", "b")
+    except SystemExit as refused:
+        status = refused.code
+    assert status == 3
