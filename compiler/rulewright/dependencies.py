@@ -54,13 +54,18 @@ _active: list[DependencyTracker] = []
 
 
 def exists(path: str | os.PathLike[str]) -> bool:
-    """Whether the path exists."""
-    return _probe(path) != "absent"
+    """Whether the path exists; a broken link does not."""
+    return _probe(path) not in ("absent", "broken")
 
 
 def is_file(path: str | os.PathLike[str]) -> bool:
     """Whether the path is a regular file."""
     return _probe(path) == "file"
+
+
+def may_be_file(path: str | os.PathLike[str]) -> bool:
+    """Whether something other than a folder is at the path, be it a broken link: reading it reports the error."""
+    return _probe(path) not in ("absent", "folder")
 
 
 def is_folder(path: str | os.PathLike[str]) -> bool:
@@ -110,7 +115,7 @@ def _kind(path: str) -> str:
     try:
         mode = os.stat(path).st_mode
     except (OSError, ValueError):
-        return "absent"
+        return "broken" if os.path.lexists(path) else "absent"
     return "folder" if stat.S_ISDIR(mode) else "file" if stat.S_ISREG(mode) else "other"
 
 

@@ -58,6 +58,7 @@ from rulewright.witnesses.example_conversations import conversations_with
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
 from rulewright_runtime.cases.case_settings import CaseSettings
 from rulewright_runtime.errors import EvaluationError
+from rulewright_runtime.input_files import read_expanded
 from rulewright_runtime.ir import Program
 from rulewright_runtime.plan.scan import Check
 from rulewright_runtime.plan.scorecard import ScorecardPlan, parameter_values
@@ -114,7 +115,7 @@ def root_of(path: Path) -> Mapping:
 def _prove_policy(path: Path, root: Mapping, assignments: Sequence[str], config: str | None) -> list[Property]:
     if assignments:
         raise UsageError(f"`{path}` has no settings")
-    declarations = None if config is None else Path(config).read_text(encoding="utf-8")
+    declarations = None if config is None else read_expanded(config)
     table = compile_policy(path.read_text(encoding="utf-8"), declarations)
     domains, span = Domains(read_environment(declarations).variables), root.key_span("rule")
     if not table.rows:  # it collects what all rows give

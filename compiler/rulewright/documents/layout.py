@@ -33,8 +33,8 @@ class DocumentPath(Struct, frozen=True):
 
 
 def project_file_in(folder: Path) -> Path | None:
-    """The project file of a folder, or None."""
-    return next((folder / name for name in PROJECT_FILE_NAMES if dependencies.is_file(folder / name)), None)
+    """The project file of a folder, which may be unreadable, or None."""
+    return next((folder / name for name in PROJECT_FILE_NAMES if dependencies.may_be_file(folder / name)), None)
 
 
 def project_file_above(folder: Path) -> Path | None:

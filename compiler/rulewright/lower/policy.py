@@ -21,7 +21,7 @@ _QUALIFIED: Final = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+", re.ASCII)
 _POLICY_KEYS: Final = ("name", "description", "display_name", "id", "kind", "imports", "metadata", "rule")
 
 
-def compile_policy(policy: str, config: str | None) -> Table:
+def compile_policy(policy: str, config: str | bytes | None) -> Table:
     """Return the table of a policy, over the variables and functions of its configuration. Raises DocumentError."""
     environment = read_environment(config)
     findings: list[Diagnostic] = []
@@ -41,7 +41,7 @@ def compile_policy(policy: str, config: str | None) -> Table:
     return build_table(rule, replace(environment, abbreviations=abbreviations), findings)
 
 
-def read_environment(config: str | None) -> Environment:
+def read_environment(config: str | bytes | None) -> Environment:
     """Return the environment that a policy's configuration declares. Raises DocumentError."""
     findings: list[Diagnostic] = []
     environment = _environment(config, findings)
@@ -50,7 +50,7 @@ def read_environment(config: str | None) -> Environment:
     return environment
 
 
-def _root(text: str, name: str, findings: list[Diagnostic]) -> Mapping | None:
+def _root(text: str | bytes, name: str, findings: list[Diagnostic]) -> Mapping | None:
     loaded = load_text(text, name)
     findings += loaded.diagnostics
     if isinstance(loaded.root, Mapping):
@@ -60,7 +60,7 @@ def _root(text: str, name: str, findings: list[Diagnostic]) -> Mapping | None:
     return None
 
 
-def _environment(config: str | None, findings: list[Diagnostic]) -> Environment:
+def _environment(config: str | bytes | None, findings: list[Diagnostic]) -> Environment:
     root = None if config is None or not config.strip() else _root(config, "config.yaml", findings)
     variables: dict[str, Type] = {}
     functions: dict[str, tuple[Overload, ...]] = {}

@@ -39,7 +39,7 @@ _HOLDS: Final = PolicyOutcome("holds", "holds")
 _FAILS: Final = PolicyOutcome("does not hold", "does not hold")
 
 
-def policy_of_table(text: str, config: str | None) -> Policy:
+def policy_of_table(text: str, config: str | bytes | None) -> Policy:
     """The policy of a CEL policy over the variables that its configuration declares. Raises DocumentError."""
     compiled = compile_policy(text, config)
     decision = table("rule", compiled.rows) if compiled.rows else computed("rule", compiled.program)

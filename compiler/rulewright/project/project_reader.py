@@ -63,7 +63,7 @@ def load_project(
     file = project_file_in(start) if dependencies.is_folder(start) else start
     if file is None and not any_folder and not looks_like_a_project(start):
         raise UsageError(f"`{path}` is not a project: it holds neither `rulewright.yaml` nor a folder `checks`")
-    if file is not None and not dependencies.is_file(file):
+    if file is not None and not dependencies.may_be_file(file):
         raise UsageError(f"project file not found: `{path}`")
     return _ProjectReader(environment=os.environ if environment is None else environment).project(start, file)
 

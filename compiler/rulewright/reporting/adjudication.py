@@ -21,6 +21,7 @@ from rulewright.spelling import question
 from rulewright_runtime import strict_json
 from rulewright_runtime.digests import sha256
 from rulewright_runtime.english import reason_of
+from rulewright_runtime.input_files import read_expanded
 from rulewright_runtime.json_scanner import BOM
 from rulewright_runtime.judging.independence import spellings
 from rulewright_runtime.locks import lock_folder
@@ -96,7 +97,7 @@ def read_decisions(path: Path, by: str = "") -> Iterator[Adjudication]:
     """Return the decisions in a JSON Lines file; a line whose `verdict` is null is still open. `by` is the person for
     lines without one. Raises UsageError with the location of a line that is not a decision."""
     try:
-        lines = path.read_bytes().removeprefix(BOM).splitlines()
+        lines = read_expanded(path).removeprefix(BOM).splitlines()
     except OSError as error:
         raise UsageError(f"can't read `{path}`: {reason_of(error)}") from None
     for number, line in enumerate(lines, 1):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -115,6 +116,14 @@ def test_decisions_add_up_and_the_last_one_counts(
     first = json.loads((out / "decisions.jsonl").read_text().splitlines()[0])
     assert first["at"].endswith("+00:00")
     assert first["via"].startswith("system user ")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there are no such devices")
+def test_decisions_from_a_device_without_end_are_refused(
+    judged: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, _, told = command(capsys, judged, "--file", "/dev/zero", "--out", tmp_path / "out")
+    assert (status, "can't read `/dev/zero`" in told) == (3, True)
 
 
 def test_decisions_of_two_processes_add_up(judged: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -220,6 +220,14 @@ def test_a_policy_with_a_dead_row_is_refuted(capsys: pytest.CaptureFixture[str])
     assert main(["prove", "policy.yaml", "--config", "config.yaml"]) == 0
 
 
+@pytest.mark.parametrize("words", [["prove"], ["policy-diff", "policy.yaml"]])
+def test_a_configuration_that_is_not_utf_8_is_refused(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    Path("config.yaml").write_bytes(b"name: \xff\n")
+    Path("policy.yaml").write_text(POLICY, encoding="utf-8")
+    assert main([*words, "policy.yaml", "--config", "config.yaml"]) == 3
+    assert "the byte 0xFF is not UTF-8" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("results", "code"),
     [([Proved()], 0), ([Proved(), Unknown("too hard")], 2), ([Refuted(), Unknown("too hard")], 1), ([], 2)],

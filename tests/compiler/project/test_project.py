@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from tests.compiler.small_project import MARKERS, SCENARIO, check, write
 from tests.shared_data import folder
 
+from rulewright.cli import main
 from rulewright.documents.layout import path_fits
 from rulewright.documents.project_file import expand
 from rulewright.errors import DocumentError, UsageError
@@ -115,6 +119,27 @@ def test_where_there_is_no_project_that_is_said(tmp_path: Path) -> None:
         load_project(tmp_path)
     with pytest.raises(UsageError, match="project file not found"):
         load_project(tmp_path / "rulewright.yaml")
+
+
+def _link_to_nothing(path: Path) -> None:
+    path.symlink_to("nowhere.yaml")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there, and pipes have no names")
+@pytest.mark.parametrize("make", [_link_to_nothing, lambda path: os.mkfifo(path)])
+def test_a_project_file_that_can_not_be_read_is_not_as_good_as_none(
+    tmp_path: Path, make: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "checks").mkdir()
+    (tmp_path / "checks" / "brief.yaml").write_text("id: brief\nfail: size(answer) > 80\n", encoding="utf-8")
+    assert main(["lint", str(tmp_path)]) == 0
+    make(tmp_path / "rulewright.yaml")
+    with pytest.raises(DocumentError, match="can't read this file"):
+        load_project(tmp_path)
+    assert main(["lint", str(tmp_path)]) == 1
+    (tmp_path / "rulewright.yaml").unlink()
+    assert main(["lint", str(tmp_path)]) == 0
 
 
 def test_a_project_file_that_is_no_yaml_is_refused(tmp_path: Path) -> None:
