@@ -45,7 +45,7 @@ def suggest(word: str, known: Iterable[str]) -> str | None:
         [each for each in folded if each.startswith(f"{normalized}_")] if len(normalized) >= MIN_LENGTH else []
     )
     swapped = [each for each in folded if sorted(each) == sorted(normalized) and is_slip_of(normalized, each)]
-    singular = [each for each in folded if normalized in (f"{each}s", f"{each}es")]
+    singular = [each for each in folded if normalized in (f"{each}s", f"{each}es", f"{each[:-1]}ies")]
     suggestions = swapped[:1] or singular[:1] or near[:1] or (completions if len(completions) == 1 else [])
     return folded[suggestions[0]] if suggestions else None
 

@@ -87,6 +87,7 @@ class Departure(Struct, frozen=True):
     vocabulary: str | None  # the part of a project's vocabulary that declares these words
     named: dict[str, JsonObject]  # the properties that the schema names here, with their schemas
     holders: dict[str, tuple[str, ...]]  # a property one level below: the properties that it may belong to
+    description: str
     of_a_key: bool
     option: int  # the number of the parent's alternative
     below: tuple[Departure, ...]  # of every alternative
@@ -106,6 +107,7 @@ class Departure(Struct, frozen=True):
             vocabulary=schema.get("x-vocabulary"),
             named=properties,
             holders=_inverted({name: properties_of(each) for name, each in properties.items()}),
+            description=schema.get("description", ""),
             of_a_key="propertyNames" in path,
             option=path[0] if isinstance(path[0], int) else 0,
             below=tuple(map(Departure.of, found.context)),

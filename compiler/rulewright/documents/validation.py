@@ -57,6 +57,7 @@ TRUTH: Final = {
     **dict.fromkeys(("no", "off", "n", "false"), "false"),
 }
 WHOLE: Final = re.compile(r"0|-?[1-9][0-9]*")
+AMOUNT: Final = re.compile(r"[$€£]? ?(0|[1-9][0-9]*)(?:[.,]([0-9]{1,2}))? ?[$€£]?")
 NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
 ASSIGNED: Final = re.compile(r"([\w-]+)(?: *= *|:(?!//))(\S.*)")
 LISTED: Final = re.compile(r"[\w.-]+(?:, *[\w.-]+)*")
@@ -232,7 +233,7 @@ def _type(departure: Departure, node: Node, path: str, _: Owners) -> Findings:
 def _wrong_type(node: Node, path: str, expected: Many[str]) -> Diagnostic:
     meant = _meant(node, expected)
     message = f"{_subject(path)} must be {either(expected)}, not {_what(node)}"
-    safe = meant is not None and (meant in ("true", "false") or NUMBER.fullmatch(meant) is not None)
+    safe = meant is not None and (meant in ("true", "false") or meant == str(getattr(node, "value", "")).strip())
     fix = replace(node, meant, f"write `{meant}`", safe=safe) if meant else None
     return error(node, message, code="wrong-type", help=None if fix else _other_form(node, expected), fix=fix)
 
@@ -241,6 +242,8 @@ def _other_form(node: Node, expected: Many[str]) -> str | None:
     """The help for a list where one text is expected, and for anything else where a list is."""
     if list(expected) == [NAMES["string"]] and isinstance(node, Sequence):
         return _one_text(node)
+    if isinstance(node, Scalar) and not node.raw and node.source.text[node.start : node.start + 2].strip(" ") == "#":
+        return "`#` after a blank begins a comment; quote the text"
     if NAMES["array"] not in expected or isinstance(node, Sequence):
         return None
     is_line = isinstance(node, Scalar) and isinstance(node.value, str) and not re.search(r'[\n"\\]', node.value)
@@ -273,7 +276,8 @@ def _meant(node: Node, expected: Many[str]) -> str | None:
         return written if _begins_its_line(node) else f"{{{written}}}"
     kinds = {NAMES["integer"]: WHOLE, NAMES["number"]: NUMBER}
     spelt = any(name in expected and pattern.fullmatch(word) for name, pattern in kinds.items())
-    return word if spelt else None
+    amount = AMOUNT.fullmatch(word) if NAMES["number"] in expected else None
+    return word if spelt else amount and f"{amount[1]}.{amount[2] or 0}".removesuffix(".0")
 
 
 def _begins_its_line(node: Scalar) -> bool:
@@ -402,7 +406,10 @@ def _bound(words: str, advice: str | None = None) -> Callable[[Departure, Node, 
         noun = "item" if bound == 1 else "items"
         message = words.format(subject=_subject(path), bound=bound, value=value, noun=noun)
         meant = number_meant(departure.keyword, bound, value)
-        yield error(node, message, code="out-of-range", help=Guess(meant) if meant else advice)
+        described = (
+            f"write {departure.description}" if departure.keyword == "pattern" and departure.description else advice
+        )
+        yield error(node, message, code="out-of-range", help=Guess(meant) if meant else described)
 
     return findings
 

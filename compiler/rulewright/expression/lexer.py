@@ -126,6 +126,9 @@ class ExpressionLexer(Lexer):
             return _skip_unclosed(text, start, tokens, mistakes)
         end, sign, message, help = explain_character(text, start)
         mistakes.add(message, start, end, help)
+        if (quoted := _TYPOGRAPHIC.match(text, start)) is not None:
+            end = quoted.end()
+            tokens.append(_string(quoted[1], start, end))
         if sign is not None:
             tokens.append(token(self._signs[sign], sign, start, end))
         return end
@@ -187,10 +190,15 @@ def _skip_unclosed(text: str, start: int, tokens: list[Token], mistakes: Mistake
     message, help, reason = explain_unclosed(text[start] * 3 if triple else text[start])
     mistakes.add(message, start, end, help, reason)
     if not touching or tokens[-1].type not in ("STRING", "BYTES", "IDENT"):
-        placeholder = token("STRING", "", start, end)
-        placeholder.value = Literal("", TextSpan(start, end, start))
-        tokens.append(placeholder)
+        tokens.append(_string("", start, end))
     return end
+
+
+def _string(text: str, start: int, end: int) -> Token:
+    """The token of a string that is not written as one."""
+    placeholder = token("STRING", "", start, end)
+    placeholder.value = Literal(text, TextSpan(start, end, start))
+    return placeholder
 
 
 def _refuse_deep_brackets(source: ExpressionText) -> None:
@@ -232,6 +240,7 @@ _FOREIGN_SIGNS = (
     ("`", None, "the backtick isn't closed", "a field in backticks may contain letters, digits, blanks and `_ . - /`"),
     *((quote, None, f"`{quote}` isn't a quotation mark here", "strings stand in `'` or `\"`") for quote in "“”‘’„«»"),
 )
+_TYPOGRAPHIC = re.compile(r"[“”‘’„«»]([^“”‘’„«»\"'\n]*)[“”‘’«»]")
 _NON_ASCII = re.compile(r"[^\x00-\x7f]+")
 
 

@@ -279,6 +279,7 @@ FOLLOWED_BY: Final = _code_sets(
         "unknown-jurisdiction": "check-no-scenario-reaches",
         "unknown-key": """exit-below-threshold trigger-without-condition unknown-state unreachable-state
         unused-suppression""",
+        "unknown-alias": "yaml-syntax",
         "unknown-label": "accepted-label-fails",
         "unknown-lexicon": "detector-is-not-routed directive-ignored-by-route",
         "unknown-marker-set": "detector-is-not-routed unknown-lexicon",
@@ -303,6 +304,8 @@ FOLLOWED_ANYWHERE: Final = _code_sets(
         "bad-expression": "unknown-value",
         "bad-rule": "check-no-scenario-reaches",
         "bucket-without-checks": "gate-severity-outside-gate-bucket",
+        "extends-cycle": "rule-nobody-has",
+        "extends-nothing": "rule-nobody-has",
         "gate-cannot-stop": "check-without-part",
         "judge-is-the-author": "script-for-no-agent",
         "part-without-checks": "gate-ignores-a-severity",
@@ -312,6 +315,7 @@ FOLLOWED_ANYWHERE: Final = _code_sets(
         "setting-of-two-parameters": "bad-case bad-setting",
         "unknown-dependency": "script-for-no-agent",
         "unknown-value": "check-no-scenario-reaches",
+        "yaml-trap": "cue-nobody-says phrase-nearly-said",
     }
 )
 UNKNOWN_NAMES: Final = " ".join(sorted(each for codes in DEPENDENT.values() for each in codes if "unknown-" in each))
@@ -409,7 +413,7 @@ def _causes(cause: Diagnostic, found: Diagnostic) -> bool:
         return (is_of_probes or cause.span.path == found.span.path) and found.about == PROBES
     if found.code == "missing-path" and found.severity is Severity.WARNING:  # the folder of the name is empty
         return cause.code in DEPENDENT.get(found.about, ())
-    is_sure = cause.severity is Severity.ERROR or cause.code == "misspelt-rule-key"
+    is_sure = cause.severity is Severity.ERROR or cause.code in ("misspelt-rule-key", "yaml-trap")
     if found.code in FOLLOWED_ANYWHERE.get(cause.code, ()) and is_sure:
         return found.code != "unknown-value" or cause.subject == found.subject
     if cause.span.path != found.span.path and found.code == "bad-expression" and _is_named(cause, found):

@@ -27,6 +27,7 @@ from rulewright.load.load_errors import mistake, shorten
 from rulewright.load.nodes import Entry, Mapping, Node, Plain, Scalar, Sequence, Source
 from rulewright.load.scalars import STARTS, value_of
 from rulewright.load.yaml_errors import explain
+from rulewright.spelling import did_you_mean
 
 _PROPERTIES = re.compile(r"(?:(?:!<[^>]*>|[&!][^\s,\[\]{}]*)(?:\s+(?:#[^\r\n]*)?)*)+")
 _CORE = "tag:yaml.org,2002:"
@@ -182,7 +183,8 @@ class _YamlReader:
         self.values += 1
         node: Node = Scalar(None, start, end, "", self.source)
         if name not in self.anchors:
-            self.report_broken("unknown-alias", start, end, f"no anchor `&{shorten(name)}` before this alias")
+            message, help = f"no anchor `&{shorten(name)}` before this alias", did_you_mean(name, self.anchors)
+            self.report_broken("unknown-alias", start, end, message, help or "quote a text that begins with `*`")
         elif (anchored := self.anchors[name]) is None:
             self.report_broken(
                 "recursive-alias", start, end, f"`*{shorten(name)}` refers to the value that it is part of"

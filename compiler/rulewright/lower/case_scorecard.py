@@ -214,7 +214,8 @@ class _CaseScorecardLowering(ExpressionCollector):
             self.findings.append(error(place, message, code="unknown-label", help=help, notes=notes))
         if document.accepted not in rows and not (missing - meant and document.accepted in exits):
             place = document.place("accepted")
-            self.findings.append(error(place, f"no row gives the label `{document.accepted}`", code="unknown-label"))
+            message, help = f"no row gives the label `{document.accepted}`", did_you_mean(document.accepted, rows)
+            self.findings.append(error(place, message, code="unknown-label", help=help))
 
 
 def _input(name: str, path: str, kind: str) -> Input:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, get_args
 from msgspec.structs import replace
 
 from rulewright.diagnostics import OPEN_TYPE, Diagnostic, Located, error
+from rulewright.documents.suggestions import number_meant
 from rulewright.documents.vocabulary import Vocabulary, schema_in
 from rulewright.errors import ExpressionError, Reason
 from rulewright.expression.build import Built, build
@@ -256,6 +258,9 @@ PARAMETER_TYPES: Final[Mapping[str, Type]] = {
 }
 
 
+PERCENTAGE: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?%?")
+
+
 def lower_parameter(declared: ParameterDocument, findings: list[Diagnostic]) -> Parameter:
     """Return the parameter as the plan declares it; add a finding if its default is not a value of it."""
     bounds: list[Any] = [each.value if each else None for each in (declared.minimum, declared.maximum)]
@@ -268,5 +273,9 @@ def lower_parameter(declared: ParameterDocument, findings: list[Diagnostic]) -> 
         if kind in PARAMETER_TYPES:  # else schema validation reports it
             parameter_value(parameter)
     except PlanError as failure:
-        findings.append(error(declared.default, str(failure), code="bad-parameter"))
+        number = PERCENTAGE.fullmatch(str(default)) if kind == "score" else None
+        meant = number_meant("maximum", 1, float(number[1])) if number else None
+        findings.append(
+            error(declared.default, str(failure), code="bad-parameter", help=Guess(meant) if meant else None)
+        )
     return parameter

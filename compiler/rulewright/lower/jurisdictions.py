@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from rulewright.diagnostics import RULE_SETS, Diagnostic, Findings, error
 from rulewright.documents.check import CheckDocument
-from rulewright.load import Node
+from rulewright.load import Node, Sequence
 from rulewright.lower.lexicons import TEXT
 from rulewright.project import Project
 from rulewright.spelling import Guess, did_you_mean, unknown_name
@@ -152,13 +152,10 @@ class _JurisdictionLowering:
         if value is None:
             return []
         if not isinstance(value, list) or not all(isinstance(item, str) and item for item in value):
-            wrong = (
-                next((item for item in value if isinstance(item, int | float)), None)
-                if isinstance(value, list)
-                else None
-            )
-            help = None if wrong is None else f'quote the number: `"{wrong}"`'
-            self.report(name, path, f"`{'.'.join(path)}` must be a list of texts", help)
+            listed = enumerate(value) if isinstance(value, list) else ()
+            at, item = next((each for each in listed if not (isinstance(each[1], str) and each[1])), (None, None))
+            help = f'quote the number: `"{item}"`' if isinstance(item, int | float) else None
+            self.report(name, path, f"`{'.'.join(path)}` must be a list of texts", help, at)
             return []
         return value
 
@@ -187,9 +184,11 @@ class _JurisdictionLowering:
         origins = [f"{os.path.basename(nodes[p].source.path)}: {'.'.join(p)}" for p in paths if p in nodes]
         return ", ".join(origins) or f"{name}: nothing at {'.'.join(self.path)}"
 
-    def report(self, name: str, path: Path, message: str, help: str | None = None) -> None:
+    def report(self, name: str, path: Path, message: str, help: str | None = None, item: int | None = None) -> None:
         nodes = self.project.rule_origins[name]
         node: Node | None = nodes.get(path) or next((nodes[each] for each in self.values(name, path)), None)
+        if item is not None and isinstance(node, Sequence):
+            node = node.items[item]
         if node is not None:
             finding = error(node, message, code="bad-rule", help=help)
             if finding not in self.findings:

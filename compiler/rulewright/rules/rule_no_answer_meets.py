@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from rulewright.diagnostics import Diagnostic, Findings, warning
-from rulewright.load import Node
+from rulewright.load import Node, Scalar
 from rulewright.project import Project
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.regex import compile_regex
@@ -63,9 +63,9 @@ def _forbidden(rules: JsonObject, origins: dict[tuple[str, ...], Node]) -> Findi
     """The forbidden expressions that hit a phrase which the rule set asks for."""
     wanted = {text: path for path in origins if _is_wanted(path) for text in _texts(rules, path)}
     for path in (each for each in origins if each[0] == "forbidden"):
-        for item in getattr(origins[path], "items", (origins[path],)):
+        for item in (each for each in getattr(origins[path], "items", (origins[path],)) if isinstance(each, Scalar)):
             try:
-                expression = compile_regex(f"(?i){getattr(item, 'value', '')}")
+                expression = compile_regex(f"(?i){item.value}")
             except PlanError:
                 continue
             hit = next((text for text in wanted if expression.search(text)), None)

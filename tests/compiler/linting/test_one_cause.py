@@ -218,6 +218,20 @@ def test_a_misspelt_extends_is_one_finding(tmp_path: Path) -> None:
     assert reported_places(tmp_path) == [("misspelt-rule-key", "north.yaml", 1)]
 
 
+def test_rule_sets_that_extend_each_other_are_one_finding(tmp_path: Path) -> None:
+    files = {
+        "rulewright.yaml": "project: mods\nchecks: checks\nrules: rules\n",
+        "rules/base.yaml": "extends: north.yaml\ndisclosure: {cadence_turns: 2, phrases: [a draft]}\n",
+        "rules/north.yaml": "extends: base.yaml\n",
+        "checks/says-so.yaml": (
+            "id: says-so\nname: hides_it\nprimary_bucket: B\nseverity: S3\nscope: universal\n"
+            "routing: {route: jurisdiction_rule, rule: disclosure}\n"
+        ),
+    }
+    write(tmp_path, files)
+    assert [each.code for each in lint([tmp_path]).diagnostics] == ["extends-cycle"]
+
+
 def test_a_corpus_without_its_sources_is_one_finding() -> None:
     corpus = """\
 claims: [gives]
