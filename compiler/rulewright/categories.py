@@ -34,6 +34,7 @@ MEANINGS: Final = {
 }
 ROWS: Final[dict[str, str]] = {
     SUSPICIOUS: """
+        misspelt-expectation misspelt-group output-without-case plan-of-another-length
         absent-counts-as-full adapter-names-missing-file adapter-of-another-type adaptive-with-one-repetition
         anchor-names-ineligible-check anchor-without-event-window any-mixed-with-tags arguments-swapped
         ascii-only-apostrophe backspace-in-expression blindspot-of-another-name both-sides-equal bound-excluded

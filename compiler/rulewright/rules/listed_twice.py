@@ -8,6 +8,7 @@ from rulewright.documents.base import Document, repeated
 from rulewright.load import Mapping, Node, Scalar, Sequence
 
 if TYPE_CHECKING:
+    from rulewright.documents.case_batch import CaseBatch
     from rulewright.documents.check import CheckDocument
     from rulewright.documents.lexicon import MarkerSet
     from rulewright.documents.profile import Profile
@@ -23,15 +24,19 @@ NAMED: Final = frozenset({"branches", "labels", "sessions", "turns", "variables"
 
 
 def listed_twice(
-    subject: CheckDocument | MarkerSet | Profile | ScenarioDocument | Project | Workflow,
+    subject: CaseBatch | CheckDocument | MarkerSet | Profile | ScenarioDocument | Project | Workflow,
 ) -> Findings:
     """A list of names or phrases contains an entry twice, or two levels or parameters are the same text.
 
     Why it matters: the second one has no effect; usually another one was meant.
     Instead: correct or remove the second.
     """
-    for node in nodes_of(subject):
-        yield from repeated_in(node)
+    if hasattr(subject, "cases"):  # whose texts are compared without their case
+        for node in (node for each in subject.cases for node in each.expectations):
+            yield from repeated_in(node, fold=True)
+    else:
+        for node in nodes_of(subject):
+            yield from repeated_in(node)
 
 
 def nodes_of(subject: Document | Project | Workflow) -> Iterator[Node]:

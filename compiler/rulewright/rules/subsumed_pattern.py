@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from itertools import product
 from typing import Final
 
 from msgspec import Struct
 
 from rulewright.diagnostics import Findings, Span, advice
-from rulewright.documents.base import scalar, text_scalars
+from rulewright.documents.base import items, scalar, text_scalars
+from rulewright.documents.case_batch import CaseBatch, folded, text_of
 from rulewright.documents.check import CheckDocument
 from rulewright.documents.lexicon import LexiconDocument, MarkerSet
 from rulewright.documents.scenario import BranchDocument, ScenarioDocument
@@ -17,6 +19,10 @@ from rulewright.load import Scalar, place
 LOOSE: Final = re.compile(r".[?*]|.\{[^}]*\}|[.+^$]")
 SOUGHT: Final = re.compile(r"\bcontains_(?:any|none)\([^()]*,\s*params\.(\w+)\)")  # of which one is enough
 NESTED: Final = re.compile(r"[\\(\[]")
+COUNTED: Final = (
+    ("followup_questions", "forbidden_terms", "a question"),
+    ("signal_generation", "must_find_signals", "an output"),
+)
 
 
 class Phrase(Struct, frozen=True):
@@ -32,14 +38,16 @@ class Phrase(Struct, frozen=True):
         return self.certain == self.text.lower()
 
 
-def subsumed_pattern(subject: CheckDocument | LexiconDocument | MarkerSet | ScenarioDocument) -> Findings:
+def subsumed_pattern(subject: CaseBatch | CheckDocument | LexiconDocument | MarkerSet | ScenarioDocument) -> Findings:
     """A pattern, marker, or phrase of a branch or a parameter contains another one of its list.
 
     Why it matters: wherever the longer one hits, the shorter one hits, too, so one of them has no effect: the longer
     one, or the shorter one in `contains_all`.
     Instead: remove the longer one, or the shorter one if it is too broad.
     """
-    if isinstance(subject, LexiconDocument):
+    if isinstance(subject, CaseBatch):
+        yield from _counted_twice(subject)
+    elif isinstance(subject, LexiconDocument):
         yield from _subsumed(_phrases(entry.scalar for entry in subject.patterns if entry.mode == "substring_ci"))
     elif isinstance(subject, MarkerSet):
         for each in subject.phrases:
@@ -52,6 +60,17 @@ def subsumed_pattern(subject: CheckDocument | LexiconDocument | MarkerSet | Scen
         for branch in (branch for turn in subject.turns for branch in turn.branches):
             phrases = _alternatives(branch) or _phrases(text_scalars(branch.node, "condition", "values"))
             yield from _subsumed(phrases, all_have_to_occur=branch.type == "contains_all")
+
+
+def _counted_twice(batch: CaseBatch) -> Findings:
+    """The findings for terms with which another one is found, so that one violation or one signal counts as two."""
+    for case, (*steps, what) in product(batch.cases, COUNTED):
+        terms = [(each, folded(text_of(each))) for each in items(case.case, "expectations", *steps)]
+        for long, text in terms:
+            short = next((each for each, inside in terms if inside and inside != text and inside in text), None)
+            if short is not None:
+                message = f"{what} with `{text_of(long)}` is counted twice: it contains `{text_of(short)}`"
+                yield advice(long, message, notes=[(short, "the shorter term")])
 
 
 def _phrases(found: Iterable[Scalar]) -> list[Phrase]:

@@ -210,7 +210,7 @@ def test_a_metric_that_one_case_misspells_is_found_and_one_with_another_number_i
     (tmp_path / "cases" / "batch.json").write_text(json.dumps(cases))
     found = lint([tmp_path]).diagnostics
     assert [(each.code, each.message) for each in found] == [
-        ("bad-case", "no other case has the metric_id `scan_in_1h`")
+        ("misspelt-group", "no other case has the metric_id `scan_in_1h`")
     ]
 
 

@@ -23,6 +23,7 @@ from rulewright.manual import every_rule, explain, pages
 from rulewright.project import load_project, stopping
 from rulewright.rules import (
     code_of,
+    of_cases,
     of_checks,
     of_conditions,
     of_lexicons,
@@ -309,6 +310,7 @@ def test_explaining_an_unknown_code_gives_nothing() -> None:
 
 
 SUBJECTS = {
+    "CaseBatch": of_cases.CASES,
     "CaseScorecardDocument": of_scorecards.CASE_SCORECARD, "CheckDocument": (*of_checks.CHECK, *of_conditions.CHECK),
     "LexiconDocument": of_lexicons.LEXICON, "MarkerSet": of_lexicons.MARKER_SET,
     "Profile": (*of_checks.PROFILE, *of_conditions.PROFILE), "Project": of_projects.PROJECT,

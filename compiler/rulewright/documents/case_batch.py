@@ -1,0 +1,136 @@
+"""Batches: the test cases or outputs in a file, as the scorecard reads them that scores them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cached_property
+from pathlib import Path
+
+from msgspec import Struct
+
+from rulewright.diagnostics import Span
+from rulewright.documents.base import items
+from rulewright.documents.kinds import OUTPUT_KEYS, outputs_by_id
+from rulewright.documents.layout import files_near, holds_outputs, values_in
+from rulewright.load import Mapping, Node, Scalar, Sequence
+from rulewright_runtime.cases.case_plan import CaseScorecardPlan
+from rulewright_runtime.cases.records import LIST_KEYS, id_of
+from rulewright_runtime.cases.shape import FAILURES, OUTPUTS, read_names
+
+OUTPUT_MARKS = frozenset({*OUTPUT_KEYS, *OUTPUTS, *FAILURES, "summary"})
+
+
+class CaseRecord(Struct, frozen=True):
+    """A record and the case inside it, which may be the record itself. `key` is its test id. Only cases have the keys
+    that are `expected`."""
+
+    node: Mapping
+    case: Mapping
+    key: str | None
+    concern: str | None
+    expected: frozenset[str]
+
+    @property
+    def source(self) -> bytes:
+        """The record as it is written."""
+        return source_of(self.node).encode()
+
+    @property
+    def is_case(self) -> bool:
+        """Whether it is a test case: it has expectations, or no part of an output and is not in a folder of these."""
+        expects = not self.expected.isdisjoint(self.node.index)
+        if expects or holds_outputs(self.node.source.path):
+            return expects
+        return self.case is not self.node or OUTPUT_MARKS.isdisjoint(self.node.index)
+
+    @property
+    def expectations(self) -> tuple[Node, ...]:
+        """The values under which the case holds what is expected."""
+        return tuple(each.value for each in self.case.entries if each.name in self.expected)
+
+    def place(self, key: str) -> Span:
+        """The span of the value of a key, or of the record's first key."""
+        found = self.case.get(key) or self.node.get(key)
+        return found.span if found is not None else next((each.key.span for each in self.node.entries), self.node.span)
+
+
+class CaseBatch(Struct, frozen=True, dict=True):
+    """A file of cases or outputs: the nodes of its records, and those that are objects, read as by the scorecard of
+    `plan`."""
+
+    root: Node
+    plan: CaseScorecardPlan
+    nodes: tuple[Node, ...]
+    records: tuple[CaseRecord, ...]
+
+    @property
+    def path(self) -> Path:
+        """The file's path as the user gave it."""
+        return Path(self.root.source.path)
+
+    @cached_property
+    def cases(self) -> tuple[CaseRecord, ...]:
+        """The records that are test cases."""
+        return tuple(each for each in self.records if each.is_case)
+
+
+def read_batch(root: Node, plan: CaseScorecardPlan) -> CaseBatch:
+    """Return a file of cases or outputs as the scorecard of a plan reads it."""
+    keys = {id(entry.value): entry.name for entry in root.entries} if isinstance(root, Mapping) else {}
+    if holds_outputs(root.source.path):  # an output without an id has that of its file, as for `score`
+        keys[id(root)] = Path(root.source.path).stem
+    nodes = records_in(root)
+    expected = frozenset({"expectations", *(each.path[0] for each in plan.inputs if each.source == "case")})
+    records = (_record(each, keys.get(id(each)), expected) for each in nodes if isinstance(each, Mapping))
+    return CaseBatch(root, plan, nodes, tuple(records))
+
+
+def records_in(root: Node) -> tuple[Node, ...]:
+    """The records of a file: items of its list, of a list in its object, values of its object, or the object."""
+    if isinstance(root, Mapping):
+        if by_id := records_by_id(root):
+            return by_id
+        listed = next((found for key in LIST_KEYS if isinstance(found := root.get(key), Sequence)), None)
+        return (root,) if listed is None else listed.items
+    return items(root)
+
+
+def records_by_id(root: Mapping) -> tuple[Mapping, ...]:
+    """The outputs in an object whose keys are test ids; those in a folder of outputs may have any form."""
+    below = tuple(entry.value for entry in root.entries if isinstance(entry.value, Mapping))
+    is_named = not {"test_id", "id", *LIST_KEYS}.isdisjoint(root.index)
+    if holds_outputs(root.source.path) and not is_named and len(below) == len(root.entries):
+        return below
+    return outputs_by_id(root)
+
+
+def _record(node: Mapping, name: str | None, expected: frozenset[str]) -> CaseRecord:
+    below = node.get("test_case")
+    case = below if isinstance(below, Mapping) else node
+    read = read_names(source_of(node).encode())
+    if read is None:
+        return CaseRecord(node, case, name, None, expected)
+    envelope, inner = read
+    names = (inner.test_id, envelope.test_id, envelope.id, inner.id)
+    key = next((found for name in names if (found := id_of(name)) is not None), name)
+    return CaseRecord(node, case, key, inner.concern_id or envelope.concern_id, expected)
+
+
+def source_of(node: Node) -> str:
+    """The text of a node as it is written."""
+    return node.source.text[node.start : node.end]
+
+
+def values_near(path: Path, key: str) -> Counter[str]:
+    """The values of a key, with their numbers, in the files of the folder `cases` near a file."""
+    return Counter(value for file in files_near(path) for value in values_in(file, key))
+
+
+def text_of(node: Node | None) -> str:
+    """The value of a scalar as text; empty for anything else."""
+    return str(node.value) if isinstance(node, Scalar) else ""
+
+
+def folded(text: str) -> str:
+    """A text in lower case and with single blanks, as expectations are compared."""
+    return " ".join(text.lower().split())

@@ -1,0 +1,37 @@
+"""The rules that look at files of test cases and outputs, in the order they run."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from rulewright.documents.case_batch import CaseBatch
+from rulewright.rules import Rule
+from rulewright.rules.bad_case import bad_case
+from rulewright.rules.case_expects_nothing import case_expects_nothing
+from rulewright.rules.contradictory_expectations import contradictory_expectations
+from rulewright.rules.duplicate_test_id import duplicate_test_id
+from rulewright.rules.listed_twice import listed_twice
+from rulewright.rules.misspelt_expectation import misspelt_expectation
+from rulewright.rules.misspelt_group import misspelt_group
+from rulewright.rules.output_without_case import output_without_case
+from rulewright.rules.phrase_not_in_payload import phrase_not_in_payload
+from rulewright.rules.plan_of_another_length import plan_of_another_length
+from rulewright.rules.subsumed_pattern import subsumed_pattern
+from rulewright.rules.unknown_concern import unknown_concern
+from rulewright.rules.unread_expectation import unread_expectation
+
+CASES: Final[tuple[Rule[CaseBatch], ...]] = (
+    bad_case,
+    duplicate_test_id,
+    unknown_concern,
+    misspelt_group,
+    misspelt_expectation,
+    plan_of_another_length,
+    output_without_case,
+    case_expects_nothing,
+    contradictory_expectations,
+    listed_twice,
+    subsumed_pattern,
+    phrase_not_in_payload,
+    unread_expectation,
+)

@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+from collections import Counter
+
+from rulewright.diagnostics import Findings, warning
+from rulewright.documents.case_batch import CaseBatch, records_by_id
+from rulewright.documents.layout import files_near, values_in
+from rulewright.load import Mapping, Scalar
+from rulewright.spelling import Guess, is_slip_of
+
+
+def output_without_case(batch: CaseBatch) -> Findings:
+    """An output has a test id that is almost that of a case without an output.
+
+    Why it matters: the output belongs to no case, and the case counts as an error.
+    Instead: write the test id as the case does.
+    """
+    ids = _ids(batch)
+    files = [values_in(file, "test_id") for file in files_near(batch.path)] if ids else []
+    # Where a file names no test id, the case may be in it.
+    known = Counter(each for file in files for each in file) if all(files) else Counter()
+    for name, place in ids.items():
+        near = [each for each in sorted(known) if is_slip_of(name, each) and (each not in ids or known[each] > 1)]
+        if name not in known and near and not any(known[each] > 1 for each in near):  # else `duplicate-test-id`
+            yield warning(place, f"no case has the test id `{name}`", help=Guess(near[0]))
+
+
+def _ids(batch: CaseBatch) -> dict[str, Scalar]:
+    """The test ids of a file of outputs, where they are written; empty for a file of cases."""
+    if batch.cases:
+        return {}
+    named = (each.node.get("test_id") for each in batch.records)
+    ids = {str(name.value): name for name in named if isinstance(name, Scalar)}
+    if isinstance(batch.root, Mapping) and records_by_id(batch.root):
+        ids |= {entry.name: entry.key for entry in batch.root.entries}
+    return ids
