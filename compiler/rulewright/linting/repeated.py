@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
@@ -39,6 +40,7 @@ EXPLAINED_BETTER_BY: Final = _code_sets(
             gate-ignores-unclear part-without-checks""",
         "branch-never-taken": "branch-condition-incomplete",
         "check-without-part": "part-without-checks",
+        "duplicate-key": "yaml-syntax",
         "detector-without-definition": "detector-is-not-routed",  # on which compile stops
         "gate-without-blindspot": "check-without-blindspot",
         "id-differs-from-file-name": "duplicate-id",
@@ -114,7 +116,8 @@ DEPENDENT: Final = _code_sets(
         number-contradicts-content tag-no-scenario-carries unknown-scenario""",
         "scorecards": "unknown-scorecard",
         "scoring": "bad-weight bucket-without-policy event-window-without-anchor unit-of-analysis-missing",
-        "state_machines": "detector-without-definition state-machine-without-definition unknown-state-machine",
+        "state_machines": """detector-without-definition state-machine-without-definition unknown-state-machine
+        unused-lexicon""",
         "vocabulary": "gate-severity-outside-gate-bucket",
     }
 )
@@ -135,13 +138,22 @@ def without_dependent(found: Iterable[Diagnostic], project: Project, unread: Col
     ]
 
 
-def unread_kinds(found: Iterable[Diagnostic], project: Project) -> frozenset[str]:
+def unread_kinds(found: Sequence[Diagnostic], project: Project) -> frozenset[str]:
     """Return the kinds of documents that can't be read in full: with a value that is refused or missing, unless its
     key is documentation."""
     roots = {each.source.path: each.root for each in project.loaded}
+    misnamed = [each for each in found if each.code == "misspelt-suffix"]
+    if project.path is None and any(_is_beside(each, project) for each in misnamed):
+        return frozenset(DEPENDENT)  # the project file has another name
     refused = [each for each in found if each.code in _REFUSED and each.severity is Severity.ERROR]
     kinds = {_kind_read_from(each.span, roots.get(each.span.path)) for each in refused}
+    kinds |= {"checks"} if misnamed else set()
     return project.unreadable | {kind if kind in DEPENDENT else f"{kind}s" for kind in kinds if kind is not None}
+
+
+def _is_beside(found: Diagnostic, project: Project) -> bool:
+    """Whether a finding is about a file in the folder of the project."""
+    return PurePath(found.span.path).parent == project.root
 
 
 def _kind_read_from(place: Span, root: Node | None) -> str | None:
@@ -314,7 +326,7 @@ FOLLOWED_ANYWHERE: Final = _code_sets(
         "probe-without-verifier": "check-no-scenario-reaches",
         "setting-of-two-parameters": "bad-case bad-setting",
         "unknown-dependency": "script-for-no-agent",
-        "unknown-value": "check-no-scenario-reaches",
+        "unknown-value": "check-no-scenario-reaches check-without-part",
         "yaml-trap": "cue-nobody-says phrase-nearly-said",
     }
 )

@@ -37,8 +37,11 @@ def without_misspelt_declarations(found: Sequence[Diagnostic], sources: Mapping[
     file_names = {PurePath(path).stem for path in sources}
     dropped: set[int] = set()
     moved: dict[int, Diagnostic] = {}
+    stated = {each.subject for each in found if each.code == "misspelt-name"}
     for (written, meant), group in groups.items():
-        if (meant, written) in groups:
+        if meant in stated:
+            dropped |= set(map(id, group))
+        elif (meant, written) in groups:
             if meant not in file_names and (written in file_names or len(places[written]) > len(places[meant])):
                 dropped |= set(map(id, group))
         elif (

@@ -13,8 +13,10 @@ from typing import Final
 from msgspec import Struct
 
 from rulewright import dependencies
+from rulewright.documents.kinds import kind_of
 from rulewright.documents.layout import (
     CASE_LINES,
+    PROJECT_FILE_NAMES,
     SUFFIXES,
     descriptions_in,
     documents_in,
@@ -29,6 +31,7 @@ from rulewright.spelling import is_slip_of
 
 ANSWERS: Final = re.compile(r'\s*\{\s*(?:"model"\s*:\s*"[^"]*"\s*,\s*)?"replies"\s*:\s*\{')
 LARGEST: Final = 2**20  # bytes searched in a file
+LONGEST: Final = 200  # characters of a line with a name
 LIBRARY: Final = PREFIX.rstrip("/")  # the subfolder of checks that `use` names
 
 
@@ -74,6 +77,9 @@ def read_unread_files(project: Project) -> UnreadFiles:
         for kind, each in found.items()
         for path, name in _misnamed(each.path, deep=kind == "scenarios")
     ]
+    if project.path is None:
+        beside = map(load_file, documents_in(project.root))
+        misnamed += [(each, PROJECT_FILE_NAMES[0]) for each in beside if kind_of(each.root) == "project"]
     return UnreadFiles(
         copies=tuple(copies),
         descriptions=tuple(each.source for each in descriptions),
@@ -104,6 +110,16 @@ def _misnamed(folder: Path, *, deep: bool) -> Iterator[tuple[Path, str]]:
             yield path, path.stem + meant
         elif suffix == ".txt" and Path(path.stem).suffix in SUFFIXES:
             yield path, path.stem
+        elif suffix == ".txt" and _is_named_inside(path):
+            yield path, f"{path.stem}.yaml"
+
+
+def _is_named_inside(path: Path) -> bool:
+    """Whether a file begins with its own name, as checks and lexicons do."""
+    dependencies.note_content(path, None)
+    with suppress(OSError), path.open(encoding="utf-8", errors="replace") as file:
+        return file.readline(LONGEST).rstrip() in (f"id: {path.stem}", f"name: {path.stem}")
+    return False
 
 
 def _answers_in(folder: Path) -> Iterator[Path]:

@@ -7,7 +7,7 @@ from rulewright.diagnostics import Findings, error, replace
 from rulewright.documents.base import items, scalar, text_scalars
 from rulewright.load import Scalar
 from rulewright.project import Project
-from rulewright.spelling import Guess, did_you_mean, is_slip_of, is_spelt_like, suggest
+from rulewright.spelling import Guess, did_you_mean, is_spelt_like, suggest
 
 DECLARED: Final = {"buckets": "primary_bucket", "severities": "severity"}  # declared words, and the key that uses them
 SOUGHT: Final = (("eligibility", "scenario_tags_any"), ("routing", "safety_override_suppressed_by"))
@@ -28,7 +28,7 @@ def misspelt_name(project: Project) -> Findings:
         known = {str(each.value) for each in listed}
         unknown = [word for word in used if used[word] > 1 and word not in known]
         for each in listed:
-            meant = next((word for word in unknown if is_slip_of(str(each.value), word)), None)
+            meant = next((word for word in unknown if suggest(word, known) == each.value), None)
             if meant is not None and str(each.value) not in used:
                 message = f"no check has the {key} `{each.value}`, but {used[meant]} have `{meant}`"
                 yield error(each, message, help=Guess(meant))

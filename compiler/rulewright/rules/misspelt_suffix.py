@@ -7,10 +7,10 @@ from rulewright.project.unread_files import UnreadFiles
 
 
 def misspelt_suffix(unread: UnreadFiles) -> Findings:
-    """A file among the documents of a project has a suffix that is almost `.yaml`, `.yml` or `.json`.
+    """A file of a project has a suffix that is almost `.yaml`, `.yml` or `.json`, or the project file another name.
 
     Why it matters: it is not read. A run without this check, scenario or lexicon passes what it would fail.
-    Instead: correct the suffix, or begin the file's name with `_` if it is put aside.
+    Instead: rename it, or begin the file's name with `_` if it is put aside.
     """
     for source, name in unread.misnamed:
         stem, written = Path(name).stem, Path(source.path).name

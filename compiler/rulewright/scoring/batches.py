@@ -132,8 +132,11 @@ def case_scorecards_of_project(folder: Path) -> list[Path]:
 
 
 def lacks_scorecards(folder: Path) -> bool:
-    """Whether the project that a folder belongs to or is names a folder of scorecards that holds none."""
+    """Whether the project that a folder belongs to or is names a folder of scorecards that holds none, or can't be
+    read."""
     path = project_file_above(folder)
+    if path is not None and load_file(path).root is None:
+        return True
     place = None if path is None else _scorecards_place(path)
     return place is not None and place.named and next(documents_in(place.path), None) is None
 

@@ -267,6 +267,37 @@ def test_cases_of_a_project_without_its_scorecard_are_not_judged_by_the_shipped_
     assert reported_places(write(tmp_path, files)) == [("missing-path", "rulewright.yaml", 2)]
 
 
+def test_cases_of_a_project_that_cannot_be_read_are_not_judged_by_the_shipped_scorecard(tmp_path: Path) -> None:
+    files = {
+        "rulewright.yaml": "project: p\nscorecards = own\n",
+        "cases/one.json": '[{"test_id": "one", "expected": ["angina"]}]\n',
+        "outputs/one.json": '{"letter": "Angina."}\n',
+    }
+    assert reported_places(write(tmp_path, files)) == [("yaml-syntax", "rulewright.yaml", 2)]
+
+
+DESK = {
+    "rulewright.yaml": "project: p\nvocabulary: {buckets: [safety, fraud], severities: [minor, stop]}\n",
+    "checks/one.yaml": "id: one\nprimary_bucket: safety\nseverity: stop\nfail: size(answer) > 80\n",
+    "checks/two.yaml": "id: two\nprimary_bucket: fraud\nseverity: stop\nfail: size(answer) > 60\n",
+    "checks/three.yaml": "id: three\nprimary_bucket: fraud\nseverity: minor\nfail: size(answer) > 40\n",
+    "scorecards/own.yaml": (
+        "scorecard: own\ngates:\n  held: {of: v.severity == stop, stops: v.verdict == FAIL,"
+        " undecided: v.verdict == UNCLEAR, empty: {not_eligible: passed, not_run: undecided}}\n"
+        "rates:\n  rest: {rate: {of: v.severity == minor, hit: [PASS], miss: [FAIL],"
+        " exclude: [UNCLEAR, NOT_APPLICABLE], error: adjudicate, empty: absent}}\n"
+        "output: {gates: gates, rest: rates.rest}\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("word", ["stp", "stops", "stopping"])
+def test_a_word_that_only_the_vocabulary_has_is_one_finding_there(word: str, tmp_path: Path) -> None:
+    assert reported_places(write(tmp_path, DESK)) == []
+    write(tmp_path, {"rulewright.yaml": DESK["rulewright.yaml"].replace("stop]", f"{word}]")})
+    assert reported_places(tmp_path) == [("misspelt-name", "rulewright.yaml", 2)]
+
+
 def test_two_empty_folders_are_two_mistakes(tmp_path: Path) -> None:
     root = write(tmp_path, {"rulewright.yaml": "project: shop\nchecks: checks\nscorecards: scorecards\n"})
     for name in ("checks", "scorecards"):
