@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from rulewright.rules import Rule
+from rulewright.rules.all_of_none import all_of_none
 from rulewright.rules.and_before_or import and_before_or
 from rulewright.rules.arguments_swapped import arguments_swapped
 from rulewright.rules.backspace_in_expression import backspace_in_expression
@@ -67,6 +68,7 @@ EXPRESSIONS: Final = (
 
 CHECK: Final[tuple[Rule[CheckDocument], ...]] = (
     *CONDITIONS,
+    all_of_none,
     check_never_fails,
     check_never_passes,
     each_not_read,

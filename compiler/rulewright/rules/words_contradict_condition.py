@@ -31,13 +31,20 @@ from rulewright.rules.units_differ import COUNTS, counts_characters
 WORDS: Final = ("note", "description", "pass_rule")  # say what is wanted
 ROUTED: Final = ("within_replies", "recalled_share", "likeness")
 MISSING: Final = re.compile(r"-(?:missing|missed|omitted|absent)$")
-LACK: Final = re.compile(r"-(?:not-\w+ed$|without-|un\w+ed(?=-|$))")
+LACK: Final = re.compile(r"(?:^|-)(?:not-\w+ed$|without-|un\w+ed(?=-|$))")
 EXTREME: Final = {
     "too-(?:long|many|much|large|big|slow|late|dear|expensive|high|often)": ">",
     "too-(?:short|few|little|small|early|low|fast|seldom)": "<",
 }
 # A sentence of one clause.
-FORBIDS: Final = re.compile(r"^(?:Nobody|No|Nothing|Never|None)\b(?!.*\band\b)[^,;:.\u2013\u2014]*\.?$")
+FORBIDS: Final = re.compile(
+    r"^(?:(?:Nobody|No|Nothing|Never|None)\b|[^,;:.\u2013\u2014]*\b(?:neither|never|(?:do|does|may|must) not)\b"
+    r"(?! (?:delay|fail|forget|hide|ignore|leave|lose|miss|omit|refuse|skip|withhold)))"
+    r"(?!.*\band\b)[^,;:.\u2013\u2014]*\.?$"
+)
+# `Every passage that is cited was given`
+EVERY: Final = re.compile(r"^(?:All|Each|Every) (\w+)(?: (?:that|which) (?:are|is|was|were) (\w+))?")
+AMONG: Final = re.compile(r"\b(?:among|from|given|in|known|listed)\b")
 # A second negation or condition in a sentence may be what the condition tests.
 DENIALS: Final = re.compile(
     r"\b(?:but|cannot|except|lacks?|missing|neither|never|no|nobody|none|not|nothing|unless|until|without)\b|n't | - ",
@@ -55,6 +62,7 @@ VERB: Final = re.compile(
     r"\b(?:are|be|contains?|costs?|has|have|is|keeps?|lasts?|needs?|remains?|stays?|takes?|uses?|waits?) $"
 )
 ONLY_UNDER: Final = "the note allows something only under a condition, but `fail` does not test for its absence"
+NO_ABSENCE: Final = "says that something is missing, but `fail` does not test for an absence"
 LISTS: Final = frozenset({"messages", "replies", "tool_calls", "turns"})
 JOINS: Final = re.compile(r"\b(and|or|both|either|unless)\b")
 
@@ -92,8 +100,8 @@ def words_contradict_condition(check: CheckDocument) -> Findings:
 
 
 def _at(part: Expr, message: str) -> Expr:
-    """The last part of a condition that allows something only under another one, else the whole."""
-    return chain(part, "&&")[-1] if message == ONLY_UNDER else part
+    """The last part of a condition that does not test for what is missing, else the whole."""
+    return chain(part, "&&")[-1] if message == ONLY_UNDER or message.endswith(NO_ABSENCE) else part
 
 
 def _roots(check: CheckDocument) -> Iterator[tuple[WrittenExpression, int]]:
@@ -217,15 +225,22 @@ def _counts_items(part: Call) -> bool:
 def _against(check: CheckDocument, words: str, part: Expr, sign: int) -> str | None:
     """What contradicts the id or the words, if they and the condition have a plain form."""
     sides = chain(part, "&&")
-    is_presence = not denies(part) and all(
-        isinstance(each, Call) or (isinstance(each, Macro) and each.kind == "exists") for each in sides
-    )
+    searches = [isinstance(each, Call) or (isinstance(each, Macro) and each.kind == "exists") for each in sides]
+    is_presence = not denies(part) and all(searches)
     is_lack = MISSING.search(check.id) or (LACK.search(check.id) and len(sides) > 1 and not _names_values(sides[1:]))
+    if sign < 0 and _names_without_lack(check.id, part):
+        return f"`{check.id}` says that something is missing, but `fail` does not test for its absence"
     if sign < 0 and is_lack and not DENIALS.search(words) and not denies(part) and check.get("use") is None:
-        return f"`{check.id}` says that something is missing, but `fail` does not test for an absence"
-    is_named = any(stem in words.lower() for stem in _stems(part))
-    if sign > 0 and FORBIDS.search(words) and len(DENIALS.findall(words)) == 1 and is_presence and is_named:
-        return "the note forbids something, but `pass` does not test for its absence"
+        return f"`{check.id}` {NO_ABSENCE}"
+    named = f"{check.id} {words}" if re.search("banned|forbidden|prohibited", check.id) else words
+    is_named = any(stem in named.lower() for stem in _stems(part))
+    if FORBIDS.search(words) and len(DENIALS.findall(words)) == 1:
+        if sign > 0 and not denies(part) and any(searches) and is_named:
+            return "the note forbids something, but `pass` does not test for its absence"
+        if sign < 0 and _one_side_lacks(part):
+            return "the note forbids something, but a part of `fail` tests for its absence"
+    if (every := EVERY.match(words)) is not None and _against_every(every, words, part, sign):
+        return f"the note says `{every[0].split()[0]}`, but `{'fail' if sign < 0 else 'pass'}` tests something else"
     if sign < 0 and ONLY.search(words) and len(sides) > 1 and is_presence:
         return ONLY_UNDER
     for named, operator in EXTREME.items():
@@ -233,6 +248,51 @@ def _against(check: CheckDocument, words: str, part: Expr, sign: int) -> str | N
         if re.search(named, check.id) and found == {1} and not _points(part, sign, operator):
             return f"`{check.id}` says the opposite of this comparison"
     return _joined(words, part, sign)
+
+
+def _names_without_lack(name: str, part: Expr) -> bool:
+    """Whether a check named after something missing fails where it is there: `size(citations(answer)) > 0`."""
+    subject = MISSING.sub("", name).split("-")[-1][:5] if MISSING.search(name) else ""
+    sides = [each for each in chain(part, "&&") if isinstance(each, Binary) and isinstance(each.right, Literal)]
+    named = [each for each in sides if subject in _called(each.left)]
+    return bool(subject) and bool(named) and not any(map(denies, named))
+
+
+def _called(part: Expr) -> str:
+    """The names of functions and values in an expression, in one text."""
+    own = part.function if isinstance(part, Call) else part.name if isinstance(part, Name) else ""
+    return " ".join([own, *map(_called, children(part))])
+
+
+def _one_side_lacks(part: Expr) -> bool:
+    """Whether `or` joins the same measure of two things, and only one side tests for nothing: `size(a) == 0 or ...`."""
+    sides = [each for each in chain(part, "||") if isinstance(each, Binary) and isinstance(each.left, Call)]
+    functions = {each.left.function for each in sides if isinstance(each.left, Call)}
+    measured = {_called(each.left) for each in sides}
+    return len(sides) == len(measured) > len(functions) == 1 and len({denies(each) for each in sides}) == 2
+
+
+def _against_every(every: re.Match[str], words: str, part: Expr, sign: int) -> bool:
+    """Whether the quantifier over what the words call `every` is the wrong one, or fails the members in order."""
+    stems = {each[:3].lower() for each in every.groups() if each and len(each) > 3}
+    clause = re.split("[;,.]", words)[0]
+    is_among = AMONG.search(clause) and not DENIALS.search(clause)
+    for side in [each for some in chain(part, "||") for each in chain(some, "&&")]:
+        if isinstance(side, Macro) and any(stem in _called(side.target) for stem in stems):
+            members = chain(side.bodies[-1], "&&") if sign < 0 and side.kind == "exists" else []
+            if side.kind == ("all" if sign < 0 else "exists") or (is_among and any(map(_is_member, members))):
+                return True
+    return False
+
+
+def _is_member(part: Expr) -> bool:
+    """Whether a condition says that a value is in a list: `given.exists(each, each == n)`."""
+    return (
+        isinstance(part, Macro)
+        and part.kind == "exists"
+        and isinstance(part.bodies[-1], Binary)
+        and (part.bodies[-1].operator == "==")
+    )
 
 
 def _names_values(parts: list[Expr]) -> bool:

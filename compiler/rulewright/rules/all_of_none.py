@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+from typing import Final
+
+from rulewright.diagnostics import Findings, warning
+from rulewright.documents.check import CheckDocument
+from rulewright.expression.direction import denies
+from rulewright.expression.syntax_tree import Expr, ListLiteral, Macro, Name, chain, field_of
+from rulewright.lower.expressions_of import expressions_of
+
+NEVER_EMPTY: Final = frozenset({"messages", "replies", "turns"})
+
+
+def all_of_none(check: CheckDocument) -> Findings:
+    """A check fails where all members of a list have something, also where the list is empty.
+
+    Why it matters: `all` holds of an empty list. `fail: tool_calls.all(call, call.name == "pay")` fails every chat
+    without calls, and passes where one call of several pays.
+    Instead: write `exists`, or test as well that the list has members.
+    """
+    for written in expressions_of(check):
+        if written.scalar is check.fails:
+            for sides in ([*chain(each, "&&")] for each in chain(written.checked.expr, "||")):
+                for part in sides:
+                    text = written.text(part.target) if isinstance(part, Macro) else ""
+                    others = [each for each in sides if each is not part]
+                    if _is_of_any_list(part) and not any(text in written.text(each) for each in others):
+                        message = f"`fail` holds where `{text}` is empty, because `all` does"
+                        yield warning(written.span(part), message, help="did you mean `exists`?")
+
+
+def _is_of_any_list(part: Expr) -> bool:
+    """Whether a part says that all members of a list, which a chat may leave empty, have something."""
+    if not isinstance(part, Macro) or part.kind != "all" or denies(part.bodies[-1]):
+        return False
+    is_written = isinstance(part.target, ListLiteral) or field_of(part.target, "params") is not None
+    return not is_written and not (isinstance(part.target, Name) and part.target.name in NEVER_EMPTY)
