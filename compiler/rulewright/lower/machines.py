@@ -92,9 +92,12 @@ def mistakes(document: StateMachineDocument, lexicons: Mapping[str, LexiconDocum
     entered = {document.initial, *to, *(suggest(name, document.states) for name in to if name not in document.states)}
     for number, state in enumerate(document.states):
         if state not in entered:
-            place = document.place("states", number)
-            message, begins = f"no transition enters the state `{state}` from another one", document.place("initial")
-            yield error(place, message, code="unreachable-state", notes=[(begins, "the machine begins here")])
+            message = f"no transition enters the state `{state}` from another one"
+            start = document.place("initial"), "the machine begins here"
+            places = [(document.place("states", number), "declared here"), start]
+            if number == 0 and document.initial in to:  # a machine begins with its first state, and this one is reached
+                places.reverse()
+            yield error(places[0][0], message, code="unreachable-state", notes=places[1:])
     if entered.issuperset(document.states) and all(name in document.states for name, _ in _states_named(document)):
         yield from _impossible_paths(document)
 

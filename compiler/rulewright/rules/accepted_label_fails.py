@@ -12,13 +12,22 @@ def accepted_label_fails(scorecard: CaseScorecardDocument) -> Findings:
     Why it matters: a build that reads the exit code passes where the scorecard does not accept, or fails where it does.
     Instead: give 0 to the accepted label only, and the label only to cases that fail no metric.
     """
+    exits, accepted = dict(scorecard.exits), scorecard.accepted
+    passing = [label for label, status in exits.items() if status == 0]
+    place = scorecard.place("accepted")
+    if accepted in exits and len(passing) == 1 and passing != [accepted]:
+        notes = [(scorecard.place("exit", passing[0]), f"`{passing[0]}` exits with 0")]
+        yield warning(place, f"`{accepted}` is accepted, but exits with {exits[accepted]}", notes=notes)
+        return
     yield from _given_to_failures(scorecard)
     for label, status in scorecard.exits:
-        if (status == 0) != (label == scorecard.accepted) and scorecard.accepted:
+        if (status == 0) != (label == accepted) and accepted:
             other = "is not accepted, but exits with 0" if status == 0 else f"is accepted, but exits with {status}"
-            notes = [(scorecard.place("accepted"), "the accepted label")]
-            yield warning(scorecard.place("exit", label), f"`{label}` {other}", notes=notes)
+            yield warning(scorecard.place("exit", label), f"`{label}` {other}", notes=[(place, "the accepted label")])
             return
+    if len(exits) > 1 and accepted == next(iter(exits)):
+        message = f"`exit` begins with the accepted label `{accepted}`, but its order is from the worst label on"
+        yield warning(scorecard.key_place("exit"), message)
 
 
 def _given_to_failures(scorecard: CaseScorecardDocument) -> Findings:

@@ -1,21 +1,23 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Final
 
 from rulewright import dependencies
 from rulewright.diagnostics import Diagnostic, Findings, warning
-from rulewright.documents.base import entries, items, scalar, text
+from rulewright.documents.base import descend, entries, items, scalar, text
 from rulewright.documents.layout import path_meant
-from rulewright.load import Scalar
+from rulewright.load import Node, Scalar
+from rulewright.spelling import did_you_mean
 from rulewright.workflow import Workflow
 
 PROGRAMS: Final = frozenset((".py", ".sh", ".bash", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl", ".php"))
 
 
 def adapter_names_missing_file(workflow: Workflow) -> Findings:
-    """The `script` of an adapter, or a program in its `command`, does not exist.
+    """The `script` or function of an adapter, or a program in its `command` or that of a notification, does not exist.
 
     Why it matters: the run starts, and the first task that uses the adapter fails.
     Instead: correct the path. A `script` is relative to the project's root; a `command` runs in `workflow.folder`, or
@@ -27,10 +29,32 @@ def adapter_names_missing_file(workflow: Workflow) -> Findings:
         if script is not None and _is_missing(workflow.root, str(script.value)):
             yield _missing(script, workflow.root, "`script` is relative to the project's root")
         folder = workflow.place("folder", ".") / text(adapter, "folder")
-        words = (each for each in items(adapter, "command") if isinstance(each, Scalar))
-        program = next((each for each in words if Path(str(each.value)).suffix in PROGRAMS), None)
-        if program is not None and str(program.value) not in written and _is_missing(folder, str(program.value)):
-            yield _missing(program, folder, f"the command runs in `{os.path.relpath(folder, workflow.root)}`")
+        yield from _without_program(adapter, folder, workflow, written)
+        yield from _without_function(scalar(adapter, "callable"), workflow.root)
+    notices = descend(workflow.settings, "overlays", "hil", "notify")
+    for notice in (each for entry in entries(notices) for each in items(entry.value)):
+        yield from _without_program(notice, workflow.place("folder", "."), workflow, written)
+
+
+def _without_program(node: Node | None, folder: Path, workflow: Workflow, written: set[str]) -> Findings:
+    """The first program of a command, if it is no file and none that a task writes."""
+    words = (each for each in items(node, "command") if isinstance(each, Scalar))
+    program = next((each for each in words if Path(str(each.value)).suffix in PROGRAMS), None)
+    if program is not None and str(program.value) not in written and _is_missing(folder, str(program.value)):
+        yield _missing(program, folder, f"the command runs in `{os.path.relpath(folder, workflow.root)}`")
+
+
+def _without_function(written: Scalar | None, root: Path) -> Findings:
+    """A `module:function` whose module is a file of the project that does not mention the function."""
+    module, _, function = str(written.value if written else "").partition(":")
+    file = root / (module.replace(".", "/") + ".py")
+    if written is None or not re.fullmatch(r"\w+(?:\.\w+)*:\w+", str(written.value)) or not dependencies.is_file(file):
+        return
+    content = file.read_bytes()
+    dependencies.note_content(file, content)
+    names = set(re.findall(r"\w+", content.decode("utf-8", "replace")))
+    if function not in names:
+        yield warning(written, f"`{file.name}` has no `{function}`", help=did_you_mean(function, names))
 
 
 def _is_missing(folder: Path, written: str) -> bool:

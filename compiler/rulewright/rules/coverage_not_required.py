@@ -14,8 +14,5 @@ def coverage_not_required(task: TaskDocument) -> Findings:
     gate = task.on("policy_gate")
     written = descend(task.node, "overlays", "policy_gate", "coverage_threshold")
     if gate is not None and written is not None and value(gate.find("require_coverage")) is not True:
-        yield task.warning(
-            written,
-            "overlays.policy_gate.coverage_threshold",
-            "this threshold has no effect without `require_coverage: true`",
-        )
+        message = "this threshold has no effect without `require_coverage: true`"
+        yield task.warning(written, "overlays.policy_gate.coverage_threshold", message)

@@ -49,6 +49,7 @@ OUTSIDE: Final = (
         "is a letter",
         r"\\b",
     ),
+    (re.compile(r"(?<=[\w)?*+\]}])\\b['\"]$"), "ends with a quote", r"\\b"),
     (re.compile("\b"), "in double quotes is a backspace", r"\\\\b"),
     (re.compile(r"(?<!\\)\{(\d+) ?- ?(\d+)\}"), "is not a repetition", r"{\1,\2}"),
     (
@@ -162,9 +163,12 @@ def _whole_matches(corpus: Node) -> Findings:
         if group is None or written is None:
             continue
         never = [each for each in figures if not group.fullmatch(str(each.value))]
-        if len(never) == len(figures) and group.pattern == written.value:
-            message = f"the match of `{written.value}` is never one of the figures {ticked(texts(fact, 'figures'))}"
+        is_wordy = any(map(str.isdecimal, texts(fact, "figures"))) and not group.search("0123456789")
+        if len(never) == len(figures) and (is_wordy or group.pattern == written.value):
+            what = "match" if group.pattern == written.value else "group"
+            message = f"the {what} of `{written.value}` is never one of the figures {ticked(texts(fact, 'figures'))}"
             yield warning(written, message, help="put the part that is the figure in a group: `(\\d+)`")
+            continue
         for each in never if group.pattern != written.value else ():
             help = "let the group match it, or remove the figure"
             yield warning(each, f"`{written.value}` never captures `{each.value}`", help=help)

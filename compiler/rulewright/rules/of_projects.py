@@ -48,6 +48,7 @@ from rulewright.rules.misspelt_suffix import misspelt_suffix
 from rulewright.rules.misspelt_tool import misspelt_tool
 from rulewright.rules.misspelt_word import misspelt_word
 from rulewright.rules.mistyped_regex import mistyped_regex
+from rulewright.rules.model_of_another_provider import model_of_another_provider
 from rulewright.rules.number_contradicts_content import number_contradicts_content
 from rulewright.rules.opposites_agree import opposites_agree
 from rulewright.rules.order_reversed import order_reversed
@@ -149,6 +150,7 @@ PROJECT: Final[tuple[Rule[Project], ...]] = (
     limit_of_zero,
     declared_for_nothing,
     price_of_another_model,
+    model_of_another_provider,
     cue_nobody_says,
     phrase_nearly_said,
     setting_overruled,

@@ -42,9 +42,11 @@ from rulewright.rules.loop_without_bound import loop_without_bound
 from rulewright.rules.metric_without_source import metric_without_source
 from rulewright.rules.misspelt_hyperparameter import misspelt_hyperparameter
 from rulewright.rules.misspelt_path import misspelt_path
+from rulewright.rules.model_of_another_provider import model_of_another_provider
 from rulewright.rules.no_tasks import no_tasks
 from rulewright.rules.number_contradicts_content import number_contradicts_content
 from rulewright.rules.of_conditions import CONDITIONS, EXPRESSIONS
+from rulewright.rules.output_outside_the_project import output_outside_the_project
 from rulewright.rules.output_written_twice import output_written_twice
 from rulewright.rules.overlay_not_enabled import overlay_not_enabled
 from rulewright.rules.paired_with_review import paired_with_review
@@ -92,6 +94,7 @@ WORKFLOW: Final[tuple[Rule[Workflow], ...]] = (
     input_nobody_writes,
     defaults_switched_off,
     misspelt_hyperparameter,
+    model_of_another_provider,
     gate_unlike_its_siblings,
     report_of_another_task,
 )
@@ -120,6 +123,7 @@ TASK: Final[tuple[Rule[TaskDocument], ...]] = (
     sign_off_without_hil,
     coverage_not_required,
     bare_output_path,
+    output_outside_the_project,
     yaml_trap,
     *CONDITIONS,
     *EXPRESSIONS,

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 # Keys side by side in one mapping, none of which may contain a text of another.
 OPPOSITES: Final = (
     ("agrees", "contradicts"),
+    ("pass_rule", "fail_rule"),
     ("promises", "hedges"),
     ("violations", "exceptions"),
     ("expected_reply", "forbidden_reply"),
@@ -52,9 +53,11 @@ def _shared(node: Mapping) -> Findings:
         earlier: dict[str, tuple[str, Scalar]] = {}
         for key in keys if len(node.index.keys() & {*keys}) > 1 else ():
             here = {str(each.value).lower(): (key, each) for each in _texts(node.get(key))}
-            for text in here.keys() & earlier.keys():
+            shared = [text for text in here if text in earlier]
+            for text in shared[:1]:
                 (other, first), (_, second) = earlier[text], here[text]
-                message = f"`{second.value}` is listed under `{other}` and under `{key}`"
+                others = f", and so {'is' if len(shared) == 2 else 'are'} {len(shared) - 1} more" if shared[1:] else ""
+                message = f"`{second.value}` is listed under `{other}` and under `{key}`{others}"
                 yield warning(second, message, notes=[(first, "the other one")])
             earlier |= here
 

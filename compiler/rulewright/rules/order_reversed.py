@@ -16,7 +16,7 @@ UPPER_AT_THE_END: Final = {**UPPER, "low": "high", "lower": "upper"}
 
 
 def order_reversed(project: Project) -> Findings:
-    """Severities begin with the worst, input costs more than output, or a lower limit exceeds the upper one.
+    """Severities begin with the worst, input costs more or is shorter than output, or a lower limit exceeds the upper.
 
     Why it matters: severities are read from the mildest to the worst, and a price as input before output. In the
     wrong order, reports and estimates are wrong without any error. No value lies between limits such as `low: 9` and
@@ -38,6 +38,11 @@ def order_reversed(project: Project) -> Findings:
         if len(prices) == len(numbers) == 2 and numbers[0] > numbers[1] > 0:  # a model for embeddings has no output
             message = f"the input of `{entry.name}` costs more than its output"
             yield warning(entry.value, message, help="the price of the input comes first")
+    for profile in project.profiles.values():
+        sent, received = (numeric(profile.node, f"{each}_tokens_per_llm_call") for each in ("input", "output"))
+        if sent is not None and received is not None and float(str(sent.value)) < float(str(received.value)):
+            notes = [(received, "the tokens of a reply")]
+            yield warning(sent, f"a judge is sent {sent.raw} tokens, but answers with {received.raw}", notes=notes)
     for lexicon in project.lexicons.values():
         right, labelled = (numeric(lexicon.node, "precision", key) for key in ("right", "labelled"))
         if right is not None and labelled is not None and float(str(right.value)) > float(str(labelled.value)):

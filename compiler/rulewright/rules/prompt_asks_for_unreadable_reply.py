@@ -7,6 +7,7 @@ from rulewright.diagnostics import Findings, error, warning
 from rulewright.documents.check import CheckDocument
 from rulewright.load import Scalar, place
 from rulewright.rules.prompt_holds_a_verdict import prompts_of
+from rulewright.spelling import Guess
 from rulewright_runtime.plan.part import VERDICTS
 
 if TYPE_CHECKING:
@@ -27,11 +28,17 @@ _RATING: Final = re.compile(
 )
 _NAMED: Final = re.compile(r"^[ \t]*(N/A|NA|UNSURE|UNKNOWN|MAYBE|YES|NO|INCONCLUSIVE|FAILED|PASSED):", re.MULTILINE)
 _DEFINED: Final = re.compile(r"^[ \t]*(?:PASS|FAIL)\b", re.MULTILINE)
+# A JSON object that is asked for: its first key, before one of the verdicts.
+_KEYED: Final = re.compile(
+    r"(?:^|[.:!?])\s*(?:please )?(?:answer|reply|respond|return)\b[^{}]{0,60}"
+    r"\{\s*\"(\w+)\"\s*:\s*\"(?:PASS|FAIL)\b[^}]*\}",
+    re.IGNORECASE | re.MULTILINE,
+)
 _NUMBER: Final = re.compile(r'"score"\s*:\s*["<]?\d')
 
 
 def prompt_asks_for_unreadable_reply(document: CheckDocument | CaseScorecardDocument) -> Findings:
-    """A prompt offers a verdict other than those that count, or asks for YES or NO, or for a number.
+    """A prompt offers a verdict other than those that count, or under another key, or asks for YES or NO or a number.
 
     Why it matters: a judge that follows the prompt gives a reply that is not a vote, so the check is never resolved.
     Instead: offer PASS, FAIL, UNCLEAR and NOT_APPLICABLE, in capitals.
@@ -62,6 +69,10 @@ def _requests(prompt: Scalar, text: str) -> Findings:
     for request in _REQUEST.finditer(text):
         message = f"a reply of `{request[1]}` is not a verdict and counts as no vote"
         yield warning(place(prompt, *request.span(1)), message, help=help)
+    keyed = None if '"verdict"' in text else _KEYED.search(text)
+    if keyed is not None:
+        message = f"the reply has no key `verdict`, but `{keyed[1]}`, and counts as no vote"
+        yield error(place(prompt, *keyed.span(1)), message, help=Guess("verdict"))
     rating = None if '"verdict"' in text else _RATING.search(text) or _NUMBER.search(text)
     if rating is not None:
         message = "the prompt asks for a number, which is not a verdict and counts as no vote"

@@ -11,6 +11,7 @@ from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import descend, items, text
 from rulewright.documents.workflow import TaskDocument
 from rulewright.load import Node, Scalar
+from rulewright.spelling import Guess, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,8 +24,9 @@ REPORTS: Final[dict[str, tuple[frozenset[str], tuple[str, ...]]]] = {
     "a checklist": (frozenset({".md", ".markdown", ".txt"}), ("readiness", "checklist_completion")),
 }
 CONTENTS: Final = {purpose: content for content, (_, purposes) in REPORTS.items() for purpose in purposes}
-KNOWN: Final = frozenset().union(*(suffixes for suffixes, _ in REPORTS.values()))
-
+# Suffixes of what no collector reads.
+UNREAD: Final = frozenset({".csv", ".doc", ".docx", ".htm", ".html", ".pdf", ".png", ".svg", ".xls", ".xlsx", ".zip"})
+KNOWN: Final = UNREAD.union(*(suffixes for suffixes, _ in REPORTS.values()))
 
 # Words in the name of a report that say what it is about, among them the names of tools.
 SUBJECTS: Final = {
@@ -54,6 +56,11 @@ class ReadReport(Struct, frozen=True):
         """The suffix of the path, in lower case."""
         return PurePosixPath(str(self.path.value)).suffix.lower()
 
+    @property
+    def near(self) -> Guess | None:
+        """The suffix that was probably meant by one that no report has."""
+        return None if self.suffix in KNOWN else did_you_mean(self.suffix, REPORTS[self.content][0])
+
     def fits(self, content: str) -> bool:
         """Whether reports with this content have the suffix."""
         return self.suffix in REPORTS[content][0]
@@ -67,13 +74,13 @@ def report_of_another_kind(task: TaskDocument) -> Findings:
     Instead: name the report of the tool that the evidence or metric is about.
     """
     reports = list(reports_of(task))
-    unfit = [each for each in reports if each.suffix in KNOWN and not each.fits(each.content)]
+    unfit = [each for each in reports if (each.suffix in KNOWN or each.near) and not each.fits(each.content)]
     for at, each in enumerate(unfit):
         others = [other for other in unfit if each.fits(other.content) and other.fits(each.content)]
         if not any(other in unfit[:at] for other in others):  # else the two paths are reported together
             message = f"`{each.purpose}` is read from {each.content}, but `{each.path.value}` has another suffix"
             notes = [(other.path, f"read for `{other.purpose}`") for other in others]
-            yield warning(each.path, message, notes=notes, help="swap the two paths" if others else None)
+            yield warning(each.path, message, notes=notes, help="swap the two paths" if others else each.near)
     for each in (each for each in reports if each not in unfit):
         if each.misnamed:
             message = f"`{each.path.value}` is read for `{each.purpose}`, but is named after {each.misnamed}"

@@ -130,9 +130,14 @@ def _copied(parts: tuple[Entry, ...], named: Collection[str] = ()) -> Findings:
         means = name in named or any(name in TOKEN.findall(str(each.value)) for each in texts.values())
         for steps, value in texts.items() if means else ():
             same = [each for each in written if each != name and _same(written[each].get(steps), value)]
-            other = next((each for each in same if each in TOKEN.findall(str(value.value))[1:]), None)
+            other = next((each for each in same if each in _others_named(steps, value)), None)
             if other is not None:
                 yield warning(value, f"`{name}` has `{value.value}` of `{other}`", help=f"write `{name}`")
+
+
+def _others_named(steps: tuple[str, ...], value: Scalar) -> list[str]:
+    """The words of a text that may name another definition: all of a title, in a condition those after the first."""
+    return TOKEN.findall(str(value.value))[steps[-1:] != ("title",) :]
 
 
 def _of_another(subject: ScorecardDocument | CaseScorecardDocument) -> Findings:
