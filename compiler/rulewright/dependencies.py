@@ -63,9 +63,9 @@ def is_file(path: str | os.PathLike[str]) -> bool:
     return _probe(path) == "file"
 
 
-def may_be_file(path: str | os.PathLike[str]) -> bool:
-    """Whether something other than a folder is at the path, be it a broken link: reading it reports the error."""
-    return _probe(path) not in ("absent", "folder")
+def is_there(path: str | os.PathLike[str]) -> bool:
+    """Whether anything is at the path, be it a broken link: reading it reports the error."""
+    return _probe(path) != "absent"
 
 
 def is_folder(path: str | os.PathLike[str]) -> bool:

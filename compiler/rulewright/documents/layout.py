@@ -34,7 +34,7 @@ class DocumentPath(Struct, frozen=True):
 
 def project_file_in(folder: Path) -> Path | None:
     """The project file of a folder, which may be unreadable, or None."""
-    return next((folder / name for name in PROJECT_FILE_NAMES if dependencies.may_be_file(folder / name)), None)
+    return next((folder / name for name in PROJECT_FILE_NAMES if dependencies.is_there(folder / name)), None)
 
 
 def project_file_above(folder: Path) -> Path | None:
@@ -114,7 +114,7 @@ def places(root: Path, file: ProjectFile | None, project_path: Path | None) -> d
         if isinstance(written, str) and project_path is not None:
             found[kind] = DocumentPath(resolve(written, project_path, root), named=True)
         elif written is None:
-            there = next((root / place for place in usual if dependencies.exists(root / place)), None)
+            there = next((root / place for place in usual if dependencies.is_there(root / place)), None)
             if there is not None:
                 found[kind] = DocumentPath(there, named=False)
     return found

@@ -158,7 +158,7 @@ def _is_below_cases(file: Path) -> bool:
 def _about_cases(project: Path) -> Iterator[Loaded | Path]:
     """The settings, test cases and outputs of a project, tables by their paths. A folder of readable files that hold
     something else has no cases, and without cases there are no outputs."""
-    if dependencies.exists(settings := project / CASE_SETTINGS_FILE):
+    if dependencies.is_there(settings := project / CASE_SETTINGS_FILE):
         yield _loaded(settings)
     has_cases = False
     for folder in (place for name in CASE_FOLDERS if dependencies.is_folder(place := project / name)):

@@ -63,7 +63,7 @@ def load_project(
     file = project_file_in(start) if dependencies.is_folder(start) else start
     if file is None and not any_folder and not looks_like_a_project(start):
         raise UsageError(f"`{path}` is not a project: it holds neither `rulewright.yaml` nor a folder `checks`")
-    if file is not None and not dependencies.may_be_file(file):
+    if file is not None and not dependencies.is_there(file):
         raise UsageError(f"project file not found: `{path}`")
     return _ProjectReader(environment=os.environ if environment is None else environment).project(start, file)
 
@@ -148,14 +148,15 @@ class _ProjectReader(DocumentReader):
     def _require(self, file: ProjectFile | None, paths: dict[str, DocumentPath]) -> None:
         if file is None:
             return
-        missing = {kind: place for kind, place in paths.items() if place.named and not dependencies.exists(place.path)}
+        named = {kind: place for kind, place in paths.items() if place.named}
+        missing = {kind: place for kind, place in named.items() if not dependencies.is_there(place.path)}
         self.unreadable |= missing.keys()
-        if file.root is not None and len(missing) > 1 and len(missing) == sum(place.named for place in paths.values()):
+        if file.root is not None and len(missing) > 1 and len(missing) == len(named):
             message = f"`root` names `{file.top}`, but none of the paths below it exists"
             self.findings.append(error(file.place("root"), message, code="missing-path"))
             return
-        for kind, place in paths.items():
-            if place.named and kind != "checks" and _is_empty(place.path):  # a rule tells of checks
+        for kind, place in named.items():
+            if kind != "checks" and _is_empty(place.path):  # a rule tells of checks
                 message = f"`{kind}` names `{place.path}`, which holds no documents"
                 self.findings.append(replace(warning(file.place(kind), message, code="missing-path"), about=kind))
         for kind, place in missing.items():
@@ -174,10 +175,10 @@ class _ProjectReader(DocumentReader):
         return None
 
     def _single(self, place: DocumentPath | None, kind: str) -> Mapping | None:
-        return self._load(place.path, kind) if place is not None and dependencies.is_file(place.path) else None
+        return self._load(place.path, kind) if place is not None and dependencies.is_there(place.path) else None
 
     def _meta(self, folder: Path) -> Mapping | None:
-        path = next(filter(dependencies.is_file, (folder / "_meta.yaml", folder / "_meta.json")), None)
+        path = next(filter(dependencies.is_there, (folder / "_meta.yaml", folder / "_meta.json")), None)
         return None if path is None else self._load(path, None)
 
     def _checks(self, paths: dict[str, DocumentPath], file: ProjectFile | None) -> dict[str, CheckDocument]:
@@ -245,13 +246,13 @@ class _ProjectReader(DocumentReader):
             for name, written in file.markers.items():
                 sets.append((name, resolve(written, path, root)))
                 self._require(file, {"markers": DocumentPath(sets[-1][1], named=True)})
-        elif place is not None and dependencies.is_file(place.path):
-            sets.append((None, place.path))  # one set for every name
         elif place is not None and dependencies.is_folder(place.path):
             sets.extend((file_path.stem, file_path) for file_path in documents_in(place.path))
+        elif place is not None:
+            sets.append((None, place.path))  # one set for every name
         found: list[MarkerSet] = []
         for key, file_path in sets:
-            mapping = self._load(file_path, "markers") if dependencies.is_file(file_path) else None
+            mapping = self._load(file_path, "markers") if dependencies.is_there(file_path) else None
             if mapping is not None:
                 if key == file_path.stem:
                     self._compare_with_file_name(file_path, mapping, "name", text(mapping, "name") or key)
@@ -283,7 +284,7 @@ class _ProjectReader(DocumentReader):
     def _rule_sets(
         self, place: DocumentPath | None
     ) -> tuple[dict[str, dict[str, object]], dict[str, dict[tuple[str, ...], Node]]]:
-        if place is None or not dependencies.is_folder(place.path):
+        if place is None or not dependencies.is_there(place.path):
             return {}, {}
         sets = load_rule_sets(place.path)
         self.loaded.extend(sets.loaded)
@@ -293,7 +294,7 @@ class _ProjectReader(DocumentReader):
     def _documents(
         self, place: DocumentPath | None, kind: str | None, *, deep: bool = False
     ) -> list[tuple[Path, Mapping]]:
-        if place is None or not dependencies.exists(place.path):
+        if place is None or not dependencies.is_there(place.path):
             return []
         loaded = [(path, self._load(path, kind)) for path in documents_in(place.path, deep=deep)]
         return [(path, root) for path, root in loaded if root is not None]

@@ -124,7 +124,7 @@ def gather(
 
 def _read_file(plan: CaseScorecardPlan, settings: ScoreSettings, file: str | None) -> None:
     path = Path(file or DEFAULT_FILE)
-    if file is None and not path.is_file():
+    if file is None and not os.path.lexists(path):
         return
     loaded = load_file(path, comments=True)
     if loaded.root is None or loaded.diagnostics:

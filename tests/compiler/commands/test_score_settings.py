@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -166,3 +167,11 @@ def test_a_wrong_settings_file_is_one_clear_message(
         assert score("--batch", "b") == 3
     assert stopped is None or stopped.value.code == 3
     assert message in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need a privilege there")
+def test_a_settings_file_that_can_not_be_read_is_not_as_good_as_none(capsys: pytest.CaptureFixture[str]) -> None:
+    batch("b", case("T1"))
+    Path("safe.config.json").symlink_to("nowhere.json")
+    assert score("--batch", "b") == 3
+    assert "can't read this file" in capsys.readouterr().err

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from tests.shared_data import folder
 
 from rulewright.cli import main
 from rulewright.documents.layout import path_fits
-from rulewright.documents.project_file import expand
+from rulewright.documents.project_file import USUAL_PLACES, expand
 from rulewright.errors import DocumentError, UsageError
 from rulewright.linting.lint_run import lint
 from rulewright.project import Project, accepted, load_project, stopping
@@ -140,6 +141,30 @@ def test_a_project_file_that_can_not_be_read_is_not_as_good_as_none(
     assert main(["lint", str(tmp_path)]) == 1
     (tmp_path / "rulewright.yaml").unlink()
     assert main(["lint", str(tmp_path)]) == 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")
+@pytest.mark.parametrize("place", [*chain.from_iterable(USUAL_PLACES.values())])
+def test_a_broken_link_in_a_default_place_is_an_error(tmp_path: Path, place: str) -> None:
+    (tmp_path / "rulewright.yaml").write_text("project: shop\n", encoding="utf-8")
+    (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / place).symlink_to("nowhere")
+    found = load_project(tmp_path).diagnostics
+    assert [(each.code, each.span.path) for each in found] == [("unreadable-file", str(tmp_path / place))]
+
+
+@pytest.mark.parametrize("kind", ["blindspots", "scoring", "pricing"])
+def test_a_folder_where_a_file_is_read_is_an_error(tmp_path: Path, kind: str) -> None:
+    (tmp_path / "configs").mkdir()
+    (tmp_path / "configs" / "any.yaml").write_text("any: 1\n", encoding="utf-8")
+    (tmp_path / "rulewright.yaml").write_text(f"project: shop\n{kind}: configs\n", encoding="utf-8")
+    assert codes(load_project(tmp_path)) == ["unreadable-file"]
+
+
+def test_the_rules_may_be_one_file(tmp_path: Path) -> None:
+    (tmp_path / "alone.yaml").write_text("limit: 1\n", encoding="utf-8")
+    (tmp_path / "rulewright.yaml").write_text("project: shop\nrules: alone.yaml\n", encoding="utf-8")
+    assert load_project(tmp_path).rule_sets == {"alone": {"limit": 1}}
 
 
 def test_a_project_file_that_is_no_yaml_is_refused(tmp_path: Path) -> None:
