@@ -72,6 +72,9 @@ def existing(path: str) -> str:
     if "\\" in path and os.path.lexists(path.replace("\\", "/")):
         folder, near = "", path.replace("\\", "/")
     guess = f"; did you mean `{os.path.join(folder, near)}`?" if near else ""
+    if not guess and glob.has_magic(path):
+        fits = "patterns are not expanded here: name its folder" if glob.glob(path) else "no file fits the pattern"
+        guess = f"; {fits}"
     raise argparse.ArgumentTypeError(f"no such file or folder: `{path}`{guess}")
 
 

@@ -22,6 +22,7 @@ from rulewright_runtime.report.summary import VERSION
 from rulewright_runtime.runs.folder import DECISIONS, FILES, MANIFEST, ROWS, SUMMARY, RunFolder
 from rulewright_runtime.runs.run_rows import refuse_damaged
 from rulewright_runtime.strict_json import UNDECODED, JsonMapping, JsonObject
+from rulewright_runtime.transcripts.chat_files import HARNESS_FILES
 
 PARTS: Final = ("plan.json", "scores.jsonl", "verdicts.jsonl", "summary.json")
 SUMMARISED: Final = (
@@ -41,6 +42,8 @@ def plan_of(folder: Path) -> Plan:
             under_way = "; repeat the last `rulewright adjudicate`" if (folder / DECISIONS).is_file() else under_way
             inside = [each.name for each in sorted(folder.glob("*")) if (each / PARTS[-1]).is_file()]
             held = f"; it holds the runs {ticked(inside[:4])}" if inside else ""
+            if {each.name for each in folder.glob("*")} >= HARNESS_FILES:
+                held = f"; it holds conversations of `rulewright harness`: judge them with `rulewright scan {folder}`"
             raise UsageError(f"`{folder}` holds no finished run: there is no `{part}` in it{under_way or held}")
     return decode((folder / "plan.json").read_bytes())
 

@@ -21,6 +21,7 @@ from rulewright.comparing.render import diff_page
 from rulewright.errors import UsageError
 from rulewright.reporting.adjudication import Adjudication, adjudicate, check_person, fingerprint, original
 from rulewright.reporting.chat_page import foreign_keys
+from rulewright.reporting.formats import conditions
 from rulewright.reporting.report_files import run_page
 from rulewright.serving.open_runs import LoadedRun, OpenRun, OpenRuns
 from rulewright.web.clients import sender
@@ -174,6 +175,7 @@ class RunsApp:
             place=place,
             check=check,
             question=_question(check),
+            conditions=tuple(conditions(check)),
             folder=labels.run,
             path=labels.path,
             shown=shown,

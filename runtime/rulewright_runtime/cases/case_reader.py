@@ -297,8 +297,9 @@ class CaseReader:
         if isinstance(reference, str):
             return None, reference
         found, wrong = self._file_output(*reference)
-        is_same = not output or (wrong is None and found == output)
-        return (found, wrong) if is_same else (None, f"the case holds another output than {reference[1]}")
+        if output and (wrong is not None or found != output):
+            return None, f"the case holds another output than {reference[1]}; remove one of the two"
+        return found, wrong
 
     def _file_output(self, data: bytes, location: str) -> tuple[object, str | None]:
         """Return the output in a record of another file, and the problem."""

@@ -143,6 +143,8 @@ def test_a_misspelt_option_or_choice_is_guessed(
         ("data/chat.jsonl", "; did you mean `data/chats.jsonl`?"),
         ("data\\chats.jsonl", "; did you mean `data/chats.jsonl`?"),
         ("data/other.csv", ""),
+        ("data/*.jsonl", "; patterns are not expanded here: name its folder"),
+        ("data/*.csv", "; no file fits the pattern"),
         ("nowhere/chats.jsonl", ""),
     ],
 )

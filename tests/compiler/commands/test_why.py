@@ -166,3 +166,8 @@ def test_without_a_run_the_one_scanned_last_is_read_and_none_in_place_of_an_unfi
     with pytest.raises(SystemExit, match="3"):
         main(["report"])
     assert "`runs/unfinished` holds no finished run" in capsys.readouterr().err
+    for name in ("header.json", "run_plan.json"):
+        write(tmp_path, {f"played/{name}": "{}"})
+    with pytest.raises(SystemExit, match="3"):
+        main(["leaderboard", "played"])
+    assert "it holds conversations of `rulewright harness`: judge them with" in capsys.readouterr().err

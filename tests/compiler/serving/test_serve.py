@@ -19,6 +19,7 @@ import pytest
 from tests.compiler.reporting.test_page import Document
 from tests.compiler.reporting.test_page import finished as finished
 from tests.compiler.workflow.test_signoff import FLOW, SCRIPT
+from tests.folders import write
 from tests.runtime.workflow.running import bench
 
 from rulewright.cli import main
@@ -246,6 +247,16 @@ def test_whoever_labels_does_not_see_what_the_check_said(runs: Path) -> None:
     assert list(labels[0]) == ["id", "target", "annotator", "split", "conversation"]
     assert all(len(row["conversation"]) == 32 for row in labels)
     assert main(["calibrate", str(runs / "before"), "--gold", str(runs / "before/labels/RW-A1.csv")]) == 0
+
+
+def test_whoever_labels_sees_the_condition_of_a_check(tmp_path: Path) -> None:
+    write(
+        tmp_path / "p", {"rulewright.yaml": "project: p", "checks/brief.yaml": "id: brief\nfail: size(answer) > 80\n"}
+    )
+    write(tmp_path, {"chats.jsonl": '{"messages": [{"role": "user", "content": "Hi"}]}\n'})
+    main(["scan", str(tmp_path / "chats.jsonl"), "--project", str(tmp_path / "p"), "--out", str(tmp_path / "run")])
+    with served(tmp_path / "run") as server:
+        assert "FAIL if <code>size(answer) &gt; 80</code>" in ask(server, "/run/1/label/0")[1]
 
 
 def test_a_conversation_that_is_gone_can_not_be_labelled(tmp_path: Path) -> None:

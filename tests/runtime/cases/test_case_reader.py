@@ -139,6 +139,7 @@ def test_two_different_outputs_for_a_case_are_an_error(tmp_path: Path) -> None:
     write(path, [{**without_output("T1"), "engine_output": output("Early.")}])
     (message,) = outcomes(read(path, outputs=tmp_path / "same"))
     assert message.startswith("the case holds another output than ")
+    assert message.endswith("; remove one of the two")
 
 
 BAD: dict[str, tuple[Any, str]] = {
