@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from itertools import islice, product
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -100,36 +100,49 @@ def written_in(
     programs: Sequence[Program], parameters: Iterable[object], needs: Sequence[str], models: Sequence[InputModel] = ()
 ) -> Written:
     """What the programs and the values of parameters hold; `needs` are checks, whose verdicts are not texts."""
-    values = [*parameters, *constants_of(programs)]
-    paths: set[Path] = set()
-    for program in programs:
-        paths |= {path for at in range(len(program.nodes)) if (path := path_at(program, at)) is not None}
-        paths |= {("", str(node.value)) for node in program.nodes if node.op in ("select", "opt_select", "has")}
-    guessed = guesses(programs, models)
     called = {str(node.value) for program in programs for node in program.nodes if node.op == "call"}
-    values += [_FOUND_BY[name] for name in sorted(called & _FOUND_BY.keys())]
+    values = [*parameters, *constants_of(programs), *(_FOUND_BY[name] for name in sorted(called & _FOUND_BY.keys()))]
     flat = [item for value in values for item in (value if isinstance(value, list) else [value])]
+    guessed = guesses(programs, models)
     asked = list(_leaves([each for path, several in guessed.items() if path[0] != "v" for each in several]))
-    known = {*needs, *VERDICTS} if needs else set()
-    texts = [each for each in flat if isinstance(each, str) and each not in known]
-    counts = Counter(texts)
-    plain = sorted(texts, key=lambda each: counts[each] > 1)  # what only one of two checks says is told apart first
-    texts = [text for each in plain for text in (each, *samples(each)[:2]) if text.strip()]
     numbers = [each for each in (*flat, *asked) if isinstance(each, int | float) and not isinstance(each, bool)]
-    around = {near for each in map(int, numbers) for near in (each - 1, each, each + 1) if 0 < near <= LONGEST}
-    amounts = {float(near) for each in numbers for near in (0.9 * each, each, 1.1 * each) if near >= 0}
+    near = {each + step for each in map(int, numbers) for step in (-1, 0, 1) if 0 < each + step <= LONGEST}
+    amounts = {float(each * factor) for each in numbers for factor in (0.9, 1, 1.1) if each >= 0}
+    shares = {float(each) for each in numbers if 0 < each < 1}
+    names = {*needs, *VERDICTS} if needs else set()
+    texts = _texts([each for each in flat if isinstance(each, str) and each not in names])
     few = list(dict.fromkeys(texts))[:MOST_TEXTS]
-    keyed = [*(json.dumps({each: 1}) for each in few), "1", "[]"] if called & {"is_json", "json"} else []
-    keyed += [json.dumps({"a": "o" * number}) for number in sorted(around)] if "is_json" in called else []
-    keyed += [*_ALIKE, *(_alike(number) for number in sorted(around))] if called & set(SHARES) else []
-    hosts = [each for each in texts if "." in each[1:-1] and " " not in each] if "urls" in called else []
-    keyed += [f"https://{each}/" for each in hosts]
-    whole = dict.fromkeys(
-        each for each in (*asked, *keyed, *_USUAL_TEXTS) if isinstance(each, str) and len(each) <= LONGEST
-    )
-    rest = [each for each in whole if each and each not in few][:MOST_WHOLE]
-    shares = sorted({float(each) for each in numbers if 0 < each < 1})
-    return Written(few, rest, sorted(around), sorted(amounts), shares, frozenset(paths), guessed, models)
+    whole = dict.fromkeys((*asked, *_whole_texts(texts, few, called, sorted(near)), *_USUAL_TEXTS))
+    rest = [each for each in whole if isinstance(each, str) and 0 < len(each) <= LONGEST and each not in few]
+    paths = frozenset(_paths(programs))
+    return Written(few, rest[:MOST_WHOLE], sorted(near), sorted(amounts), sorted(shares), paths, guessed, models)
+
+
+def _paths(programs: Sequence[Program]) -> Iterator[Path]:
+    """What the programs read."""
+    for program in programs:
+        yield from (path for at in range(len(program.nodes)) if (path := path_at(program, at)) is not None)
+        yield from (("", str(node.value)) for node in program.nodes if node.op in ("select", "opt_select", "has"))
+
+
+def _texts(written: list[str]) -> list[str]:
+    """The texts, each with samples of the regular expression that it may be; first those that are written once, because
+    what only one of two checks says is told apart first."""
+    counts = Counter(written)
+    plain = sorted(written, key=lambda each: counts[each] > 1)
+    return [text for each in plain for text in (each, *samples(each)[:2]) if text.strip()]
+
+
+def _whole_texts(texts: Sequence[str], few: Sequence[str], called: Set[str], numbers: Sequence[int]) -> Iterator[str]:
+    """Whole answers for the functions that are called: JSON, texts of so many words, addresses."""
+    if called & {"is_json", "json"}:
+        yield from (*(json.dumps({each: 1}) for each in few), "1", "[]")
+    if "is_json" in called:
+        yield from (json.dumps({"a": "o" * number}) for number in numbers)
+    if not called.isdisjoint(SHARES):
+        yield from (*_ALIKE, *map(_alike, numbers))
+    if "urls" in called:
+        yield from (f"https://{each}/" for each in texts if "." in each[1:-1] and " " not in each)
 
 
 def _alike(number: int) -> str:
