@@ -391,3 +391,9 @@ def test_an_empty_file_of_lines_is_a_batch_only_in_a_folder_of_cases(tmp_path: P
     files = {"work/cases/I25/batch.jsonl": "", "work/cases/old/runs/first/replies.jsonl": "", "work/p.yaml": ""}
     found = lint([folders.write(tmp_path, files) / "work"]).diagnostics
     assert [Path(each.span.path).name for each in found] == ["batch.jsonl", "p.yaml"]
+
+
+def test_cases_in_a_folder_of_other_documents_are_findings(tmp_path: Path) -> None:
+    (tmp_path / "rulewright.yaml").write_text("project: shop\nscenarios: .\n", encoding="utf-8")
+    write(tmp_path / "cases" / "I25" / "b.json", {"batch_id": "b", "test_cases": [case("T1")]})
+    assert main(["lint", str(tmp_path), "--no-cache"]) == 1
