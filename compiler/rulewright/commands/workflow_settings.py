@@ -8,9 +8,11 @@ from typing import Any, Final
 
 import msgspec
 
+from rulewright.diagnostics import Severity
 from rulewright.documents.base import descend, number, value
+from rulewright.documents.layout import PROJECT_FILE_NAMES
 from rulewright.documents.project_file import expand
-from rulewright.errors import UsageError
+from rulewright.errors import DocumentError, UsageError
 from rulewright.load import Node
 from rulewright.load.nodes import plain
 from rulewright.workflow import Workflow
@@ -29,7 +31,8 @@ LOOKING_ON: Final = RunSettings()  # for commands that only read runs
 def settings_of(workflow: Workflow) -> RunSettings:
     """The settings of the workflow's project. A workflow without a project has none, so no agent can be called.
 
-    `${NAME}` and `${NAME:-default}` in addresses are replaced. Raises UsageError for invalid settings.
+    `${NAME}` and `${NAME:-default}` in addresses are replaced. Raises UsageError for invalid settings, and
+    DocumentError for mistakes in the project file, which may hide who may decide.
     """
     node = workflow.settings
     hil = plain(descend(node, "overlays", "hil")) if descend(node, "overlays", "hil") is not None else {}
@@ -56,9 +59,12 @@ def settings_of(workflow: Workflow) -> RunSettings:
     try:
         settings = msgspec.convert(found, RunSettings)
         check(settings.security)
-        return settings
     except (msgspec.ValidationError, PlanError) as error:
         raise UsageError(f"invalid `workflow` in the project file: {error}") from None
+    own = [each for each in workflow.diagnostics if Path(each.span.path).name in PROJECT_FILE_NAMES]
+    if mistakes := [each for each in own if each.severity is Severity.ERROR]:
+        raise DocumentError(mistakes)
+    return settings
 
 
 def state_of(workflow: Workflow) -> Path:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rulewright.commands.workflow_settings import settings_of, state_of
-from rulewright.errors import UsageError
+from rulewright.errors import DocumentError, UsageError
 from rulewright.expression.build import build
 from rulewright.expression.types import BOOL
 from rulewright.lower.workflow_guards import TaskFeatures, loop_environment
@@ -182,6 +182,16 @@ def test_signers_are_handed_over_and_never_nobody(tmp_path: Path) -> None:
     assert settings_of(workflow(tmp_path, signed)).signers == {"Ana (QA)": "ssh-ed25519 AAAA"}
     with pytest.raises(UsageError, match=r"`hil\.signers` is empty"):
         settings_of(workflow(tmp_path, signed.replace("{Ana (QA): ssh-ed25519 AAAA}", "{}")))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("signers: ", "signer: "), ("workflow:", "workflo:"), ("signers: {", "signers: ["), (PROJECT, "")]
+)
+def test_signers_of_a_project_file_with_mistakes_are_not_nobody(tmp_path: Path, old: str, new: str) -> None:
+    signed = PROJECT.replace("      queue_path: queue\n", "      signers: {Ana (QA): ssh-ed25519 AAAA}\n")
+    written = "" if old == PROJECT else signed.replace(old, new)
+    with pytest.raises(DocumentError):
+        settings_of(workflow(tmp_path, written))
 
 
 def test_constitution_and_security_are_handed_over(tmp_path: Path) -> None:
