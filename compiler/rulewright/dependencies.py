@@ -127,8 +127,11 @@ def _listing_state(path: str) -> str:
 
 
 def _listed(folder: str | os.PathLike[str]) -> list[tuple[str, bool]]:
-    with os.scandir(folder) as entries:
-        return sorted((entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries)
+    try:
+        with os.scandir(folder) as entries:
+            return sorted((entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries)
+    except ValueError as error:  # no path can hold a null character
+        raise OSError(str(error)) from None
 
 
 def _content_state(path: str) -> str:

@@ -115,6 +115,13 @@ def test_a_path_that_leads_nowhere_is_a_finding(tmp_path: Path) -> None:
     assert (found.code, found.span.line, found.span.column) == ("missing-path", 2, 12)
 
 
+@pytest.mark.parametrize("kind", USUAL_PLACES)
+def test_a_path_that_no_file_can_have_is_a_finding(tmp_path: Path, kind: str) -> None:
+    (tmp_path / "rulewright.yaml").write_text(f'project: shop\n{kind}: "a\\0b"\n', encoding="utf-8")
+    assert codes(load_project(tmp_path)) == ["missing-path"]
+    assert main(["lint", str(tmp_path), "--no-cache"]) == 1
+
+
 def test_where_there_is_no_project_that_is_said(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"neither `rulewright.yaml` nor a folder `checks`"):
         load_project(tmp_path)
