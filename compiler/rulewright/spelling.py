@@ -28,6 +28,7 @@ MIN_LIKENESS_WITHOUT_ENDING: Final = 0.6  # of words without their common last p
 MIN_STEM: Final = 5  # letters of a stem that is compared on its own
 MIN_LIKENESS_OF_STEMS: Final = 0.5  # of such stems
 MIN_LENGTH: Final = 4  # letters of a word that is completed
+FEW: Final = 4  # known names that a message lists
 LONGEST: Final = 40  # letters of a word that is compared with many others
 WORD: Final = re.compile(r"[\s-]")
 
@@ -134,5 +135,7 @@ def question(word: str, known: Iterable[str], otherwise: str = "") -> str:
 
 
 def unknown_name(place: Span | Located, what: str, name: str, known: Iterable[str], *, code: str) -> Diagnostic:
-    """Return the error for an unknown name of something, with the known name that was most likely meant."""
-    return error(place, f"unknown {what} `{name}`", code=code, help=did_you_mean(name, known))
+    """Return the error for an unknown name of something, with the known name that was most likely meant, or a few."""
+    names = sorted(known)
+    few = f"define it, or write {' or '.join(f'`{each}`' for each in names)}" if 0 < len(names) <= FEW else None
+    return error(place, f"unknown {what} `{name}`", code=code, help=did_you_mean(name, names) or few)
