@@ -30,6 +30,7 @@ _AFTER_QUOTES = re.compile(r"[ ]*(?:- +)*([\w-]+): +((?:\"[^\"]*\"|'[^']*')[ ]+[
 _UNOPENED = re.compile(r"[ ]*(?:- +)*[\w-]+: +([^{}\"'#]+\})\s*(?:#.*)?$")
 _LONE = re.compile(r"[ ]*(\w[\w-]*)[ ]*(?:#.*)?$")
 _NO_COLON = re.compile(r"[ ]*(?:- +)?((\w[\w-]*)(?:[ ]*[=:][ ]*|[ ]+)(\S.*))")
+_BRACKETS = re.compile(r"[ ]*(?:- +)?((\w[\w-]*)[ ]*=?[ ]*([{\[].*))")
 _JOINED = re.compile(r"[ ]*(?:- +)?((\w[\w-]*)(?:[ ]*=[ ]*|:(?=\S)|[ ]+)(\S.*))")
 
 # A part of libyaml's message, our message, and our help.
@@ -149,6 +150,8 @@ def _slip(problem: str, failure: YAMLError, source: Source, offset: int) -> Diag
     if "mapping values are not allowed" in problem and (unopened := _UNOPENED.match(text)):
         help = f"write `{{{shorten(unopened[1])}`"
         return _at(source, line, unopened.span(1), "the braces are never opened", help)
+    if "mapping values are not allowed" in problem and (pair := _BRACKETS.match(text)):
+        return _no_pair(source, line, pair)
     is_cut = "did not find expected key" in problem or "expected ',' or" in problem
     if is_cut and (quoted := _APOSTROPHE.search(text)):
         help = "write it twice (`''`), or use double quotes"

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from rulewright.diagnostics import Findings, error
 from rulewright.documents.workflow import VERSIONS
+from rulewright.spelling import Guess
 from rulewright.workflow import Workflow
 
 
@@ -14,5 +15,7 @@ def workflow_version(workflow: Workflow) -> Findings:
     version = workflow.document.version
     if version is not None and version not in VERSIONS:
         message = f"unsupported workflow version `{version}`; expected `1`: schema version mismatch"
-        help = "migrate the file to version `1`, or use a release that supports its version"
+        is_slip = str(version).strip("\"' vV.0") in VERSIONS
+        otherwise = "migrate the file to version `1`, or use a release that supports its version"
+        help = Guess("1") if is_slip else otherwise
         yield error(workflow.document.place("version"), message, help=help)
