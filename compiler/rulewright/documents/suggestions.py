@@ -128,10 +128,12 @@ def synonym(name: str, properties: Container[str]) -> str | None:
 
 
 def key_without_colon(node: Mapping, name: str, properties: Iterable[str]) -> Fix | None:
-    """The fix that adds a colon after the key that begins an entry in braces; None if no key begins it."""
+    """The fix that adds a colon after the key that begins an entry in braces, or is before them; None if there is
+    none."""
     entry, (word, _, rest) = node.index[name], name.partition(" ")
     is_lone = isinstance(entry.value, Scalar) and entry.value.value is None and entry.key.style == ""
-    if not is_lone or not rest or word not in properties or word in node:
+    is_before = entry.key.style == "" and rest[:1] in ("{", "[")
+    if not (is_lone or is_before) or not rest or word not in properties or word in node:
         return None
     return replace(entry.key, f"{word}: {rest}", f"write `{word}: {shorten(rest)}`", safe=False)
 

@@ -251,10 +251,10 @@ FOLLOWED_BY: Final = _code_sets(
         "guard-excludes-its-value": "check-never-fails check-never-passes condition-never-holds",
         "human-gate-bypassed": "sign-off-without-hil",
         "id-differs-from-file-name": "unchanged-copy unused-lexicon",
-        "key-is-not-text": "weight-of-zero",
+        "key-is-not-text": "weight-of-zero yaml-syntax",
         "label-table-has-a-gap": "label-row-is-dead",
         "limit-read-both-ways": "label-row-is-dead label-table-has-a-gap review-above-pass",
-        "missing-key": "unknown-source unknown-state unreachable-state",
+        "missing-key": "declared-for-nothing unused-definition unknown-source unknown-state unreachable-state",
         "missing-prompt": "directive-ignored-by-route",
         "misspelt-tool": "check-misses-own-example",
         "more-votes-in-development": "even-repetitions",
@@ -289,8 +289,8 @@ FOLLOWED_BY: Final = _code_sets(
         "unreachable-state": "transition-never-made",
         "unknown-input": "unused-definition",
         "unknown-jurisdiction": "check-no-scenario-reaches",
-        "unknown-key": """exit-below-threshold trigger-without-condition unknown-state unreachable-state
-        unused-suppression""",
+        "unknown-key": """exit-below-threshold number-contradicts-content trigger-without-condition unknown-state
+        unreachable-state unused-suppression""",
         "unknown-alias": "yaml-syntax",
         "unknown-label": "accepted-label-fails",
         "unknown-lexicon": "detector-is-not-routed directive-ignored-by-route",

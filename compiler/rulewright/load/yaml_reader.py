@@ -236,6 +236,8 @@ class _YamlReader:
         integer_part = _WHOLE.search(self.source.text, max(node.start - 20, 0), node.start)
         if integer_part is not None and text.isdecimal():
             return f"write `{integer_part[1]}.{text}`: a comma parts the entries"
+        if self.source.text[node.start - 1 : node.end + 1] == f"{{{text}}}":
+            return "quote a text with `{{ }}`, or write it below `KEY: |`"
         return f'write `"{shorten(text)}":`' if type(node) is Scalar else None
 
     def resolve(self, text: str, start: int, end: int) -> Plain:

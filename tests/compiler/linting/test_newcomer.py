@@ -16,7 +16,6 @@ LEXICON = "lexicons/availability_promise.yaml"
 SCENARIO = "scenarios/late_evening.json"
 PROJECT = "rulewright.yaml"
 WHEN = "scope: trigger\neligibility:\n  when: "
-ROUTING = "routing:\n  route: lexicon_only\n  deterministic_precheck: availability_promise"
 # The file, what is written in it and what the newcomer writes; the line of the finding and what its help or fix says.
 MISTAKES = [
     (CHECK, "severity: S3", "severty: S3", 5, "did you mean `severity`?"),
@@ -27,7 +26,6 @@ MISTAKES = [
     (CHECK, "hard_fail: false", "\thard_fail: false", 6, "use spaces"),
     (CHECK, "hard_fail: false", "hard_fail = false", 6, "write `hard_fail: false`"),
     (CHECK, "  route: lex", "  route = lex", 11, "write `route: lexicon_only`"),
-    (CHECK, ROUTING, "routing {route: lexicon_only, deterministic_precheck: x}", 10, "write `routing: {route: lex"),
     (LEXICON, "role: assistant", "role:assistant", 2, "write `role: assistant`"),
     (CHECK, "hard_fail: false", "hard_fail: no", 6, "write `false`"),
     (CHECK, "name: promises", "name:promises", 3, "write `name: promises_availability`"),
