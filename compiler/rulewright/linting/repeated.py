@@ -238,7 +238,7 @@ FOLLOWED_BY: Final = _code_sets(
         "duplicate-key": """number-contradicts-content declared-for-nothing figures-without-figure missing-key
         unknown-dependency""",
         "duplicate-metric": "bad-condition report-of-another-kind weights-do-not-add-up",
-        "duplicate-session-number": "probe-reads-a-later-session",
+        "duplicate-session-number": "probe-reads-a-later-session turn-that-does-not-exist",
         "empty-profile": "edge-without-votes",
         "empty-list-searched": """check-never-fails check-never-passes condition-always-holds condition-never-holds
         unread-parameter""",
@@ -272,7 +272,7 @@ FOLLOWED_BY: Final = _code_sets(
         "part-without-checks": "check-without-part",
         "partner-is-the-author": "challenger-is-the-reviewer",
         "prompt-contradicts-rules": "prompt-without-pass-or-fail",
-        "review-above-pass": "defaults-break-a-requirement",
+        "review-above-pass": "defaults-break-a-requirement label-row-is-dead",
         "scorer-repetitions-contradict-routing": "even-repetitions gate-judged-once",
         "scorer-type-contradicts-routing": """corpus-required-contradicts-routing directive-ignored-by-route
         llm-required-contradicts-routing missing-prompt prompt-without-judge reply-lexicon-reads-the-user""",

@@ -203,9 +203,14 @@ class _CaseScorecardLowering(ExpressionCollector):
         for row in document.labels:
             if row.label in missing - meant:
                 message = f"`exit` does not know the label `{row.label}`"
-                notes = [(document.key_place("exit"), "every label needs a status here")]
                 help = did_you_mean(row.label, exits)
-                self.findings.append(error(row.when, message, code="unknown-label", help=help, notes=notes))
+                places = [
+                    (document.key_place("exit"), "every label needs a status here"),
+                    (row.when.span, "given here"),
+                ]
+                if help is not None:  # the row is misspelt
+                    places.reverse()
+                self.findings.append(error(places[0][0], message, code="unknown-label", help=help, notes=places[1:]))
         for label, help in guesses.items():
             place = document.key_place("exit", label)
             twice = repeated(document.labels, lambda row: row.label) if help is None else ()

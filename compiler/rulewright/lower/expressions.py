@@ -273,6 +273,12 @@ def lower_parameter(declared: ParameterDocument, findings: list[Diagnostic]) -> 
         if kind in PARAMETER_TYPES:  # else schema validation reports it
             parameter_value(parameter)
     except PlanError as failure:
+        least, most = declared.minimum, declared.maximum
+        if least is not None and most is not None and float(str(least.value)) > float(str(most.value)):
+            notes = [(most, "the largest value")]
+            message = f"no value is at least {least.raw} and at most {most.raw}"
+            findings.append(error(least, message, code="bad-parameter", notes=notes))
+            return parameter
         number = PERCENTAGE.fullmatch(str(default)) if kind == "score" else None
         meant = number_meant("maximum", 1, float(number[1])) if number else None
         findings.append(

@@ -21,7 +21,7 @@ SHORTEST: Final = 4  # letters of a name: shorter ones often differ by one lette
 
 
 def misspelt_path(workflow: Workflow) -> Findings:
-    """A path of a workflow differs by one letter from the name that other paths use, or from an output.
+    """A path of a workflow differs by one letter from the name that other paths use or from an output, or is several.
 
     Why it matters: what is written under one name is looked for under the other, after the work has been paid for. The
     rule compares the folders and files that several paths name, the files that a task reads with the outputs (also
@@ -44,13 +44,22 @@ def misspelt_path(workflow: Workflow) -> Findings:
         other = output_meant(path, outputs)
         if dependencies.exists(folder / path):
             continue
-        if other is not None:
+        if (one := _of_several(path, outputs, folder)) is not None:
+            found = [(f"`{path}` is one path, but `{one}` is a path of its own", "write a comma between them")]
+        elif other is not None:
             found = [(f"no task writes `{path}`, but one writes `{other}`", Guess(other))]
         elif path not in outputs and "*" not in path and is_there and (help := path_meant(folder / path, path)):
             found = [(f"no task writes `{path}`, and the file does not exist", help)]
         else:
             found = [] if near is not None else [*_of_names(path, named, folder, is_written=path in outputs)]
         yield from (warning(node, message, help=help) for message, help in found for node in there)
+
+
+def _of_several(path: str, outputs: set[str], folder: Path) -> str | None:
+    """The first of several paths that stand without a comma in the place of one: `src tests`."""
+    words, folders = path.split(), {each.partition("/")[0] for each in outputs if "/" in each}
+    are_paths = all(each in outputs or each in folders or dependencies.exists(folder / each) for each in words)
+    return words[0] if len(words) > 1 and are_paths else None
 
 
 def _of_names(path: str, named: Names, folder: Path, *, is_written: bool) -> Iterator[tuple[str, Guess]]:

@@ -55,6 +55,7 @@ SCORECARD: Final[tuple[Rule[ScorecardDocument], ...]] = (
 )
 
 CASE_SCORECARD: Final[tuple[Rule[CaseScorecardDocument], ...]] = (
+    unchanged_copy,
     prompt_holds_a_verdict,
     *CONDITIONS,
     *EXPRESSIONS,

@@ -63,6 +63,7 @@ from rulewright.rules.unusable_reply import unusable_reply
 from rulewright.rules.weight_of_zero import weight_of_zero
 from rulewright.rules.weights_do_not_add_up import weights_do_not_add_up
 from rulewright.rules.weights_far_apart import weights_far_apart
+from rulewright.rules.weights_in_raw_mode import weights_in_raw_mode
 from rulewright.rules.workflow_version import workflow_version
 from rulewright.rules.yaml_trap import yaml_trap
 from rulewright.workflow import Workflow
@@ -130,5 +131,6 @@ TASK: Final[tuple[Rule[TaskDocument], ...]] = (
     threshold_of_zero,
     weight_of_zero,
     weights_far_apart,
+    weights_in_raw_mode,
     report_of_another_kind,
 )

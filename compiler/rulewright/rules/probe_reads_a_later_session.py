@@ -21,13 +21,15 @@ def probe_reads_a_later_session(scenario: ScenarioDocument) -> Findings:
             continue
         if probe.kind == "time" and own == numbers[0] and len(numbers) > 1 and not _is_answered(probe, scenario):
             yield warning(probe.place("t"), f"turn {probe.turn} is in the first session: no time has passed")
-        yield from _in_other_sessions(probe, scenario)
+        are_earlier = True
         for at, named in enumerate(probe.from_sessions):
             is_first = named == own and starts[own] == [probe.turn]
             if named in numbers and (named > own or is_first):
                 where = f"begins session {own}" if is_first else f"is in session {own}, before session {named} begins"
                 message = f"turn {probe.turn} {where}: nothing was said in session {named} before it"
                 yield warning(probe.place("from_sessions", at), message)
+                are_earlier = False
+        yield from _in_other_sessions(probe, scenario) if are_earlier else ()
 
 
 def _in_other_sessions(probe: ProbeDocument, scenario: ScenarioDocument) -> Findings:

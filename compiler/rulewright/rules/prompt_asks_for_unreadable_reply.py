@@ -7,6 +7,7 @@ from rulewright.diagnostics import Findings, error, warning
 from rulewright.documents.check import CheckDocument
 from rulewright.load import Scalar, place
 from rulewright.rules.prompt_holds_a_verdict import prompts_of
+from rulewright.rules.prompt_without_pass_or_fail import EXPLAINED
 from rulewright.spelling import Guess
 from rulewright_runtime.plan.part import VERDICTS
 
@@ -38,7 +39,7 @@ _NUMBER: Final = re.compile(r'"score"\s*:\s*["<]?\d')
 
 
 def prompt_asks_for_unreadable_reply(document: CheckDocument | CaseScorecardDocument) -> Findings:
-    """A prompt offers a verdict other than those that count, or under another key, or asks for YES or NO or a number.
+    """A prompt offers a verdict other than those that count, or under another key, or not one that it explains.
 
     Why it matters: a judge that follows the prompt gives a reply that is not a vote, so the check is never resolved.
     Instead: offer PASS, FAIL, UNCLEAR and NOT_APPLICABLE, in capitals.
@@ -62,6 +63,12 @@ def _offers(prompt: Scalar, text: str) -> Findings:
                 help = f"the verdicts are {', '.join(VERDICTS)}"
                 yield error(span, f"the reply `{wrong[0]}` is not a verdict and counts as no vote", help=help)
                 return
+        known = set(re.findall("[A-Z_]+", offer[1])) & {*VERDICTS}
+        lacking = next((word for word in EXPLAINED.findall(text) if word not in known), None)
+        if lacking is not None and len(known) > 1:
+            message = f"the prompt explains {lacking}, but does not offer it as a reply"
+            yield warning(place(prompt, *offer.span(1)), message)
+            return
 
 
 def _requests(prompt: Scalar, text: str) -> Findings:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from rulewright.diagnostics import Diagnostic, Findings, Span, warning
-from rulewright.documents.base import Document, descend, items, optional_text, place_of, scalar, text_scalars
+from rulewright.documents.base import Document, descend, entries, items, optional_text, place_of, scalar, text_scalars
 from rulewright.load import Entry, Mapping, Node, plain
 
 if TYPE_CHECKING:
     from rulewright.documents.check import CheckDocument
     from rulewright.documents.scenario import ScenarioDocument, TurnDocument
-    from rulewright.documents.scorecard import ScorecardDocument
+    from rulewright.documents.scorecard import CaseScorecardDocument, ScorecardDocument
     from rulewright.project import Project
 
 SECTIONS: Final = {"gates": "gate", "dimensions": "dimension", "rates": "rate", "counts": "count", "lists": "list"}
@@ -56,7 +56,7 @@ class Definition(Struct, frozen=True):
         return -own, [(int(each) if each.isdecimal() else -1, each) for each in re.split(r"(\d{1,9})", self.name)]
 
 
-def unchanged_copy(subject: Project | ScenarioDocument | ScorecardDocument) -> Findings:
+def unchanged_copy(subject: Project | ScenarioDocument | ScorecardDocument | CaseScorecardDocument) -> Findings:
     """A definition has the content, the name or the description of another one, or a turn the message of another turn.
 
     Why it matters: it looks like a copy in which something was not changed. Two checks that decide alike count one
@@ -109,6 +109,14 @@ def _in_project(project: Project) -> Iterator[tuple[str, Iterable[tuple[Definiti
 
 
 def _of_document(document: Document) -> Findings:
+    parameters = [(each.name, scalar(each.value, "description")) for each in entries(document.node, "parameters")]
+    reasons = [
+        (f"requires[{at}]", scalar(each, "otherwise")) for at, each in enumerate(items(document.node, "requires"))
+    ]
+    for texts in (parameters, reasons):
+        found = (Definition(name, each.value, each.span) for name, each in texts if each is not None)
+        for original, copy in _copies(found):
+            yield _finding("`{}` has the text of `{}`", original, copy)
     for section, kind in SECTIONS.items():
         parts = document.get(section)
         for original, copy in _copies(_parts(parts)) if isinstance(parts, Mapping) else ():
