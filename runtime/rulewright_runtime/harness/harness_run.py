@@ -205,13 +205,13 @@ def _conversation(script: Script, converse: _Converse, folder: _Folder) -> JsonO
     path = folder.transcript(script.id)
     _, part = _files_of(path)
     if os.path.exists(path):
-        finished = _summary_row(_lines(path))
+        finished = _summary_row(_lines(path, script))
         if finished["error"] is None and finished["turns"] != len(script.turns):
             raise _damage_error(path, f"it answers {finished['turns']} of {len(script.turns)} turns")
         if finished["error"] is None:
             return finished
         os.replace(path, part)
-    earlier = [line for line in _lines(part) if line.error is None]
+    earlier = [line for line in _lines(part, script) if line.error is None]
     recorded = {(line.turn, line.role): line for line in earlier}
     size = sum(len(msgspec.json.encode(line)) + 1 for line in earlier)
     lines: list[TranscriptLine] = []
@@ -219,7 +219,10 @@ def _conversation(script: Script, converse: _Converse, folder: _Folder) -> JsonO
         make_room(stream, size)
         for line in converse(script, recorded=recorded):
             lines.append(line)
-            if len(lines) > len(earlier):  # lines of the killed run are already in the file
+            if len(lines) <= len(earlier):  # lines of the killed run are already in the file
+                if line.harness is None and line.content != earlier[len(lines) - 1].content:
+                    raise _damage_error(part, f"turn {line.turn} of the user is not that of the scenario")
+            else:
                 size += stream.write(msgspec.json.encode(line) + b"\n")
                 sync(stream)
                 make_room(stream, size)
@@ -230,16 +233,24 @@ def _conversation(script: Script, converse: _Converse, folder: _Folder) -> JsonO
     return _summary_row(lines)
 
 
-def _lines(path: str) -> list[TranscriptLine]:
-    """Return the complete lines of a transcript, without a truncated last one. Raises PlanError for a damaged file."""
+def _lines(path: str, script: Script) -> list[TranscriptLine]:
+    """Return the complete lines of a transcript, without a truncated last one. Raises PlanError for a file that is
+    damaged or was changed."""
     try:
         with open(path, "rb") as stream:
             complete = stream.read().split(b"\n")[:-1]
-        return [strict_json.decode(line, type=TranscriptLine) for line in complete]
+        lines = [strict_json.decode(line, type=TranscriptLine) for line in complete]
     except FileNotFoundError:
         return []
     except strict_json.UNDECODED as error:
         raise _damage_error(path, str(error)) from None
+    if [msgspec.json.encode(line) for line in lines] != complete:
+        raise _damage_error(path, "another program has written it")
+    places = [(turn.number, role) for turn in script.turns for role in ("user", "assistant")]
+    failed = [number for number, line in enumerate(lines, 1) if line.error is not None]
+    if [(line.turn, line.role) for line in lines] != places[: len(lines)] or failed not in ([], [len(lines)]):
+        raise _damage_error(path, "its turns are not those of the scenario")
+    return lines
 
 
 def _damage_error(path: str, why: str) -> PlanError:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from typing import Final
 
 import msgspec
 import pytest
@@ -196,6 +197,41 @@ def test_a_file_in_another_encoding_is_damaged(tmp_path: Path, name: str) -> Non
     path = tmp_path / name
     path.write_bytes(path.read_bytes().replace(b'":"', b'":"\xe4', 1))
     with pytest.raises(PlanError, match=rf"{name}` is damaged"):
+        run(plan("a"), Listening(), tmp_path, resume=True)
+
+
+CHANGES: Final[dict[str, Callable[[list[bytes]], list[bytes]]]] = {
+    "laid out anew": lambda lines: [json.dumps(json.loads(line)).encode() + b"\n" for line in lines],
+    "other line ends": lambda lines: [line.replace(b"\n", b"\r\n") for line in lines],
+    "swapped": lambda lines: lines[1::-1] + lines[2:],
+    "doubled": lambda lines: [lines[0], *lines],
+    "without the user": lambda lines: lines[1:],
+    "of another turn": lambda lines: [lines[0].replace(b'"turn":1', b'"turn":7'), *lines[1:]],
+    "after the end": lambda lines: [*lines, lines[-1]],
+}
+
+
+@pytest.mark.parametrize("suffix", ["", ".part"])
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_a_transcript_that_another_program_has_changed_is_not_continued(
+    tmp_path: Path, suffix: str, change: Callable[[list[bytes]], list[bytes]]
+) -> None:
+    run(plan("a"), Listening(), tmp_path)
+    (path,) = (tmp_path / "transcripts").iterdir()
+    changed = path.rename(f"{path}{suffix}")
+    changed.write_bytes(b"".join(change(changed.read_bytes().splitlines(keepends=True))))
+    before = changed.read_bytes()
+    with pytest.raises(PlanError, match=r"is damaged \(.*\); remove it"):
+        run(plan("a"), Listening(), tmp_path, resume=True)
+    assert changed.read_bytes() == before
+
+
+def test_a_message_of_the_user_that_is_not_in_the_scenario_is_not_continued(tmp_path: Path) -> None:
+    run(plan("a"), Listening(), tmp_path)
+    (path,) = (tmp_path / "transcripts").iterdir()
+    part = path.rename(f"{path}.part")
+    part.write_bytes(part.read_bytes().replace(b'"content":"', b'"content":"Not ', 1))
+    with pytest.raises(PlanError, match="turn 1 of the user is not that of the scenario"):
         run(plan("a"), Listening(), tmp_path, resume=True)
 
 
