@@ -352,6 +352,8 @@ ONCE_A_LINE: Final = codes_in("""
     lexicon-misses-own-example mistyped-regex outcome-contradicts-condition parameter-of-another-metric
     probe-without-verifier shared-name units-differ unknown-label unlike-its-siblings verdict-without-meaning
 """)
+# Warnings that are as certain as errors.
+SURE: Final = frozenset({"misspelt-rule-key", "yaml-trap"})
 # What follows from a text in the place of a list: `{tools: a, b}` has a key `b`, and `[0.1 0.4]` too few items.
 UNBRACKETED: Final = frozenset({"out-of-range", "unknown-key"})
 ONCE_A_DOCUMENT: Final = codes_in("""
@@ -403,43 +405,80 @@ def _causing(code: str) -> tuple[str, ...]:
 
 
 def _causes(cause: Diagnostic, found: Diagnostic) -> bool:
+    """Whether a finding usually follows from another one: the first relation that decides counts."""
     if cause.code == MISSPELT and found.code != MISSPELT and cause.subject in _parts(found)[1]:
         return True
     if found.fix is not None:
         return False
-    if cause.code == "wrong-type" and found.code in UNBRACKETED:
-        is_beside = found.code == "unknown-key" and found.span.line == cause.span.line
-        return cause.span.path == found.span.path and (is_beside or is_within(cause.span, found.span))
-    if found.code in FOLLOWED_BY_QUOTING.get(cause.code, ()) and cause.subject in found.quoted:
-        return cause.code != found.code or (cause is not found and cause.sort_key < found.sort_key)
-    if (
-        cause.code == "misspelt-input-path"
-        and found.code in ("bad-case", "bad-setting")
-        and isinstance(cause.help, Guess)
-    ):
-        paths = (f".{cause.subject}.", f".{cause.help.meant}.")
-        quoted = [each for each in found.quoted if "." in each]
-        return any(f".{each}." in path for each in quoted for path in paths)
-    if cause.code == "probe-without-verifier" and found.code == "check-no-scenario-reaches":
-        is_of_probes = isinstance(cause.help, Guess) or cause.about == EXPECTED
-        return (is_of_probes or cause.span.path == found.span.path) and found.about == PROBES
-    if found.code == "missing-path" and found.severity is Severity.WARNING:  # the folder of the name is empty
-        return cause.code in DEPENDENT.get(found.about, ())
-    is_sure = cause.severity is Severity.ERROR or cause.code in ("misspelt-rule-key", "yaml-trap")
+    decided = (relation(cause, found) for relation in _RELATIONS)
+    return next((each for each in decided if each is not None), None) or False
+
+
+def _by_lost_brackets(cause: Diagnostic, found: Diagnostic) -> bool | None:
+    if cause.code != "wrong-type" or found.code not in UNBRACKETED:
+        return None
+    is_next_to_it = found.code == "unknown-key" and found.span.line == cause.span.line
+    return cause.span.path == found.span.path and (is_next_to_it or is_within(cause.span, found.span))
+
+
+def _by_quoting(cause: Diagnostic, found: Diagnostic) -> bool | None:
+    if found.code not in FOLLOWED_BY_QUOTING.get(cause.code, ()) or cause.subject not in found.quoted:
+        return None
+    return cause.code != found.code or (cause is not found and cause.sort_key < found.sort_key)
+
+
+def _by_input_path(cause: Diagnostic, found: Diagnostic) -> bool | None:
+    """Whether a finding about cases or settings names a part of a misspelt path or of the one that was meant."""
+    is_of_cases = cause.code == "misspelt-input-path" and found.code in ("bad-case", "bad-setting")
+    if not is_of_cases or not isinstance(cause.help, Guess):
+        return None
+    paths = (f".{cause.subject}.", f".{cause.help.meant}.")
+    return any(f".{each}." in path for each in found.quoted if "." in each for path in paths)
+
+
+def _by_probes(cause: Diagnostic, found: Diagnostic) -> bool | None:
+    if cause.code != "probe-without-verifier" or found.code != "check-no-scenario-reaches":
+        return None
+    is_of_probes = isinstance(cause.help, Guess) or cause.about == EXPECTED
+    return (is_of_probes or cause.span.path == found.span.path) and found.about == PROBES
+
+
+def _by_missing_path(cause: Diagnostic, found: Diagnostic) -> bool | None:
+    if found.code != "missing-path" or found.severity is not Severity.WARNING:
+        return None
+    return cause.code in DEPENDENT.get(found.about, ())  # the folder of the name is empty
+
+
+def _anywhere(cause: Diagnostic, found: Diagnostic) -> bool | None:
+    is_sure = cause.severity is Severity.ERROR or cause.code in SURE
     if found.code in FOLLOWED_ANYWHERE.get(cause.code, ()) and is_sure:
         return found.code != "unknown-value" or cause.subject == found.subject
     if cause.span.path != found.span.path and found.code == "bad-expression" and _is_named(cause, found):
         return found.subject == cause.subject
+    return None
+
+
+def _in_one_document(cause: Diagnostic, found: Diagnostic) -> bool:
     places = {found.span.path, *(note.span.path for note in found.notes if found.code == "unchanged-copy")}
     if cause.span.path not in places or cause is found:
         return False
     if cause.code != found.code:
         return _is_named(cause, found) or found.code in FOLLOWED_BY.get(cause.code, ())
+    return cause.sort_key <= found.sort_key and _is_repeated(cause, found)
+
+
+def _is_repeated(cause: Diagnostic, found: Diagnostic) -> bool:
+    """Whether two findings of one code in one document usually have one cause."""
     is_of_line = found.code in ONCE_A_LINE or (found.code == "unknown-value" and not isinstance(found.help, Guess))
     on_line = is_of_line and cause.span.line == found.span.line
     is_same = found.code in ONCE_A_MESSAGE and _TASK.sub("", cause.message) == _TASK.sub("", found.message)
     is_open = found.code == "bad-expression" and found.about == OPEN_TYPE
-    return (on_line or is_same or is_open or found.code in ONCE_A_DOCUMENT) and cause.sort_key <= found.sort_key
+    return on_line or is_same or is_open or found.code in ONCE_A_DOCUMENT
+
+
+_RELATIONS: Final = (
+    _by_lost_brackets, _by_quoting, _by_input_path, _by_probes, _by_missing_path, _anywhere, _in_one_document,
+)  # fmt: skip
 
 
 def _is_named(cause: Diagnostic, found: Diagnostic) -> bool:
