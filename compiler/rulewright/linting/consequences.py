@@ -28,6 +28,7 @@ from rulewright.load.suppressions import SUPPRESSION_CODES
 from rulewright.spelling import Guess
 
 Again: TypeAlias = Callable[[Mapping[str, str]], Iterable[Diagnostic]]  # lints with these texts in place of the files
+Doubt: TypeAlias = Callable[[Diagnostic], bool]  # whether a finding may be wrong because of others
 NAMING: Final = codes_in("""
     agent-without-adapter defaults-switched-off duplicate-id id-differs-from-file-name misspelt-name
     tag-no-scenario-carries unknown-lexicon unread-parameter words-without-vocabulary
@@ -83,43 +84,73 @@ def without_consequences(
 
 def _without_unsure(found: list[Diagnostic], files: Mapping[str, Loaded]) -> list[Diagnostic]:
     """Return the findings without those that a finding of the same document, or a wrong reference, makes doubtful."""
-    codes: dict[str, set[str]] = {}
-    for each in found:
-        codes.setdefault(each.span.path, set()).add(each.code)
-    refused: dict[str, list[str]] = {}  # top-level keys with a value of the wrong type, or that gives a name twice
+    doubts = [doubt(found, files) for doubt in DOUBTS]
+    return [each for each in found if not any(is_doubtful(each) for is_doubtful in doubts)]
+
+
+def _beside_wrong_routing(found: Sequence[Diagnostic], files: Mapping[str, Loaded]) -> Doubt:
+    is_wrong = any(each.code in OF_ROUTING and _is_of_routing(each, files) for each in found)
+    return lambda each: is_wrong and each.code in OF_ROUTES
+
+
+def _beside_refused_vocabulary(found: Sequence[Diagnostic], _: Mapping[str, Loaded]) -> Doubt:
+    is_refused = any(
+        (each.code == "unknown-key" and each.about.startswith("vocabulary."))
+        or (each.code == "out-of-range" and each.subject.startswith("vocabulary."))
+        for each in found
+    )
+    return lambda each: is_refused and each.code == "unknown-value" and not each.about
+
+
+def _absent_beside_refused(found: Sequence[Diagnostic], _: Mapping[str, Loaded]) -> Doubt:
+    refusing = {each.span.path for each in found if each.code in ("wrong-type", "out-of-range")}
+    return lambda each: each.code in ABSENT and each.span.path in refusing
+
+
+def _of_missing_paths(found: Sequence[Diagnostic], _: Mapping[str, Loaded]) -> Doubt:
+    unread = {OF_WORKFLOWS.get(each.about) for each in found if each.code == "missing-path"}
+    return lambda each: each.code in unread
+
+
+def _beside_wrong_scoring(found: Sequence[Diagnostic], files: Mapping[str, Loaded]) -> Doubt:
+    is_wrong = any(
+        (each.code in STRUCTURE_CODES and _kind(each, files) == "scoring")
+        or (each.code == "document-of-another-kind" and each.about == "scoring")
+        for each in found
+    )
+    return lambda each: (
+        is_wrong and (each.code in SCORING or (each.code == "bad-expression" and _kind(each, files) == "scorecard"))
+    )
+
+
+def _of_refused_records(found: Sequence[Diagnostic], files: Mapping[str, Loaded]) -> Doubt:
+    """Expressions that read a top-level key with a value of the wrong type, or that gives a name twice."""
+    refused: dict[str, list[str]] = {}
     for path, loaded in files.items():
         own = [each for each in found if each.code in ("wrong-type", "duplicate-key") and each.span.path == path]
         entries = loaded.root.entries if own and isinstance(loaded.root, MappingNode) else ()
         names = [entry.name for entry in entries if any(_refuses(each, entry.value.span) for each in own)]
         refused[path] = [record for name in names for record in (name, *NAMED_BY.get(name, ()))]
-    named = {_quoted(each, files) for each in found if each.code == "id-differs-from-file-name"} | {
-        PurePath(path).stem
-        for path in codes
-        if path in files and not isinstance(files[path].root, MappingNode)  # nothing in it could be read
-    }
-    is_scored_wrongly = any(each.code in STRUCTURE_CODES and _kind(each, files) == "scoring" for each in found) or any(
-        each.code == "document-of-another-kind" and each.about == "scoring" for each in found
-    )
-    is_named_wrongly = any(each.code in OF_ROUTING and _is_of_routing(each, files) for each in found)
-    refusing = {each.span.path for each in found if each.code in ("wrong-type", "out-of-range")}
-    is_vocabulary_refused = any(
-        (each.code == "unknown-key" and each.about.startswith("vocabulary."))
-        or (each.code == "out-of-range" and each.subject.startswith("vocabulary."))
-        for each in found
-    )
-    unread = {OF_WORKFLOWS.get(each.about) for each in found if each.code == "missing-path"}
-    return [
-        each
-        for each in found
-        if not (each.code in OF_ROUTES and is_named_wrongly)
-        and not (each.code == "unknown-value" and not each.about and is_vocabulary_refused)
-        and not (each.code in ABSENT and each.span.path in refusing)
-        and each.code not in unread
-        and not (each.code in SCORING and is_scored_wrongly)
-        and not (each.code == "bad-expression" and is_scored_wrongly and _kind(each, files) == "scorecard")
-        and not (each.code == "bad-expression" and each.about in refused.get(each.span.path, ()))
-        and not (each.code in BY_NAME and _quoted(each, files) in named)
-    ]
+    return lambda each: each.code == "bad-expression" and each.about in refused.get(each.span.path, ())
+
+
+def _of_wrong_names(found: Sequence[Diagnostic], files: Mapping[str, Loaded]) -> Doubt:
+    """References to a document with a wrong name, or in which nothing could be read."""
+    paths = {each.span.path for each in found} & files.keys()
+    unread = {PurePath(path).stem for path in paths if not isinstance(files[path].root, MappingNode)}
+    named = {_quoted(each, files) for each in found if each.code == "id-differs-from-file-name"} | unread
+    return lambda each: each.code in BY_NAME and _quoted(each, files) in named
+
+
+DOUBTS: Final = (
+    _beside_wrong_routing,
+    _beside_refused_vocabulary,
+    _absent_beside_refused,
+    _of_missing_paths,
+    _beside_wrong_scoring,
+    _of_refused_records,
+    _of_wrong_names,
+)
 
 
 def _refuses(found: Diagnostic, value: Span) -> bool:
