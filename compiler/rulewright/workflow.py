@@ -59,11 +59,16 @@ class Workflow(Struct, frozen=True, eq=False):
 
     @property
     def pricing(self) -> dict[str, ModelPrice]:
-        """The project's prices by model. Raises DocumentError for a file that can't be read."""
+        """The project's prices by model. Raises DocumentError for a file that can't be read or has mistakes."""
         path = None if self.project is None else Path(self.project.path)
         place = places(self.root, self.project, path).get("pricing")
-        root = None if place is None else load_file(place.path).root
-        return read_pricing(root) if isinstance(root, Mapping) else {}
+        if place is None:
+            return {}
+        reader = WorkflowReader()
+        root = reader.read(place.path, "pricing")
+        if root is None or reader.findings:
+            raise DocumentError(reader.findings)
+        return read_pricing(root)
 
     def place(self, name: str, default: str) -> Path:
         """Return the project file's path for `folder` or `state`, else `default` below the root."""

@@ -306,6 +306,15 @@ def test_the_calls_of_a_judge_with_a_price_are_in_the_cost_of_the_run(
     assert found["cost_usd"] == pytest.approx(1.0 + asked * 18 / 1000), "the agents' own, and 18 tokens of each call"
 
 
+@pytest.mark.parametrize("text", ["m: [", "m: [one, two]\n", "m: [1.0]\n", ""])
+def test_prices_that_can_not_be_read_do_not_make_a_judge_free(project: Path, text: str) -> None:
+    judged_flow(project)
+    (project / "pricing.yaml").write_text(text, encoding="utf-8")
+    with model_server(lambda *_: chat('{"score": 0.9}')) as server:
+        assert run("workflow", "run", "--judge", f"openai:m@{server.base}") == 3
+        assert server.requests == []
+
+
 def test_a_metric_that_can_not_be_measured_is_told_once(project: Path) -> None:
     metrics = (
         "{type: test_coverage, weight: 1.0, source: gone.xml}, {type: lint_score, weight: 1.0, source: [gone.json]}"
