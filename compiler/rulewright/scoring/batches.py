@@ -13,6 +13,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from rulewright.diagnostics import Severity
 from rulewright.documents.base import text
 from rulewright.documents.kinds import CASE_SCORECARD, kind_of
 from rulewright.documents.layout import (
@@ -23,6 +24,7 @@ from rulewright.documents.layout import (
     places,
     project_file_above,
 )
+from rulewright.documents.library import DocumentReader
 from rulewright.documents.project_file import ProjectFile, read_project_file
 from rulewright.documents.scorecard import CaseScorecardDocument
 from rulewright.documents.typed_reader import read
@@ -112,13 +114,13 @@ def usual_scorecard() -> str:
 
 
 def _project_file(path: Path) -> ProjectFile:
-    """Read a project file. Raises DocumentError and UsageError for one that can't be read."""
-    loaded = load_file(path)
-    if loaded.root is None and loaded.diagnostics:
-        raise DocumentError(loaded.diagnostics)
-    if not isinstance(loaded.root, Node):
-        raise UsageError(f"`{path}` is not a project file")
-    return read_project_file(loaded.root, os.environ)
+    """Read a project file. Raises DocumentError for one with mistakes, which may hide the name of the scorecard."""
+    reader = DocumentReader()
+    root = reader.read(path, "project")
+    mistakes = [each for each in reader.findings if each.severity is Severity.ERROR]
+    if mistakes or root is None:
+        raise DocumentError(mistakes)
+    return read_project_file(root, os.environ)
 
 
 def case_scorecards_of_project(folder: Path) -> list[Path]:

@@ -624,6 +624,7 @@ def test_the_scorecard_that_the_project_names_is_used(folder: str, project: str)
     [
         ("project: shop\nscorecard: strict\nchecks: [\n", None),
         ("project: shop\nscorecard: strcit\n", None),
+        ("project: shop\nscorcard: strict\n", None),
         ("project: shop\nscorecard: strict\n", "scorecard: strict\nover: [\n"),
         ("", None),
     ],
