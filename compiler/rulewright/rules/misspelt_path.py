@@ -40,12 +40,14 @@ def misspelt_path(workflow: Workflow) -> Findings:
     near = None if written is None or is_there else path_meant(folder, str(written.value))
     if written is not None and near is not None:
         yield warning(written, f"folder not found: `{written.value}`", help=near)
+    made = {*outputs, *(each.partition("/")[0] for each in outputs)}  # files, and the folders they are in
     for path, there in nodes.items():
         other = output_meant(path, outputs)
         if dependencies.exists(folder / path):
             continue
-        if (one := _of_several(path, outputs, folder)) is not None:
-            found = [(f"`{path}` is one path, but `{one}` is a path of its own", "write a comma between them")]
+        words = path.split()
+        if len(words) > 1 and all(each in made or dependencies.exists(folder / each) for each in words):
+            found = [(f"`{path}` is one path, but `{words[0]}` is a path of its own", "write a comma between them")]
         elif other is not None:
             found = [(f"no task writes `{path}`, but one writes `{other}`", Guess(other))]
         elif path not in outputs and "*" not in path and is_there and (help := path_meant(folder / path, path)):
@@ -53,13 +55,6 @@ def misspelt_path(workflow: Workflow) -> Findings:
         else:
             found = [] if near is not None else [*_of_names(path, named, folder, is_written=path in outputs)]
         yield from (warning(node, message, help=help) for message, help in found for node in there)
-
-
-def _of_several(path: str, outputs: set[str], folder: Path) -> str | None:
-    """The first of several paths that stand without a comma in the place of one: `src tests`."""
-    words, folders = path.split(), {each.partition("/")[0] for each in outputs if "/" in each}
-    are_paths = all(each in outputs or each in folders or dependencies.exists(folder / each) for each in words)
-    return words[0] if len(words) > 1 and are_paths else None
 
 
 def _of_names(path: str, named: Names, folder: Path, *, is_written: bool) -> Iterator[tuple[str, Guess]]:

@@ -49,7 +49,6 @@ OUTSIDE: Final = (
         "is a letter",
         r"\\b",
     ),
-    (re.compile(r"(?:^|(?<=^\(\?i\)))\\B(?=\w|\()|(?<=[\w)])\\B$"), "is only inside of a word", r"\\b"),
     (re.compile(r"(?<=[\w)?*+\]}])\\b['\"]$"), "ends with a quote", r"\\b"),
     (re.compile("\b"), "in double quotes is a backspace", r"\\\\b"),
     (re.compile(r"(?<!\\)\{(\d+) ?- ?(\d+)\}"), "is not a repetition", r"{\1,\2}"),

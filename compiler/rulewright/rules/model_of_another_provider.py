@@ -47,4 +47,5 @@ def _other_maker(provider: str, model: str) -> str | None:
     """The provider that alone has the model, if it is another one than this maker."""
     made = (maker for maker, names in MODELS.items() if any(fnmatchcase(model.lower(), each) for each in names))
     maker = next(made, None)
-    return maker if provider.lower() in MODELS and maker != provider.lower() else None
+    is_resold = (provider.lower(), maker) == ("google", "anthropic")
+    return maker if provider.lower() in MODELS and maker != provider.lower() and not is_resold else None

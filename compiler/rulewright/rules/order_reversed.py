@@ -12,6 +12,7 @@ from rulewright.project import Project
 # Words of names for a lower limit, and for the upper one beside it; `low` and `lower` only at the end of a name:
 # `low_risk` is the number of a low risk.
 UPPER: Final = {"lowest": "highest", "min": "max", "minimum": "maximum", "least": "most"}
+WAYS: Final = ("input", "output")
 UPPER_AT_THE_END: Final = {**UPPER, "low": "high", "lower": "upper"}
 
 
@@ -38,11 +39,14 @@ def order_reversed(project: Project) -> Findings:
         if len(prices) == len(numbers) == 2 and numbers[0] > numbers[1] > 0:  # a model for embeddings has no output
             message = f"the input of `{entry.name}` costs more than its output"
             yield warning(entry.value, message, help="the price of the input comes first")
-    for profile in project.profiles.values():
-        sent, received = (numeric(profile.node, f"{each}_tokens_per_llm_call") for each in ("input", "output"))
-        if sent is not None and received is not None and float(str(sent.value)) < float(str(received.value)):
+    tokens = [[numeric(each.node, f"{way}_tokens_per_llm_call") for way in WAYS] for each in project.profiles.values()]
+    pairs = [(sent, received) for sent, received in tokens if sent is not None and received is not None]
+    usual = {(sent.value, received.value) for sent, received in pairs}
+    for sent, received in pairs:
+        if float(str(sent.value)) < float(str(received.value)) and (received.value, sent.value) in usual:
             notes = [(received, "the tokens of a reply")]
-            yield warning(sent, f"a judge is sent {sent.raw} tokens, but answers with {received.raw}", notes=notes)
+            message = f"{sent.raw} tokens are sent and {received.raw} received here, but in another profile the reverse"
+            yield warning(sent, message, notes=notes)
     for lexicon in project.lexicons.values():
         right, labelled = (numeric(lexicon.node, "precision", key) for key in ("right", "labelled"))
         if right is not None and labelled is not None and float(str(right.value)) > float(str(labelled.value)):

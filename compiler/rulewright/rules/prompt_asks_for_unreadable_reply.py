@@ -50,7 +50,7 @@ def prompt_asks_for_unreadable_reply(document: CheckDocument | CaseScorecardDocu
             for named in _NAMED.finditer(prompt.value) if _DEFINED.search(prompt.value) else ():
                 message = f"the reply `{named[1]}` is not a verdict and counts as no vote"
                 yield error(place(prompt, *named.span(1)), message, help=f"the verdicts are {', '.join(VERDICTS)}")
-            yield from _requests(prompt, prompt.value)
+            yield from _requests(prompt, prompt.value, has_fields=document.get("phases") is not None)
 
 
 def _offers(prompt: Scalar, text: str) -> Findings:
@@ -71,12 +71,12 @@ def _offers(prompt: Scalar, text: str) -> Findings:
             return
 
 
-def _requests(prompt: Scalar, text: str) -> Findings:
+def _requests(prompt: Scalar, text: str, *, has_fields: bool) -> Findings:
     help = "ask for PASS, FAIL, UNCLEAR or NOT_APPLICABLE; a question needs no words about the form of the reply"
     for request in _REQUEST.finditer(text):
         message = f"a reply of `{request[1]}` is not a verdict and counts as no vote"
         yield warning(place(prompt, *request.span(1)), message, help=help)
-    keyed = None if '"verdict"' in text else _KEYED.search(text)
+    keyed = None if has_fields or '"verdict"' in text else _KEYED.search(text)
     if keyed is not None:
         message = f"the reply has no key `verdict`, but `{keyed[1]}`, and counts as no vote"
         yield error(place(prompt, *keyed.span(1)), message, help=Guess("verdict"))

@@ -232,10 +232,11 @@ def _against(check: CheckDocument, words: str, part: Expr, sign: int) -> str | N
         return f"`{check.id}` says that something is missing, but `fail` does not test for its absence"
     if sign < 0 and is_lack and not DENIALS.search(words) and not denies(part) and check.get("use") is None:
         return f"`{check.id}` {NO_ABSENCE}"
-    named = f"{check.id} {words}" if re.search("banned|forbidden|prohibited", check.id) else words
-    is_named = any(stem in named.lower() for stem in _stems(part))
+    is_banned = re.search("banned|forbidden|prohibited", check.id) is not None
+    is_named = any(stem in (f"{check.id} {words}" if is_banned else words).lower() for stem in _stems(part))
     if FORBIDS.search(words) and len(DENIALS.findall(words)) == 1:
-        if sign > 0 and not denies(part) and any(searches) and is_named:
+        is_search = is_presence or (is_banned and any(searches) and not denies(part))
+        if sign > 0 and is_search and is_named:
             return "the note forbids something, but `pass` does not test for its absence"
         if sign < 0 and _one_side_lacks(part):
             return "the note forbids something, but a part of `fail` tests for its absence"
@@ -253,9 +254,9 @@ def _against(check: CheckDocument, words: str, part: Expr, sign: int) -> str | N
 def _names_without_lack(name: str, part: Expr) -> bool:
     """Whether a check named after something missing fails where it is there: `size(citations(answer)) > 0`."""
     subject = MISSING.sub("", name).split("-")[-1][:5] if MISSING.search(name) else ""
-    sides = [each for each in chain(part, "&&") if isinstance(each, Binary) and isinstance(each.right, Literal)]
-    named = [each for each in sides if subject in _called(each.left)]
-    return bool(subject) and bool(named) and not any(map(denies, named))
+    named = [each for each in chain(part, "&&") if subject in _called(each)]
+    is_measured = any(isinstance(each, Binary) and isinstance(each.right, Literal) for each in named)
+    return bool(subject) and is_measured and not any(map(denies, named))
 
 
 def _called(part: Expr) -> str:
