@@ -94,7 +94,7 @@ def _is_echo(found: Diagnostic, codes: Mapping[Span, set[str]]) -> bool:
     if found.code == "missing-key":  # the key is present, but misspelt
         return any("unknown-key" in codes.get(note.span, ()) for note in found.notes)
     if found.code == "yaml-trap" and any(
-        "bad-expression" in codes[span] for span in codes if is_within(span, found.span)
+        codes[span] & {"bad-expression", "mistyped-regex"} for span in codes if is_within(span, found.span)
     ):
         return True
     return bool(codes[found.span] & EXPLAINED_BETTER_BY.get(found.code, frozenset()))

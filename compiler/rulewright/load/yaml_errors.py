@@ -286,7 +286,7 @@ _CLOSED: Final = {
     '"': re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL),
     "'": re.compile(r"'[^']*+(?:''[^']*+)*+'"),
 }
-_GLUED: Final = re.compile(r"([ ]*)(-[A-Za-z\"'{\[].*)")
+_GLUED: Final = re.compile(r"([ ]*)(-(?:[^\W\d_]|[\"'{\[]).*)")
 _BULLET: Final = re.compile(r"([ ]*)((?:--|[*\u2013\u2014\u2022]) ?)(\S.*)")
 _ITEM: Final = re.compile(r"[ ]*- ")
 _KEY: Final = re.compile(r"([ ]*)((?:- +)?[\w.-]+):(?=\s|$)(.*)")

@@ -14,6 +14,7 @@ from rulewright.expression.syntax_tree import Call
 from rulewright.load import Mapping, Node, Scalar, place, walk
 from rulewright.lower.expressions_of import parts_of
 from rulewright.rules.bad_schema import schemas_of
+from rulewright.spelling import Guess
 from rulewright_runtime.english import ticked
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.regex import compile_regex
@@ -92,6 +93,7 @@ MATCHES: Final = re.compile(r"\bmatches\([^()]*\bparams\.(\w+)\)")
 SAMPLE: Final = "\u2603"  # a character that no author searches for
 WORD: Final = "qzq"  # likewise
 MOST: Final = 2  # expressions of a lexicon that say little about the habit of its author
+THOUSANDS: Final = re.compile(r"\d{1,3}(?:,\d{3})+")
 KEYS: Final = frozenset({"regex", "named", "figure"})  # of corpora and state machines
 # An assertion that is not at an end of an expression: without one, every expression finds something.
 ASSERTED: Final = re.compile(r"(?<!^)(?<!^\(\?[ims]\))(?:\\[bA]|(?<![\[\\])\^)|(?:\\[bz]|(?<!\\)\$)(?!$)", re.DOTALL)
@@ -159,6 +161,9 @@ def _whole_matches(corpus: Node) -> Findings:
     of them."""
     for fact in walk(corpus):
         written, figures = scalar(fact, "figure"), text_scalars(fact, "figures")
+        for each in (each for each in figures if THOUSANDS.fullmatch(str(each.value))):
+            meant = Guess(str(each.value).replace(",", ""))
+            yield warning(each, f"`{each.value}` equals no figure: they are compared without commas", help=meant)
         group = None if written is None or not figures else _first_group(str(written.value))
         if group is None or written is None:
             continue

@@ -48,6 +48,8 @@ MISTAKES = [
     (CHECK, "scope: universal", f"{WHEN}scenario.title == “Day”", 9, "strings stand in"),
     (CHECK, "pass_rule: The", "pass_rule: # The", 8, "begins a comment"),
     (LEXICON, "- i will never", "- *will never", 7, "quote a text that begins with `*`"),
+    (LEXICON, "- i will never", "-не оставлю", 7, "write `- не оставлю"),
+    (LEXICON, "- regex: '(?i)", "- regex: (?i)", 8, "write `\\b`"),
     (LEXICON, "- i will never", "  - i will never", 7, "indent it like that item"),
     (SCENARIO, '"empathy"', '"empthy"', 4, "did you mean `empathy`?"),
     (SCENARIO, '"relational_quality": 2}', '"relational_quality": 2},', 20, "remove the comma"),
