@@ -12,10 +12,12 @@ import logging
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from lsprotocol import types
+from pygls.exceptions import JsonRpcException, JsonRpcInvalidRequest, JsonRpcParseError
 from pygls.lsp.server import LanguageServer
+from pygls.protocol import LanguageServerProtocol
 
 from rulewright.load import unsaved
 from rulewright.lsp import code_actions as actions
@@ -35,14 +37,50 @@ TRIGGERS: Final = (".", " ", "[", ",", "'", '"')
 log = logging.getLogger(NAME)
 
 
+class Protocol(LanguageServerProtocol):
+    """The editor's messages; what is no valid request is answered with an error, as JSON-RPC requires."""
+
+    def structure_message(self, data: dict[str, Any]) -> Any:
+        """Return the message, or answer a request whose parameters are wrong and raise its error."""
+        try:
+            return super().structure_message(data)
+        except JsonRpcException as error:
+            if "id" in data and "method" in data:
+                self.refuse(error, data["id"])
+            raise
+
+    def handle_message(self, message: Any) -> None:
+        """Handle a message; refuse JSON that is none."""
+        if hasattr(message, "jsonrpc"):
+            super().handle_message(message)
+        else:
+            self.refuse(JsonRpcInvalidRequest("expected an object with `jsonrpc`"))
+
+    def refuse(self, error: JsonRpcException, request: object = None) -> None:
+        """Answer a request, or null if its id is unknown, with an error."""
+        self._send_data(
+            {"jsonrpc": self.VERSION, "id": request, "error": {"code": error.code, "message": error.message}}
+        )
+
+
 class Server(LanguageServer):
     """The server of one editor."""
 
+    protocol: Protocol
+
     def __init__(self) -> None:
-        super().__init__(NAME, __version__, text_document_sync_kind=types.TextDocumentSyncKind.Full)
+        full = types.TextDocumentSyncKind.Full
+        super().__init__(NAME, __version__, text_document_sync_kind=full, protocol_cls=Protocol)
         self.editor_workspace = Workspace()
         self.timers: dict[tuple[str, str], asyncio.TimerHandle] = {}
         self.shutdown_requested = False
+
+    def report_server_error(self, error: Exception, source: Any) -> None:
+        """Answer what is no JSON with an error; a wrong message was answered or, without id, only logged."""
+        if source is not JsonRpcException:
+            super().report_server_error(error, source)
+        elif not isinstance(error, JsonRpcException):
+            self.protocol.refuse(JsonRpcParseError(f"expected JSON: {error}"))
 
     @property
     def encoding(self) -> str:

@@ -55,7 +55,7 @@ class Editor:
         """The result of a request; raises `RequestError` when the server answers with an error."""
         self.number += 1
         self._send({"id": self.number, "method": method, "params": params})
-        answer = self._until(lambda message: message.get("id") == self.number and "method" not in message)
+        answer = self.until_message(lambda message: message.get("id") == self.number and "method" not in message)
         if "error" in answer:
             raise RequestError(answer["error"]["message"])
         return answer.get("result")
@@ -97,8 +97,24 @@ class Editor:
         """The findings of a document as soon as they fit."""
         if uri in self.findings and fits(self.findings[uri]):
             return self.findings[uri]
-        self._until(lambda message: _is_about(message, uri) and fits(message["params"]["diagnostics"]))
+        self.until_message(lambda message: _is_about(message, uri) and fits(message["params"]["diagnostics"]))
         return self.findings[uri]
+
+    def until_message(self, fits: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+        """The next message that fits; a request of the server is answered."""
+        while True:
+            try:
+                message = self.messages.get(timeout=PATIENCE)
+            except Empty:
+                raise AssertionError(f"the server is silent; {b''.join(self.errors).decode()[-2000:]}") from None
+            assert message is not None, b"".join(self.errors).decode()[-2000:]
+            if message.get("method") == "textDocument/publishDiagnostics":
+                self.findings[message["params"]["uri"]] = message["params"]["diagnostics"]
+            if "id" in message and "method" in message:
+                self.asked.append(message["method"])
+                self._send({"id": message["id"], "result": None})
+            if fits(message):
+                return message
 
     def at(self, method: str, path: Path, line: int, character: int, **more: object) -> Any:
         """What a request about a place of a document gives; line and character count from 0."""
@@ -141,7 +157,7 @@ class Editor:
         self.version += 1
         uri, version = document["uri"], self.version
         self.notify(method, {"textDocument": {**document, "version": version}, **params})
-        self._until(lambda message: _is_about(message, uri) and message["params"].get("version") == version)
+        self.until_message(lambda message: _is_about(message, uri) and message["params"].get("version") == version)
         return self.findings[uri]
 
     def _send(self, message: dict[str, Any]) -> None:
@@ -153,21 +169,6 @@ class Editor:
         assert self.process.stdin is not None
         self.process.stdin.write(data)
         self.process.stdin.flush()
-
-    def _until(self, fits: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
-        while True:
-            try:
-                message = self.messages.get(timeout=PATIENCE)
-            except Empty:
-                raise AssertionError(f"the server is silent; {b''.join(self.errors).decode()[-2000:]}") from None
-            assert message is not None, b"".join(self.errors).decode()[-2000:]
-            if message.get("method") == "textDocument/publishDiagnostics":
-                self.findings[message["params"]["uri"]] = message["params"]["diagnostics"]
-            if "id" in message and "method" in message:
-                self.asked.append(message["method"])
-                self._send({"id": message["id"], "result": None})
-            if fits(message):
-                return message
 
     def _read(self) -> None:
         output = self.process.stdout

@@ -5,8 +5,9 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import pytest
 from tests.compiler.lsp import a_project
-from tests.compiler.lsp.client import Editor
+from tests.compiler.lsp.client import Editor, RequestError
 
 from rulewright.lsp.workspace import Workspace
 
@@ -241,3 +242,24 @@ def test_an_editor_without_a_folder_or_with_odd_columns_is_served(project: Path)
 
 def test_an_editor_that_is_gone_ends_the_server(tmp_path: Path) -> None:
     assert Editor(tmp_path).vanish() == 1
+
+
+@pytest.mark.parametrize(
+    "params", [{}, {"textDocument": 3, "position": {"line": 0, "character": 0}}, [1], None], ids=repr
+)
+def test_a_request_with_wrong_parameters_is_answered_with_an_error(editor: Editor, params: object) -> None:
+    with pytest.raises(RequestError):
+        editor.request("textDocument/hover", params)
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [(b"{nonsense", -32700), (b'"\xff"', -32700), (b"[]", -32600), (b'{"id": 7}', -32600), (b"3", -32600)],
+    ids=repr,
+)
+def test_what_is_no_message_is_answered_with_an_error_of_json_rpc(editor: Editor, body: bytes, code: int) -> None:
+    editor.send_raw(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+    answer = editor.until_message(lambda message: "error" in message)
+    assert (answer["id"], answer["error"]["code"]) == (None, code)
+    here = {"textDocument": {"uri": "untitled:none"}, "position": {"line": 0, "character": 0}}
+    assert editor.request("textDocument/completion", here) == []  # the server serves on
