@@ -42,7 +42,7 @@ def compressing(stream: IO[bytes], path: str) -> Iterator[IO[bytes]]:
         try:
             import zstandard
         except ImportError:
-            raise RuntimeFailure(f"`{path}` needs the extra `data`: `pip install rulewright[data]`") from None
+            raise RuntimeFailure(f"`{path}` needs the extra `data`: `pip install 'rulewright[data]'`") from None
         with zstandard.ZstdCompressor().stream_writer(stream, closefd=False) as packed:
             yield packed
     else:

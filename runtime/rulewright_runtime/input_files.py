@@ -99,7 +99,7 @@ def _expander(head: bytes) -> Callable[[], _Expander] | None:
     try:
         import zstandard
     except ImportError:
-        message = "it is a zstd file, which needs the extra `data`: `pip install rulewright[data]`"
+        message = "it is a zstd file, which needs the extra `data`: `pip install 'rulewright[data]'`"
         raise OSError(errno.ENOTSUP, message) from None
     return lambda: zstandard.ZstdDecompressor().decompressobj()
 

@@ -103,7 +103,7 @@ def _expanded_zstd(stream: BinaryIO, member: zipfile.ZipInfo) -> bytes:
     try:
         import zstandard
     except ImportError:
-        raise MemberError("it is compressed by zstd; install `rulewright[data]`") from None
+        raise MemberError("it is compressed by zstd, which needs `pip install 'rulewright[data]'`") from None
     stream.seek(member.header_offset)
     header = _HEADER.unpack(stream.read(_HEADER.size))
     if header[0] != _SIGNATURE:

@@ -31,6 +31,8 @@ TOKENS = 4000  # of the reply, as a judge's first attempt has them by default
 _CURES = {
     "length": f"a judge has {TOKENS} tokens for its first attempt; a model that thinks longer needs less reasoning, "
     "which its server sets",
+    "other": "the model or its server stopped for a reason of its own, such as a call of a tool, although none was "
+    "offered; turn the server's tools off",
     "refusal": "the model refused to answer so plain a question; name another model",
     "filter": "a filter of the provider held the reply back; the provider's settings for the model change it",
 }

@@ -78,7 +78,7 @@ def _check(args: argparse.Namespace) -> int:
     errors = sum(each.severity is Severity.ERROR for each in check(workflow))
     if not errors and workflow.document.tasks:
         for extra, why in _missing_extras(compile_workflow(workflow), settings_of(workflow)):
-            complain(f"warning: {why}: install `rulewright[{extra}]` before a run")
+            complain(f"warning: {why}: `pip install 'rulewright[{extra}]'` before a run")
         say(f"{workflow.path}: {plural(len(workflow.document.tasks), 'task')}, no errors")
     return 1 if errors else 0
 
@@ -170,7 +170,7 @@ def _run(args: argparse.Namespace) -> int:
         say(*lines, *_rehearse(plan, settings))
         return 0
     for extra, why in _missing_extras(plan, settings):
-        raise UsageError(f"{why}: install `rulewright[{extra}]`")
+        raise UsageError(f"{why}: `pip install 'rulewright[{extra}]'`")
     try:
         result = _execute(args, workflow, plan, settings)
     except OutageError as stopped:

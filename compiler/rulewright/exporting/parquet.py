@@ -51,7 +51,7 @@ def _pyarrow() -> tuple[Json, Json]:
     try:
         import pyarrow.parquet
     except ImportError:
-        raise UsageError("Parquet needs pyarrow; install `rulewright[data]`") from None
+        raise UsageError("Parquet needs pyarrow: `pip install 'rulewright[data]'`") from None
     return pyarrow, pyarrow.parquet
 
 

@@ -12,7 +12,7 @@ import logging
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException, JsonRpcInvalidRequest, JsonRpcParseError
@@ -27,6 +27,7 @@ from rulewright.lsp.positions import NAME, UTF16, offset_at, path_of, range_of, 
 from rulewright.lsp.references import target
 from rulewright.lsp.workspace import TextDocument, Workspace
 from rulewright_runtime import __version__
+from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.terminal import safe_stream
 
 QUICK_DELAY: Final = 0.05  # seconds without a further change before a document is analysed alone
@@ -40,7 +41,7 @@ log = logging.getLogger(NAME)
 class Protocol(LanguageServerProtocol):
     """The editor's messages; what is no valid request is answered with an error, as JSON-RPC requires."""
 
-    def structure_message(self, data: dict[str, Any]) -> Any:
+    def structure_message(self, data: JsonObject) -> object:
         """Return the message, or answer a request whose parameters are wrong and raise its error."""
         try:
             return super().structure_message(data)
@@ -49,10 +50,10 @@ class Protocol(LanguageServerProtocol):
                 self.refuse(error, data["id"])
             raise
 
-    def handle_message(self, message: Any) -> None:
+    def handle_message(self, message: object) -> None:
         """Handle a message; refuse JSON that is none."""
         if hasattr(message, "jsonrpc"):
-            super().handle_message(message)
+            super().handle_message(message)  # type: ignore[arg-type]
         else:
             self.refuse(JsonRpcInvalidRequest("expected an object with `jsonrpc`"))
 
@@ -75,10 +76,10 @@ class Server(LanguageServer):
         self.timers: dict[tuple[str, str], asyncio.TimerHandle] = {}
         self.shutdown_requested = False
 
-    def report_server_error(self, error: Exception, source: Any) -> None:
+    def report_server_error(self, error: Exception, source: object) -> None:
         """Answer what is no JSON with an error; a wrong message was answered or, without id, only logged."""
         if source is not JsonRpcException:
-            super().report_server_error(error, source)
+            super().report_server_error(error, source)  # type: ignore[arg-type]
         elif not isinstance(error, JsonRpcException):
             self.protocol.refuse(JsonRpcParseError(f"expected JSON: {error}"))
 

@@ -270,7 +270,9 @@ def _hint(status: int, location: str | None, url: str) -> str:
         if base.endswith(path):
             return f"; asked: {url}, but a base URL ends before `{path}`"
         is_bare = base != url and not urlsplit(base).path
-        return f"; asked: {url}" + f" (the base URL of most servers ends in `/v1`: `{base}/v1`)" * is_bare
+        if base == url or is_bare:
+            return f"; asked: {url}" + f" (the base URL of most servers ends in `/v1`: `{base}/v1`)" * is_bare
+        return f"; asked: {url} (most servers list their models at {base}/models)"
     if not 300 <= status < 400:
         return ""
     target = urlsplit(location or "")._replace(query="", fragment="")

@@ -28,7 +28,7 @@ class LocalModel:
         try:
             import xllamacpp
         except ImportError:
-            raise ModelError("`local:` needs the extra `local`: pip install 'rulewright[local]'") from None
+            raise ModelError("`local:` needs the extra `local`: `pip install 'rulewright[local]'`") from None
         name = os.path.basename(path)
         self.capabilities = capabilities or Capabilities(structured=True, context=CONTEXT, reply=REPLY, bounds=True)
         settings: Any = xllamacpp.CommonParams()

@@ -39,7 +39,7 @@ def columnar_rows(path: str, shown: str, kind: str) -> Iterator[Row]:
     try:
         pyarrow = _pyarrow()
     except ImportError:
-        yield 0, InputError(f"this is a file of {kind.capitalize()}; install `rulewright[data]` to read it", shown)
+        yield 0, InputError(f"{kind.capitalize()} needs `pip install 'rulewright[data]'`", shown)
         return
     number = 0
     with open_regular(path) as stream:
@@ -154,7 +154,7 @@ def writing_chats(stream: IO[bytes]) -> Iterator[Callable[[Transcript, bytes], N
     try:
         pyarrow = _pyarrow()
     except ImportError:
-        raise RuntimeFailure("Parquet needs the extra `data`: `pip install rulewright[data]`") from None
+        raise RuntimeFailure("Parquet needs the extra `data`: `pip install 'rulewright[data]'`") from None
     schema = pyarrow.schema([(name, pyarrow.string()) for name in _COLUMNS], metadata=_MARK)
     rows: list[dict[str, str]] = []
     size = 0

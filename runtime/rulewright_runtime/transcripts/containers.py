@@ -128,6 +128,8 @@ def refused_as_a_whole(path: str, shown: str) -> InputError | None:
     if isinstance(first, InputError) or first.lstrip()[:1] in (b"{", b"["):
         return None
     expected = "expected JSON lines, JSON, a table, or a text whose lines begin with a speaker"
+    cure = "; write each message of an email as `user: TEXT` or `assistant: TEXT` in a `.txt` file"
+    expected += cure * (ending in (".eml", ".mbox", ".msg"))
     return InputError(f"`{ending}` is not read; {expected}", shown, number)
 
 

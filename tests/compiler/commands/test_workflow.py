@@ -349,12 +349,12 @@ def test_a_run_does_not_start_without_the_extras_that_its_check_names(
     assert capsys.readouterr().err == ""
     monkeypatch.setattr("rulewright.commands.workflow.find_spec", lambda name: None)
     assert run("workflow", "check") == 0
-    said = "warning: `junit.xml` is XML, which needs defusedxml: install `rulewright[workflow]` before a run\n"
+    said = "warning: `junit.xml` is XML, which needs defusedxml: `pip install 'rulewright[workflow]'` before a run\n"
     assert capsys.readouterr().err == said
     assert run("workflow", "run", "--dry-run") == 0
     capsys.readouterr()
     assert refused(capsys, "workflow", "run") == (
-        "error: `junit.xml` is XML, which needs defusedxml: install `rulewright[workflow]`\n"
+        "error: `junit.xml` is XML, which needs defusedxml: `pip install 'rulewright[workflow]'`\n"
     )
     assert not (project / ".rulewright" / "workflow.db").exists()
 

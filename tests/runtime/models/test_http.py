@@ -167,7 +167,12 @@ def test_a_wrong_address_is_told(status: int, location: str, said: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "said"), [("", "ends in `/v1`: `{}/v1`)"), ("/v1/chat/completions", "ends before `/chat/completions`")]
+    ("path", "said"),
+    [
+        ("", "ends in `/v1`: `{}/v1`)"),
+        ("/v2", "list their models at {}/v2/models)"),
+        ("/v1/chat/completions", "ends before `/chat/completions`"),
+    ],
 )
 def test_a_base_url_with_too_little_or_too_much_is_told(path: str, said: str) -> None:
     with model_server(lambda *_: Response(404, b'{"detail": "Not Found"}')) as server:

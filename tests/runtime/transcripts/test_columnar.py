@@ -190,7 +190,7 @@ def test_without_its_library_parquet_is_refused_in_words(
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     assert main(["convert", str(BENCHMARK / "transcripts"), str(tmp_path / "out.parquet")]) == 3
-    assert "`pip install rulewright[data]`" in capsys.readouterr().err
+    assert "`pip install 'rulewright[data]'`" in capsys.readouterr().err
     assert not (tmp_path / "out.parquet").exists()
 
 

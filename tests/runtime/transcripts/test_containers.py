@@ -335,5 +335,6 @@ def test_a_folder_of_an_archive_that_is_called_samples_does_not_hide_the_files_b
 def test_a_file_of_another_kind_is_refused_once_and_not_line_by_line(tmp_path: Path, name: str) -> None:
     (refused,) = refusals(tmp_path, "From: a@b.c\nSubject: fee\n\nHello\n12\n", name)
     assert refused.startswith(f"1: `.{name.partition('.')[2]}` is not read; expected JSON lines")
+    assert ("write each message of an email as `user: TEXT`" in refused) is name.startswith("mail")
     found = refusals(tmp_path, "\n" * 20 + json.dumps(GOOD | {"id": "1"}) + "\nbroken\n", "export.log")
     assert [found[0], found[1][:4], len(found)] == ["1", "22: ", 2]

@@ -121,7 +121,7 @@ def read_xml(root: Path, path: str) -> Element:
     try:
         from defusedxml import ElementTree, common
     except ImportError:
-        raise CollectionError(path, "reading XML needs defusedxml: install `rulewright[workflow]`") from None
+        raise CollectionError(path, "reading XML needs defusedxml: `pip install 'rulewright[workflow]'`") from None
     try:
         element: Element = ElementTree.fromstring(read_text(root, path))
     except common.DefusedXmlException as error:
