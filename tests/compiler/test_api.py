@@ -37,6 +37,15 @@ def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def test_what_a_notebook_shows_of_the_objects_is_short(started: Path) -> None:
+    project = rulewright.load_project(".")
+    assert repr(project) == "<Project 'my-checks' in '.': 1 check, 0 findings>"
+    assert repr(project.checks[0]) == "CheckDocument('checks/promises-availability.yaml')"
+    plan = rulewright.compile_project(project)
+    assert repr(plan) == f"<Plan {plan.hash[:12]}: 1 check, profile 'all'>"
+    assert len(repr(rulewright.lint(["."]))) < 1000
+
+
 def test_the_module_shows_what_it_offers() -> None:
     assert dir(rulewright) == rulewright.__all__ == sorted(rulewright.__all__)
     assert all(getattr(rulewright, name) is not None for name in rulewright.__all__)

@@ -29,6 +29,9 @@ class Document(_OfProject, frozen=True, eq=False):
 
     node: Mapping
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.path!r})"
+
     @property
     def path(self) -> str:
         """The file's path as the user gave it."""

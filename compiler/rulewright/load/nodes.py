@@ -195,7 +195,7 @@ class Source:
     """
 
     path: str
-    text: str
+    text: str = field(repr=False)
     bom: bool = False  # the file began with a byte order mark; a rewritten file keeps it
     _starts: list[int] = field(default_factory=list, init=False, repr=False)
 

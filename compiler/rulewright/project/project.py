@@ -22,6 +22,7 @@ from rulewright.documents.state_machine import StateMachineDocument
 from rulewright.documents.vocabulary import Vocabulary, invisiblebench
 from rulewright.load import Loaded, Mapping, Node
 from rulewright.load.suppressions import suppress
+from rulewright_runtime.english import plural
 
 TOLERATED_UNDER_REFERENCE: Final = frozenset(
     {
@@ -73,6 +74,10 @@ class Project(Struct, frozen=True, eq=False):
     loaded: tuple[Loaded, ...]
     diagnostics: tuple[Diagnostic, ...]
     unreadable: frozenset[str] = frozenset()
+
+    def __repr__(self) -> str:
+        counts = f"{plural(len(self.checks), 'check')}, {plural(len(self.diagnostics), 'finding')}"
+        return f"<Project {self.name!r} in {str(self.folder)!r}: {counts}>"
 
     @property
     def vocabulary(self) -> Vocabulary:

@@ -18,6 +18,7 @@ from typing import Annotated, Any, Final, Literal
 
 from msgspec import Meta, field
 
+from rulewright_runtime.english import plural
 from rulewright_runtime.ir import Program
 from rulewright_runtime.plan.part import PlanPart, ProbeKind, Verdict
 from rulewright_runtime.plan.scorecard import ScorecardPlan
@@ -198,6 +199,9 @@ class Plan(PlanPart, frozen=True):
     format: str = FORMAT
     version: int = VERSION
     hash: str = ""
+
+    def __repr__(self) -> str:
+        return f"<Plan {self.hash[:12]}: {plural(len(self.checks), 'check')}, profile {self.profile!r}>"
 
     def gravity(self, severity: str | None) -> int:
         """The place of a severity among those of the plan, from 1 for the least; 0 for none of them."""
