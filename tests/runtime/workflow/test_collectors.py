@@ -294,7 +294,7 @@ def test_a_test_report_without_tests_or_with_entities_is_an_error(tmp_path: Path
 def test_without_the_library_for_xml_that_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "defusedxml", None)
     write(tmp_path, report=suite('<testcase name="a"/>'))
-    with pytest.raises(CollectionError, match=r"install `rulewright\[workflow\]`"):
+    with pytest.raises(CollectionError, match=r"`pip install 'rulewright\[workflow\]'`"):
         junit(tmp_path, "report")
 
 
