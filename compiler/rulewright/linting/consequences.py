@@ -20,7 +20,7 @@ from rulewright.documents.base import descend
 from rulewright.documents.kinds import kind_of
 from rulewright.documents.validation import STRUCTURE_CODES
 from rulewright.linting.fixes import fixed_texts
-from rulewright.linting.repeated import DEPENDENT, codes_in
+from rulewright.linting.related_codes import DEPENDENT, codes_in
 from rulewright.load import Loaded, walk
 from rulewright.load import Mapping as MappingNode
 from rulewright.load.nodes import Source

@@ -14,56 +14,36 @@ from msgspec.structs import replace
 from rulewright.diagnostics import OPEN_TYPE, RULE_SETS, Diagnostic, Note, Severity, Span, is_within
 from rulewright.documents.keys import key
 from rulewright.documents.kinds import kind_of
+from rulewright.linting.related_codes import (
+    ACROSS,
+    COPIED,
+    DEPENDENT,
+    EXPECTED,
+    EXPLAINED_BETTER_BY,
+    FOLLOWED_ANYWHERE,
+    FOLLOWED_BY,
+    FOLLOWED_BY_QUOTING,
+    GROUPED,
+    MISSPELT,
+    OF_CASES,
+    OF_SCORECARDS,
+    ONCE_A_DOCUMENT,
+    ONCE_A_LINE,
+    ONCE_A_MESSAGE,
+    PROBES,
+    REPORTED_WITH,
+    SAME_MESSAGE,
+    SAME_MESSAGE_IN_DOCUMENT,
+    SURE,
+    UNBRACKETED,
+    UNKNOWN_NAMES,
+)
 from rulewright.load import Mapping as MappingNode
 from rulewright.load import Node
 from rulewright.spelling import Guess
 
 if TYPE_CHECKING:
     from rulewright.project import Project
-
-
-def codes_in(listed: str) -> frozenset[str]:
-    """Return the codes that a text lists."""
-    return frozenset(listed.split())
-
-
-def _code_sets(rows: Mapping[str, str]) -> dict[str, frozenset[str]]:
-    return {key: codes_in(listed) for key, listed in rows.items()}
-
-
-# A code, and the codes that explain the same place better.
-EXPLAINED_BETTER_BY: Final = _code_sets(
-    {
-        "ascii-only-apostrophe": "yaml-trap",
-        "condition-always-holds": "both-sides-equal",
-        "condition-never-holds": """both-sides-equal gate-cannot-stop gate-check-never-applies
-            gate-ignores-unclear part-without-checks""",
-        "branch-never-taken": "branch-condition-incomplete",
-        "check-without-part": "part-without-checks",
-        "duplicate-key": "yaml-syntax",
-        "detector-without-definition": "detector-is-not-routed",  # on which compile stops
-        "gate-without-blindspot": "check-without-blindspot",
-        "id-differs-from-file-name": "duplicate-id",
-        "listed-twice": "exit-below-threshold",
-        "limit-read-both-ways": "bound-excluded outcome-contradicts-condition unlike-its-siblings",
-        "missing-path": "unset-variable",
-        "more-votes-in-development": "dev-repetitions-nobody-uses directive-ignored-by-route",
-        "out-of-range": "unknown-value",
-        "outcome-contradicts-condition": "bound-excluded failure-is-rewarded",
-        "part-without-checks": "gate-cannot-stop",
-        "project-without-checks": "missing-path unset-variable",
-        "misspelt-rule-key": "rule-no-answer-meets",
-        "tag-no-scenario-carries": "comma-missing misspelt-name",
-        "judge-answers-as-the-author": "judge-is-the-author",
-        "unknown-key": "key-is-not-text",
-        "wrong-type": "unknown-value",
-        "unsupported-route": "unknown-value",
-        "yaml-trap": "impossible-date unknown-jurisdiction unknown-value wrong-type",
-    }
-)
-MISSPELT: Final = "misspelt-word"
-PROBES: Final = "routing.probes"  # what findings about probes are about
-EXPECTED: Final = "probes.expected"
 
 
 def without_echoes(found: Sequence[Diagnostic], allowed: Sequence[Diagnostic] = ()) -> list[Diagnostic]:
@@ -100,28 +80,6 @@ def _is_echo(found: Diagnostic, codes: Mapping[Span, set[str]]) -> bool:
     return bool(codes[found.span] & EXPLAINED_BETTER_BY.get(found.code, frozenset()))
 
 
-# The codes that depend on all documents of a kind, by kind.
-DEPENDENT: Final = _code_sets(
-    {
-        "blindspots": "check-without-blindspot gate-without-blindspot",
-        "checks": """bucket-without-checks comment-contradicts-files number-contradicts-content empty-profile
-        gate-without-blindspot part-without-checks probe-without-verifier project-without-checks
-        prompt-names-another-check tag-no-check-looks-for unknown-check unused-lexicon unused-rule-set""",
-        "corpora": "unknown-corpus",
-        "lexicons": "detector-without-definition unknown-cue unknown-lexicon",
-        "markers": "detector-without-definition unknown-marker-set",
-        "profiles": "dev-repetitions-nobody-uses unknown-profile",
-        "rules": "rule-nobody-has unknown-jurisdiction",
-        "scenarios": """check-no-scenario-reaches comment-contradicts-files contrast-without-counterpart
-        number-contradicts-content tag-no-scenario-carries unknown-scenario""",
-        "scorecards": "unknown-scorecard",
-        "scoring": "bad-weight bucket-without-policy event-window-without-anchor unit-of-analysis-missing",
-        "state_machines": """detector-without-definition state-machine-without-definition unknown-state-machine
-        unused-lexicon""",
-        "vocabulary": "gate-severity-outside-gate-bucket",
-    }
-)
-_OF_SCORECARDS: Final = frozenset({"bad-expression", "wrong-output"})  # if the scoring file can't be read
 _REFUSED: Final = frozenset({"duplicate-key", "missing-key", "wrong-type"})  # findings of documents not read in full
 
 
@@ -133,7 +91,7 @@ def without_dependent(found: Iterable[Diagnostic], project: Project, unread: Col
         each
         for each in found
         if each.code not in codes
-        and not (each.code in _OF_SCORECARDS and each.span.path in cards)
+        and not (each.code in OF_SCORECARDS and each.span.path in cards)
         and not ("vocabulary" in unread and _is_of_vocabulary(each, project))
     ]
 
@@ -172,202 +130,7 @@ def _is_of_vocabulary(found: Diagnostic, project: Project) -> bool:
     return "unknown-value" in (found.code, found.about) and found.span.path != str(project.path)
 
 
-# Codes whose findings in one document usually have one cause: a copied anchor, a scheme of tags, a habit.
-GROUPED: Final = codes_in("""
-    adaptive-with-one-repetition anchor-names-ineligible-check ascii-only-apostrophe check-misses-own-example
-    comment-contradicts-files cue-text-not-in-turn event-window-without-anchor lexicon-misses-own-example
-    missing-contract-registry missing-path unknown-artifact-type pattern-shared-by-gates probe-expects-an-untold-name
-    reference-to-missing-file retired-rubric-dialect several-anchors-for-check short-word-hits-inside-others
-    subsumed-pattern tag-no-check-looks-for tag-no-scenario-carries unread-expectation
-""")
-# Codes whose findings with the same message have one cause in all documents: an unread key, an unknown dimension, an
-# undeclared word, a check whose unit does not use anchors.
-SAME_MESSAGE: Final = codes_in("""
-    anchor-without-event-window bad-case dead-key event-window-without-anchor extends-nothing
-    rubric-dimension-unknown unknown-corpus unknown-value
-""")
-# Codes whose findings are copied with the text: a tag in a family of checks, a probe in variants of a scenario.
-COPIED: Final = frozenset({"probe-expects-an-untold-name", "tag-no-scenario-carries"})
-SAME_MESSAGE_IN_DOCUMENT: Final = frozenset(
-    {"bad-expression", "overlay-not-enabled", "unknown-source", "unknown-state"}
-)  # as `SAME_MESSAGE`, in one document
-# Codes whose findings have one cause whatever their message: a setting that no profile has, a habit of all prompts.
-ACROSS: Final = SAME_MESSAGE | {"dev-repetitions-nobody-uses", "prompt-names-another-check"}
-# A code, and the codes that report the same mistake at its own place or at one of its notes.
-REPORTED_WITH: Final = _code_sets(
-    {
-        "any-mixed-with-tags": "tags-on-universal-check",
-        "deprecated-spelling": "retired-rubric-dialect",
-        "detector-without-definition": "state-machine-without-definition unknown-lexicon",
-        "tag-no-scenario-carries": "tags-on-universal-check",
-        "unchanged-copy": "unused-lexicon",
-    }
-)
-
-# A code, and the codes that usually follow from it in the same document: they become notes of its finding.
-FOLLOWED_BY: Final = _code_sets(
-    {
-        "anchor-names-ineligible-check": "event-window-without-anchor",
-        "anchor-without-event-window": "event-window-without-anchor",
-        "arguments-swapped": "bad-expression metric-points-both-ways wrong-output",
-        "bad-expression": "unused-definition wrong-output",
-        "bad-parameter": "review-above-pass",
-        "bad-schema": "check-misses-own-example listed-twice",
-        "blindspot-of-another-name": "unchanged-copy",
-        "both-sides-equal": """comparison-out-of-range defaults-break-a-requirement
-        outcome-contradicts-condition unread-parameter unused-definition""",
-        "bound-excluded": "label-row-is-dead label-table-has-a-gap outcome-contradicts-condition review-above-pass",
-        "branch-condition-incomplete": "branch-never-taken",
-        "bucket-without-checks": "empty-profile",
-        "check-never-fails": "check-misses-own-example unread-parameter",
-        "check-never-passes": "check-misses-own-example unread-parameter",
-        "comparison-out-of-range": """check-misses-own-example check-never-fails check-never-passes
-        condition-always-holds gate-cannot-stop gate-ignores-unclear label-row-is-dead
-        label-table-has-a-gap unread-parameter""",
-        "condition-adds-nothing": "check-misses-own-example",
-        "comma-missing": "check-misses-own-example",
-        "condition-always-holds": "check-misses-own-example unread-parameter",
-        "condition-never-holds": "check-misses-own-example check-no-scenario-reaches empty-profile unused-definition",
-        "contract-mismatch": "file-of-another-format",
-        "cue-in-another-turn": "window-starts-after-its-cue",
-        "cue-lexicon-ignores-the-user": "reply-lexicon-reads-the-user",
-        "cue-text-not-in-turn": "misspelt-word",
-        "cyclic-dependency": "input-not-awaited",
-        "detector-is-not-routed": """gate-judged-once llm-required-contradicts-routing missing-prompt
-        reply-lexicon-reads-the-user""",
-        "duplicate-key": """number-contradicts-content declared-for-nothing figures-without-figure missing-key
-        unknown-dependency""",
-        "duplicate-metric": "bad-condition report-of-another-kind weights-do-not-add-up",
-        "duplicate-session-number": "probe-reads-a-later-session turn-that-does-not-exist",
-        "empty-profile": "edge-without-votes",
-        "empty-list-searched": """check-never-fails check-never-passes condition-always-holds condition-never-holds
-        unread-parameter""",
-        "exit-on-failure": "exit-below-threshold",
-        "failure-counts-as-success": "unchanged-copy",
-        "file-of-another-format": "input-nobody-writes",
-        "gate-check-never-applies": "check-no-scenario-reaches",
-        "gate-ignores-a-severity": "check-without-part",
-        "gate-severity-outside-gate-bucket": "unlike-its-siblings",
-        "guard-excludes-its-value": "check-never-fails check-never-passes condition-never-holds",
-        "human-gate-bypassed": "sign-off-without-hil",
-        "id-differs-from-file-name": "unchanged-copy unused-lexicon",
-        "key-is-not-text": "weight-of-zero yaml-syntax",
-        "label-table-has-a-gap": "label-row-is-dead",
-        "limit-read-both-ways": "label-row-is-dead label-table-has-a-gap review-above-pass",
-        "missing-key": "declared-for-nothing unused-definition unknown-source unknown-state unreachable-state",
-        "missing-prompt": "directive-ignored-by-route",
-        "misspelt-tool": "check-misses-own-example",
-        "more-votes-in-development": "even-repetitions",
-        "misspelt-word": "check-misses-own-example",
-        "out-of-range": "probe-reads-a-later-session unused-definition",
-        "order-reversed": """check-never-fails check-never-passes condition-always-holds condition-never-holds
-        defaults-break-a-requirement out-of-range""",
-        "output-written-twice": "file-of-another-format input-nobody-writes misspelt-path",
-        "overlay-not-enabled": "bad-condition confidence-without-gate",
-        "paired-with-review": "bound-never-reached",
-        "parameter-does-not-fit": """check-misses-own-example check-never-fails check-never-passes
-        comparison-out-of-range unread-parameter words-contradict-condition""",
-        "parameter-of-another-metric": "condition-adds-nothing review-above-pass unlike-its-siblings",
-        "part-exceeds-whole": "label-row-is-dead",
-        "part-without-checks": "check-without-part",
-        "partner-is-the-author": "challenger-is-the-reviewer",
-        "prompt-contradicts-rules": "prompt-without-pass-or-fail",
-        "review-above-pass": "defaults-break-a-requirement label-row-is-dead",
-        "scorer-repetitions-contradict-routing": "even-repetitions gate-judged-once",
-        "scorer-type-contradicts-routing": """corpus-required-contradicts-routing directive-ignored-by-route
-        llm-required-contradicts-routing missing-prompt prompt-without-judge reply-lexicon-reads-the-user""",
-        "shared-name": "unchanged-copy",
-        "state-machine-without-definition": "detector-is-not-routed",
-        "tag-no-scenario-carries": "check-no-scenario-reaches",
-        "turn-numbers-out-of-order": "turn-that-does-not-exist window-ends-before-it-starts",
-        "turn-that-does-not-exist": "window-ends-before-it-starts",
-        "unclear-policy-without-its-path": "prompt-without-judge",
-        "units-differ": "unread-parameter",
-        "unknown-artifact-type": "contract-mismatch",
-        "unknown-check": "check-without-part event-window-without-anchor",
-        "unknown-dependency": "input-not-awaited",
-        "unreachable-state": "transition-never-made",
-        "unknown-input": "unused-definition",
-        "unknown-jurisdiction": "check-no-scenario-reaches",
-        "unknown-key": """exit-below-threshold number-contradicts-content trigger-without-condition unknown-state
-        unreachable-state unused-suppression""",
-        "unknown-alias": "yaml-syntax",
-        "unknown-label": "accepted-label-fails",
-        "unknown-lexicon": "detector-is-not-routed directive-ignored-by-route",
-        "unknown-marker-set": "detector-is-not-routed unknown-lexicon",
-        "unknown-state": "unreachable-state",
-        "unknown-value": "ascii-only-apostrophe unused-suppression",
-        "unknown-state-machine": "detector-is-not-routed",
-        "unlike-its-siblings": """check-without-part label-row-is-dead label-table-has-a-gap limit-read-both-ways
-        review-above-pass unchanged-copy unused-definition""",
-        "unread-parameter": "check-misses-own-example condition-adds-nothing",
-        "verdict-without-meaning": "failure-counts-as-success",
-        "weight-of-zero": "weights-do-not-add-up",
-        "weights-for-other-values": "unused-definition",
-        "words-contradict-condition": """check-misses-own-example check-never-fails check-never-passes
-        unread-parameter""",
-        "wrong-type": """bad-expression check-never-fails check-never-passes confidence-without-gate
-        detector-is-not-routed exit-below-threshold input-not-awaited missing-prompt trigger-without-condition""",
-    }
-)
-# The same for an error in any document.
-FOLLOWED_ANYWHERE: Final = _code_sets(
-    {
-        "bad-expression": "unknown-value",
-        "bad-rule": "check-no-scenario-reaches",
-        "bucket-without-checks": "gate-severity-outside-gate-bucket",
-        "extends-cycle": "rule-nobody-has",
-        "extends-nothing": "rule-nobody-has",
-        "gate-cannot-stop": "check-without-part",
-        "judge-is-the-author": "script-for-no-agent",
-        "part-without-checks": "gate-ignores-a-severity",
-        "partner-is-the-author": "script-for-no-agent",
-        "misspelt-rule-key": "check-no-scenario-reaches rule-no-answer-meets",
-        "probe-without-verifier": "check-no-scenario-reaches",
-        "setting-of-two-parameters": "bad-case bad-setting",
-        "unknown-dependency": "script-for-no-agent",
-        "unknown-value": "check-no-scenario-reaches check-without-part",
-        "yaml-trap": "cue-nobody-says phrase-nearly-said",
-    }
-)
-UNKNOWN_NAMES: Final = " ".join(sorted(each for codes in DEPENDENT.values() for each in codes if "unknown-" in each))
-# The same in any document, for findings that quote what the cause is about.
-FOLLOWED_BY_QUOTING: Final = _code_sets(
-    {
-        "anchor-names-ineligible-check": "check-no-scenario-reaches",
-        "bad-setting": "bad-setting",
-        "bucket-without-checks": "gate-ignores-a-severity",
-        "misspelt-input-path": "bad-case bad-setting",
-        "misspelt-suffix": f"bad-expression unknown-check unknown-dependency {UNKNOWN_NAMES}",
-        "opposites-agree": "subsumed-pattern",
-        "question-of-common-words": "short-word-hits-inside-others subsumed-pattern",
-        "short-word-hits-inside-others": "subsumed-pattern",
-        "unit-of-analysis-unfit": "anchor-without-event-window",
-        "unknown-value": "anchor-without-event-window",
-    }
-)
-# Codes whose findings in one line, or in one document, usually have one cause.
-ONCE_A_LINE: Final = codes_in("""
-    bad-setting cyclic-dependency empty-list-searched gate-cannot-stop gate-ignores-unclear lexicon-hits-good-example
-    lexicon-misses-own-example mistyped-regex outcome-contradicts-condition parameter-of-another-metric
-    probe-without-verifier shared-name units-differ unknown-label unlike-its-siblings verdict-without-meaning
-""")
-# Warnings that are as certain as errors.
-SURE: Final = frozenset({"misspelt-rule-key", "yaml-trap"})
-# What follows from a text in the place of a list: `{tools: a, b}` has a key `b`, and `[0.1 0.4]` too few items.
-UNBRACKETED: Final = frozenset({"out-of-range", "unknown-key"})
-ONCE_A_DOCUMENT: Final = codes_in("""
-    check-misses-own-example label-row-is-dead turn-numbers-out-of-order unknown-label wrong-output
-""")
-# The same, where the messages are equal but for the task.
-ONCE_A_MESSAGE: Final = codes_in("""
-    bad-case bad-condition bad-expression file-of-another-format input-not-awaited unknown-agent unknown-state
-""")
 _TASK: Final = re.compile(r"^task `[^`]*`, `[^`]*`: ")
-
-
-# Findings about a scorecard over cases, and what follows from them in the files of cases, which are linted alone.
-OF_CASES: Final = codes_in("bad-case bad-setting misspelt-input-path setting-of-two-parameters")
 
 
 def with_consequences_in_cases(found: Sequence[Diagnostic]) -> list[Diagnostic]:

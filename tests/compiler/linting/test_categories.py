@@ -18,7 +18,7 @@ from rulewright.errors import UsageError
 from rulewright.linting.lint_report import Report
 from rulewright.linting.lint_run import lint
 from rulewright.linting.lint_settings import RuleSelection
-from rulewright.linting.repeated import ACROSS, FOLLOWED_BY, GROUPED, REPORTED_WITH
+from rulewright.linting.related_codes import ACROSS, FOLLOWED_BY, GROUPED, REPORTED_WITH
 from rulewright.manual import pages
 from rulewright.render.output_formats import render
 
