@@ -206,7 +206,7 @@ def documented(path: Path) -> ast.Module | ast.FunctionDef:
     """What says what a module is for: the function of a rule's file, else the module."""
     tree = parsed(path)
     functions = [each for each in tree.body if isinstance(each, ast.FunctionDef) and each.name == path.stem]
-    return functions[0] if path.parent.name == "rules" and functions else tree
+    return functions[0] if path.parent.parent.name == "rules" and functions else tree
 
 
 def test_every_module_says_what_it_is_for() -> None:

@@ -16,7 +16,7 @@ from rulewright.load import Loaded, Mapping, Node, Scalar, Source, load_file
 from rulewright.load.json_reader import read_lines
 from rulewright.rules import findings
 from rulewright.rules.of_cases import CASES
-from rulewright.rules.weights_far_apart import far_apart
+from rulewright.rules.suspicious.weights_far_apart import far_apart
 from rulewright.scoring.batches import SHIPPED, case_scorecards_of_project, lacks_scorecards, load_scorecard
 from rulewright.scoring.score_settings import settings_findings
 from rulewright.spelling import Guess, is_spelt_like

@@ -55,10 +55,10 @@ from rulewright.proving.gate_findings import (
 from rulewright.proving.gates import prove_gates
 from rulewright.proving.tables import case_findings
 from rulewright.rules import Rule, code_of
-from rulewright.rules.bucket_without_checks import bucket_without_checks
-from rulewright.rules.duplicate_criterion_id import duplicate_criterion_id
-from rulewright.rules.retired_rubric_dialect import retired_rubric_dialect
-from rulewright.rules.turn_that_does_not_exist import turn_that_does_not_exist
+from rulewright.rules.completeness.bucket_without_checks import bucket_without_checks
+from rulewright.rules.correctness.turn_that_does_not_exist import turn_that_does_not_exist
+from rulewright.rules.style.retired_rubric_dialect import retired_rubric_dialect
+from rulewright.rules.suspicious.duplicate_criterion_id import duplicate_criterion_id
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.plan.scorecard import ScorecardPlan
 

@@ -1,4 +1,4 @@
-"""The lint rules. A rule is one file: a function whose docstring is its manual page.
+"""The lint rules. A rule is one file in the folder of its category: a function whose docstring is its manual page.
 
 A rule looks at the one parameter that it takes: a document model (`Check`, `Scenario`, ...), one of several
 (`Check | Profile`), or the whole `Project`. It yields `error(...)`, `warning(...)` or `advice(...)` of
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
+from rulewright.categories import category_of
 from rulewright.diagnostics import Diagnostic, Findings
 
 if TYPE_CHECKING:
@@ -73,8 +74,8 @@ def findings(rules: Iterable[Rule[Model]], models: Iterable[Model]) -> Findings:
 
 def rule_page(code: str) -> str | None:
     """Return the manual page of the rule with this code, or None."""
-    name = code.replace("-", "_")
-    if code.startswith("of-") or not (Path(__file__).parent / f"{name}.py").is_file():
+    name, category = code.replace("-", "_"), category_of(code)
+    if not (Path(__file__).parent / category / f"{name}.py").is_file():
         return None
-    page: str | None = getattr(import_module(f"{__name__}.{name}"), name).__doc__
+    page: str | None = getattr(import_module(f"{__name__}.{category}.{name}"), name).__doc__
     return page

@@ -7,33 +7,33 @@ from typing import Final
 from rulewright.documents.check import CheckDocument, read_check
 from rulewright.documents.profile import Profile, read_profile, read_profiles
 from rulewright.rules import DocumentKind, Rule
-from rulewright.rules.adaptive_with_one_repetition import adaptive_with_one_repetition
-from rulewright.rules.any_mixed_with_tags import any_mixed_with_tags
-from rulewright.rules.directive_ignored_by_route import directive_ignored_by_route
-from rulewright.rules.edge_without_votes import edge_without_votes
-from rulewright.rules.even_repetitions import even_repetitions
-from rulewright.rules.gate_judged_once import gate_judged_once
-from rulewright.rules.gate_severity_outside_gate_bucket import gate_severity_outside_gate_bucket
-from rulewright.rules.hard_fail_contradicts_severity import hard_fail_contradicts_severity
-from rulewright.rules.impossible_date import impossible_date
-from rulewright.rules.limit_of_zero import limit_of_zero
-from rulewright.rules.listed_twice import listed_twice
-from rulewright.rules.more_votes_in_development import more_votes_in_development
-from rulewright.rules.opposites_agree import opposites_agree
-from rulewright.rules.prompt_asks_for_unreadable_reply import prompt_asks_for_unreadable_reply
-from rulewright.rules.prompt_contradicts_rules import prompt_contradicts_rules
-from rulewright.rules.prompt_holds_a_verdict import prompt_holds_a_verdict
-from rulewright.rules.prompt_with_single_braces import prompt_with_single_braces
-from rulewright.rules.prompt_without_judge import prompt_without_judge
-from rulewright.rules.prompt_without_pass_or_fail import prompt_without_pass_or_fail
-from rulewright.rules.quote_nobody_checks import quote_nobody_checks
-from rulewright.rules.setting_overruled import setting_overruled
-from rulewright.rules.tags_on_universal_check import tags_on_universal_check
-from rulewright.rules.transcript_outside_fence import transcript_outside_fence
-from rulewright.rules.trigger_without_condition import trigger_without_condition
-from rulewright.rules.unclear_policy_without_its_path import unclear_policy_without_its_path
-from rulewright.rules.unit_of_analysis_unfit import unit_of_analysis_unfit
-from rulewright.rules.yaml_trap import yaml_trap
+from rulewright.rules.correctness.prompt_asks_for_unreadable_reply import prompt_asks_for_unreadable_reply
+from rulewright.rules.correctness.prompt_contradicts_rules import prompt_contradicts_rules
+from rulewright.rules.correctness.prompt_holds_a_verdict import prompt_holds_a_verdict
+from rulewright.rules.style.listed_twice import listed_twice
+from rulewright.rules.suspicious.adaptive_with_one_repetition import adaptive_with_one_repetition
+from rulewright.rules.suspicious.any_mixed_with_tags import any_mixed_with_tags
+from rulewright.rules.suspicious.directive_ignored_by_route import directive_ignored_by_route
+from rulewright.rules.suspicious.edge_without_votes import edge_without_votes
+from rulewright.rules.suspicious.even_repetitions import even_repetitions
+from rulewright.rules.suspicious.gate_judged_once import gate_judged_once
+from rulewright.rules.suspicious.gate_severity_outside_gate_bucket import gate_severity_outside_gate_bucket
+from rulewright.rules.suspicious.hard_fail_contradicts_severity import hard_fail_contradicts_severity
+from rulewright.rules.suspicious.impossible_date import impossible_date
+from rulewright.rules.suspicious.limit_of_zero import limit_of_zero
+from rulewright.rules.suspicious.more_votes_in_development import more_votes_in_development
+from rulewright.rules.suspicious.opposites_agree import opposites_agree
+from rulewright.rules.suspicious.prompt_with_single_braces import prompt_with_single_braces
+from rulewright.rules.suspicious.prompt_without_judge import prompt_without_judge
+from rulewright.rules.suspicious.prompt_without_pass_or_fail import prompt_without_pass_or_fail
+from rulewright.rules.suspicious.quote_nobody_checks import quote_nobody_checks
+from rulewright.rules.suspicious.setting_overruled import setting_overruled
+from rulewright.rules.suspicious.tags_on_universal_check import tags_on_universal_check
+from rulewright.rules.suspicious.transcript_outside_fence import transcript_outside_fence
+from rulewright.rules.suspicious.trigger_without_condition import trigger_without_condition
+from rulewright.rules.suspicious.unclear_policy_without_its_path import unclear_policy_without_its_path
+from rulewright.rules.suspicious.unit_of_analysis_unfit import unit_of_analysis_unfit
+from rulewright.rules.suspicious.yaml_trap import yaml_trap
 
 CHECK: Final[tuple[Rule[CheckDocument], ...]] = (
     unclear_policy_without_its_path,

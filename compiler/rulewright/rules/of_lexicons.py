@@ -7,19 +7,19 @@ from typing import Final
 from rulewright.documents.lexicon import LexiconDocument, MarkerSet, read_lexicons
 from rulewright.documents.typed_reader import read_named
 from rulewright.rules import DocumentKind, Rule
-from rulewright.rules.ascii_only_apostrophe import ascii_only_apostrophe
-from rulewright.rules.duplicate_pattern import duplicate_pattern
-from rulewright.rules.invalid_regex import invalid_regex
-from rulewright.rules.listed_twice import listed_twice
-from rulewright.rules.mistyped_regex import mistyped_regex
-from rulewright.rules.opposites_agree import opposites_agree
-from rulewright.rules.pattern_lost_in_folding import pattern_lost_in_folding
-from rulewright.rules.question_of_common_words import question_of_common_words
-from rulewright.rules.regex_between_slashes import regex_between_slashes
-from rulewright.rules.regex_taken_for_text import regex_taken_for_text
-from rulewright.rules.short_word_hits_inside_others import short_word_hits_inside_others
-from rulewright.rules.subsumed_pattern import subsumed_pattern
-from rulewright.rules.yaml_trap import yaml_trap
+from rulewright.rules.correctness.invalid_regex import invalid_regex
+from rulewright.rules.style.duplicate_pattern import duplicate_pattern
+from rulewright.rules.style.listed_twice import listed_twice
+from rulewright.rules.style.subsumed_pattern import subsumed_pattern
+from rulewright.rules.suspicious.ascii_only_apostrophe import ascii_only_apostrophe
+from rulewright.rules.suspicious.mistyped_regex import mistyped_regex
+from rulewright.rules.suspicious.opposites_agree import opposites_agree
+from rulewright.rules.suspicious.pattern_lost_in_folding import pattern_lost_in_folding
+from rulewright.rules.suspicious.question_of_common_words import question_of_common_words
+from rulewright.rules.suspicious.regex_between_slashes import regex_between_slashes
+from rulewright.rules.suspicious.regex_taken_for_text import regex_taken_for_text
+from rulewright.rules.suspicious.short_word_hits_inside_others import short_word_hits_inside_others
+from rulewright.rules.suspicious.yaml_trap import yaml_trap
 
 LEXICON: Final[tuple[Rule[LexiconDocument], ...]] = (
     duplicate_pattern,

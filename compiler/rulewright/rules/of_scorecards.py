@@ -7,34 +7,34 @@ from typing import Final
 from rulewright.documents.scorecard import CaseScorecardDocument, ScorecardDocument, read_scorecard
 from rulewright.documents.typed_reader import read
 from rulewright.rules import DocumentKind, Rule
-from rulewright.rules.absent_counts_as_full import absent_counts_as_full
-from rulewright.rules.accepted_label_fails import accepted_label_fails
-from rulewright.rules.all_weights_zero import all_weights_zero
-from rulewright.rules.defaults_break_a_requirement import defaults_break_a_requirement
-from rulewright.rules.failure_counts_as_success import failure_counts_as_success
-from rulewright.rules.failure_is_rewarded import failure_is_rewarded
-from rulewright.rules.full_score_is_flagged import full_score_is_flagged
-from rulewright.rules.gate_ignores_unrun_checks import gate_ignores_unrun_checks
-from rulewright.rules.item_in_quotes import item_in_quotes
-from rulewright.rules.limit_read_both_ways import limit_read_both_ways
-from rulewright.rules.metric_points_both_ways import metric_points_both_ways
-from rulewright.rules.misspelt_input_path import misspelt_input_path
+from rulewright.rules.completeness.unused_definition import unused_definition
+from rulewright.rules.correctness.accepted_label_fails import accepted_label_fails
+from rulewright.rules.correctness.all_weights_zero import all_weights_zero
+from rulewright.rules.correctness.defaults_break_a_requirement import defaults_break_a_requirement
+from rulewright.rules.correctness.failure_counts_as_success import failure_counts_as_success
+from rulewright.rules.correctness.one_threshold_for_both import one_threshold_for_both
+from rulewright.rules.correctness.prompt_asks_for_unreadable_reply import prompt_asks_for_unreadable_reply
+from rulewright.rules.correctness.prompt_holds_a_verdict import prompt_holds_a_verdict
+from rulewright.rules.correctness.setting_of_two_parameters import setting_of_two_parameters
+from rulewright.rules.correctness.threshold_in_no_row import threshold_in_no_row
+from rulewright.rules.correctness.unlike_its_siblings import unlike_its_siblings
 from rulewright.rules.of_conditions import CONDITIONS, EXPRESSIONS
-from rulewright.rules.one_threshold_for_both import one_threshold_for_both
-from rulewright.rules.parameter_of_another_metric import parameter_of_another_metric
-from rulewright.rules.prompt_asks_for_unreadable_reply import prompt_asks_for_unreadable_reply
-from rulewright.rules.prompt_holds_a_verdict import prompt_holds_a_verdict
-from rulewright.rules.review_above_pass import review_above_pass
-from rulewright.rules.setting_of_two_parameters import setting_of_two_parameters
-from rulewright.rules.threshold_in_no_row import threshold_in_no_row
-from rulewright.rules.threshold_of_zero import threshold_of_zero
-from rulewright.rules.unchanged_copy import unchanged_copy
-from rulewright.rules.unlike_its_siblings import unlike_its_siblings
-from rulewright.rules.unused_definition import unused_definition
-from rulewright.rules.weight_of_zero import weight_of_zero
-from rulewright.rules.weights_do_not_add_up import weights_do_not_add_up
-from rulewright.rules.weights_far_apart import weights_far_apart
-from rulewright.rules.yaml_trap import yaml_trap
+from rulewright.rules.suspicious.absent_counts_as_full import absent_counts_as_full
+from rulewright.rules.suspicious.failure_is_rewarded import failure_is_rewarded
+from rulewright.rules.suspicious.full_score_is_flagged import full_score_is_flagged
+from rulewright.rules.suspicious.gate_ignores_unrun_checks import gate_ignores_unrun_checks
+from rulewright.rules.suspicious.item_in_quotes import item_in_quotes
+from rulewright.rules.suspicious.limit_read_both_ways import limit_read_both_ways
+from rulewright.rules.suspicious.metric_points_both_ways import metric_points_both_ways
+from rulewright.rules.suspicious.misspelt_input_path import misspelt_input_path
+from rulewright.rules.suspicious.parameter_of_another_metric import parameter_of_another_metric
+from rulewright.rules.suspicious.review_above_pass import review_above_pass
+from rulewright.rules.suspicious.threshold_of_zero import threshold_of_zero
+from rulewright.rules.suspicious.unchanged_copy import unchanged_copy
+from rulewright.rules.suspicious.weight_of_zero import weight_of_zero
+from rulewright.rules.suspicious.weights_do_not_add_up import weights_do_not_add_up
+from rulewright.rules.suspicious.weights_far_apart import weights_far_apart
+from rulewright.rules.suspicious.yaml_trap import yaml_trap
 
 SCORECARD: Final[tuple[Rule[ScorecardDocument], ...]] = (
     yaml_trap,

@@ -7,10 +7,10 @@ from typing import Final
 from rulewright.documents.state_machine import StateMachineDocument
 from rulewright.documents.typed_reader import read_named
 from rulewright.rules import DocumentKind, Rule
-from rulewright.rules.code_denies_its_state import code_denies_its_state
 from rulewright.rules.of_conditions import CONDITIONS, EXPRESSIONS
-from rulewright.rules.state_ends_twice import state_ends_twice
-from rulewright.rules.transition_never_made import transition_never_made
+from rulewright.rules.suspicious.code_denies_its_state import code_denies_its_state
+from rulewright.rules.suspicious.state_ends_twice import state_ends_twice
+from rulewright.rules.suspicious.transition_never_made import transition_never_made
 
 STATE_MACHINE: Final[tuple[Rule[StateMachineDocument], ...]] = (
     *CONDITIONS,

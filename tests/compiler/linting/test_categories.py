@@ -12,7 +12,8 @@ from msgspec.structs import replace
 from tests.compiler.linting.published import reported
 from tests.compiler.small_project import check, write
 
-from rulewright.categories import CATEGORIES, LEVELS, PEDANTIC, PREVIEW, ROWS, SINCE, category_of, is_default
+from rulewright import rules
+from rulewright.categories import CATEGORIES, ELSEWHERE, LEVELS, PEDANTIC, PREVIEW, SINCE, category_of, is_default
 from rulewright.diagnostics import Severity
 from rulewright.errors import UsageError
 from rulewright.linting.lint_report import Report
@@ -22,6 +23,7 @@ from rulewright.linting.related_codes import ACROSS, FOLLOWED_BY, GROUPED, REPOR
 from rulewright.manual import pages
 from rulewright.render.output_formats import render
 
+RULES = Path(rules.__file__).parent
 MOST = 221  # findings of the published corpus that somebody has to read
 WRONG = f"{check()}wrong: 1\n"
 KEY, UNIT = "unknown-key", "unit-of-analysis-missing"
@@ -40,10 +42,12 @@ def found_in(folder: Path, settings: str = "", **selection: Any) -> Report:
 
 
 def test_every_code_has_one_category() -> None:
-    listed = Counter(code for row in ROWS.values() for code in row.split())
-    assert set(listed.values()) == {1}
-    assert {*listed, *GROUPED, *ACROSS, *REPORTED_WITH, *PREVIEW, *SINCE} <= pages().keys()
-    assert set(ROWS) < set(CATEGORIES) == set(LEVELS)
+    rules = Counter(path.stem.replace("_", "-") for each in CATEGORIES for path in (RULES / each).glob("[!_]*.py"))
+    assert {*rules.values(), *(Counter([*rules, *ELSEWHERE]).values())} == {1}
+    assert {*rules, *ELSEWHERE, *GROUPED, *ACROSS, *REPORTED_WITH, *PREVIEW, *SINCE} <= pages().keys()
+    assert {*ELSEWHERE.values()} <= {*CATEGORIES}
+    assert all(category_of(code) in CATEGORIES for code in pages())
+    assert {path.name for path in RULES.iterdir() if path.is_dir()} - {"__pycache__"} == {*CATEGORIES} == {*LEVELS}
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from rulewright.documents.scenario import ScenarioDocument
 from rulewright.lower.applicability import applies
 from rulewright.lower.semantics import unit_of
 from rulewright.project import Project
-from rulewright.rules.event_window_unbounded import finds_cues
+from rulewright.rules.suspicious.event_window_unbounded import finds_cues
 
 
 def event_window_without_anchor(project: Project) -> Findings:

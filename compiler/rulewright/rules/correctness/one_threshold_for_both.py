@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from rulewright.diagnostics import Findings, warning
 from rulewright.documents.scorecard import CaseScorecardDocument
-from rulewright.rules.review_above_pass import THRESHOLD
+from rulewright.rules.suspicious.review_above_pass import THRESHOLD
 
 
 def one_threshold_for_both(scorecard: CaseScorecardDocument) -> Findings:

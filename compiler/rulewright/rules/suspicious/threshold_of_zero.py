@@ -7,7 +7,7 @@ from rulewright.diagnostics import Findings, warning
 from rulewright.documents.scorecard import CaseScorecardDocument, ScorecardDocument
 from rulewright.documents.workflow import TaskDocument
 from rulewright.load import Scalar
-from rulewright.rules.review_above_pass import THRESHOLD
+from rulewright.rules.suspicious.review_above_pass import THRESHOLD
 
 LEAST: Final = 0.1
 

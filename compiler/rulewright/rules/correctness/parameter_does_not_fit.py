@@ -16,8 +16,8 @@ from rulewright.lower.expression_checks import mistakes_with
 from rulewright.lower.expressions_of import operations_in, parts_of
 from rulewright.proving.static_types import COUNTS
 from rulewright.proving.verdicts import SHARES
-from rulewright.rules.empty_list_searched import SEARCHING as OF_PHRASES
-from rulewright.rules.regex_taken_for_text import OF_REGEX
+from rulewright.rules.correctness.empty_list_searched import SEARCHING as OF_PHRASES
+from rulewright.rules.suspicious.regex_taken_for_text import OF_REGEX
 from rulewright.spelling import Guess
 
 NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")

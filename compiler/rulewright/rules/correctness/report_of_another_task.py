@@ -5,7 +5,7 @@ import re
 from rulewright.diagnostics import Findings, warning
 from rulewright.documents.workflow import TaskDocument
 from rulewright.load import Scalar
-from rulewright.rules.report_of_another_kind import reports_of
+from rulewright.rules.suspicious.report_of_another_kind import reports_of
 from rulewright.spelling import Guess
 from rulewright.workflow import Workflow
 

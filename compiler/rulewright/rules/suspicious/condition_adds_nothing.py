@@ -6,7 +6,7 @@ from rulewright.lower.expressions_of import DocumentWithExpressions, operations_
 from rulewright.proving.placed_conditions import placed_conditions
 from rulewright.proving.program_parts import written
 from rulewright.proving.studies import span_of
-from rulewright.rules.units_differ import measured_in
+from rulewright.rules.suspicious.units_differ import measured_in
 
 
 def condition_adds_nothing(document: DocumentWithExpressions) -> Findings:

@@ -20,7 +20,7 @@ from rulewright.expression.syntax_tree import (
     number_in,
 )
 from rulewright.lower.expressions_of import DocumentWithExpressions, WrittenExpression, parts_of
-from rulewright.rules.absent_counts_as_full import reads_failures
+from rulewright.rules.suspicious.absent_counts_as_full import reads_failures
 
 # The side of a limit on which an answer is like the expected one where the condition is meant.
 DIRECTIONS: Final = {"passes": ">", "fails": "<"}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import descend
 from rulewright.load import Mapping, Node, Scalar, Sequence, walk
-from rulewright.rules.listed_twice import nodes_of
+from rulewright.rules.style.listed_twice import nodes_of
 
 if TYPE_CHECKING:
     from rulewright.documents.check import CheckDocument

@@ -5,7 +5,7 @@ from typing import Final
 
 from rulewright.diagnostics import Findings, warning
 from rulewright.documents.scorecard import CaseScorecardDocument
-from rulewright.rules.review_above_pass import THRESHOLD
+from rulewright.rules.suspicious.review_above_pass import THRESHOLD
 
 WORD: Final = re.compile(r"\w+")
 

@@ -13,7 +13,7 @@ from rulewright.documents.scenario import ScenarioDocument
 from rulewright.expression.syntax_tree import Call
 from rulewright.load import Mapping, Node, Scalar, place, walk
 from rulewright.lower.expressions_of import parts_of
-from rulewright.rules.bad_schema import schemas_of
+from rulewright.rules.correctness.bad_schema import schemas_of
 from rulewright.spelling import Guess
 from rulewright_runtime.english import ticked
 from rulewright_runtime.errors import PlanError

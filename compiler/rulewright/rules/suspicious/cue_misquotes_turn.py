@@ -5,7 +5,7 @@ from typing import Final
 
 from rulewright.diagnostics import Findings, warning
 from rulewright.documents.scenario import ScenarioDocument
-from rulewright.rules.cue_text_not_in_turn import misplaced_cues
+from rulewright.rules.pedantic.cue_text_not_in_turn import misplaced_cues
 
 MOST: Final = 3  # words of a quotation for each that may differ
 LONGEST: Final = 100  # words of a quotation that is searched for

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Final
 from rulewright.diagnostics import Findings, error, warning
 from rulewright.documents.check import CheckDocument
 from rulewright.load import Scalar, place
-from rulewright.rules.prompt_holds_a_verdict import prompts_of
-from rulewright.rules.prompt_without_pass_or_fail import EXPLAINED
+from rulewright.rules.correctness.prompt_holds_a_verdict import prompts_of
+from rulewright.rules.suspicious.prompt_without_pass_or_fail import EXPLAINED
 from rulewright.spelling import Guess
 from rulewright_runtime.plan.part import VERDICTS
 

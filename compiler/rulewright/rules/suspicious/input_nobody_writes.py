@@ -4,7 +4,7 @@ from pathlib import PurePosixPath
 
 from rulewright import dependencies
 from rulewright.diagnostics import Findings
-from rulewright.rules.misspelt_path import output_meant
+from rulewright.rules.suspicious.misspelt_path import output_meant
 from rulewright.workflow import Workflow
 
 

@@ -26,7 +26,7 @@ from rulewright.expression.syntax_tree import (
 )
 from rulewright.load import Scalar
 from rulewright.lower.expressions_of import WrittenExpression, expressions_of
-from rulewright.rules.units_differ import COUNTS, counts_characters
+from rulewright.rules.suspicious.units_differ import COUNTS, counts_characters
 
 WORDS: Final = ("note", "description", "pass_rule")  # say what is wanted
 ROUTED: Final = ("within_replies", "recalled_share", "likeness")

@@ -4,7 +4,7 @@ from rulewright.diagnostics import Findings, Span, error
 from rulewright.documents.base import number
 from rulewright.documents.case_batch import CaseBatch, CaseRecord
 from rulewright.load import Mapping, walk
-from rulewright.rules.contradictory_expectations import LEAST
+from rulewright.rules.correctness.contradictory_expectations import LEAST
 from rulewright_runtime.cases.shape import CaseShape, Mistake
 
 

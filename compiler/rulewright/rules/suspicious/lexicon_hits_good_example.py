@@ -7,7 +7,7 @@ from rulewright.documents.lexicon import pattern_findings
 from rulewright.load import place
 from rulewright.lower.semantics import policies
 from rulewright.project import Project
-from rulewright.rules.lexicon_misses_own_example import examples, finds
+from rulewright.rules.suspicious.lexicon_misses_own_example import examples, finds
 
 
 def lexicon_hits_good_example(project: Project) -> Findings:

@@ -6,7 +6,7 @@ from typing import Final
 from rulewright.diagnostics import Findings, Fix, replace, warning
 from rulewright.documents.lexicon import LexiconDocument, MarkerSet
 from rulewright.load import Scalar
-from rulewright.rules.short_word_hits_inside_others import plain_texts
+from rulewright.rules.suspicious.short_word_hits_inside_others import plain_texts
 
 OF_REGEX: Final = re.compile(
     r"\(\?[a-zA-Z:=!<]|\\[bBdDsSwW]|\.[*+]|\\[.?()\[\]]|\[\^?\w-\w\]|\((?:[\w ]+\|)+[\w ]*\)|\w\)\?"

@@ -3,7 +3,7 @@ from __future__ import annotations
 from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import items, number, place_of, text
 from rulewright.documents.scenario import TAG_KEYS, ScenarioDocument
-from rulewright.rules.cue_text_not_in_turn import contains, misplaced_cues
+from rulewright.rules.pedantic.cue_text_not_in_turn import contains, misplaced_cues
 from rulewright_runtime.matching.folding import fold
 
 

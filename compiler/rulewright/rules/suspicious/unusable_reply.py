@@ -7,7 +7,7 @@ from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import entries, scalar
 from rulewright.load import Mapping, Node, Scalar, Sequence
 from rulewright.load.nodes import Plain
-from rulewright.rules.misspelt_path import output_meant, paths_of
+from rulewright.rules.suspicious.misspelt_path import output_meant, paths_of
 from rulewright.spelling import Guess, did_you_mean
 from rulewright.workflow import Workflow
 from rulewright_runtime.workflow.adapters.agent_adapter import AgentReply

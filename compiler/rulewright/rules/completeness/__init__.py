@@ -1,0 +1,1 @@
+"""Rules of the category `completeness`: something is missing or unused."""

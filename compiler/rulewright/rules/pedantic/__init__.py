@@ -1,0 +1,1 @@
+"""Rules of the category `pedantic`: correct, but rarely worth a change."""

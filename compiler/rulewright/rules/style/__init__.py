@@ -1,0 +1,1 @@
+"""Rules of the category `style`: it works, but there is a clearer way to write it."""

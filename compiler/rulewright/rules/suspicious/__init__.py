@@ -1,0 +1,1 @@
+"""Rules of the category `suspicious`: it is allowed, but most likely a mistake."""
