@@ -13,7 +13,6 @@ import pytest
 from rulewright.check.project_check import compile_project
 from rulewright.cli import main
 from rulewright.linting.lint_run import lint
-from rulewright_runtime import user_code
 from rulewright_runtime.errors import InputError, JudgeError, PlanError
 from rulewright_runtime.execution import execute
 from rulewright_runtime.functions.table import PLUGIN_FUNCTIONS
@@ -22,6 +21,7 @@ from rulewright_runtime.plan.envelope import encode
 from rulewright_runtime.plan.file import decode
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.plugins import PlugInError
+from rulewright_runtime.processes import user_code
 from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.readers.plug_in_formats import plug_in_formats
 from rulewright_runtime.transcripts.transcript_reader import Reader

@@ -7,7 +7,8 @@ import importlib
 import io
 import sys
 
-from rulewright_runtime import __version__, process_end
+from rulewright_runtime import __version__
+from rulewright_runtime.processes import process_end
 from rulewright_runtime.terminal import READER_GONE, SafeStreams, complain, say
 
 TYPE_CHECKING = False  # importing `typing`, `argparse` and the errors would take longer than a cached lint may take
@@ -123,7 +124,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     gc.set_threshold(200_000, 20, 20)  # starting up and loading make many objects and little garbage
     process_end.keep()
     status = _run(sys.argv[1:])
-    if (user_code := sys.modules.get("rulewright_runtime.user_code")) is not None:
+    if (user_code := sys.modules.get("rulewright_runtime.processes.user_code")) is not None:
         user_code.limit_exit(status)
     gc.freeze()  # the process ends: no need to collect garbage
     return status

@@ -10,14 +10,14 @@ import sys
 from importlib import import_module
 from typing import Final
 
-from rulewright_runtime.quick_process import seldom_collected  # before anything that imports msgspec
+from rulewright_runtime.processes.quick_process import seldom_collected  # before anything that imports msgspec
 
 # isort: split
 from collections.abc import Sequence
 
 from rulewright_runtime.commands.options import WrongUsageError
 from rulewright_runtime.errors import RuntimeFailure
-from rulewright_runtime.process_end import end_now, keep
+from rulewright_runtime.processes.process_end import end_now, keep
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.terminal import READER_GONE, SafeStreams, complain
 

@@ -25,7 +25,7 @@ from rulewright_runtime.english import ticked
 from rulewright_runtime.errors import EvaluationError, OutageError, PlanError, RuntimeFailure
 from rulewright_runtime.functions.table import PLUGIN_FUNCTIONS
 from rulewright_runtime.plan.scan import PlugInFunction
-from rulewright_runtime.user_code import Called, UserCode, failure_of, unicode
+from rulewright_runtime.processes.user_code import Called, UserCode, failure_of, unicode
 from rulewright_runtime.values import from_host
 
 if TYPE_CHECKING:

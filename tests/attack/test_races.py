@@ -29,11 +29,11 @@ from tests.safe_cases import write as write_cases
 from rulewright.cli import main
 from rulewright_runtime import __main__ as runtime
 from rulewright_runtime.errors import BusyError
-from rulewright_runtime.files import open_whole, write_whole
+from rulewright_runtime.files.atomic import open_whole, write_whole
+from rulewright_runtime.files.locks import lock, lock_file, lock_folder
 from rulewright_runtime.harness import harness_run as harness
 from rulewright_runtime.harness.harness_plan import RunPlan, Script, ScriptSession, ScriptTurn
 from rulewright_runtime.judging.judge import JudgeRequest
-from rulewright_runtime.locks import lock, lock_file, lock_folder
 from rulewright_runtime.plan.envelope import seal
 from rulewright_runtime.runs import store
 
@@ -142,7 +142,7 @@ def test_a_lock_that_is_removed_when_it_is_released_is_held_by_one_at_a_time(tmp
 
 HOLDER = """
 import sys, time
-from rulewright_runtime.locks import lock_folder
+from rulewright_runtime.files.locks import lock_folder
 with lock_folder(sys.argv[1]):
     print("held", flush=True)
     time.sleep(60)

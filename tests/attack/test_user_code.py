@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 
 from rulewright.cli import main
-from rulewright_runtime import user_code
 from rulewright_runtime.functions.table import PLUGIN_FUNCTIONS
+from rulewright_runtime.processes import user_code
 
 PLUG_IN = """\
 import os, sys, threading, time

@@ -22,7 +22,7 @@ from rulewright.reporting.forget import LABELS
 from rulewright.reporting.stored_run import StoredRun, conversations
 from rulewright.spelling import question
 from rulewright_runtime.english import reason_of
-from rulewright_runtime.input_files import read_expanded
+from rulewright_runtime.files.input_files import read_expanded
 from rulewright_runtime.judging.evidence import fold
 from rulewright_runtime.person_names import folded_name
 from rulewright_runtime.plan.judge_needs import needs_judge

@@ -58,7 +58,7 @@ from rulewright.witnesses.example_conversations import conversations_with
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
 from rulewright_runtime.cases.case_settings import CaseSettings
 from rulewright_runtime.errors import EvaluationError
-from rulewright_runtime.input_files import read_expanded
+from rulewright_runtime.files.input_files import read_expanded
 from rulewright_runtime.ir import Program
 from rulewright_runtime.plan.scan import Check
 from rulewright_runtime.plan.scorecard import ScorecardPlan, parameter_values

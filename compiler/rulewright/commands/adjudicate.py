@@ -25,7 +25,7 @@ from rulewright.reporting.adjudication import (
 )
 from rulewright.reporting.stored_run import StoredRun, open_run, stored
 from rulewright_runtime.plan.part import ANSWERS, Answer
-from rulewright_runtime.processes import here
+from rulewright_runtime.processes.ancestry import here
 from rulewright_runtime.report.summary import UNPROVEN, exit_status
 from rulewright_runtime.report.text import reason_words
 from rulewright_runtime.runs.folder import DECIDED

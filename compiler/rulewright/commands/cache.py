@@ -19,7 +19,7 @@ from rulewright.errors import UsageError
 from rulewright.project import load_project
 from rulewright.reporting.forget import forget, summary_lines
 from rulewright_runtime.calls.ledger import Ledger, LedgerError
-from rulewright_runtime.files import write_whole
+from rulewright_runtime.files.atomic import write_whole
 from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.terminal import say
 

@@ -18,7 +18,7 @@ from rulewright.proving.tables import check_labels
 from rulewright.scoring.batches import find_scorecard, load_scorecard
 from rulewright.scoring.score_settings import gather
 from rulewright_runtime.english import plural
-from rulewright_runtime.files import write_whole
+from rulewright_runtime.files.atomic import write_whole
 from rulewright_runtime.plan.envelope import encode, seal
 from rulewright_runtime.terminal import complain
 

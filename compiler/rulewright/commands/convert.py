@@ -16,8 +16,8 @@ from rulewright.exit_codes import MET, REFUSED
 from rulewright.reporting.data_summary import summary_lines, summary_of
 from rulewright_runtime.english import plural
 from rulewright_runtime.errors import InputError
-from rulewright_runtime.files import compressing, open_whole
-from rulewright_runtime.input_files import unread_note
+from rulewright_runtime.files.atomic import compressing, open_whole
+from rulewright_runtime.files.input_files import unread_note
 from rulewright_runtime.terminal import complain, fit, say, width_for
 from rulewright_runtime.transcripts.columnar import ENDING, writing_chats
 from rulewright_runtime.transcripts.containers import TABLES, suffix_of

@@ -13,7 +13,7 @@ from rulewright.exporting.otel import events
 from rulewright.exporting.parquet import write_parquet
 from rulewright.reporting.stored_run import FinishedRun, open_judged
 from rulewright_runtime.english import reason_of
-from rulewright_runtime.files import open_whole, write_whole
+from rulewright_runtime.files.atomic import open_whole, write_whole
 from rulewright_runtime.runs.folder import read_manifest, refuse_changed
 from rulewright_runtime.terminal import say
 

@@ -23,14 +23,14 @@ from rulewright_runtime.calls.budget import Budget, BudgetError, Price
 from rulewright_runtime.calls.scheduler import CallLimits, CallPortal
 from rulewright_runtime.english import plural
 from rulewright_runtime.errors import OutageError
-from rulewright_runtime.files import write_whole
+from rulewright_runtime.files.atomic import write_whole
+from rulewright_runtime.files.locks import lock_folder
 from rulewright_runtime.harness.adapters import ADAPTERS, Adapter, open_adapter
 from rulewright_runtime.harness.harness_plan import RunPlan
 from rulewright_runtime.harness.harness_run import holds_run, remaining_plan
 from rulewright_runtime.harness.harness_run import run as play
 from rulewright_runtime.harness.model_adapter import ModelAdapter
 from rulewright_runtime.harness.simulated_user import MAX_MESSAGE_TOKENS, SimulatedUser
-from rulewright_runtime.locks import lock_folder
 from rulewright_runtime.models import open_model
 from rulewright_runtime.models.call import Model
 from rulewright_runtime.models.capabilities import family_of

@@ -14,7 +14,7 @@ from rulewright.commands.output import answer, person, serve_until_stopped
 from rulewright.commands.workflow_settings import open_store, settings_of
 from rulewright.serving.queue_app import serve
 from rulewright.workflow import load_workflow
-from rulewright_runtime.processes import here
+from rulewright_runtime.processes.ancestry import here
 from rulewright_runtime.terminal import complain, say
 from rulewright_runtime.workflow.deciders import SignedDecision, SigningKey, digest_of
 from rulewright_runtime.workflow.hil import QueueError, QueueItem

@@ -17,7 +17,7 @@ from rulewright.promptfoo_config.config_project import project_from
 from rulewright.reporting.data_summary import summary_lines, summary_of
 from rulewright.shipped import CONFIGS, shipped_root
 from rulewright_runtime.english import plural
-from rulewright_runtime.files import write_whole
+from rulewright_runtime.files.atomic import write_whole
 from rulewright_runtime.terminal import complain, say
 
 MOST_TOOLS = 100

@@ -13,7 +13,7 @@ from rulewright.commands.output import writing_to
 from rulewright.exit_codes import FAILED, MET, UNDECIDED
 from rulewright.reporting.leaderboard import RAW, leaderboard
 from rulewright_runtime.english import plural, ticked
-from rulewright_runtime.files import write_whole
+from rulewright_runtime.files.atomic import write_whole
 from rulewright_runtime.report.summary import judge_line
 from rulewright_runtime.report.text import NO_SCENARIO, number, percent
 from rulewright_runtime.strict_json import JsonMapping

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 from rulewright.errors import UsageError
 from rulewright_runtime.english import reason_of
-from rulewright_runtime.files import write_whole
+from rulewright_runtime.files.atomic import write_whole
 from rulewright_runtime.terminal import say
 
 TYPE_CHECKING = False  # importing `typing` takes longer than writing the output

@@ -21,10 +21,10 @@ from rulewright.planning.scan import cost_report, scan_plan
 from rulewright.project import Project
 from rulewright_runtime.english import plural
 from rulewright_runtime.errors import InputError
-from rulewright_runtime.files import write_whole
-from rulewright_runtime.input_files import unread_note
+from rulewright_runtime.files.atomic import write_whole
+from rulewright_runtime.files.input_files import unread_note
+from rulewright_runtime.files.locks import lock_folder
 from rulewright_runtime.judging.judge import is_live
-from rulewright_runtime.locks import lock_folder
 from rulewright_runtime.plan.scan import NO_SCENARIO, Plan
 from rulewright_runtime.terminal import complain, say
 from rulewright_runtime.transcripts.completeness import ScriptedScenario

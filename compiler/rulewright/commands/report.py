@@ -14,9 +14,9 @@ from rulewright.reporting.formats import run_as
 from rulewright.reporting.gather import gather
 from rulewright.reporting.report_files import RunReport
 from rulewright.reporting.stored_run import FinishedRun, open_judged, open_run
-from rulewright_runtime.files import write_whole
+from rulewright_runtime.files.atomic import write_whole
+from rulewright_runtime.files.locks import lock_folder
 from rulewright_runtime.judging.exchanges import answers_of, read_exchanges, replay_of
-from rulewright_runtime.locks import lock_folder
 from rulewright_runtime.report.summary import status_at
 from rulewright_runtime.runs.folder import REPLIES
 from rulewright_runtime.terminal import say

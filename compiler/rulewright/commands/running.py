@@ -16,7 +16,7 @@ from rulewright.arguments.shared_options import again
 from rulewright.errors import UsageError
 from rulewright.exit_codes import INTERRUPTED
 from rulewright_runtime.english import plural, reason_of
-from rulewright_runtime.input_files import MAX_EXPANDED, unread_note
+from rulewright_runtime.files.input_files import MAX_EXPANDED, unread_note
 from rulewright_runtime.judging.judge import BatchAnswers, is_live
 from rulewright_runtime.judging.judge import open_judge as open_replay
 from rulewright_runtime.plan.scan import Plan

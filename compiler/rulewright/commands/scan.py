@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from rulewright_runtime import quick_process  # noqa: F401  before anything that imports msgspec
+from rulewright_runtime.processes import quick_process  # noqa: F401  before anything that imports msgspec
 
 # isort: split
 from rulewright.commands.running import run_plan
@@ -12,7 +12,7 @@ from rulewright.errors import UsageError
 from rulewright.result_cache import CacheEntry
 from rulewright_runtime.english import reason_of
 from rulewright_runtime.errors import PlanError
-from rulewright_runtime.input_files import open_regular
+from rulewright_runtime.files.input_files import open_regular
 from rulewright_runtime.judging.judge import is_live
 from rulewright_runtime.plan.file import decode
 from rulewright_runtime.plan.scan import Plan

@@ -46,10 +46,10 @@ from rulewright_runtime.cases.second_opinions import QuestionCollector
 from rulewright_runtime.embedding.opening import open_embedding
 from rulewright_runtime.english import reason_of
 from rulewright_runtime.errors import BusyError
-from rulewright_runtime.files import open_whole
+from rulewright_runtime.files.atomic import open_whole
+from rulewright_runtime.files.locks import lock_file
 from rulewright_runtime.judging.judge import Judge, JudgeRequest
 from rulewright_runtime.judging.replies import strict
-from rulewright_runtime.locks import lock_file
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.terminal import complain, safe_stream, width_for
 

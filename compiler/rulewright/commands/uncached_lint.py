@@ -25,7 +25,7 @@ from rulewright.render.human import summary
 from rulewright.render.output_formats import render
 from rulewright.result_cache import CacheEntry
 from rulewright_runtime.english import plural
-from rulewright_runtime.files import write_whole
+from rulewright_runtime.files.atomic import write_whole
 from rulewright_runtime.terminal import complain, safe_stream, say, visible, wants_colour, width_for
 
 MANY = 20  # from this many findings on, they are also counted by category

@@ -35,7 +35,7 @@ from rulewright.render.human import render, summary
 from rulewright.workflow import Workflow, load_workflow
 from rulewright_runtime.english import plural, reason_of, ticked
 from rulewright_runtime.errors import OutageError
-from rulewright_runtime.processes import here
+from rulewright_runtime.processes.ancestry import here
 from rulewright_runtime.runs.live import JudgeSettings
 from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.terminal import complain, fit, safe_stream, say, width_for

@@ -12,7 +12,7 @@ from rulewright.errors import UsageError
 from rulewright.reporting.stored_run import FinishedRun, JudgedTranscript
 from rulewright_runtime.aggregate.outcome import ENGINE
 from rulewright_runtime.aggregate.scorecard_values import plain_path
-from rulewright_runtime.files import open_whole, write_whole
+from rulewright_runtime.files.atomic import open_whole, write_whole
 from rulewright_runtime.plan.scorecard import ScorecardPlan
 from rulewright_runtime.runs.folder import MANIFEST, RunFile, described, read_manifest
 from rulewright_runtime.strict_json import Json, JsonMapping, JsonObject

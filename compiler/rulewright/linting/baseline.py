@@ -19,8 +19,8 @@ from rulewright.diagnostics import Diagnostic
 from rulewright.errors import UsageError
 from rulewright.linting.lint_report import Report
 from rulewright_runtime.english import reason_of
-from rulewright_runtime.files import write_whole
-from rulewright_runtime.input_files import read_expanded
+from rulewright_runtime.files.atomic import write_whole
+from rulewright_runtime.files.input_files import read_expanded
 
 Entry: TypeAlias = tuple[str, str, str]  # a path from the baseline's folder, a code, a message
 VERSION: Final = 1

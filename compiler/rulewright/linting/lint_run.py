@@ -34,8 +34,8 @@ from rulewright.linting.lint_settings import DEFAULT, LintSettings, RuleSelectio
 from rulewright.linting.repeated import with_consequences_in_cases
 from rulewright.load import Loaded, Mapping, Source, load_file, load_text, nodes
 from rulewright.load.file_reader import unsaved
-from rulewright_runtime.files import write_whole
-from rulewright_runtime.input_files import open_regular
+from rulewright_runtime.files.atomic import write_whole
+from rulewright_runtime.files.input_files import open_regular
 
 KNOWN_BY: Final = (
     "documents are recognized by their keys: `fail`, `pass`, `prompt` or `routing` (check), `scenario_id`, `patterns` "

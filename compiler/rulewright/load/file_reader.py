@@ -18,7 +18,7 @@ from rulewright.load import json_reader
 from rulewright.load.load_errors import MAX_BYTES, mistake
 from rulewright.load.nodes import Node, Source
 from rulewright_runtime.english import reason_of
-from rulewright_runtime.input_files import open_regular
+from rulewright_runtime.files.input_files import open_regular
 
 _unsaved: ContextVar[Mapping[str, str] | None] = ContextVar("_unsaved", default=None)
 _BLOCK = 2**16

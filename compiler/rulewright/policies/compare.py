@@ -57,7 +57,7 @@ from rulewright.workflow import load_workflow
 from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.aggregate.outcome import ENGINE
 from rulewright_runtime.aggregate.scorecard_values import export
-from rulewright_runtime.input_files import read_expanded
+from rulewright_runtime.files.input_files import read_expanded
 from rulewright_runtime.plan.scan import Check, Lexicon
 from rulewright_runtime.plan.scorecard import ScorecardPlan, parameter_values
 from rulewright_runtime.plan.verifiers import ExpressionVerifier

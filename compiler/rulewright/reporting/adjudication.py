@@ -21,10 +21,10 @@ from rulewright.spelling import question
 from rulewright_runtime import strict_json
 from rulewright_runtime.digests import sha256
 from rulewright_runtime.english import reason_of
-from rulewright_runtime.input_files import read_expanded
-from rulewright_runtime.json_scanner import BOM
+from rulewright_runtime.files.input_files import read_expanded
+from rulewright_runtime.files.json_scanner import BOM
+from rulewright_runtime.files.locks import lock_folder
 from rulewright_runtime.judging.independence import spellings
-from rulewright_runtime.locks import lock_folder
 from rulewright_runtime.person_names import folded_name
 from rulewright_runtime.plan.part import ANSWERS, Answer
 from rulewright_runtime.plan.scan import Check

@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from rulewright.reporting.stored_run import StoredRun
-from rulewright_runtime.files import write_whole
+from rulewright_runtime.files.atomic import write_whole
 from rulewright_runtime.plan.envelope import encode
 from rulewright_runtime.report.gathered import FirstEntries
 from rulewright_runtime.report.summary import Summary

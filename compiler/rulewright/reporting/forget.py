@@ -27,10 +27,10 @@ from rulewright.reporting.run_reader import plan_of
 from rulewright_runtime import strict_json
 from rulewright_runtime.english import plural
 from rulewright_runtime.errors import InputError, PlanError
-from rulewright_runtime.files import write_whole
+from rulewright_runtime.files.atomic import write_whole
+from rulewright_runtime.files.locks import lock_folder
 from rulewright_runtime.harness.harness_run import forget_conversation
 from rulewright_runtime.harness.harness_run import holds_run as holds_harness_run
-from rulewright_runtime.locks import lock_folder
 from rulewright_runtime.report.text import text_of_cell
 from rulewright_runtime.runs.folder import GENERATED, LOG, REPLIES, ROWS, SUMMARY, RunFolder, remove, write_summary
 from rulewright_runtime.runs.log import LogStep, read_finished

@@ -18,7 +18,7 @@ from rulewright.reporting.judge_answers import JudgeAnswers
 from rulewright.reporting.overview import Overview, overview
 from rulewright.reporting.stored_run import Conversations, FinishedRun
 from rulewright.web.rendering import PageFrame, rendered
-from rulewright_runtime.files import open_whole
+from rulewright_runtime.files.atomic import open_whole
 
 IN_ONE_FILE: Final = 200  # transcripts
 A_PAGE: Final = 25  # transcripts of a page in the folder

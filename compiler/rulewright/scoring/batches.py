@@ -40,7 +40,7 @@ from rulewright_runtime.cases.case_plan import CaseScorecardPlan, Choices
 from rulewright_runtime.cases.case_reader import Batch
 from rulewright_runtime.cases.records import json_files
 from rulewright_runtime.english import ticked
-from rulewright_runtime.input_files import unread_note
+from rulewright_runtime.files.input_files import unread_note
 from rulewright_runtime.terminal import complain
 
 SCORECARDS: Final = Path("benchmark", "configs", "scorecards")

@@ -28,8 +28,8 @@ from rulewright.web.clients import sender
 from rulewright.web.rendering import LOCAL, PageFrame
 from rulewright.web.server import RefusedError, Request, Response, local_page
 from rulewright_runtime.errors import BusyError, RuntimeFailure
-from rulewright_runtime.files import write_whole
-from rulewright_runtime.locks import lock_folder
+from rulewright_runtime.files.atomic import write_whole
+from rulewright_runtime.files.locks import lock_folder
 from rulewright_runtime.plan.part import ANSWERS
 from rulewright_runtime.plan.question import Judging
 from rulewright_runtime.plan.scan import Check

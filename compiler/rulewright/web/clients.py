@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from rulewright_runtime.processes import Origin, ancestry, here
+from rulewright_runtime.processes.ancestry import Origin, ancestry, here
 from rulewright_runtime.workflow.hil import QueueError
 
 _PROC: Final = Path("/proc")

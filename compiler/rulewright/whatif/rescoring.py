@@ -26,7 +26,7 @@ from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.aggregate.outcome import OUTCOMES
 from rulewright_runtime.english import ticked
 from rulewright_runtime.execution import Engine
-from rulewright_runtime.locks import lock_folder
+from rulewright_runtime.files.locks import lock_folder
 from rulewright_runtime.plan.file import seal
 from rulewright_runtime.plan.part import PlanPart
 from rulewright_runtime.plan.question import Judging

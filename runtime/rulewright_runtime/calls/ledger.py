@@ -20,9 +20,9 @@ import msgspec
 from rulewright_runtime.digests import blake2b
 from rulewright_runtime.english import reason_of
 from rulewright_runtime.errors import RuntimeFailure
+from rulewright_runtime.files.shared_database import open_shared, prepare, transaction
 from rulewright_runtime.models.call import CallFailure, CallRequest, Identity, ModelAnswer, ModelCall
-from rulewright_runtime.processes import machine, started
-from rulewright_runtime.shared_database import open_shared, prepare, transaction
+from rulewright_runtime.processes.ancestry import machine, started
 from rulewright_runtime.strict_json import UNDECODED
 
 FORMAT: Final = 1

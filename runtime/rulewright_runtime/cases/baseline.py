@@ -11,7 +11,7 @@ import msgspec
 from rulewright_runtime.aggregate.inference import mcnemar
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
 from rulewright_runtime.cases.json_report import reading_report, report_outline, results_of
-from rulewright_runtime.scratch_database import ScratchDatabase
+from rulewright_runtime.files.scratch_database import ScratchDatabase
 from rulewright_runtime.strict_json import JsonObject, decode
 
 ALPHA: Final = 0.05

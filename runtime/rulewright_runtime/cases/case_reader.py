@@ -26,8 +26,8 @@ from rulewright_runtime.cases.records import (
 )
 from rulewright_runtime.cases.shape import OUTPUTS, CaseShape, Mistake, failure, read_names
 from rulewright_runtime.errors import InputError
-from rulewright_runtime.input_files import open_regular
-from rulewright_runtime.scratch_database import FirstValues, ScratchDatabase
+from rulewright_runtime.files.input_files import open_regular
+from rulewright_runtime.files.scratch_database import FirstValues, ScratchDatabase
 from rulewright_runtime.strict_json import UNDECODED, JsonObject
 
 _NOT_IDS: Final = frozenset({"test_id", "id", "expectations", "test_case", *OUTPUTS})

@@ -14,8 +14,8 @@ from msgspec import Struct
 
 from rulewright_runtime.english import reason_of
 from rulewright_runtime.errors import InputError
-from rulewright_runtime.input_files import open_regular
-from rulewright_runtime.json_scanner import BOM, CHUNK, MAX_RECORD, JsonScanner, end_of_value
+from rulewright_runtime.files.input_files import open_regular
+from rulewright_runtime.files.json_scanner import BOM, CHUNK, MAX_RECORD, JsonScanner, end_of_value
 from rulewright_runtime.strict_json import (
     UNDECODED,
     DoubledKeyError,

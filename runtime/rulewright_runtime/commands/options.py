@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from rulewright_runtime.errors import RuntimeFailure
-from rulewright_runtime.input_files import open_regular
+from rulewright_runtime.files.input_files import open_regular
 from rulewright_runtime.strict_json import JsonObject
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from rulewright_runtime.commands.options import integer, parse_parameters, read_file
-from rulewright_runtime.input_files import unread_note
+from rulewright_runtime.files.input_files import unread_note
 from rulewright_runtime.plan.file import decode
 from rulewright_runtime.report.summary import exit_status
 from rulewright_runtime.report.text import place_of

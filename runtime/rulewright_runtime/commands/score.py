@@ -25,9 +25,9 @@ from rulewright_runtime.commands.options import parse_parameters, read_file
 from rulewright_runtime.embedding.opening import open_embedding
 from rulewright_runtime.english import ticked
 from rulewright_runtime.errors import PlanError
-from rulewright_runtime.files import open_whole
+from rulewright_runtime.files.atomic import open_whole
+from rulewright_runtime.files.locks import lock_file
 from rulewright_runtime.judging.judge import open_judge
-from rulewright_runtime.locks import lock_file
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
 from rulewright_runtime.terminal import complain, safe_stream
 

@@ -20,7 +20,7 @@ from rulewright_runtime import strict_json
 from rulewright_runtime.digests import sha256
 from rulewright_runtime.english import reason_of
 from rulewright_runtime.errors import RuntimeFailure
-from rulewright_runtime.input_files import read_expanded
+from rulewright_runtime.files.input_files import read_expanded
 from rulewright_runtime.models.call import ChatMessage, ModelAnswer
 from rulewright_runtime.strict_json import JsonObject
 

@@ -22,12 +22,12 @@ import msgspec
 
 from rulewright_runtime import strict_json
 from rulewright_runtime.errors import PlanError
-from rulewright_runtime.files import make_room, open_part, sync, sync_folder, write_whole
+from rulewright_runtime.files.atomic import make_room, open_part, sync, sync_folder, write_whole
+from rulewright_runtime.files.locks import lock_folder
 from rulewright_runtime.harness.adapters import Adapter, transcript_id_of
 from rulewright_runtime.harness.harness_plan import RunPlan, Script
 from rulewright_runtime.harness.play import TranscriptLine, play
 from rulewright_runtime.harness.simulated_user import SimulatedUser
-from rulewright_runtime.locks import lock_folder
 from rulewright_runtime.plan.envelope import encode
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.transcripts.messages import CUT

@@ -16,7 +16,7 @@ from rulewright_runtime import strict_json
 from rulewright_runtime.digests import sha256, sha256_of_much
 from rulewright_runtime.english import reason_of
 from rulewright_runtime.errors import JudgeError, RuntimeFailure
-from rulewright_runtime.input_files import MAX_EXPANDED, read_expanded
+from rulewright_runtime.files.input_files import MAX_EXPANDED, read_expanded
 from rulewright_runtime.plan.question import Judging, ReplyField
 from rulewright_runtime.strict_json import JsonObject
 

@@ -19,8 +19,8 @@ from rulewright_runtime.digests import file_digest
 from rulewright_runtime.models import ModelError
 from rulewright_runtime.models.call import CallFailure, Identity, ModelAnswer, ModelCall
 from rulewright_runtime.models.capabilities import Capabilities
+from rulewright_runtime.processes.user_code import Called, UserCode, failure_of
 from rulewright_runtime.terminal import PrintsToErrors
-from rulewright_runtime.user_code import Called, UserCode, failure_of
 
 WRAPPER: Final = "1"
 

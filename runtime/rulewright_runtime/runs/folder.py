@@ -21,8 +21,8 @@ import rulewright_runtime
 from rulewright_runtime import strict_json
 from rulewright_runtime.digests import sha256, sha256_of_much
 from rulewright_runtime.errors import PlanError
-from rulewright_runtime.files import open_part, sync, sync_folder, write_synced, write_whole
-from rulewright_runtime.locks import lock_folder
+from rulewright_runtime.files.atomic import open_part, sync, sync_folder, write_synced, write_whole
+from rulewright_runtime.files.locks import lock_folder
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.report.markdown import markdown
 from rulewright_runtime.strict_json import JsonObject

@@ -10,7 +10,7 @@ import msgspec
 
 from rulewright_runtime.digests import blake2b
 from rulewright_runtime.errors import JudgeError
-from rulewright_runtime.files import ROOM, DiskError, make_room, open_part, sync
+from rulewright_runtime.files.atomic import ROOM, DiskError, make_room, open_part, sync
 from rulewright_runtime.judging.judge import BudgetExhaustedError, Judge, JudgeRequest, LimitedJudge, identity
 from rulewright_runtime.runs.log import checked, checked_lines
 

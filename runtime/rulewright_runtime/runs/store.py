@@ -27,13 +27,13 @@ from msgspec.structs import replace
 from rulewright_runtime import strict_json
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.execution import BatchJudge, Engine, results
-from rulewright_runtime.files import DiskError, sync_folder
-from rulewright_runtime.input_files import MAX_EXPANDED
+from rulewright_runtime.files.atomic import DiskError, sync_folder
+from rulewright_runtime.files.input_files import MAX_EXPANDED
 from rulewright_runtime.judging.judge import BatchAnswers, Judge, LimitedJudge, identity, open_judge, record_of
 from rulewright_runtime.plan.envelope import encode
 from rulewright_runtime.plan.judge_needs import needs_judge, prompts_of, refuse_without_judge
 from rulewright_runtime.plan.scan import Plan
-from rulewright_runtime.quick_process import seldom_collected
+from rulewright_runtime.processes.quick_process import seldom_collected
 from rulewright_runtime.report.markdown import markdown
 from rulewright_runtime.report.summary import Summary
 from rulewright_runtime.runs.folder import DECIDED, DECISIONS, LOG, REPLIES, ROWS, SUMMARY, GrowingFile, RunFolder

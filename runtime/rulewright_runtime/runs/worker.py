@@ -13,7 +13,7 @@ import sys
 from collections.abc import Mapping
 from typing import IO, Any, Final
 
-from rulewright_runtime.quick_process import seldom_collected  # before anything that imports msgspec
+from rulewright_runtime.processes.quick_process import seldom_collected  # before anything that imports msgspec
 
 # isort: split
 from collections.abc import Iterator
@@ -22,10 +22,10 @@ import msgspec
 
 from rulewright_runtime.errors import InputError, RuntimeFailure
 from rulewright_runtime.execution import Engine, results
-from rulewright_runtime.input_files import MAX_EXPANDED
+from rulewright_runtime.files.input_files import MAX_EXPANDED
 from rulewright_runtime.judging.judge import open_judge
 from rulewright_runtime.plan.file import decode
-from rulewright_runtime.process_end import keep
+from rulewright_runtime.processes.process_end import keep
 from rulewright_runtime.runs.run_rows import Row, RowWriter, summary_of
 from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.pieces import Piece

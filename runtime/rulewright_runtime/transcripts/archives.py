@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO, Final
 
 from rulewright_runtime.errors import InputError
-from rulewright_runtime.input_files import open_regular
+from rulewright_runtime.files.input_files import open_regular
+from rulewright_runtime.files.zip_members import DAMAGED, MemberError, expanded
 from rulewright_runtime.transcripts.containers import Row, decoded
 from rulewright_runtime.transcripts.readers.evaluation_tools import missing
-from rulewright_runtime.zip_members import DAMAGED, MemberError, expanded
 
 _HEADERS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
     ("header.json", {}),

@@ -9,7 +9,7 @@ from typing import Final
 
 from rulewright_runtime.english import reason_of
 from rulewright_runtime.errors import InputError
-from rulewright_runtime.input_files import member_names
+from rulewright_runtime.files.input_files import member_names
 from rulewright_runtime.strict_json import Json, JsonMapping
 from rulewright_runtime.transcripts.containers import TEXTS, is_event, rows, without_compression
 from rulewright_runtime.transcripts.turn_lines import printable

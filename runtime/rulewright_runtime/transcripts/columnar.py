@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import IO, Any, Final, NamedTuple
 
 from rulewright_runtime.errors import InputError, RuntimeFailure
-from rulewright_runtime.input_files import open_regular
+from rulewright_runtime.files.input_files import open_regular
 from rulewright_runtime.transcripts.containers import Row, as_record, decoded, finite
 from rulewright_runtime.transcripts.messages import Transcript
 

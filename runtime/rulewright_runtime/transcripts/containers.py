@@ -14,8 +14,8 @@ from typing import BinaryIO, Final, cast
 
 from rulewright_runtime.english import reason_of
 from rulewright_runtime.errors import InputError
-from rulewright_runtime.input_files import ENDINGS, is_compressed, open_expanded
-from rulewright_runtime.json_scanner import MAX_RECORD, JsonScanner
+from rulewright_runtime.files.input_files import ENDINGS, is_compressed, open_expanded
+from rulewright_runtime.files.json_scanner import MAX_RECORD, JsonScanner
 from rulewright_runtime.strict_json import UNDECODED, Json, JsonMapping, JsonObject, decode, why_not
 
 Row = tuple[int, JsonObject | InputError]

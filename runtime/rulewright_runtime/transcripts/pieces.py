@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from rulewright_runtime.errors import InputError
-from rulewright_runtime.input_files import expanded_size, is_compressed, open_expanded, open_regular
+from rulewright_runtime.files.input_files import expanded_size, is_compressed, open_expanded, open_regular
 from rulewright_runtime.transcripts.columnar import RowGroup, row_groups
 from rulewright_runtime.transcripts.containers import (
     MAX_DOCUMENT,

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from rulewright_runtime.errors import InputError, RuntimeFailure
-from rulewright_runtime.input_files import expanded_size, open_expanded, read_small
-from rulewright_runtime.scratch_database import FirstValues
+from rulewright_runtime.files.input_files import expanded_size, open_expanded, read_small
+from rulewright_runtime.files.scratch_database import FirstValues
 from rulewright_runtime.strict_json import UNDECODED, Decoder
 from rulewright_runtime.transcripts.chat_files import MAX_LINE, chat_files, has_turns
 from rulewright_runtime.transcripts.columnar import columnar_rows, rows_of

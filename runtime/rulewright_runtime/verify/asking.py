@@ -12,7 +12,7 @@ from itertools import chain, islice
 from typing import TypeAlias, TypeVar
 
 from rulewright_runtime.errors import OutageError
-from rulewright_runtime.files import DiskError
+from rulewright_runtime.files.atomic import DiskError
 from rulewright_runtime.judging.judge import Judge, JudgeRequest, UnansweredError
 from rulewright_runtime.verdicts import Finding
 

@@ -17,8 +17,8 @@ import msgspec
 
 from rulewright_runtime.english import reason_of
 from rulewright_runtime.errors import BusyError, RuntimeFailure
-from rulewright_runtime.locks import claim, is_claimed, release
-from rulewright_runtime.shared_database import open_shared, prepare, transaction
+from rulewright_runtime.files.locks import claim, is_claimed, release
+from rulewright_runtime.files.shared_database import open_shared, prepare, transaction
 from rulewright_runtime.strict_json import UNDECODED
 
 Kind = TypeVar("Kind")

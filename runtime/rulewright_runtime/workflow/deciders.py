@@ -13,7 +13,7 @@ import msgspec
 
 from rulewright_runtime.english import ticked
 from rulewright_runtime.person_names import folded_name
-from rulewright_runtime.processes import Origin, Process
+from rulewright_runtime.processes.ancestry import Origin, Process
 from rulewright_runtime.workflow.hil import Move, QueueError, QueueItem
 from rulewright_runtime.workflow.workflow_plan import WorkflowPlan
 

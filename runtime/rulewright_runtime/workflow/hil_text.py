@@ -8,7 +8,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from rulewright_runtime.processes import Origin
+from rulewright_runtime.processes.ancestry import Origin
 from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.terminal import one_line
 from rulewright_runtime.workflow.deciders import SignedDecision

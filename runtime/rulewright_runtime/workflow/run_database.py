@@ -14,9 +14,9 @@ from urllib.parse import quote
 import msgspec
 from msgspec import Struct
 
-from rulewright_runtime.files import write_whole
+from rulewright_runtime.files.atomic import write_whole
 from rulewright_runtime.plan.envelope import encode
-from rulewright_runtime.processes import Origin, ancestry, here, machine
+from rulewright_runtime.processes.ancestry import Origin, ancestry, here, machine
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.workflow.database import StoreError, pack, unpack
 from rulewright_runtime.workflow.deciders import (

@@ -8,7 +8,7 @@ from typing import Final, Literal, NamedTuple, TypeVar
 import msgspec
 
 from rulewright_runtime.english import ticked
-from rulewright_runtime.processes import Origin, Process, machine
+from rulewright_runtime.processes.ancestry import Origin, Process, machine
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.workflow.database import Database, StoreError, unpack
 from rulewright_runtime.workflow.deciders import RunProcess, SignedDecision

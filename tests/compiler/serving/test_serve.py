@@ -30,8 +30,8 @@ from rulewright.serving.queue_app import QueueApp
 from rulewright.serving.runs_app import Labels, RunsApp
 from rulewright.web.clients import sender
 from rulewright.web.server import LocalServer
-from rulewright_runtime.locks import lock_folder
-from rulewright_runtime.processes import Origin
+from rulewright_runtime.files.locks import lock_folder
+from rulewright_runtime.processes.ancestry import Origin
 
 ABOUT = r'name="(number|seen)" value="(\w+)"'
 WAITING = "/run/1/t/12"  # model-b__night_shift_alone, where RW-A1 has no majority

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from tests.safe_cases import case, output, safe, write
 
-from rulewright_runtime import json_scanner
 from rulewright_runtime.cases import records
 from rulewright_runtime.cases.case_reader import Batch, Case, CaseReader, Outputs
 from rulewright_runtime.errors import InputError
-from rulewright_runtime.scratch_database import FirstValues, TopPhrases
+from rulewright_runtime.files import json_scanner
+from rulewright_runtime.files.scratch_database import FirstValues, TopPhrases
 
 
 def read(path: Path, concern: str | None = "I25", outputs: Path | None = None) -> list[Case | InputError]:

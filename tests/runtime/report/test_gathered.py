@@ -8,10 +8,10 @@ import random
 import msgspec
 import pytest
 
+from rulewright_runtime.files.scratch_database import FirstValues
 from rulewright_runtime.report.gathered import MAX_ENTRIES, RunningSum
 from rulewright_runtime.report.markdown import markdown
 from rulewright_runtime.report.summary import Summary
-from rulewright_runtime.scratch_database import FirstValues
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -27,7 +27,7 @@ from rulewright_runtime.calls.budget import BudgetError
 from rulewright_runtime.calls.ledger import Ledger, LedgerError
 from rulewright_runtime.calls.scheduler import CallLimits
 from rulewright_runtime.errors import OutageError, PlanError
-from rulewright_runtime.files import BUFFER
+from rulewright_runtime.files.atomic import BUFFER
 from rulewright_runtime.judging.exchanges import read_exchanges, replay_of
 from rulewright_runtime.models.capabilities import Capabilities
 from rulewright_runtime.runs.run_rows import refuse_damaged

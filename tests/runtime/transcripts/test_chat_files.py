@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.runtime.plans import check, plan
 
-from rulewright_runtime.input_files import unread_note
+from rulewright_runtime.files.input_files import unread_note
 from rulewright_runtime.runs.store import run
 from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.transcript_reader import Reader

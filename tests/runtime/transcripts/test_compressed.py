@@ -16,7 +16,7 @@ import zstandard
 
 from rulewright.cli import main
 from rulewright_runtime.errors import InputError
-from rulewright_runtime.input_files import expanded_size
+from rulewright_runtime.files.input_files import expanded_size
 from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.transcript_reader import Reader
 

@@ -11,8 +11,8 @@ from typing import Any, TypeGuard, cast
 import pytest
 from tests.runtime.transcripts.formats import ANSWER, ATIF, GOOD, SAID, conversations, lines, refusals, written
 
-from rulewright_runtime import json_scanner
 from rulewright_runtime.errors import InputError
+from rulewright_runtime.files import json_scanner
 from rulewright_runtime.transcripts.containers import delimiter_of, numbered_lines
 from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.readers import evaluation_tools

@@ -26,7 +26,7 @@ from tests.runtime.workflow.running import Bench, bench
 
 from rulewright.cli import main
 from rulewright_runtime import workflow
-from rulewright_runtime.processes import Host, Origin, Process, ancestry, here, machine
+from rulewright_runtime.processes.ancestry import Host, Origin, Process, ancestry, here, machine
 from rulewright_runtime.workflow import database as tables_module
 from rulewright_runtime.workflow.database import StoreError
 from rulewright_runtime.workflow.deciders import (
@@ -178,7 +178,7 @@ def test_people_decide_from_wherever_else(who: Origin, rows: list[RunProcess], a
 
 def test_a_table_of_ps_tells_the_same_ancestors(monkeypatch: pytest.MonkeyPatch) -> None:
     usual = ancestry()
-    monkeypatch.setattr("rulewright_runtime.processes._PROC", Path("/no/such/folder"))
+    monkeypatch.setattr("rulewright_runtime.processes.ancestry._PROC", Path("/no/such/folder"))
     listed = ancestry()
     assert [process.pid for process in listed] == [process.pid for process in usual]
     assert all(process.started for process in listed)

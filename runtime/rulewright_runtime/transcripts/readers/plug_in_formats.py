@@ -10,10 +10,10 @@ from msgspec.structs import replace
 
 from rulewright_runtime.errors import OutageError
 from rulewright_runtime.plugins import READERS, PlugIn, PlugInError, installed
+from rulewright_runtime.processes.user_code import UserCode, failure_of
 from rulewright_runtime.transcripts.messages import Conversation
 from rulewright_runtime.transcripts.readers.record_values import Record, ShapeError
 from rulewright_runtime.transcripts.readers.shapes import Format
-from rulewright_runtime.user_code import UserCode, failure_of
 
 
 @cache

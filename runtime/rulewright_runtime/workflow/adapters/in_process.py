@@ -16,8 +16,8 @@ import msgspec
 from rulewright_runtime.errors import OutageError
 from rulewright_runtime.judging.judge import Judge, JudgeRequest
 from rulewright_runtime.models.call import CallFailure
+from rulewright_runtime.processes.user_code import Called, UserCode, failure_of
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
-from rulewright_runtime.user_code import Called, UserCode, failure_of
 from rulewright_runtime.workflow.adapters.agent_adapter import (
     NO_ADAPTER,
     AgentAdapter,

@@ -14,7 +14,7 @@ import msgspec
 
 from rulewright_runtime.errors import OutageError
 from rulewright_runtime.plugins import collectors
-from rulewright_runtime.user_code import UserCode
+from rulewright_runtime.processes.user_code import UserCode
 from rulewright_runtime.workflow.collectors.checklist import checklist, requirement_coverage
 from rulewright_runtime.workflow.collectors.coverage import cobertura, coverage_json, lcov
 from rulewright_runtime.workflow.collectors.junit import junit

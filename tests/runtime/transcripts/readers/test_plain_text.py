@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.runtime.transcripts.formats import conversations, lines, refusals, written
 
-from rulewright_runtime.input_files import unread_note
+from rulewright_runtime.files.input_files import unread_note
 from rulewright_runtime.transcripts.readers import plain_text
 from rulewright_runtime.transcripts.transcript_reader import Reader
 

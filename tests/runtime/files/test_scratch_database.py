@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from rulewright_runtime.errors import RuntimeFailure
-from rulewright_runtime.scratch_database import ScratchDatabase
+from rulewright_runtime.files.scratch_database import ScratchDatabase
 
 FULL = "pragma max_page_count = 4"
 

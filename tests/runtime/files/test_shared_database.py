@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from rulewright_runtime.calls.ledger import Ledger, LedgerError
-from rulewright_runtime.shared_database import open_shared, transaction
+from rulewright_runtime.files.shared_database import open_shared, transaction
 from rulewright_runtime.workflow.database import Database, StoreError
 
 

@@ -15,7 +15,7 @@ from types import FrameType, TracebackType
 from typing import Final
 
 from rulewright_runtime.errors import OutageError, RuntimeFailure
-from rulewright_runtime.process_end import end_now
+from rulewright_runtime.processes.process_end import end_now
 from rulewright_runtime.terminal import PrintsToErrors
 
 SECONDS = 180.0  # for one call; as long as a model may take

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from rulewright_runtime.quick_process import MANY, seldom_collected
+from rulewright_runtime.processes.quick_process import MANY, seldom_collected
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rulewright_runtime.errors import BusyError
-from rulewright_runtime.files import open_whole, write_whole
+from rulewright_runtime.files.atomic import open_whole, write_whole
 
 
 def test_a_file_is_replaced_and_nothing_else_is_left(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rulewright_runtime.errors import BusyError
-from rulewright_runtime.locks import claim, lock, lock_file, lock_folder
+from rulewright_runtime.files.locks import claim, lock, lock_file, lock_folder
 
 
 def test_a_lock_names_its_holder_and_leaves_nothing(tmp_path: Path) -> None:

@@ -170,7 +170,7 @@ def member_names(path: str) -> list[str]:
 
 
 def _zip_members() -> ModuleType:
-    from rulewright_runtime import zip_members  # takes as long to import as a short scan
+    from rulewright_runtime.files import zip_members  # takes as long to import as a short scan
 
     return zip_members
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from typing import IO, Final, cast
 
 from rulewright_runtime.errors import RuntimeFailure
-from rulewright_runtime.locks import claim, put, release
+from rulewright_runtime.files.locks import claim, put, release
 
 if sys.platform == "darwin":
     from fcntl import F_FULLFSYNC, fcntl
