@@ -78,6 +78,11 @@ def existing(path: str) -> str:
     raise argparse.ArgumentTypeError(f"no such file or folder: `{path}`{guess}")
 
 
+def existing_or_standard_input(path: str) -> str:
+    """Return `-`, or the path of a file or folder that exists. Raises ArgumentTypeError."""
+    return path if path == "-" else existing(path)
+
+
 def existing_file(path: str) -> str:
     """Return the path of a file that exists. Raises ArgumentTypeError."""
     if os.path.isdir(path):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from rulewright.arguments.argument_kinds import flag, formats, option, repeated
-from rulewright.arguments.shared_options import existing, existing_file
+from rulewright.arguments.shared_options import existing, existing_file, existing_or_standard_input
 
 # The same as in `categories`, which takes longer to import.
 CATEGORIES = ("correctness", "suspicious", "completeness", "style", "pedantic")
@@ -20,7 +20,8 @@ def lint_arguments(parser: argparse.ArgumentParser) -> None:
     the nearest project file in a parent folder; findings that need the whole project are reported only for projects.
     Results are cached in the user's cache folder until a file, an option or the program changes.
     """
-    option(parser, "paths", "PATH", "projects, folders or files; - for standard input", nargs="*")
+    about = "projects, folders or files; - for standard input"
+    option(parser, "paths", "PATH", about, nargs="*", type=existing_or_standard_input)
     parser.add_argument("--format", choices=FORMATS, default="human")
     repeated(parser, "--select", "CODES", "report only these codes or categories, e.g. lexicon-*")
     repeated(parser, "--extend-select", "CODES", "report these as well")

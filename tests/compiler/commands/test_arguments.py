@@ -13,7 +13,7 @@ import pytest
 
 from rulewright.arguments import run_them, write_rules
 from rulewright.arguments.command_parser import EXAMPLES, parser_of
-from rulewright.arguments.shared_options import existing, existing_file
+from rulewright.arguments.shared_options import existing, existing_file, existing_or_standard_input
 from rulewright.categories import MEANINGS
 from rulewright.cli import COMMANDS, main
 from rulewright.cli import parser_of as command
@@ -153,8 +153,8 @@ def test_a_misspelt_option_or_choice_is_guessed(
         ("nowhere/chats.jsonl", ""),
     ],
 )
-@pytest.mark.parametrize("command", [["scan"], ["run", "plan.json"], ["questions", "-o", "q"], ["plan"]])
-def test_transcripts_that_are_not_there_are_refused_before_anything_runs(
+@pytest.mark.parametrize("command", [["scan"], ["run", "plan.json"], ["questions", "-o", "q"], ["plan"], ["lint"]])
+def test_files_that_are_not_there_are_refused_before_anything_runs(
     command: list[str],
     path: str,
     guess: str,
@@ -179,7 +179,7 @@ def test_help_shows_examples_that_the_command_takes(name: str, capsys: pytest.Ca
     shown = capsys.readouterr().out
     parser = command(name)
     for action in parser._actions:
-        action.type = None if action.type in (existing, existing_file) else action.type
+        action.type = None if action.type in (existing, existing_file, existing_or_standard_input) else action.type
     for example in EXAMPLES[name]:
         assert f"\n  rulewright {example}\n" in shown
         assert len(example) <= 67
