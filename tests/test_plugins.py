@@ -258,6 +258,8 @@ def test_the_code_of_a_plug_in_may_change_unseen_so_that_nothing_made_with_it_is
     site: Path, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    # Python takes a compiled module for that of a source of the same second and size.
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
     (tmp_path / "talk.jsonl").write_text(
         json.dumps({"messages": [{"role": "user", "content": "Hi"}]}), encoding="utf-8"
     )
