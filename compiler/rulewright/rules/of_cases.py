@@ -15,6 +15,7 @@ from rulewright.rules.pedantic.unread_expectation import unread_expectation
 from rulewright.rules.style.listed_twice import listed_twice
 from rulewright.rules.style.subsumed_pattern import subsumed_pattern
 from rulewright.rules.suspicious.case_expects_nothing import case_expects_nothing
+from rulewright.rules.suspicious.comma_missing import comma_missing
 from rulewright.rules.suspicious.misspelt_expectation import misspelt_expectation
 from rulewright.rules.suspicious.misspelt_group import misspelt_group
 from rulewright.rules.suspicious.output_without_case import output_without_case
@@ -29,6 +30,7 @@ CASES: Final[tuple[Rule[CaseBatch], ...]] = (
     plan_of_another_length,
     output_without_case,
     case_expects_nothing,
+    comma_missing,
     contradictory_expectations,
     listed_twice,
     subsumed_pattern,

@@ -107,7 +107,11 @@ def test_weights_on_another_scale_and_negative_counts_are_reported(tmp_path: Pat
     one = case("a")
     one["expectations"]["signal_generation"] = {"must_find_signals": ["fever"], "min_signal_count": -2}
     write(tmp_path / "cases" / "one.json", [one])
-    assert [code for code, _ in codes(tmp_path)] == ["bad-case", "weights-far-apart"]
+    assert [code for code, _ in codes(tmp_path)] == ["contradictory-expectations", "weights-far-apart"]
+    for fits in (1, 0, None):
+        one["expectations"]["signal_generation"]["min_signal_count"] = fits
+        write(tmp_path / "cases" / "one.json", [one])
+        assert [code for code, _ in codes(tmp_path)] == ["weights-far-apart"]
 
 
 def test_a_misspelt_setting_is_reported_in_a_file_with_comments(tmp_path: Path) -> None:

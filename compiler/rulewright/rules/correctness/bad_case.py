@@ -1,10 +1,8 @@
 from __future__ import annotations
 
 from rulewright.diagnostics import Findings, Span, error
-from rulewright.documents.base import number
 from rulewright.documents.case_batch import CaseBatch, CaseRecord
-from rulewright.load import Mapping, walk
-from rulewright.rules.correctness.contradictory_expectations import LEAST
+from rulewright.load import Mapping
 from rulewright_runtime.cases.shape import CaseShape, Mistake
 
 
@@ -20,10 +18,6 @@ def bad_case(batch: CaseBatch) -> Findings:
     shape = CaseShape(batch.plan)
     for each in batch.records:
         yield from _refused(each, shape)
-    for node in (node for each in batch.cases for node in walk(each.case.get("expectations"))):
-        for entry in node.entries if isinstance(node, Mapping) else ():
-            if LEAST.fullmatch(entry.name) and (number(entry.value) or 0) < 0:
-                yield error(entry.value, f"`{entry.name}` must not be negative")
 
 
 def _refused(record: CaseRecord, shape: CaseShape) -> Findings:

@@ -6,7 +6,7 @@ from typing import Final
 from rulewright.diagnostics import Findings, error
 from rulewright.documents.base import descend, items, number, texts
 from rulewright.documents.case_batch import CaseBatch, CaseRecord, folded, text_of
-from rulewright.load import Mapping, Sequence, walk
+from rulewright.load import Mapping, Scalar, Sequence, walk
 from rulewright.proving.case_values import opposed_lists
 from rulewright_runtime.english import plural
 
@@ -14,7 +14,7 @@ LEAST: Final = re.compile(r"min_\w*count")
 
 
 def contradictory_expectations(batch: CaseBatch) -> Findings:
-    """A test case requires words that it also forbids, or more items than it lists.
+    """A test case requires words that it also forbids, more items than it lists, or a count that is not a number.
 
     Why it matters: no answer can meet both.
     Instead: remove one of the two, or correct the number or the list.
@@ -42,13 +42,19 @@ def _forbidden_themes(record: CaseRecord) -> Findings:
 
 
 def _unreachable_counts(node: Mapping) -> Findings:
-    """The finding for a least number of items that is larger than the only list beside it."""
+    """The findings for a least number of items that is not a number, or larger than the only list beside it."""
     lists = [entry for entry in node.entries if isinstance(entry.value, Sequence)]
-    for entry in node.entries if len(lists) == 1 else ():
-        least, count = number(entry.value), len(items(lists[0].value))
-        if LEAST.fullmatch(entry.name) and least is not None and count and least > count:
-            message = f"`{entry.name}` is {least}, but `{lists[0].name}` has {plural(count, 'item')}"
-            yield error(entry.value, message, notes=[(lists[0].key, "the list")])
+    counts = {entry.name: len(items(entry.value)) for entry in lists if len(lists) == 1}
+    for entry in (each for each in node.entries if LEAST.fullmatch(each.name)):
+        least = number(entry.value)
+        is_given = not isinstance(entry.value, Scalar) or entry.value.value is not None
+        if is_given and (least is None or least < 0):
+            yield error(entry.value, f"`{entry.name}` must be a number of items, and not negative")
+            continue
+        for name, count in counts.items():
+            if least is not None and 0 < count < least:
+                message = f"`{entry.name}` is {least}, but `{name}` has {plural(count, 'item')}"
+                yield error(entry.value, message, notes=[(lists[0].key, "the list")])
 
 
 def _in_both(record: CaseRecord, good: tuple[str, tuple[str, ...]], bad: tuple[str, tuple[str, ...]]) -> Findings:

@@ -6,7 +6,8 @@ from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Final
 
 from rulewright.diagnostics import Findings, replace, warning
-from rulewright.documents.base import text_scalars
+from rulewright.documents.base import items, text_scalars
+from rulewright.documents.case_batch import CaseBatch
 from rulewright.expression.syntax_tree import Expr, Literal
 from rulewright.load import Scalar, Sequence, walk
 from rulewright.lower.expressions_of import texts_in
@@ -19,18 +20,34 @@ LEAST, MOST = 6, 12  # words of a phrase that may be two
 REPEATABLE: Final = frozenset(
     ["had", "long", "many", "more", "much", "never", "no", "really", "so", "that", "very", "yes"]
 )
+WORDS: Final = re.compile(r"[a-z]+(?:, ?[a-z]+)+")
 NAMES: Final = re.compile(r"[a-z]+(?:_[a-z]+)+(?:, [a-z]+(?:_[a-z]+)+)*")
 OF_CHECKS: Final = (("secondary_tags",), ("eligibility", "scenario_tags_any"), ("source_grounding",))
 OF_SCENARIOS: Final = (("failure_mode_tags",), ("tags",))
 
 
-def comma_missing(project: Project) -> Findings:
-    """The comma between two tags or phrases is missing, or several names share one pair of quotes in a condition.
+def comma_missing(subject: CaseBatch | Project) -> Findings:
+    """The comma between two tags or phrases is missing, or several words or names share one pair of quotes.
 
     Why it matters: the two are read as one name or phrase, which nothing has. A phrase of a list in brackets counts as
     two if it says the same words twice.
     Instead: separate the two with a comma, or quote each name.
     """
+    yield from _in_cases(subject) if isinstance(subject, CaseBatch) else _in_project(subject)
+
+
+def _in_cases(batch: CaseBatch) -> Findings:
+    """Two words in one pair of quotes, where all other items of a list of expectations are single words."""
+    for listed in (node for each in batch.cases for part in each.expectations for node in walk(part)):
+        texts = [each for each in items(listed) if isinstance(each, Scalar)]
+        several = [each for each in texts if WORDS.fullmatch(str(each.value))]
+        others = [str(each.value) for each in texts if each not in several]
+        if len(several) == 1 < len(others) and not any(" " in each for each in others):
+            message = f"`{several[0].value}` is one text, but the others of this list are single words"
+            yield warning(several[0], message, help="quote each word")
+
+
+def _in_project(project: Project) -> Findings:
     tags = [*_tags(project)]
     known = {str(each.value) for each in tags if " " not in str(each.value)}
     others = {str(each.value) for each in tags if " " in str(each.value)}
