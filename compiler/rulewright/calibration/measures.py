@@ -46,7 +46,7 @@ class Confusion(Struct, frozen=True):
 
     @classmethod
     def of(cls, pairs: Iterable[tuple[str, str]]) -> Confusion:
-        """Count `(verdict, label)` pairs; an item labelled NOT_APPLICABLE is none that fails. Pairs with any other
+        """Count `(verdict, label)` pairs; an item labelled NOT_APPLICABLE does not fail. Pairs with any other
         verdict than PASS and FAIL are skipped."""
         counted = Counter((verdict, "FAIL" if label == "FAIL" else "PASS") for verdict, label in pairs)
         cells = (("FAIL", "FAIL"), ("FAIL", "PASS"), ("PASS", "FAIL"), ("PASS", "PASS"))
@@ -202,7 +202,7 @@ def rogan_gladen(failed: int, judged: int, confusion: Confusion) -> Estimate:
     """Return the true share of failures where a judge failed `failed` of `judged` and was measured on other items.
 
     The estimate is Rogan and Gladen's (1978), clamped to 0 to 1; the interval is Lang and Reiczigel's (2014), which
-    accounts for the few items behind sensitivity and specificity. None where the judge is no better than chance.
+    accounts for the few items behind sensitivity and specificity. None where the judge is not better than chance.
     """
     measured = _as_sample(confusion.recall, confusion.hits + confusion.misses)
     passing = _as_sample(confusion.specificity, confusion.clear + confusion.false_alarms)

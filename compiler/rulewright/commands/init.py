@@ -23,7 +23,7 @@ from rulewright_runtime.terminal import complain, say
 MOST_TOOLS = 100
 ROUND_TO = 100  # characters
 
-LAST = "rulewright.yaml"  # so that half a project is none
+LAST = "rulewright.yaml"  # so that half a project is not taken for a whole one
 PROJECT = """\
 # A project: where its documents are, and how verdicts become scores. Every key: rulewright explain project
 project: {name}

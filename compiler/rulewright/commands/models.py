@@ -27,7 +27,7 @@ SCHEMA: JsonObject = {
 QUESTION = 'Is two plus two four? Answer with {"verdict": "PASS"} if it is, else {"verdict": "FAIL"}, and nothing else.'
 ATTEMPTS = 3  # at an answer of a busy model
 TOKENS = 4000  # of the reply, as a judge's first attempt has them by default
-# What to do about a reply that is no verdict, by how it ended.
+# What to do about a reply that is not a verdict, by how it ended.
 _CURES = {
     "length": f"a judge has {TOKENS} tokens for its first attempt; a model that thinks longer needs less reasoning, "
     "which its server sets",

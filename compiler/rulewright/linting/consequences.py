@@ -155,7 +155,7 @@ DOUBTS: Final = (
 
 def _refuses(found: Diagnostic, value: Span) -> bool:
     """Whether a finding leaves open which names a value declares."""
-    if found.code == "duplicate-key":  # whose second entry is no part of the value
+    if found.code == "duplicate-key":  # whose second entry is not part of the value
         return any(is_within(span, value) for span in _spans(found))
     return found.span == value
 

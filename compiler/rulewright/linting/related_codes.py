@@ -80,10 +80,10 @@ GROUPED: Final = codes_in("""
     subsumed-pattern tag-no-check-looks-for tag-no-scenario-carries unread-expectation
 """)
 # Codes whose findings with the same message have one cause in all documents: an unread key, an unknown dimension, an
-# undeclared word, a check whose unit does not use anchors.
+# undeclared word, a check whose unit does not use anchors, a slip that is copied from case to case.
 SAME_MESSAGE: Final = codes_in("""
-    anchor-without-event-window bad-case dead-key event-window-without-anchor extends-nothing
-    rubric-dimension-unknown unknown-corpus unknown-value
+    anchor-without-event-window bad-case comma-missing contradictory-expectations dead-key event-window-without-anchor
+    extends-nothing misspelt-expectation rubric-dimension-unknown unknown-corpus unknown-value
 """)
 # Codes whose findings are copied with the text: a tag in a family of checks, a probe in variants of a scenario.
 COPIED: Final = frozenset({"probe-expects-an-untold-name", "tag-no-scenario-carries"})

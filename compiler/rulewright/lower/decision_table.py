@@ -32,7 +32,7 @@ from rulewright_runtime.ir import Program, validate
 
 
 class Table(Struct, frozen=True):
-    """A checked table. `program` gives the output; when not `total`, an optional that is none where no row matches."""
+    """A checked table. `program` gives the output; when not `total`, an optional that is empty where no row matches."""
 
     rows: tuple[TableRow, ...]
     program: Program

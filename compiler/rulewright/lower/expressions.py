@@ -108,7 +108,7 @@ _USAGE_FIELDS: Final[dict[str, Type]] = {
 }
 # Recorded tokens, cost and latency in seconds.
 USAGE_TYPE: Final = RecordType("usage", _USAGE_FIELDS, optional=frozenset(_USAGE_FIELDS))
-# `arguments` may be any JSON and is absent where they are none.
+# `arguments` may be any JSON and is absent where they are not JSON.
 TOOL_CALL_TYPE: Final = RecordType(
     "tool call",
     {"id": STRING, "name": STRING, "arguments": DYN, "raw": STRING, "result": STRING},

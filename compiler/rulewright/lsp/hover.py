@@ -100,7 +100,7 @@ def _in_expression(
 
 
 def index_at(scalar: Scalar, offset: int) -> int | None:
-    """Return the index of a character of the scalar by its offset in the file; None where there is no certain one."""
+    """Return the index of a character of the scalar by its offset in the file; None where it is uncertain."""
     if not isinstance(scalar.value, str):
         return None
 

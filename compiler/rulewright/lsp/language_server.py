@@ -39,7 +39,7 @@ log = logging.getLogger(NAME)
 
 
 class Protocol(LanguageServerProtocol):
-    """The editor's messages; what is no valid request is answered with an error, as JSON-RPC requires."""
+    """The editor's messages; an invalid request is answered with an error, as JSON-RPC requires."""
 
     def structure_message(self, data: JsonObject) -> object:
         """Return the message, or answer a request whose parameters are wrong and raise its error."""
@@ -51,7 +51,7 @@ class Protocol(LanguageServerProtocol):
             raise
 
     def handle_message(self, message: object) -> None:
-        """Handle a message; refuse JSON that is none."""
+        """Handle a message; refuse JSON that is not a message."""
         if hasattr(message, "jsonrpc"):
             super().handle_message(message)  # type: ignore[arg-type]
         else:
@@ -77,7 +77,7 @@ class Server(LanguageServer):
         self.shutdown_requested = False
 
     def report_server_error(self, error: Exception, source: object) -> None:
-        """Answer what is no JSON with an error; a wrong message was answered or, without id, only logged."""
+        """Answer text that is not JSON with an error; a wrong message was answered or, without id, only logged."""
         if source is not JsonRpcException:
             super().report_server_error(error, source)  # type: ignore[arg-type]
         elif not isinstance(error, JsonRpcException):

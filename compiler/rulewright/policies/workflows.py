@@ -109,7 +109,7 @@ def _started(one: TaskPlan, two: TaskPlan) -> Iterator[JsonObject]:
 
 
 def _with_path(region: JsonObject, found: JsonObject | None) -> JsonObject:
-    """A region with an input that was found; a place without a path is none of a task."""
+    """A region with an input that was found; a place without a path belongs to no task."""
     if found is None:
         return {**region, "witness": None, "why": _NO_PATH}
     (path,) = found["where"]

@@ -125,7 +125,7 @@ def _is_named_inside(path: Path) -> bool:
 def _answers_in(folder: Path) -> Iterator[Path]:
     """The files in a folder that look like prepared replies."""
     for path in files_below(folder, deep=False, suffixes=frozenset({".json"})):
-        with suppress(OSError):  # a file that can't be read is none of the project's
+        with suppress(OSError):  # a file that can't be read is not part of the project
             if dependencies.is_file(path) and path.stat().st_size <= LARGEST:
                 dependencies.note_content(path, None)
                 if ANSWERS.match(path.read_text(encoding="utf-8", errors="replace")):

@@ -150,7 +150,7 @@ _RETURN_OPTIONALS: Final = frozenset(
 )
 
 
-_FORMS: Final = {"has": "has", "opt_select": "opt_select", "opt_index": "opt_select"}  # of reads that are no plain ones
+_FORMS: Final = {"has": "has", "opt_select": "opt_select", "opt_index": "opt_select"}  # of reads that are not plain
 _UNROLLED: Final = {"exists": any_of, "all": all_of}
 
 

@@ -90,7 +90,7 @@ def typed(program: Program, domains: Domains, present: Collection[int] = (), unt
 
 
 def is_total_of(program: Program, at: int, types: Sequence[Typed], domains: Domains) -> bool:
-    """Whether a node that is no connective has a value wherever its arguments have one."""
+    """Whether a node other than a connective has a value wherever its arguments have one."""
     args = [types[arg]._replace(total=True) for arg in program.nodes[at].args]
     return _typed(program, at, args, types, domains).total
 

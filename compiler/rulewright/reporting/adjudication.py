@@ -33,7 +33,7 @@ from rulewright_runtime.strict_json import UNDECODED, JsonObject
 from rulewright_runtime.verdicts import VerdictResult
 
 CODE: Final = "adjudicated"
-SHOWN: Final = ("was", "reason")  # keys of a listed line that are no part of a decision
+SHOWN: Final = ("was", "reason")  # keys of a listed line that are not part of a decision
 _KEPT: Final = ("verdict", "rationale_code", "confidence", "adjudication_required", "cause")
 
 

@@ -146,7 +146,7 @@ MAX_SHARED: Final = 4096  # verdicts of which one copy is kept
 def _shared_verdicts(path: Path, made: Callable[[JsonObject], Record]) -> Iterator[tuple[Json, Record]]:
     """Yield each verdict, as it is `made` of its fields, with its transcript's id. Verdicts without quotes, most of
     which are equal but for their transcript, are made once and shared: they name the first transcript that has them.
-    Raises UsageError for a line that is no verdict."""
+    Raises UsageError for a line that is not a verdict."""
     name, key, shared = None, b"\n", dict[bytes, Record]()
     with path.open("rb") as lines:
         for number, line in enumerate(lines, 1):

@@ -116,7 +116,7 @@ class _ConversationSearch:
     def executed(
         self, context: ConversationContext, checks: Sequence[Check], parts: Sequence[Check] = ()
     ) -> _Executed | None:
-        """The checks and parts of their conditions in a context; None where its scenario is none that a project may
+        """The checks and parts of their conditions in a context; None where its scenario is not one that a project may
         hold."""
         played, scenarios = context.scenario, dict[str, Scenario]()
         if played is not None:

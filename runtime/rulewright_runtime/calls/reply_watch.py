@@ -1,4 +1,4 @@
-"""The watch over a judge's replies: a judge whose last replies are no verdicts is not asked to the end."""
+"""The watch over a judge's replies: a judge whose last replies are not verdicts is not asked to the end."""
 
 from __future__ import annotations
 

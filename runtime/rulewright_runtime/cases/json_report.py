@@ -27,7 +27,7 @@ _SHOWN: Final = 20  # errors or warnings on the console
 @cache
 def generation_time() -> str:
     """Return the time of this run in UTC; `SOURCE_DATE_EPOCH` sets it, so that reports can be reproduced. Raises
-    RuntimeFailure for one that is no time."""
+    RuntimeFailure for anything but a time."""
     epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
     try:
         now = datetime.fromtimestamp(int(epoch), UTC) if epoch else datetime.now(UTC)

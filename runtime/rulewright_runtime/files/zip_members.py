@@ -71,10 +71,10 @@ def _archive_at(path: str) -> zipfile.ZipFile:
     """The archive. Raises OSError, and BadZipFile for any other file."""
     status = os.stat(path)
     if not stat.S_ISREG(status.st_mode):  # opening a pipe would wait for its writer
-        raise zipfile.BadZipFile("it is no file")
+        raise zipfile.BadZipFile("it is not a file")
     with open(path, "rb") as stream:
         if stream.read(len(_SIGNATURE)) != _SIGNATURE:
-            raise zipfile.BadZipFile("it is no zip archive")
+            raise zipfile.BadZipFile("it is not a zip archive")
     return _archive(path, status.st_mtime_ns, status.st_size)
 
 

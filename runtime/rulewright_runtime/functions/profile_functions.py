@@ -32,7 +32,7 @@ def _arithmetic(of_one_type: Function, of_scores: Function) -> Function:
 
 
 def divide(left: Value, right: Value) -> Value:
-    """`left / right`; zero is no divisor of doubles either. Raises EvaluationError."""
+    """`left / right`; zero is not a divisor of doubles either. Raises EvaluationError."""
     if right.__class__ is float and right == 0.0:
         raise EvaluationError("divide by zero", "divide_by_zero")
     return operators.divide(left, right)

@@ -22,7 +22,7 @@ def is_stream(body: str) -> bool:
 def joined(body: str) -> JsonObject:
     """Return the completion that the events are the pieces of; an event with an error instead of it.
 
-    Raises CallFailure for a stream that breaks off (`network`), and for events that are no pieces of one answer.
+    Raises CallFailure for a stream that breaks off (`network`), and for events that are not pieces of one answer.
     """
     whole: JsonObject = {}
     message: JsonObject = {}

@@ -202,7 +202,7 @@ def _headers() -> dict[str, str]:
     for line in filter(None, map(str.strip, (os.environ.get(OTHER_HEADERS) or "").splitlines())):
         name, _, value = (part.strip() for part in line.partition(":"))
         if not _HEADER.fullmatch(name) or name.lower() in OUR_HEADERS or not _HEADER_VALUE.fullmatch(value):
-            raise ModelError(f"`{OTHER_HEADERS}` holds a line that is no header to be added; expected `Name: value`")
+            raise ModelError(f"`{OTHER_HEADERS}` holds a line that is not a header to add; expected `Name: value`")
         headers[name] = value
     return headers
 

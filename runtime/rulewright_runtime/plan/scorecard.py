@@ -113,7 +113,7 @@ class RatePlan(PlanPart, frozen=True):
     """A structured aggregate over the eligible verdicts for which `of` holds.
 
     `kind` is `rate` (hits / (hits + misses)) or `every` (1 without a miss, else 0). Every verdict is in exactly one of
-    `hit`, `miss` and `exclude`. A verdict for which `of` is undecided, or that is none of the four, counts as a miss;
+    `hit`, `miss` and `exclude`. A verdict for which `of` is undecided, or that is not among the four, counts as a miss;
     with `error: adjudicate` it also requires adjudication. `empty` is the value of an empty denominator: None (absent)
     or a score as decimal text. `credit` is the score in [0, 1] of a hit or a miss, in place of 1 and 0; without a value
     it counts 0 and is an error as above.

@@ -54,8 +54,8 @@ class _LateError(BaseException):
 class UserCode:
     """The context in which code of the user is called.
 
-    Leaving it raises UserCodeError where the code raises what is no Exception (KeyboardInterrupt passes), or does not
-    return; OutageError where that happened three times to the same `called`.
+    Leaving it raises UserCodeError where the code raises anything but an Exception (KeyboardInterrupt passes), or does
+    not return; OutageError where that happened three times to the same `called`.
     """
 
     def __init__(self, called: Called) -> None:

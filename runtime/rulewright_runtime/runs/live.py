@@ -291,7 +291,7 @@ class _Open:
 
 
 def _why_unusable(question: JudgeRequest, answer: ModelAnswer, read: Callable[[str], object]) -> str:
-    """Why a reply is not usable, and how it begins; empty if it is. `read` is for questions that are no vote."""
+    """Why a reply is not usable, and how it begins; empty if it is. `read` is for questions that are not votes."""
     why = why_unusable(answer.text, answer.finish, [reader(question.judging) if question.judging else read])
     return why and f"{why}; {beginning(answer.text)}"
 

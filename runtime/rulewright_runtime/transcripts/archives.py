@@ -33,7 +33,7 @@ def eval_rows(path: str, shown: str) -> Iterator[Row]:
             if members[member.filename] is not member and member.filename in samples:
                 yield 0, InputError(f"the archive holds `{member.filename}` twice; the last one is read", shown)
         if not samples:
-            foreign = "the archive is no `.eval` log of Inspect; unpack it, and name the files of chats in it"
+            foreign = "the archive is not an `.eval` log of Inspect; unpack it, and name the files of chats in it"
             is_log = any(name in members for name, _ in _HEADERS)
             yield 0, InputError("the log holds no `samples/*.json`" if is_log else foreign, shown)
         log = _header(stream, archive, members, shown)

@@ -241,7 +241,7 @@ def _is_chat(value: object) -> bool:
 
 
 def _lists_chats(value: object) -> bool:
-    """Whether it is a list of conversations; a list of messages, which may be in any order, is none."""
+    """Whether it is a list of conversations; a list of messages, which may be in any order, is not one."""
     return _is_page(value) and format_of(value[0]) not in (None, LINES)
 
 

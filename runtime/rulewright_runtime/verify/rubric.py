@@ -37,7 +37,7 @@ def verify(check: Check, verifier: RubricVerifier, context: EvaluationContext) -
 
 
 def _is_branch_unknown(number: int, context: EvaluationContext) -> bool:
-    """Whether the user's message of that turn is missing or is none of the scenario's."""
+    """Whether the user's message of that turn is missing or is not one of the scenario's."""
     if any(gap.turn == number and gap.kind in ("other_message", "other_branch") for gap in context.complete.gaps):
         return True
     return not any(turn.turn == number and turn.role == "user" for turn in context.turns)

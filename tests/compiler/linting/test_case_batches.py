@@ -102,6 +102,19 @@ def test_a_text_in_place_of_a_number_is_one_finding(tmp_path: Path, written: str
     assert codes(tmp_path) == [("bad-setting", 1)]
 
 
+def test_a_slip_that_all_cases_repeat_is_one_finding(tmp_path: Path) -> None:
+    cases = [case(name) | {"raw_input": "A greenhouse, built in 1998."} for name in "abc"]
+    for each in cases:
+        signals = {"must_find_signals": ["a grenhouse"], "min_signal_count": "1"}
+        each["expectations"]["signal_generation"] = signals
+        each["expectations"]["followup_questions"]["forbidden_terms"] = ["blame", "negligent, fault", "policy"]
+    write(tmp_path / "cases" / "one.json", cases)
+    found = lint([tmp_path]).grouped().diagnostics
+    slips = ["comma-missing", "contradictory-expectations", "misspelt-expectation"]
+    assert sorted(each.code for each in found) == slips
+    assert all(each.message.endswith("(and 2 more places in this document)") for each in found)
+
+
 def test_weights_on_another_scale_and_negative_counts_are_reported(tmp_path: Path) -> None:
     (tmp_path / "safe.config.json").write_text('{"weights": {"CR": 0.5, "AH": 40}}')
     one = case("a")

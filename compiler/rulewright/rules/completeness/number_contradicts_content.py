@@ -58,7 +58,7 @@ def _of_lists(description: Scalar, words: str, counts: dict[str, int]) -> Findin
 
 
 def _of_figures(description: Scalar, words: str, node: Mapping) -> Findings:
-    """The number of a fact that is none of its figures, one of which it lacks."""
+    """The number of a fact that is not among its figures, while it lacks one of them."""
     figures = {str(each.value) for each in text_scalars(node, "figures")}
     numbers = {f"{number:g}" for number, _ in numbers_in(words)}
     lacking = [each for each in sorted(figures - numbers) if each.isdecimal()]

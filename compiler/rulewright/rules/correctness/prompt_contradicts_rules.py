@@ -59,7 +59,7 @@ def prompt_contradicts_rules(check: CheckDocument) -> Findings:
     ends, starts = {found.end() + 1 for found in given}, {found.start() for found in given}  # of the explanations
     for word, found in lines.items():
         is_next = found.start() in ends or found.end() + 1 in starts
-        is_note = text.startswith(":", found.end(1)) and not SIGNS.keys() & {*lacking}  # `NOTE:` is no verdict
+        is_note = text.startswith(":", found.end(1)) and not SIGNS.keys() & {*lacking}  # `NOTE:` is not a verdict
         near = lacking[0] if len(lacking) == 1 and is_next and not is_note else None
         near = next((each for each in VERDICTS if each not in lines and _start(each) == _start(word)), near)
         if word not in VERDICTS and near is not None:

@@ -37,7 +37,7 @@ def adapter_names_missing_file(workflow: Workflow) -> Findings:
 
 
 def _without_program(node: Node | None, folder: Path, workflow: Workflow, written: set[str]) -> Findings:
-    """The first program of a command, if it is no file and none that a task writes."""
+    """The first program of a command, if it is neither a file nor written by a task."""
     words = (each for each in items(node, "command") if isinstance(each, Scalar))
     program = next((each for each in words if Path(str(each.value)).suffix in PROGRAMS), None)
     if program is not None and str(program.value) not in written and _is_missing(folder, str(program.value)):

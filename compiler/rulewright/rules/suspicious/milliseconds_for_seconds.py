@@ -10,7 +10,7 @@ from rulewright.spelling import Guess
 if TYPE_CHECKING:
     from rulewright.project import Project
 
-LEAST: Final = 5000  # thousands of seconds are no usual time limit, except in whole hours
+LEAST: Final = 5000  # thousands of seconds are an unusual time limit, except in whole hours
 SHORT: Final = 1000  # the same for the other times: pauses and intervals
 HOUR: Final = 60 * 60
 DAY: Final = 24 * HOUR

@@ -15,7 +15,7 @@ from rulewright_runtime.cases.shape import OUTPUTS
 
 MARKS: Final = re.compile(r"\W{2,}")
 MARK_AT_AN_END: Final = re.compile(r"\A\W|\W\Z")
-LONG: Final = 6  # letters of a word that is no other word but for a letter
+LONG: Final = 6  # letters of a word that seldom differs from another word by one letter
 TOKEN: Final = re.compile(r"\d(?:[\d.,:]*\d)?(?!\w)|\w+")
 MOST_PLACES: Final = 20  # at which a phrase is compared with the words of a case
 

@@ -8,7 +8,7 @@ from rulewright.load import Mapping, walk
 from rulewright.spelling import Guess, is_spelt_like
 from rulewright.workflow import Workflow
 
-KNOWN: Final = ("max_tokens", "temperature")  # `top_k` is no misspelt `top_p`
+KNOWN: Final = ("max_tokens", "temperature")  # `top_k` is not a misspelt `top_p`
 
 
 def misspelt_hyperparameter(workflow: Workflow) -> Findings:

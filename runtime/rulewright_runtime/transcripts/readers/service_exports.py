@@ -49,7 +49,7 @@ _SPEAKERS: Final = {"lead": "user", "contact": "user", "admin": "assistant", "te
 
 
 def _text(markup: object, where: str) -> str:
-    """The text of markup. Raises ShapeError for a value that is no text."""
+    """The text of markup. Raises ShapeError for a value that is not text."""
     shown = _BREAK.sub("\n", _IMAGE.sub(_image, text_at(markup, where)))
     return html.unescape(_TAG.sub("", shown)).strip()
 
@@ -193,7 +193,7 @@ def _thread(name: str, found: list[Record]) -> Conversation:
     try:
         found.sort(key=lambda each: datetime.fromisoformat(word(each.get("createdDateTime"))))
     except (TypeError, ValueError):
-        raise ShapeError("a `createdDateTime` is no time") from None
+        raise ShapeError("a `createdDateTime` is not a time") from None
     return Conversation(name, chat(_filled(map(_teams_message, found))), source="teams")
 
 

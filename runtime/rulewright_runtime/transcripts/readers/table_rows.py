@@ -47,7 +47,7 @@ from rulewright_runtime.transcripts.readers.shapes import (
 )
 
 FIELDS: Final[dict[str, tuple[str, ...]]] = {
-    "messages": (),  # of a record that is no row: see `mapped_format`
+    "messages": (),  # of a record that is not a row: see `mapped_format`
     "conversation": CONVERSATION_KEYS,
     "id": ("id", "example_id", "custom_id"),
     "role": ("role", "speaker", "sender", "author"),

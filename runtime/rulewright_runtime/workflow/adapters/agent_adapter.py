@@ -133,7 +133,7 @@ def _check_decision(reply: AgentReply, value: JsonObject, purpose: Purpose) -> N
 
 
 def _object(text: str) -> JsonObject | None:
-    """Return the text as a JSON object, or None when it is none. Raises AgentError for duplicate keys, and for an
+    """Return the text as a JSON object, or None when it is not one. Raises AgentError for duplicate keys, and for an
     object that only lenient readers accept: read as a text it would lose its usage."""
     value: object = None
     try:

@@ -85,7 +85,7 @@ def test_messages_of_teams_are_read_in_the_order_of_their_times(tmp_path: Path) 
     threads = [teams(1, "user", "Hi", id="1", chatId=None), teams(2, "application", "Yo", replyToId="1", chatId=None)]
     (chat,) = conversations(written(tmp_path, threads))
     assert (chat.id, lines(chat)) == ("1", ["user: Hi", "assistant: Yo"])
-    assert "no time" in refusals(tmp_path, [teams(1, "user", "Hi", createdDateTime="soon")])[0]
+    assert "not a time" in refusals(tmp_path, [teams(1, "user", "Hi", createdDateTime="soon")])[0]
 
 
 def test_what_is_said_between_angle_brackets_is_kept_and_two_lists_that_differ_are_refused(tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ def test_what_is_said_beside_the_usual_text_is_read(tmp_path: Path, record: dict
         (intercom(part("bot", "Hi"), part("user", "Yo") | {"created_at": 0}), "not in the order of their times"),
         ({"value": [*PAGE, teams(3, "device", "Hi")]}, "role is `device`"),
         ({"value": [*PAGE, teams(3, "user", "", body="Hi")]}, "body is `Hi`; expected an object"),
-        ({"value": [{"id": "0"}, *PAGE]}, "a `createdDateTime` is no time"),
+        ({"value": [{"id": "0"}, *PAGE]}, "a `createdDateTime` is not a time"),
         ({"value": PAGE, "@odata.nextLink": "url"}, "more messages are under `@odata.nextLink`"),
         ({"value": [{**THREAD, "replies@odata.nextLink": "url"}]}, "more replies are under `replies@odata.nextLink`"),
     ],
