@@ -199,3 +199,13 @@ def one_or_more(node: Node | None, *steps: Step) -> tuple[str, ...]:
 def text_scalars(node: Node | None, *steps: Step) -> tuple[Scalar, ...]:
     """The text scalars of the list at `steps`; other items are skipped."""
     return tuple(item for item in items(node, *steps) if type(item) is Scalar and isinstance(item.value, str))
+
+
+def text_of(node: Node | None) -> str:
+    """The value of a scalar as text; empty for anything else."""
+    return str(node.value) if isinstance(node, Scalar) else ""
+
+
+def folded(text: str) -> str:
+    """A text in lower case and with single blanks, as expectations are compared."""
+    return " ".join(text.lower().split())

@@ -12,7 +12,7 @@ from rulewright.diagnostics import Span
 from rulewright.documents.base import items
 from rulewright.documents.kinds import OUTPUT_KEYS, outputs_by_id
 from rulewright.documents.layout import files_near, holds_outputs, values_in
-from rulewright.load import Mapping, Node, Scalar, Sequence
+from rulewright.load import Mapping, Node, Sequence
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
 from rulewright_runtime.cases.records import LIST_KEYS, id_of
 from rulewright_runtime.cases.shape import FAILURES, OUTPUTS, read_names
@@ -124,13 +124,3 @@ def source_of(node: Node) -> str:
 def values_near(path: Path, key: str) -> Counter[str]:
     """The values of a key, with their numbers, in the files of the folder `cases` near a file."""
     return Counter(value for file in files_near(path) for value in values_in(file, key))
-
-
-def text_of(node: Node | None) -> str:
-    """The value of a scalar as text; empty for anything else."""
-    return str(node.value) if isinstance(node, Scalar) else ""
-
-
-def folded(text: str) -> str:
-    """A text in lower case and with single blanks, as expectations are compared."""
-    return " ".join(text.lower().split())

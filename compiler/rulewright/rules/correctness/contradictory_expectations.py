@@ -4,8 +4,8 @@ import re
 from typing import Final
 
 from rulewright.diagnostics import Findings, error
-from rulewright.documents.base import descend, items, number, texts
-from rulewright.documents.case_batch import CaseBatch, CaseRecord, folded, text_of
+from rulewright.documents.base import descend, folded, items, number, text_of, texts
+from rulewright.documents.case_batch import CaseBatch, CaseRecord
 from rulewright.load import Mapping, Scalar, Sequence, walk
 from rulewright.proving.case_values import opposed_lists
 from rulewright_runtime.english import plural

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 from rulewright.diagnostics import Findings, advice
-from rulewright.documents.base import descend, texts
-from rulewright.documents.case_batch import CaseBatch, folded, text_of
+from rulewright.documents.base import descend, folded, text_of, texts
+from rulewright.documents.case_batch import CaseBatch
 
 
 def phrase_not_in_payload(batch: CaseBatch) -> Findings:

@@ -3,17 +3,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from itertools import product
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
 from rulewright.diagnostics import Findings, Span, advice
-from rulewright.documents.base import items, scalar, text_scalars
-from rulewright.documents.case_batch import CaseBatch, folded, text_of
+from rulewright.documents.base import folded, items, scalar, text_of, text_scalars
 from rulewright.documents.check import CheckDocument
 from rulewright.documents.lexicon import LexiconDocument, MarkerSet
 from rulewright.documents.scenario import BranchDocument, ScenarioDocument
 from rulewright.load import Scalar, place
+
+if TYPE_CHECKING:
+    from rulewright.documents.case_batch import CaseBatch, CaseRecord
 
 # The parts of a regular expression without fixed text: optional or repeated characters, and zero-width assertions.
 LOOSE: Final = re.compile(r".[?*]|.\{[^}]*\}|[.+^$]")
@@ -45,8 +47,8 @@ def subsumed_pattern(subject: CaseBatch | CheckDocument | LexiconDocument | Mark
     one, or the shorter one in `contains_all`.
     Instead: remove the longer one, or the shorter one if it is too broad.
     """
-    if isinstance(subject, CaseBatch):
-        yield from _counted_twice(subject)
+    if hasattr(subject, "cases"):
+        yield from _counted_twice(subject.cases)
     elif isinstance(subject, LexiconDocument):
         yield from _subsumed(_phrases(entry.scalar for entry in subject.patterns if entry.mode == "substring_ci"))
     elif isinstance(subject, MarkerSet):
@@ -62,9 +64,9 @@ def subsumed_pattern(subject: CaseBatch | CheckDocument | LexiconDocument | Mark
             yield from _subsumed(phrases, all_have_to_occur=branch.type == "contains_all")
 
 
-def _counted_twice(batch: CaseBatch) -> Findings:
+def _counted_twice(cases: Iterable[CaseRecord]) -> Findings:
     """The findings for terms with which another one is found, so that one violation or one signal counts as two."""
-    for case, (*steps, what) in product(batch.cases, COUNTED):
+    for case, (*steps, what) in product(cases, COUNTED):
         terms = [(each, folded(text_of(each))) for each in items(case.case, "expectations", *steps)]
         for long, text in terms:
             short = next((each for each, inside in terms if inside and inside != text and inside in text), None)

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 from rulewright.diagnostics import Findings, warning
-from rulewright.documents.base import descend, items, texts
-from rulewright.documents.case_batch import CaseBatch, text_of
+from rulewright.documents.base import descend, items, text_of, texts
+from rulewright.documents.case_batch import CaseBatch
 from rulewright.load import Scalar, Sequence
 
 

@@ -1,18 +1,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Final
 
 from rulewright.diagnostics import Findings, replace, warning
 from rulewright.documents.base import items, text_scalars
-from rulewright.documents.case_batch import CaseBatch
 from rulewright.expression.syntax_tree import Expr, Literal
 from rulewright.load import Scalar, Sequence, walk
 from rulewright.lower.expressions_of import texts_in
 
 if TYPE_CHECKING:
+    from rulewright.documents.case_batch import CaseBatch, CaseRecord
     from rulewright.project import Project
 
 WORD: Final = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)?")
@@ -33,12 +33,12 @@ def comma_missing(subject: CaseBatch | Project) -> Findings:
     two if it says the same words twice.
     Instead: separate the two with a comma, or quote each name.
     """
-    yield from _in_cases(subject) if isinstance(subject, CaseBatch) else _in_project(subject)
+    yield from _in_cases(subject.cases) if hasattr(subject, "cases") else _in_project(subject)
 
 
-def _in_cases(batch: CaseBatch) -> Findings:
+def _in_cases(cases: Iterable[CaseRecord]) -> Findings:
     """Two words in one pair of quotes, where all other items of a list of expectations are single words."""
-    for listed in (node for each in batch.cases for part in each.expectations for node in walk(part)):
+    for listed in (node for each in cases for part in each.expectations for node in walk(part)):
         texts = [each for each in items(listed) if isinstance(each, Scalar)]
         several = [each for each in texts if WORDS.fullmatch(str(each.value))]
         others = [str(each.value) for each in texts if each not in several]
