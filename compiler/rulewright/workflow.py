@@ -187,7 +187,10 @@ class WorkflowReader(DocumentReader):
             if folder_path is not None and project is not None:
                 self.missing(project, ("agents", "directory"), folder)
             return []
-        roots = [(path, self.read(path, "agent")) for path in documents_in(folder)]
+        roots = [
+            (path, self.resource(path, "agent", "workflow.agents.directory" if path == folder else ""))
+            for path in documents_in(folder)
+        ]
         agents = [(path.stem, read_agent(node, path.stem)) for path, node in roots if node is not None]
         names = {agent.name for _, agent in agents}
         tasks = {str(each.agent.value) for task in document.tasks for each in task.agents}
@@ -204,12 +207,20 @@ class WorkflowReader(DocumentReader):
         file = root / DEFAULT_CONTRACTS if file_path is None else file_path
         types = None
         if dependencies.is_file(file):
-            types = descend(self.read(file, "contracts"), "contracts")
+            types = descend(self.resource(file, "contracts", "workflow.contracts"), "contracts")
         elif file_path is not None and project is not None:
             self.missing(project, ("contracts",), file)
         settings = None if project is None else project.get("workflow")
         relaxed = value(settings, "allow_missing_contracts") is True
         return read_contracts(types, document.get("contracts"), optional=relaxed)
+
+    def resource(self, path: Path, kind: str, about: str) -> Mapping | None:
+        """Read a file; the findings about one that can't be read are `about` the key that names it."""
+        before = len(self.findings)
+        node = self.read(path, kind)
+        if node is None:
+            self.findings[before:] = [replace(found, about=about) for found in self.findings[before:]]
+        return node
 
     def path(self, project: ProjectFile | None, root: Path, name: str) -> Path | None:
         written = None if project is None else project.workflow.get(name)

@@ -20,7 +20,7 @@ from rulewright.documents.base import descend
 from rulewright.documents.kinds import kind_of
 from rulewright.documents.validation import STRUCTURE_CODES
 from rulewright.linting.fixes import fixed_texts
-from rulewright.linting.related_codes import DEPENDENT, codes_in
+from rulewright.linting.related_codes import DEPENDENT, code_sets, codes_in
 from rulewright.load import Loaded, walk
 from rulewright.load import Mapping as MappingNode
 from rulewright.load.nodes import Source
@@ -39,12 +39,17 @@ STAGES: Final = (NAMING, STRUCTURE_CODES, None)  # the order of corrections: eac
 SCORING: Final = DEPENDENT["scoring"] | {"gate-cannot-stop", "part-without-checks"}
 # Findings about a document that is asked for by its name.
 BY_NAME: Final = codes_in("""
-    bad-expression detector-without-definition state-machine-without-definition unknown-corpus unknown-cue
-    unknown-lexicon unknown-marker-set unknown-state-machine
+    bad-expression detector-without-definition state-machine-without-definition unknown-agent unknown-corpus
+    unknown-cue unknown-lexicon unknown-marker-set unknown-state-machine
 """)
 NAMED_BY: Final = {"gates": ("undecided",), "dimensions": ("weights",)}  # records with a field for each name of a key
-# What is wrong in a workflow where a path of its project does not exist.
-OF_WORKFLOWS: Final = {"workflow.agents.directory": "unknown-agent", "workflow.contracts": "missing-contract-registry"}
+# Findings about the names in a workflow where what declares them can't be read.
+OF_WORKFLOWS: Final = code_sets(
+    {
+        "workflow.agents.directory": "unknown-agent",
+        "workflow.contracts": "missing-contract-registry unknown-artifact-type",
+    }
+)
 # Findings that something is missing or unused, which documents with refused values can't show.
 ABSENT: Final = codes_in("""
     expectation-without-question missing-contract-registry probe-without-verifier turn-numbers-out-of-order
@@ -107,8 +112,8 @@ def _absent_beside_refused(found: Sequence[Diagnostic], _: Mapping[str, Loaded])
     return lambda each: each.code in ABSENT and each.span.path in refusing
 
 
-def _of_missing_paths(found: Sequence[Diagnostic], _: Mapping[str, Loaded]) -> Doubt:
-    unread = {OF_WORKFLOWS.get(each.about) for each in found if each.code == "missing-path"}
+def _of_unread_resources(found: Sequence[Diagnostic], _: Mapping[str, Loaded]) -> Doubt:
+    unread = {code for each in found for code in OF_WORKFLOWS.get(each.about, ())}
     return lambda each: each.code in unread
 
 
@@ -146,7 +151,7 @@ DOUBTS: Final = (
     _beside_wrong_routing,
     _beside_refused_vocabulary,
     _absent_beside_refused,
-    _of_missing_paths,
+    _of_unread_resources,
     _beside_wrong_scoring,
     _of_refused_records,
     _of_wrong_names,

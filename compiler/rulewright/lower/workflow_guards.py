@@ -119,9 +119,13 @@ _HINTS: Final = {
     "review": "`review` exists only where `agentic_review` is enabled",
     "policy_gate": "`policy_gate` exists only where the gate is enabled",
     "hil": "`hil` exists only where `hil` is enabled, or the gate's tier is T2",
-    "loop": "`loop` exists only inside a loop",
+    "loop": "`loop` exists only in the exit conditions of a loop",
     "evidence": "`evidence` exists only in the conditions of `policy_gate`",
     "coverage": "`coverage` exists only in the conditions of `policy_gate`",
+}
+_HINTS_OF_THE_GATE: Final = {
+    **_HINTS,
+    "policy_gate": "the conditions of `policy_gate` decide its verdict; they can read `evidence` and `coverage`",
 }
 
 
@@ -187,7 +191,7 @@ def gate_environment(features: TaskFeatures) -> Environment:
         "metrics": MapType(STRING, SCORE),
         "confidence_advisory": STRING,
     }
-    return Environment(variables={**names, **_reply_types(features)}, hints=_HINTS)
+    return Environment(variables={**names, **_reply_types(features)}, hints=_HINTS_OF_THE_GATE)
 
 
 # The environment of the threshold in the mode `raw`: all metrics, whatever their types.

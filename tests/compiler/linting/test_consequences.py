@@ -231,6 +231,9 @@ tasks:
 FLOW_SLIPS = [
     ("rulewright.yaml", "contracts: contracts.yaml", "contracts: contract.yaml", "missing-path", 2),
     ("contracts.yaml", "design@1", "design@2", "misspelt-name", 2),
+    ("contracts.yaml", "contracts:", "contracts: [", "yaml-syntax", 2),
+    ("contracts.yaml", "contracts:", "- contracts:", "wrong-type", 1),
+    ("agents/coder.yaml", "Writes the code.}", "Writes the code.", "yaml-syntax", 3),
     ("agents/coder.yaml", "name: coder", "name: code", "id-differs-from-file-name", 1),
     ("workflow.yaml", "  implement:\n", "  design:\n", "duplicate-key", 9),
     ("workflow.yaml", "dependencies: [design]", "dependencies: [check]", "cyclic-dependency", 12),

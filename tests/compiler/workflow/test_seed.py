@@ -109,6 +109,12 @@ def test_the_second_fragment_says_why_the_pair_does_not_exist() -> None:
     assert (found.span.column, found.span.end_column) == (14, 18)
 
 
+def test_a_condition_of_the_gate_that_reads_the_gate_learns_what_it_can_read() -> None:
+    text = LOOP.replace("risk_tier: T1", "risk_tier: T1, conditions: [policy_gate.verdict == PASS]")
+    (found,) = [each for each in check(workflow_of(load_text(text, "w.yaml"))) if each.code == "bad-condition"]
+    assert found.help == "the conditions of `policy_gate` decide its verdict; they can read `evidence` and `coverage`"
+
+
 def test_the_linter_finds_the_same() -> None:
     path = HERE / "config.yaml"
     assert lint([path]).diagnostics == check(load_workflow(path))
