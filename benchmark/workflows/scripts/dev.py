@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 STEPS = Path(__file__).resolve().parents[1] / "steps"
 LAST = 3
+TOOLS = ("pytest", "coverage", "ruff")
 
 
 def write_step(number: int, folder: Path) -> None:
@@ -40,6 +42,8 @@ def run_tools(folder: Path) -> None:
 
 def main() -> None:
     """Read the brief, work, answer."""
+    if missing := [tool for tool in TOOLS if find_spec(tool) is None]:
+        sys.exit(f"{sys.executable} has no {' and no '.join(missing)}: `pip install {' '.join(missing)}`")
     brief = json.load(sys.stdin)
     step = min(brief["iteration"], LAST)
     write_step(step, Path())

@@ -397,7 +397,7 @@ def _not_worse(comparison: JsonMapping) -> Iterator[str]:
     score = comparison["score"]
     yield "no transcript newly fails or is newly undecided"
     if score["count"]:
-        yield f"the mean score changes by {score['mean']:+.3f}; it may be lower by up to {comparison['margin']:g}"
+        yield f"the mean score changes by {score['mean']:+.3f}; a fall of up to {comparison['margin']:g} is accepted"
 
 
 def _falls(comparison: JsonMapping, to: str) -> list[JsonMapping]:

@@ -97,7 +97,9 @@ def _engine_changed(details: Details) -> str:
     parts = ["the run continues with a changed workflow"]
     parts += [f"carried over: {', '.join(details['kept'])}"] if details["kept"] else []
     parts += (
-        [f"anew: {', '.join(f'{name} ({why})' for name, why in details['anew'].items())}"] if details["anew"] else []
+        [f"restarted: {', '.join(f'{name} ({why})' for name, why in details['anew'].items())}"]
+        if details["anew"]
+        else []
     )
     parts += [f"removed: {', '.join(details['removed'])}"] if details["removed"] else []
     return "; ".join(parts)
@@ -105,7 +107,7 @@ def _engine_changed(details: Details) -> str:
 
 def _task_started(details: Details, agent: str) -> str:
     overlays = details["overlays"]
-    return f"{agent} starts" + (f"; around the work: {' > '.join(overlays)}" if overlays else "")
+    return f"{agent} starts" + (f"; overlays: {' > '.join(overlays)}" if overlays else "")
 
 
 def _iteration(details: Details, _: str) -> str:
@@ -141,13 +143,15 @@ _SENTENCES: Final[Mapping[str, Callable[[Details, str], str]]] = {
     "task.failed": lambda d, _: f"FAILED: {d['reason']} ({_usage(d)})",
     "task.retrying": lambda d, agent: f"{agent} is retried ({d['retry']}): {d['reason']}",
     "task.warning": lambda d, _: d["warning"],
-    "constitution.resolved": lambda d, _: f"every agent is given the rules of {d['file']} ({d['sha256'][:12]})",
+    "constitution.resolved": lambda d, _: f"every agent receives the rules of {d['file']} ({d['sha256'][:12]})",
     "context.warning": lambda d, agent: (
-        f"{agent} is given about {d['tokens_estimated']} tokens: {d['pct_used']} % of what fits"
+        f"{agent} receives about {d['tokens_estimated']} tokens: {d['pct_used']} % of what fits"
     ),
-    "security.secret_redacted": lambda d, _: f"{d['count']} secrets are redacted in {d['where']}",
-    "security.injection_detected": lambda d, _: f"{d['where']} gives orders to the agent that reads it: {d['text']}",
-    "context.assembled": lambda d, agent: f"{agent} has worked, iteration {d['iteration']}",
+    "security.secret_redacted": lambda d, _: f"redacted in {d['where']}: {plural(d['count'], 'secret')}",
+    "security.injection_detected": lambda d, _: (
+        f"{d['where']} contains instructions to the agent that reads it: {d['text']}"
+    ),
+    "context.assembled": lambda d, agent: f"{agent} finished iteration {d['iteration']}",
     "overlay.iteration": _iteration,
     "confidence.advisory": _advisory,
     "metric.failed": lambda d, _: f"{d['metric']} counts as 0.0: {d['reason']}",
@@ -156,6 +160,6 @@ _SENTENCES: Final[Mapping[str, Callable[[Details, str], str]]] = {
     "hil.created": lambda d, _: f"waits for a person ({d['trigger']}): {d['reason']}; item {d['item']}",
     "hil.resolved": lambda d, _: f"resolved by {d['resolved_by']}" + (f": {d['notes']}" if d["notes"] else ""),
     "hil.rejected": lambda d, _: f"rejected by {d['resolved_by']}: {d['notes']}",
-    "cost.budget_warning": lambda d, _: f"{d['pct_used']} % of the budget of {d['budget']:g} USD are spent",
+    "cost.budget_warning": lambda d, _: f"{d['pct_used']} % of the budget of {d['budget']:g} USD is spent",
     "cost.exceeded": lambda d, _: f"the budget of {d['budget']:g} USD is used up ({d['current_cost']:g} USD)",
 }

@@ -114,7 +114,7 @@ class TaskStep:
         self.tell(*found)
         if found and security.injection_detection_level == "quarantine":
             where, text = found[0].details["where"], found[0].details["text"]
-            raise AgentError(f"{where} gives orders to the agent that reads it: `{text}`")
+            raise AgentError(f"{where} contains instructions to the agent that reads it: `{text}`")
 
     def ask(
         self, agent: str, purpose: Purpose, *, prompt: str = "", about: str = "", retry: int | None = None

@@ -80,14 +80,16 @@ def test_orders_to_whoever_reads_are_told(tmp_path: Path, text: str, where: str)
     (event,) = run.events("security.injection_detected")
     assert event.details["where"] == ("the reply" if where == "reply" else "`out.md`")
     assert event.details["level"] == event.level[:4] == "warn"
-    assert "gives orders to the agent that reads it" in "\n".join(narrate(run.store.events("run-1")))
+    assert "contains instructions to the agent that reads it" in "\n".join(narrate(run.store.events("run-1")))
 
 
 def test_quarantine_fails_the_call_that_orders_came_from(tmp_path: Path) -> None:
     run = made(tmp_path, {"summary": ORDERS[0]}, security=Security(injection_detection_level="quarantine"))
     result = run.run()
     assert result.status == "FAILED"
-    assert result.reasons["build"].startswith("the reply gives orders to the agent that reads it: `ignore all previous")
+    assert result.reasons["build"].startswith(
+        "the reply contains instructions to the agent that reads it: `ignore all previous"
+    )
     assert len(run.events("security.injection_detected")) == 1
 
 
