@@ -155,7 +155,7 @@ def score(
     """Score files and folders of test cases; return the JSON report of `rulewright score`.
 
     `scorecard` is a name or a file. Raises DocumentError for a scorecard with mistakes, RuntimeFailure where scoring
-    can't start, UsageError where there is no case; cases that could not be scored are in the report's `errors`.
+    can't start, UsageError where no case was found; cases that could not be scored are in the report's `errors`.
     """
     paths = [cases] if isinstance(cases, str | os.PathLike) else list(cases)
     with tempfile.TemporaryDirectory() as folder:
@@ -171,9 +171,10 @@ def score(
             parameters=parameters or {},
         )
         with open(report, encoding="utf-8") as file:
-            report_data: dict[str, object] = json.load(file)
-    if not report_data["results"] and not report_data["errors"]:
-        raise UsageError(f"there is no case in {ticked(paths) or 'no files'}")
+            report_data: JsonObject = json.load(file)
+    if not report_data["total_cases"]:
+        why = "".join(f"; {each['file']}: {each['message']}" for each in report_data["errors"][:1])
+        raise UsageError(f"no cases in {ticked(paths) or 'no files'}{why}")
     return report_data
 
 

@@ -141,10 +141,16 @@ def test_expressions_have_native_values() -> None:
         rulewright.evaluate("1 / 0")
 
 
-def test_a_folder_without_cases_is_not_a_report_without_failures(tmp_path: Path) -> None:
-    nothing: list[str] = []
-    for cases in (tmp_path, nothing):
-        with pytest.raises(UsageError, match="there is no case in "):
+def test_nothing_scored_is_not_a_report_without_failures(tmp_path: Path) -> None:
+    empty, broken = tmp_path / "empty", tmp_path / "broken.json"
+    empty.mkdir()
+    broken.write_text("{", encoding="utf-8")
+    nothing: list[Path] = []
+    for cases, why in (
+        (empty, "no cases in "), (nothing, "no cases in no files"), (broken, "the JSON ends too early"),
+        (tmp_path / "gone", "no such file or directory"),
+    ):  # fmt: skip
+        with pytest.raises(UsageError, match=why):
             rulewright.score(cases)
 
 

@@ -22,19 +22,25 @@ class Parser(argparse.ArgumentParser):
     """An argument parser that exits with the code for bad usage."""
 
     meant: str | None = None  # the option or choice that was probably meant by a wrong one
+    example = ""  # a use of the command, as help after an unknown argument
 
     def error(self, message: str) -> NoReturn:
-        """Print the error, what was probably meant and where to find help; exit the process."""
-        help = f"did you mean `{self.meant}`? " if self.meant else ""
+        """Print the error, what was probably meant or an example, and where to find help; exit the process."""
+        help = f"did you mean `{self.meant}`? " if self.meant else self.example
         if message.startswith(UNKNOWN):
             message = f"unknown arguments: `{message.removeprefix(UNKNOWN)}`"
         self.exit(REFUSED, f"error: {one_line(message)}\nhelp: {help}`{self.prog} --help` lists the arguments\n")
 
     def parse_known_args(self, args=None, namespace=None):  # type: ignore[no-untyped-def]  # overloads of argparse
-        """Parse as argparse does, and keep the option that was probably meant by the first unknown word."""
+        """Parse as argparse does; keep the option probably meant by the first unknown word, and an example."""
         known, unknown = super().parse_known_args(args, namespace)
-        if unknown and unknown[0].startswith("--"):
-            self.meant = suggestion(unknown[0].partition("=")[0], self._option_string_actions)
+        if unknown:
+            if unknown[0].startswith("--"):
+                self.meant = suggestion(unknown[0].partition("=")[0], self._option_string_actions)
+            tried = f"{self.prog.split()[1]} {getattr(known, 'action', '')}"
+            examples = EXAMPLES[self.prog.split()[1]]
+            example = next((each for each in examples if each.startswith(tried)), examples[0])
+            self.example = f"for example `rulewright {example}`; "
         return known, unknown
 
     def _check_value(self, action: argparse.Action, value: object) -> None:
