@@ -134,6 +134,7 @@ def _explanation(
     head = [
         ("check", f"{check.id}{name}{bucket}{severity}"),
         ("route", check.route + (", a gate check" if check.is_gate else "")),
+        *zip(("description", "", ""), check.description.splitlines(), strict=False),
         ("transcript", f"{scores['transcript_id']} ({_scenario(scores)})"),
     ]
     if check.suppressed is not None:

@@ -175,6 +175,13 @@ class CheckDocument(Document, frozen=True, eq=False):
         return self.vocabulary.is_universal(self.scope)
 
     @property
+    def meaning(self) -> str:
+        """What the check says to people: its description, and its rules of passing and failing, on a line each."""
+        prefixes = {"description": "", "pass_rule": "PASS: ", "fail_rule": "FAIL: "}
+        lines = ((prefix, " ".join(text(self.node, key).split())) for key, prefix in prefixes.items())
+        return "\n".join(f"{prefix}{line}" for prefix, line in lines if line)
+
+    @property
     def fields(self) -> JsonObject:
         """All keys of the document as plain data, including those with a default."""
         written: JsonObject = plain(self.node)

@@ -181,6 +181,7 @@ def lower_check(check: CheckDocument, lowering: LoweringContext) -> Check | None
         applies=None if occasion is None else occasion.program,
         adjudicate=rules.adjudicate(check, deterministic=scorer_type(check) == "regex"),
         unclear="fail" if rules.is_seed and check.scorer.unclear_policy == "fail_closed" else "keep",
+        description=check.meaning,
         fields=_read_of({**DEFAULTS, **check.fields}, "check", lowering.reads),
     )
 

@@ -113,7 +113,7 @@ class RunsApp:
                 "action": f"/run/{run}/t/{number}",
                 "token": request.token,
                 "seen": {anchor: _seen(loaded, number, check) for anchor, check in checks.items()},
-                "asked": {anchor: _question(check) for anchor, check in checks.items()},
+                "asked": {anchor: (check.description, _question(check)) for anchor, check in checks.items()},
                 "form": {"check": "", "verdict": "", "why": "", "by": self.reviewer, **request.form},
             },
         )

@@ -29,7 +29,7 @@ def seal(plan: Plan) -> Plan:
 def _check_hash(
     written: dict[str, Any], check: Check, plan: Plan, document: dict[str, Any], readers: tuple[str, ...] = ()
 ) -> str:
-    """The sha256 (hex) of a check in a document, with an empty hash, and of the parts of the plan that it uses:
+    """The sha256 (hex) of a check in a document, without hash and description, and of the parts of the plan it uses:
     lexicons, state machine, corpus, plug-ins, and the checks whose verdicts it reads. A new scenario does not change
     the hash, a new word of a lexicon changes it for the checks that use it; a key with a default may be added later.
 
@@ -47,7 +47,8 @@ def _check_hash(
             name: _check_hash(document["checks"][index], plan.checks[index], plan, document, readers)
             for name, index in sorted(indices.items())
         }
-    return digest([{**written, "hash": ""}, used])
+    hashed = {key: value for key, value in written.items() if key != "description"}
+    return digest([{**hashed, "hash": ""}, used])
 
 
 def decode(data: bytes, limits: PlanLimits = LIMITS) -> Plan:

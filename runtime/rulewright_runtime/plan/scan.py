@@ -129,7 +129,7 @@ class Check(PlanPart, frozen=True):
     `suppressed` true: no record. `eligible` false: a NOT_APPLICABLE record. No program: never suppressed, always
     eligible. `applies` false, over the conversation: likewise NOT_APPLICABLE, and no judge is asked. `adjudicate` lists
     the verdicts that require adjudication; `unclear: fail` turns UNCLEAR into FAIL with adjudication. The check's own
-    expressions read `fields` as `check.*`.
+    expressions read `fields` as `check.*`. `description` is for people: the `hash` leaves it out.
     """
 
     id: str
@@ -148,6 +148,7 @@ class Check(PlanPart, frozen=True):
     applies: Program | None = None
     adjudicate: tuple[Verdict, ...] = ("UNCLEAR",)
     unclear: Literal["keep", "fail"] = "keep"
+    description: str = ""
     fields: dict[str, Any] = field(default_factory=dict)
     hash: str = ""
 

@@ -249,14 +249,15 @@ def test_whoever_labels_does_not_see_what_the_check_said(runs: Path) -> None:
     assert main(["calibrate", str(runs / "before"), "--gold", str(runs / "before/labels/RW-A1.csv")]) == 0
 
 
-def test_whoever_labels_sees_the_condition_of_a_check(tmp_path: Path) -> None:
-    write(
-        tmp_path / "p", {"rulewright.yaml": "project: p", "checks/brief.yaml": "id: brief\nfail: size(answer) > 80\n"}
-    )
+def test_whoever_labels_sees_the_description_and_the_condition_of_a_check(tmp_path: Path) -> None:
+    brief = "id: brief\ndescription: Is it < a page?\nfail_rule: It is long.\nfail: size(answer) > 80\n"
+    write(tmp_path / "p", {"rulewright.yaml": "project: p", "checks/brief.yaml": brief})
     write(tmp_path, {"chats.jsonl": '{"messages": [{"role": "user", "content": "Hi"}]}\n'})
     main(["scan", str(tmp_path / "chats.jsonl"), "--project", str(tmp_path / "p"), "--out", str(tmp_path / "run")])
     with served(tmp_path / "run") as server:
-        assert "FAIL if <code>size(answer) &gt; 80</code>" in ask(server, "/run/1/label/0")[1]
+        page = ask(server, "/run/1/label/0")[1]
+    assert "FAIL if <code>size(answer) &gt; 80</code>" in page
+    assert "Is it &lt; a page?\nFAIL: It is long." in page
 
 
 def test_a_conversation_that_is_gone_can_not_be_labelled(tmp_path: Path) -> None:

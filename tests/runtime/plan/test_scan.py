@@ -52,6 +52,12 @@ def test_every_check_has_a_hash_of_its_own() -> None:
     assert CANARY.hash != other.hash
 
 
+def test_a_description_changes_no_rule() -> None:
+    described = plan(msgspec.structs.replace(check(), description="No promises."), asked(name="X2"))
+    assert described.checks[0].hash == CANARY.checks[0].hash
+    assert decode(encode(described)) == described
+
+
 @pytest.mark.parametrize(
     ("data", "message"),
     [
