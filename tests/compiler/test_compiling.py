@@ -161,13 +161,6 @@ def test_an_unknown_profile_or_scorecard_is_a_wrong_use(tmp_path: Path) -> None:
         compile_project(tmp_path, scorecard="x")
 
 
-def test_a_project_without_profiles_runs_every_check_as_it_says(tmp_path: Path) -> None:
-    write(tmp_path)
-    (tmp_path / "configs" / "profiles.yaml").unlink()
-    plan = compile_project(tmp_path)
-    assert (plan.profile, [node.id for node in plan.checks]) == ("all", ["W-1"])
-
-
 def test_a_profile_that_selects_nothing_stops(tmp_path: Path) -> None:
     with pytest.raises(DocumentError) as failure:
         compile_project(write(tmp_path), profile="smoke")

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
-from tests.rounds import every
 from tests.shared_data import folder
 from tests.shipped_plans import shipped_plan
 
@@ -115,25 +114,6 @@ def test_a_row_keeps_the_status_of_the_reference_though_its_judge_failed() -> No
     assert plan.scorecard.unproven == "keep"
     results = judged("publish", "real", "reference-compatible")
     assert {(result.scores or {})["status"] for result in results} <= {"valid", "invalid"}
-
-
-@pytest.mark.parametrize(("run", "profile", "kind", "rows", "records"), every(4, RUNS))
-def test_the_two_tier_scorecard_gives_the_seed_s_aggregation(
-    run: str, profile: str, kind: str, rows: int, records: int
-) -> None:
-    names = {"C": "communication_quality", "D": "caregiver_coordination", "F": "boundary_integrity"}
-    wrong: list[str] = []
-    for result in judged(profile, kind, "two-tier"):
-        scores = plain(result.scores)
-        found = {
-            "hard_fail": scores["hard_fail"],
-            "hard_fail_checks": [reason["check_id"] for reason in scores["hard_fail_reasons"]],
-            "bucket_pass_rate": {bucket: scores["dimension_scores"][name] for bucket, name in names.items()},
-            "overall": scores["overall_score"],
-        }
-        wanted = expected(run)[result.transcript_id]["seed_aggregation"]
-        wrong.extend(differences(found, wanted, result.transcript_id))
-    assert wrong[:5] == []
 
 
 @pytest.mark.parametrize(("run", "profile", "kind", "rows", "records"), RUNS)

@@ -18,7 +18,6 @@ from rulewright.documents.validation import validate
 from rulewright.load import load_file, plain
 from rulewright.lower.scorecard import lower_scorecard
 from rulewright_runtime.aggregate.aggregation import Scorecard
-from rulewright_runtime.report.gathered import Flags
 
 CONFIGS = ROOT / "benchmark" / "configs"
 RUNS = ("real_publish", "template_publish", "template_smoke", "template_dev")
@@ -65,20 +64,6 @@ def same(left: Any, right: Any) -> bool:
 
 
 @pytest.mark.parametrize("run", RUNS)
-def test_reference_compatible_reproduces_the_published_engine(run: str) -> None:
-    fields = (
-        "hard_fail", "hard_fail_reasons", "gates", "dimension_scores", "overall_score", "eligible_count",
-        "resolved_count", "unclear_count", "coverage_rate", "blindspot_profile",
-    )  # fmt: skip
-    for row in rows(run):
-        ours = scorecard("reference-compatible").aggregate(verdicts(row))
-        differing = {key: (ours[key], row[key]) for key in fields if not same(ours[key], row[key])}
-        assert not differing, row["transcript_id"]
-        assert ours["status"] == ("invalid" if row["coverage_rate"] < 0.80 else "valid")
-        assert "undecided" not in ours
-
-
-@pytest.mark.parametrize("run", RUNS)
 @pytest.mark.parametrize("scoring", ["ours", "published"])
 def test_two_tier_reproduces_the_aggregation_of_the_seed(run: str, scoring: str) -> None:
     published = folder("invisiblebench") / "configs" / "scoring.yaml"
@@ -91,17 +76,6 @@ def test_two_tier_reproduces_the_aggregation_of_the_seed(run: str, scoring: str)
         assert same(rates, expected["bucket_pass_rate"]), row["transcript_id"]
         assert result["hard_fail"] is expected["hard_fail"]
         assert [reason["check_id"] for reason in result["hard_fail_reasons"]] == expected["hard_fail_checks"]
-
-
-@pytest.mark.parametrize("run", RUNS)
-def test_the_corpus_rates_of_blindspots_are_those_published(run: str) -> None:
-    expected = json.loads((folder("invisiblebench") / "expected" / run / "blindspot_rates.json").read_text())
-    card = scorecard("reference-compatible")
-    flags = Flags()
-    for row in rows(run):
-        flags.add(card.aggregate(verdicts(row))["blindspot_profile"])
-    assert same(flags.rates(), expected["rates"])
-    assert len(rows(run)) == expected["n_runs"]
 
 
 @pytest.mark.parametrize("run", RUNS)

@@ -24,16 +24,13 @@ from tests.compiler.workflow.workflows_in_place import (
 from tests.shared_data import folder
 
 from rulewright.check.workflow_check import check, compile_workflow
-from rulewright.claims.workflow import prove_workflow
 from rulewright.errors import DocumentError, ExpressionError, UsageError
 from rulewright.expression.build import build
 from rulewright.expression.environment import Environment
 from rulewright.expression.types import BOOL
-from rulewright.proving.results import Proved
 from rulewright.workflow import load_workflow
-from rulewright_runtime.errors import StateError
 from rulewright_runtime.polarity import Polarity, condition
-from rulewright_runtime.workflow.machine import TaskState, start, status, step
+from rulewright_runtime.workflow.machine import start, status
 
 CHAIN = """
     tasks:
@@ -316,37 +313,6 @@ def test_golden_expressions_mean_what_their_rows_say(row: dict[str, Any]) -> Non
     assert row["expect"] == {"value": condition(program, Polarity.PERMITTING)(row["context"]).holds}
 
 
-def test_cl03_without_a_confidence_loop_nothing_is_scored_and_no_advisory_exists() -> None:
-    task = task_of("tasks:\n  A: {agent: dev}\n")
-    assert task.confidence is None
-    assert "score" not in {place.activity for place in task.machine.places}
-    assert [each for each in task.machine.transitions for effect in each.effects if effect.kind == "advise"] == []
-
-
-def test_cl05_below_the_threshold_there_is_no_advisory_and_the_loop_goes_on() -> None:
-    walk = Walk(task_of(composed(("hil", "policy_gate", "confidence_loop"))).machine)
-    for event in ("ready", "worked"):
-        walk.take(event)
-    walk.take("scored", confidence_score=0.72, metrics={"lint_score": 0.72})
-    assert walk.state.place == "work"
-    assert walk.state.used == (2,)
-    assert [each for each in walk.effects if each.startswith("advise")] == []
-
-
-def test_pw03_a_met_threshold_advises_and_only_the_gate_lets_the_task_go() -> None:
-    text = composed(("hil", "policy_gate", "paired_workflow", "confidence_loop")).replace("0.80", "0.82")
-    walk = Walk(task_of(text).machine)
-    walk.take("ready")
-    walk.take("worked")
-    walk.take("scored", confidence_score=0.85)
-    assert "advise confidence_loop" in walk.effects
-    walk.take("challenged", confidence_score=0.85, pair={"challenger_approved": True})
-    assert (walk.state.place, walk.status) == ("gate", "RUNNING")
-    walk.take("gated", policy_gate={"verdict": "FAIL"})
-    assert walk.status == "RUNNING"  # through NEEDS_REWORK into another iteration
-    assert walk.state.used == (2, 2)
-
-
 def test_hil07_with_people_off_a_warning_takes_their_place() -> None:
     text = "tasks:\n  A: {agent: dev, requires_human: true, overlays: {hil: {enabled: false}}}\n"
     assert any("runs without waiting for a person" in message for message in warnings(text))
@@ -378,29 +344,6 @@ def test_oc06_the_same_file_gives_the_same_plan() -> None:
     text = composed(("hil", "policy_gate", "agentic_review", "confidence_loop"), "T2")
     assert plan_of(text) == plan_of(text)
     assert plan_of(text).hash == plan_of(text).hash != ""
-
-
-def test_oc07_every_task_completes_only_after_its_overlays_and_none_stays_running() -> None:
-    found = prove_workflow(workflow(composed(("hil", "policy_gate", "paired_workflow", "confidence_loop"), "T2")))
-    assert [each.claim for each in found if not isinstance(each.result, Proved)] == []
-
-
-@pytest.mark.parametrize("event", ["ready", "worked", "gated", "resolved", "rejected", "failed", "decide"])
-@pytest.mark.parametrize("place", ["done", "failed"])
-def test_st02_nothing_leads_on_from_the_end(place: str, event: Any) -> None:
-    machine = task_of("tasks:\n  A: {agent: dev}\n").machine
-    with pytest.raises(StateError, match="can't take the event"):
-        step(machine, TaskState(place), event, {})
-
-
-def test_st05_a_person_leads_back_to_running_or_to_failed() -> None:
-    machine = task_of("tasks:\n  A: {agent: dev, requires_human: true}\n").machine
-    for event, after in (("resolved", "RUNNING"), ("rejected", "FAILED")):
-        walk = Walk(machine)
-        walk.take("ready")
-        assert walk.status == "HIL_PENDING"
-        walk.take(event)
-        assert walk.status == after
 
 
 def test_a_workflow_file_that_is_empty_or_no_mapping_is_refused(tmp_path: Path) -> None:

@@ -175,18 +175,6 @@ def test_with_the_pair_enabled_its_condition_is_legal_and_decided_after_the_chal
     assert [each for each in walk.effects if each.startswith("advise")] == []
 
 
-def test_scenario_llm_judge_requires_a_separate_evaluator_agent() -> None:
-    (found,) = refused(JUDGED.format(judge=""))
-    assert "llm_judge metric requires evaluator_agent" in found.message
-    assert "llm_judge metric requires evaluator_agent to be set." in found.message
-
-
-def test_scenario_llm_judge_evaluator_must_differ_from_task_agent() -> None:
-    (found,) = refused(JUDGED.format(judge="\n                evaluator_agent: dev"))
-    assert "llm_judge evaluator_agent must differ from task agent" in found.message
-    assert "llm_judge evaluator_agent must differ from task agent." in found.message
-
-
 @pytest.mark.parametrize(
     "overlay",
     [
@@ -199,68 +187,6 @@ def test_whoever_writes_never_judges(overlay: str) -> None:
     text = JUDGED.format(judge="\n                evaluator_agent: le")
     text = text.replace("policy_gate: {enabled: true}", f"policy_gate: {{enabled: true}}\n          {overlay}")
     assert [found.code for found in refused(text)] == ["judge-is-the-author"]
-
-
-def test_scenario_llm_judge_with_separate_evaluator_is_recorded_in_the_plan() -> None:
-    task = task_of(JUDGED.format(judge="\n                evaluator_agent: reviewer"))
-    assert task.confidence is not None
-    assert [(each.type, each.evaluator_agent) for each in task.confidence.metrics] == [("llm_judge", "reviewer")]
-
-
-def test_scenario_confidence_is_off_by_default() -> None:
-    task = task_of("tasks:\n  build: {agent: dev}\n")
-    assert task.confidence is None
-    walk = Walk(task.machine)
-    for event in ("ready", "worked"):
-        walk.take(event)
-    assert (walk.status, walk.effects) == ("COMPLETED", ["pass hil"])
-
-
-def test_scenario_confidence_loop_fires_advisory_but_the_gate_decides() -> None:
-    walk = Walk(task_of(LOOP).machine)
-    walk.take("ready")
-    walk.take("worked")
-    walk.take("scored", confidence_score=0.85)
-    assert "advise confidence_loop" in walk.effects
-    advice = [e.words for t in walk.machine.transitions for e in t.effects if e.kind == "advise"]
-    assert advice == ["confidence threshold met"]
-    assert walk.state.place == "gate"
-    walk.take("gated", policy_gate={"verdict": "FAIL"})
-    assert walk.status != "COMPLETED"
-
-
-def test_scenario_confidence_below_threshold_the_loop_continues() -> None:
-    walk = Walk(task_of(LOOP).machine)
-    walk.take("ready")
-    walk.take("worked")
-    walk.take("scored", confidence_score=0.72)
-    assert walk.effects == ["pass hil"]
-    assert (walk.state.place, walk.state.used) == ("work", (2,))
-
-
-@pytest.mark.parametrize(("hil", "after"), [("true", "HIL_PENDING"), ("false", "FAILED")])
-def test_scenario_confidence_loop_reaches_max_iteration(hil: str, after: str) -> None:
-    text = LOOP.replace("policy_gate:", f"hil: {{enabled: {hil}}}\n          policy_gate:")
-    walk = Walk(task_of(text).machine)
-    walk.take("ready")
-    for _ in range(3):
-        walk.take("worked")
-        walk.take("scored", confidence_score=0.5)
-    assert walk.status == after
-    assert "exceeded confidence_loop" in walk.effects
-    assert ("ask loop_exhaustion" in walk.effects) == (hil == "true")
-
-
-def test_scenario_confidence_score_does_not_bypass_policy_gate() -> None:
-    walk = Walk(task_of(LOOP.replace("T1", "T2")).machine)
-    walk.take("ready")
-    walk.take("worked")
-    walk.take("scored", confidence_score=0.99)
-    walk.take("gated", confidence_score=0.99, policy_gate={"verdict": "PASS"})
-    assert (walk.state.place, walk.status) == ("sign_off", "HIL_PENDING")
-    assert "ask t2_gate" in walk.effects
-    walk.take("resolved")
-    assert walk.status == "COMPLETED"
 
 
 def test_raw_mode_holds_the_threshold_against_every_metric() -> None:

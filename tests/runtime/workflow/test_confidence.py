@@ -27,11 +27,6 @@ def test_weights_count_exactly() -> None:
     assert compute_confidence([EvalMetric("lint_score", 1, 3), EvalMetric("test_coverage", 0, 1)]) == 0.75
 
 
-@pytest.mark.parametrize("none", [[], [EvalMetric("lint_score", 1.0, 0.0)], metrics(0.0, 0.0)])
-def test_nothing_to_average_is_zero(none: list[EvalMetric]) -> None:
-    assert compute_confidence(none) == 0.0
-
-
 @pytest.mark.parametrize(
     ("none", "why"), [([], "no metrics"), ([EvalMetric("lint_score", 1.0, 0.0)], "add up to zero")]
 )

@@ -27,7 +27,6 @@ from tests.runtime.workflow.running import Bench, bench
 from rulewright.cli import main
 from rulewright_runtime import workflow
 from rulewright_runtime.processes.ancestry import Host, Origin, Process, ancestry, here, machine
-from rulewright_runtime.workflow import database as tables_module
 from rulewright_runtime.workflow.database import StoreError
 from rulewright_runtime.workflow.deciders import (
     Deciders,
@@ -384,17 +383,6 @@ def test_a_key_signs_on_the_command_line(
     assert main(["workflow", "watch", "--once"]) == 0
     (tmp_path / "rulewright.yaml").write_text(settings.replace(public, write_key(tmp_path / "other")), encoding="utf-8")
     assert main(["workflow", "watch", "--once"]) == 3, "the signature is not that of the person's key"
-
-
-def test_decisions_are_only_ever_added_to(tmp_path: Path) -> None:
-    run = waiting(tmp_path)
-    run.store.decide(ITEM, "resolve", by="ana", notes="fine", now=NOW)
-    run.store.close()
-    with sqlite3.connect(run.store.path) as database:
-        assert database.execute("pragma user_version").fetchone() == (tables_module.VERSION,)
-        with pytest.raises(sqlite3.IntegrityError, match="only ever added to"):
-            database.execute("delete from decisions")
-    database.close()
 
 
 @pytest.mark.parametrize("version", [1, 99])
