@@ -50,10 +50,6 @@ def failures(profile: str) -> set[tuple[str, str]]:
     }  # fmt: skip
 
 
-def test_the_project_loads_without_a_finding() -> None:
-    assert load_project(PROJECT).diagnostics == ()
-
-
 @pytest.mark.parametrize("profile", ["smoke", "dev", "full", "publish"])
 def test_every_transcript_is_judged_under_every_profile(profile: str) -> None:
     assert len(results(profile)) == 16
