@@ -214,7 +214,7 @@ class Domains(Struct, frozen=True):
     """The domains of variables: from their static `types`, or more exact ones in `known` for some paths. Some variables
     stand for parts of conditions (`standing`) that read other variables, and some may be `missing` as a whole. Where a
     path has a value, so have the parts of conditions that it has in `implied`, by their source text. The lists that are
-    `filled` have at least one item."""
+    `filled` have at least one item. Of the numbers of an `ordered` pair the first is at most the second."""
 
     types: Mapping[str, Type] = field(default_factory=dict)
     known: Mapping[Path, Domain] = field(default_factory=dict)
@@ -222,6 +222,7 @@ class Domains(Struct, frozen=True):
     missing: frozenset[str] = frozenset()
     implied: Mapping[Path, frozenset[Path]] = field(default_factory=dict)
     filled: frozenset[Path] = frozenset()
+    ordered: tuple[tuple[Path, Path], ...] = ()
 
     @classmethod
     def of(cls, **known: Domain) -> Domains:

@@ -22,7 +22,7 @@ from rulewright.proving.domains import Absent, Domains, NumberRange, Path, divid
 from rulewright.proving.program_parts import exact_of, paths_of, reading
 from rulewright.proving.relations import Texts, relations
 from rulewright.proving.results import bindings_of
-from rulewright.proving.sums import BoundedSums, Terms, bounds_of, cells_with_ints, total
+from rulewright.proving.sums import BoundedSums, Terms, bounds_of, cells_with_ints, difference, total
 from rulewright_runtime.interpreter import Evaluator
 from rulewright_runtime.interpreter.evaluator import evaluator
 from rulewright_runtime.ir import Program
@@ -131,6 +131,7 @@ class Space:
         self.formulas: list[Formula] = [atoms.formula(program) for program in programs]
         self.atoms = atoms.atoms
         self._summed = {path: bounds for path, each in atoms.summed.items() if (bounds := bounds_of(each))}
+        self._ordered = [each for each in domains.ordered if all(path in self._summed for path in each)]
         self._whole = frozenset(path for path, each in atoms.summed.items() if each.kind == "int")
         self.variables: list[BoxVariable] = []
         self._places: dict[Hashable, BoxVariable] = {}  # by the path, the sum, the two numbers, or the opaque atom
@@ -210,7 +211,11 @@ class Space:
             numbers = [exact for cell in variable.within(box) if (exact := exact_of(cell)) is not None]
             spans = divide(bounds[variable.path], cuts)
             bounds[variable.path] = reduce(NumberRange.joins, [each for each in spans if any(map(each.holds, numbers))])
-        return BoundedSums(bounds, {each.terms: reduce(NumberRange.joins, each.within(box)) for each in self._sums})
+        sums = {each.terms: reduce(NumberRange.joins, each.within(box)) for each in self._sums}
+        for less, more in self._ordered:
+            terms, span = difference(less, more, self._summed)
+            sums[terms] = sums[terms].meets(span) if terms in sums else span
+        return BoundedSums(bounds, sums)
 
     def possible(self, box: Box) -> bool:
         """Whether the variables of a box may be consistent; False is exact."""

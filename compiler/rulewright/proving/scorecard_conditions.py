@@ -9,8 +9,9 @@ from typing import Any, Final, Literal, cast
 
 from rulewright.documents.scorecard import CaseScorecardDocument, ParameterDocument, ScorecardDocument, SettingDocument
 from rulewright.errors import ExpressionError
-from rulewright.expression.build import build
+from rulewright.expression.build import build, parsed
 from rulewright.expression.environment import Environment
+from rulewright.expression.syntax_tree import Expr, chain
 from rulewright.expression.types import BOOL, DYN, Type
 from rulewright.load import Scalar
 from rulewright.lower.case_scorecard import (
@@ -25,7 +26,7 @@ from rulewright.proving.domains import Domains, Path, domain_of_parameter
 from rulewright.proving.program_parts import with_values
 from rulewright.proving.results import Counterexample
 from rulewright.proving.search import Search
-from rulewright.proving.studies import AFTER, Constants, Known, LocatedCondition, placed
+from rulewright.proving.studies import AFTER, Constants, Known, LocatedCondition, Ordered, placed
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.ir import Program
 from rulewright_runtime.plan.scorecard import Parameter, ScorecardPlan, parameter_value
@@ -49,7 +50,18 @@ def of_verdicts(document: ScorecardDocument) -> Iterator[LocatedCondition]:
     values = {id(scalar) for _, scalar in (*document.variables, *document.output)}
     for scalar, environment in scorecard_expressions(document):
         if id(scalar) in values:
-            yield from placed([scalar], environment, known=known, usual=usual)
+            yield from placed([scalar], environment, known=known, usual=usual, ordered=_ordered_counts(document))
+
+
+@lru_cache(maxsize=8)
+def _ordered_counts(document: ScorecardDocument) -> Ordered:
+    """The pairs of counts of which the first has every condition of the second: `v.eligible && v.verdict == FAIL`."""
+    parts: list[tuple[Path, list[Expr]]] = []
+    for name, of in document.counts:
+        with suppress(ExpressionError):
+            parts.append((("counts", name), chain(parsed(str(of.value), scorecard_environment(document)), "&&")))
+    pairs = ((one, other) for one in parts for other in parts if one is not other)
+    return tuple([(one[0], other[0]) for one, other in pairs if all(each in one[1] for each in other[1])])
 
 
 def of_cases(document: CaseScorecardDocument) -> Iterator[LocatedCondition]:

@@ -27,12 +27,13 @@ from rulewright.proving.gates import as_seen
 from rulewright.proving.intervals import Goal
 from rulewright.proving.program_parts import extract, paths_of, value_of, with_item, with_values
 from rulewright.proving.search import Search, choices, comparisons, without_effect
-from rulewright.proving.static_types import LOOPS, typed
+from rulewright.proving.static_types import LARGEST_COUNT, LOOPS, typed
 from rulewright.proving.verdicts import CallVariable, abstracted, domains_of
 from rulewright_runtime.ir import CONNECTIVES, Node, Program, free_locals
 from rulewright_runtime.score import Score
 
 Known: TypeAlias = "tuple[tuple[Path, Domain], ...]"  # more exact domains of variables
+Ordered: TypeAlias = "tuple[tuple[Path, Path], ...]"
 Constants: TypeAlias = "tuple[tuple[Path, object], ...]"  # the usual values of variables
 Values: TypeAlias = Mapping[Path, object]
 _NO_VALUES: Final[Values] = MappingProxyType({})
@@ -42,11 +43,11 @@ _LOOP: Final[Path] = ("loop", "iteration")
 _COUNTERS: Final[tuple[Path, ...]] = (_LOOP, ("pair", "iteration"), ("review", "iteration"))
 _NUMBER: Final[Path] = ("turn", "number")
 _FACTS: Final[dict[Path, Domain]] = {
-    _NUMBER: whole(0),
+    _NUMBER: whole(0, LARGEST_COUNT),
     ("elapsed_hours",): replace(number(0), optional=True),
-    ("turn",): whole(0),  # a conversation may start with turn 0
-    ("session",): whole(1),
-    ("turns_in_state",): whole(0),  # sessions may be numbered in any order, turns not
+    ("turn",): whole(0, LARGEST_COUNT),  # a conversation may start with turn 0
+    ("session",): whole(1, LARGEST_COUNT),
+    ("turns_in_state",): whole(0, LARGEST_COUNT),  # sessions may be numbered in any order, turns not
 }
 
 
@@ -94,10 +95,11 @@ def placed(
     known: Known = (),
     usual: Constants = (),
     given: tuple[str, Sequence[str]] = ("", ()),
+    ordered: Ordered = (),
 ) -> Iterator[LocatedCondition]:
     """Yield the conditions of expressions; `usual` are the values of parameters, `given` is a phrase for messages and
-    the conditions assumed to hold."""
-    facts = _WhatIsKnown(iterations, known, usual, (given[0], tuple(given[1])))
+    the conditions assumed to hold, of the numbers of an `ordered` pair the first is at most the second."""
+    facts = _WhatIsKnown(iterations, known, usual, (given[0], tuple(given[1])), ordered)
     for scalar in scalars:
         for study in _studies_of(str(scalar.value), environment, facts):
             yield LocatedCondition(scalar, study, in_table and not study.is_part)
@@ -105,23 +107,24 @@ def placed(
 
 class _WhatIsKnown(NamedTuple):
     """What is known of the variables of an expression: the maximum of the loop that it belongs to, more exact domains,
-    the usual values of parameters, and the conditions assumed to hold."""
+    the usual values of parameters, the conditions assumed to hold, and pairs of numbers in their order."""
 
     iterations: int | None
     bounds: Known
     usual: Constants
     given: tuple[str, tuple[str, ...]]
+    ordered: Ordered
 
 
 @lru_cache(maxsize=2048)
 def _studies_of(text: str, environment: Environment, facts: _WhatIsKnown) -> tuple[Study, ...]:
     """The studies of an expression's conditions, cached for all rules and all documents that contain it."""
     variables = environment.variables
-    counters = dict.fromkeys(_COUNTERS, whole(1)) | {_LOOP: whole(1, facts.iterations)}
+    counters = dict.fromkeys(_COUNTERS, whole(1, LARGEST_COUNT)) | {_LOOP: whole(1, facts.iterations or LARGEST_COUNT)}
     known = _FACTS | counters | dict(facts.bounds)
     if isinstance(counts := variables.get("counts"), RecordType):
-        known |= {("counts", name): whole(0) for name in counts.fields}
-    domains = Domains(as_seen(variables), known)
+        known |= {("counts", name): whole(0, LARGEST_COUNT) for name in counts.fields}
+    domains = Domains(as_seen(variables), known, ordered=facts.ordered)
     try:
         built = build(text, environment)
     except ExpressionError:
@@ -159,7 +162,7 @@ def _bodies(program: Program, domains: Domains) -> Iterator[tuple[Program, Domai
         name = program.source[slice(*spans[0])]
         known = {path: domain for path, domain in domains.known.items() if path[0] != name}
         known[name, "number"] = domains.known[_NUMBER]
-        below = Domains({**domains.types, name: range_.element}, known)
+        below = Domains({**domains.types, name: range_.element}, known, ordered=domains.ordered)
         body = extract(with_item(program, node, Node("name", (), [[name, []]])), node.args[1])
         for inner, names in ((body, below), *_bodies(body, below)):
             if inner.nodes[-1].at not in seen:

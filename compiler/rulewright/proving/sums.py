@@ -118,6 +118,16 @@ def total(terms: Terms, bounds: Mapping[Path, NumberRange]) -> NumberRange:
     return interval
 
 
+def difference(less: Path, more: Path, bounds: Mapping[Path, NumberRange]) -> tuple[Terms, NumberRange]:
+    """The difference of two numbers of which the first is at most the second, with its interval."""
+    terms = tuple(sorted([(less, Fraction(1)), (more, Fraction(-1))]))
+    zero, sign = NumberRange(Fraction(0), Fraction(0)), terms[0][1]
+    terms = tuple([(path, factor / sign) for path, factor in terms])
+    interval = total(terms, bounds)
+    end = interval.low if sign > 0 else interval.high
+    return terms, zero.joins(NumberRange(end, end)).meets(interval)
+
+
 _CONSTANT, _GAP, _ARTIFICIAL = -1, 0, 1  # keys of rows; the variables and the slack of each inequality follow
 _FIRST: Final = 2
 _Row = dict[int, Fraction]  # a sum: the factor of each variable, and a constant

@@ -4,14 +4,22 @@ import re
 from typing import Final
 
 from rulewright.diagnostics import Findings, warning
-from rulewright.documents.base import items, scalar, text, text_scalars
-from rulewright.documents.prose_limits import NUMBER, ONE, numbers_in
+from rulewright.documents.base import items, numeric, scalar, text, text_scalars
+from rulewright.documents.prose_limits import MEASURES, NUMBER, ONE, limits_in, numbers_in, units_agree
 from rulewright.load import Mapping, Scalar, Sequence, place, walk
 from rulewright.project import Project
 from rulewright.workflow import Workflow
 
 LATER: Final = re.compile(rf"\bafter {NUMBER} [a-z]+|\b{NUMBER} [a-z]+ later", re.IGNORECASE)
 
+# How a description calls what a number beside it counts, and the end of its key.
+COUNTED: Final = {
+    "vote": "repetitions",
+    "votes": "repetitions",
+    "repetitions": "repetitions",
+    "iterations": "iterations",
+    "retries": "retries",
+}
 COURSE: Final = frozenset({"turns", "sessions"})  # of which a description may tell a part: `calm for three turns`
 
 
@@ -19,8 +27,8 @@ def number_contradicts_content(subject: Project | Workflow) -> Findings:
     """A description, or the metadata beside the checks, states a number that differs from the content.
 
     Why it matters: reports and papers quote these numbers. A description is compared with the checks and scenarios of
-    its project, with the lists below it (`four tasks`), with the figures of its fact, and with the time between
-    sessions.
+    its project, with the lists below it (`four tasks`), with the numbers beside it (`three votes`), with the default of
+    its parameter (`at least 0.9`), with the figures of its fact, and with the time between sessions.
     Instead: correct the number, or remove it.
     """
     project = subject if isinstance(subject, Project) else None
@@ -33,6 +41,8 @@ def number_contradicts_content(subject: Project | Workflow) -> Findings:
                 yield from _of_lists(description, description.value, counts)
                 yield from _of_figures(description, description.value, node)
                 yield from _of_times(description, description.value, node)
+                yield from _of_numbers(description, description.value, node)
+                yield from _of_default(description, description.value, node)
     yield from _of_metadata(project) if project is not None else ()
 
 
@@ -55,6 +65,33 @@ def _of_lists(description: Scalar, words: str, counts: dict[str, int]) -> Findin
             message = f"the description says `{found[0]}`, but there are {count}"
             yield warning(place(description, *found.span()), message)
             return
+
+
+def _of_numbers(description: Scalar, words: str, node: Mapping) -> Findings:
+    """The only number of votes or iterations beside a description that states other ones."""
+    stated = [(number, unit) for number, unit in numbers_in(words) if unit in COUNTED]
+    ends = {COUNTED[unit] for _, unit in stated}
+    keys = [each.name for each in node.entries if each.name.rsplit("_", 1)[-1] in ends]
+    found = [(key, value) for key in keys if (value := numeric(node, key)) is not None]
+    if len(found) == len(ends) == 1 and float(str(found[0][1].value)) not in {number for number, _ in stated}:
+        message = f"the description says `{stated[0][0]:g} {stated[0][1]}`, but `{found[0][0]}` is {found[0][1].value}"
+        yield warning(found[0][1], message, notes=[(description, "said here")])
+
+
+def _of_default(description: Scalar, words: str, node: Mapping) -> Findings:
+    """The default of a parameter whose description states a single number, which is a limit and no bound of it."""
+    default, limits = numeric(node, "default"), [*limits_in(words)]
+    if default is None or len(limits) != 1 or len(numbers_in(words)) != 1:
+        return
+    bounds = [
+        each for key in ("default", "min", "max", "minimum", "maximum") if (each := numeric(node, key)) is not None
+    ]
+    limit, is_score = limits[0], text(node, "type") == "score"
+    is_meant = not is_score or limit.unit in ("%", "percent") or 0 < limit.number < 1
+    if is_meant and not any(units_agree(limit.number, limit.unit, float(str(each.value)), "") for each in bounds):
+        stated = limit.text if limit.unit in MEASURES else limit.text.removesuffix(f" {limit.unit}")
+        message = f"the description says `{stated}`, but the default is {default.value}"
+        yield warning(default, message, notes=[(description, "said here")])
 
 
 def _of_figures(description: Scalar, words: str, node: Mapping) -> Findings:

@@ -33,6 +33,7 @@ IN_CLASS: Final = (
         "",
     ),
 )
+AGAIN: Final = r"(?=(?:[+*]|\{\d+(?:,\d*)?\})\??(?![a-zA-Z]))"  # repeated, and no letter follows
 OUTSIDE: Final = (
     (re.compile(r"(?<!\\)\(:\?"), "starts a group with an optional colon", "(?:"),
     (re.compile(r"(?<!\\)\(:(?=[a-z][^()|:]*(?:\|[^:)]| ))"), "starts a group with a colon", "(?:"),
@@ -40,7 +41,8 @@ OUTSIDE: Final = (
     # No English word starts or ends with these letters, but `bday`, `bcuz`, `bwahaha` and names of databases do.
     (
         re.compile(
-            r"(?:^|(?<=^\(\?i\)))b(?!day|c(?:ause|o[sz]|uz)|wa)(?=(?:\((?:\?:)?)?[cdfgjkmnpqstvwxz]{1,3}[aeiouy])"
+            r"(?:^|(?<=^\(\?i\)))b(?!day|c(?:ause|o[sz]|uz)|wa)"
+            r"(?=(?:\((?:\?:)?)?[cdfgjkmnpqstvwxz][b-df-hj-np-tv-xz]{0,2}[aeiouy])"
         ),
         "is a letter",
         r"\\b",
@@ -61,6 +63,11 @@ OUTSIDE: Final = (
     (re.compile(r"(?<=[\w\])])(?<!\\p)\{(\d+(?:,\d*)?)(?![\d,}]| -|-(?![\\[(]))"), "is not a repetition", r"{\1}"),
     (re.compile(r"(?:(?<=[^\\]\])|(?<=\\[dws]))\((\d+(?:,\d*)?)\)"), "is not a repetition", r"{\1}"),
     (re.compile(r"(?<=[|(])([dws])(?=[+*]|\{\d)"), "is a letter", r"\\\1"),
+    # A repeated letter beside no other one: `\bs+orry` is a word that is drawn out, and `euro)s*` a plural.
+    (re.compile(rf"(?:^|(?<=[^\\\w)\]}}+*?'’])|(?<=\\[bdsw]))([dws]){AGAIN}"), "is a letter", r"\\\1"),
+    (re.compile(rf"(?:(?<=[)\]])|(?<=[^a-zA-Z][+*?])|(?<=\\[bdsw][+*?]))(d)(?!\*){AGAIN}"), "is a letter", r"\\\1"),
+    (re.compile(rf"(?:^|(?<=[^\\\w])|(?<=\\[bdsw]))([dw])\1{AGAIN}"), "are two letters", r"\\\1\\\1"),
+    (re.compile(r"(?<=[a-z])s(?=[+*]-)"), "is a letter", r"\\s"),
     (re.compile(r"(\((?:\?:)?[a-z']+(?: [a-z']+)*),([a-z']+(?: [a-z']+)*\))"), "is one phrase with a comma", r"\1|\2"),
     (re.compile(r"(?<=\w) \| (?=\w)"), "has blanks that belong to the alternatives", "|"),
     (re.compile(r"(?:^|(?<=\)))\\\\b(?=\w|\()|(?<=[\w)])\\\\b$"), "is a backslash and a letter", r"\\b"),
@@ -90,6 +97,9 @@ EMPTY: Final = tuple(
 )
 CLASS: Final = re.compile(r"(?<!\\)\[\^?\]?(?:\\.|[^\]\\])*\]")
 MATCHES: Final = re.compile(r"\bmatches\([^()]*\bparams\.(\w+)\)")
+GROUP: Final = re.compile(r"\((?:\?:)?((?:[^()\[\]\\]|\\.)*)\)")  # without another group or a class in it
+BETWEEN_WORDS: Final = re.compile(r"(?<=[a-z]{3})s(?=[+*][a-z]{3})")  # in an expression with `\\s+`, a blank
+BLANKS: Final = re.compile(r"\\s[+*]")
 SAMPLE: Final = "\u2603"  # a character that no author searches for
 WORD: Final = "qzq"  # likewise
 MOST: Final = 2  # expressions of a lexicon that say little about the habit of its author
@@ -104,10 +114,10 @@ def mistyped_regex(subject: LexiconDocument | ScenarioDocument | CheckDocument |
 
     Why it matters: it is valid, so nothing refuses it, but it finds less or more than was meant: `(:?a|b)` is a group
     with an optional colon, `[yes|no]` one character, `{1-3}` the five characters themselves, and `$5` finds nothing.
-    An expression that finds something in every text, such as `yes|`, makes every answer a hit. An empty alternative in
-    the place of a word, as in `you (must|should|) pay`, finds no word there. `pin\\bcode` finds nothing: no word ends
-    between two letters.
-    Instead: write `(?:a|b)`, `(?:yes|no)`, `{1,3}`, `\\$5`, no empty alternative, and `\\b` at the edge of a word.
+    `d+` finds the letter. An expression that finds something in every text, such as `yes|`, makes every answer a hit.
+    An empty alternative in the place of a word, as in `you (must|should|) pay`, finds no word there. `pin\\bcode`
+    finds nothing: no word ends between two letters.
+    Instead: write `(?:a|b)`, `(?:yes|no)`, `{1,3}`, `\\d+`, `\\$5`, no empty alternative, `\\b` at the edge of a word.
     """
     for written in _expressions(subject):
         if "\b" not in str(written.value) or not isinstance(subject, Document):
@@ -151,7 +161,7 @@ def _of_lexicon(lexicon: LexiconDocument) -> list[Scalar]:
 def _case_of_letters(written: list[Scalar], whose: str) -> Findings:
     """The only expression of some that does not ignore case."""
     exact = [each for each in written if not str(each.value).startswith("(?i)") and _compiled(str(each.value))]
-    if len(exact) == 1 and len(written) > MOST:
+    if len(exact) == 1 and len(written) > MOST and _slip(str(exact[0].value)) is None:
         message = f"this expression does not ignore case, but the others of {whose} do"
         yield warning(exact[0], message, help="begin it with `(?i)`")
 
@@ -161,6 +171,8 @@ def _whole_matches(corpus: Node) -> Findings:
     of them."""
     for fact in walk(corpus):
         written, figures = scalar(fact, "figure"), text_scalars(fact, "figures")
+        if written is not None and _slip(str(written.value)) is not None:
+            continue
         for each in (each for each in figures if THOUSANDS.fullmatch(str(each.value))):
             meant = Guess(str(each.value).replace(",", ""))
             yield warning(each, f"`{each.value}` equals no figure: they are compared without commas", help=meant)
@@ -199,6 +211,19 @@ def _slip(text: str) -> tuple[int, int, str, str] | None:
             if found is not None:
                 shown = found[0].replace("\b", r"\b")
                 return *found.span(), found.expand(meant), f"`{shown}` in a regular expression {meaning}"
+    found = BETWEEN_WORDS.search(outside) if BLANKS.search(outside) else None
+    if found is not None:
+        return *found.span(), r"\s", "`s` in a regular expression is a letter"
+    return _listed_twice(text)
+
+
+def _listed_twice(text: str) -> tuple[int, int, str, str] | None:
+    """The first alternative of a group that is there twice."""
+    for group in GROUP.finditer(text):
+        alternatives = re.split(r"(?<!\\)\|", group[1])
+        again = next((each for at, each in enumerate(alternatives) if each in alternatives[:at]), "")
+        if again:
+            return *group.span(), "", f"`{again}` is twice in `{group[0]}`"
     return None
 
 
