@@ -26,7 +26,7 @@ from rulewright_runtime.processes.ancestry import machine, started
 from rulewright_runtime.strict_json import UNDECODED
 
 FORMAT: Final = 1
-CHECKSUM: Final = b',"checksum":"'  # ends an answer; without one, an earlier version wrote it
+CHECKSUM: Final = b',"checksum":"'  # ends an answer
 LEASE: Final = 60.0  # seconds; renewed while the owner works
 TABLES: Final = """
 create table calls (
@@ -325,8 +325,7 @@ class Ledger:
             answer = msgspec.json.decode(data, type=ModelAnswer)
         except UNDECODED as error:
             raise LedgerError(f"the ledger holds an answer that can't be read: {error}") from None
-        body, mark, _ = data.rpartition(CHECKSUM)
-        if mark and _sealed(key, body + b"}") != data:
+        if _sealed(key, data.rpartition(CHECKSUM)[0] + b"}") != data:
             what = f"the answer to the call `{key[:12]}` was changed in the ledger `{self.path}`"
             raise LedgerError(f"{what}; restore the file, or name another one with `--ledger`")
         return answer
