@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import json
 import os
@@ -107,13 +106,6 @@ class Browser:
         """By how many pixels the page is wider than the window."""
         wider: int = self.run("return document.documentElement.scrollWidth - document.documentElement.clientWidth")
         return wider
-
-    def screenshot(self, path: Path, *, whole: bool = False) -> None:
-        """A picture of the window, or of the whole page."""
-        size = self.devtools("Page.getLayoutMetrics")["cssContentSize"]
-        clip = {"clip": {**{k: size[k] for k in ("x", "y", "width", "height")}, "scale": 1}} if whole else {}
-        shot = self.devtools("Page.captureScreenshot", captureBeyondViewport=whole, **clip)
-        path.write_bytes(base64.b64decode(shot["data"]))
 
 
 def command(method: str, address: str, body: Any = None) -> Any:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from rulewright_runtime.errors import EvaluationError
+from rulewright_runtime.functions import lookup
 from rulewright_runtime.ir import Node, Program, literal
 
 
@@ -69,3 +71,11 @@ def program(tree: Any, strict: bool = False) -> Program:
 
     add(_tree(tree))
     return Program(tuple(nodes), strict=strict)
+
+
+def value_of(function: str, *args: Any, strict: bool = False) -> Any:
+    """The value of a function, or the code of its error."""
+    try:
+        return lookup(function, len(args), strict)(*args)
+    except EvaluationError as why:
+        return f"error {why.code}"

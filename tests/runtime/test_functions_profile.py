@@ -8,21 +8,13 @@ import sys
 from typing import Any
 
 import pytest
+from tests.runtime.programs import value_of as run
 
-from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.functions import lookup
 from rulewright_runtime.functions.language import PROFILE, STRICT
 from rulewright_runtime.functions.table import Table
 from rulewright_runtime.score import Score
 from rulewright_runtime.values import NONE, Duration, Optional, UInt, equal
-
-
-def run(function: str, *args: Any) -> Any:
-    try:
-        return lookup(function, len(args), False)(*args)
-    except EvaluationError as why:
-        return f"error {why.code}"
-
 
 HALF = Score(1, 2)
 CASES: list[tuple[Any, ...]] = [
@@ -71,7 +63,7 @@ def test_a_function_of_the_profile_answers_as_documented(case: tuple[Any, ...]) 
 
 
 ODD: list[Any] = [None, True, 1, UInt(1), 1.5, math.nan, math.inf, "a", [], [1], ["a"], [math.nan], {}, {"a": 1}, NONE]
-ODD += [HALF, Score(3), [HALF, 2**70], Duration(1)]
+ODD += [HALF, Score(3), [HALF, 2**70], Duration(1), "", "\ud800", b"a", [{"name": 1}]]
 
 
 @pytest.mark.parametrize("function", [*sorted(set(PROFILE) - set(STRICT)), "_+_", "_/_", "_%_", "-_"])
@@ -80,7 +72,7 @@ def test_any_function_takes_any_values_and_raises_only_evaluation_errors(functio
     for count in range(least, most + 1):
         for first in ODD:
             for second in ODD if count > 1 else [None]:
-                run(function, *[first, second][:count])
+                run(function, *[first, second, {"a": 1}][:count])
 
 
 def test_a_sum_of_many_kinds_of_fractions_is_a_limit() -> None:

@@ -5,19 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.runtime.programs import value_of as run
 
-from rulewright_runtime.errors import EvaluationError
-from rulewright_runtime.functions import lookup, personal, texts
-from rulewright_runtime.functions.language import PROFILE, STRICT
+from rulewright_runtime.functions import personal, texts
 from rulewright_runtime.functions.table import MAX_STEPS
-
-
-def run(function: str, *args: Any) -> Any:
-    try:
-        return lookup(function, len(args), False)(*args)
-    except EvaluationError as why:
-        return f"error {why.code}"
-
 
 # Distances by rapidfuzz 3.14.6, ROUGE-L by rouge-score 0.1.2, BLEU by sacreBLEU 2.6.0 (`sentence_bleu`). The second and
 # third pair are of Papineni et al. (2002), section 2; the last two of Lin (2004), section 3.
@@ -115,20 +106,6 @@ CASES: list[tuple[Any, ...]] = [
 def test_a_function_gives(case: tuple[Any, ...]) -> None:
     function, *arguments, expected = case
     assert run(function, *arguments) == expected
-
-
-REPLIES = sorted(set(texts.TABLE) | set(personal.TABLE) | {"is_json", "json", "valid_against", "called", "call_count"})
-ODD: list[Any] = [None, True, 1, 1.5, "", "a", "\ud800", [], [1], ["a"], [{"name": 1}], {}, {"a": 1}, b"a"]
-
-
-@pytest.mark.parametrize("function", REPLIES)
-def test_any_function_takes_any_values_and_raises_only_evaluation_errors(function: str) -> None:
-    assert function not in STRICT
-    _, least, most = PROFILE[function]
-    for count in range(least, most + 1):
-        for first in ODD:
-            for second in ODD if count > 1 else [None]:
-                run(function, *[first, second, {"a": 1}][:count])
 
 
 def test_comparing_texts_that_are_too_long_is_a_limit() -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import pytest
+from tests.runtime.programs import value_of
 
-from rulewright_runtime.errors import EvaluationError
-from rulewright_runtime.functions import lookup
 from rulewright_runtime.functions.conversions import format_double
 from rulewright_runtime.functions.language import STRICT
 from rulewright_runtime.functions.table import MAX_LIST, MAX_TEXT
@@ -20,12 +20,7 @@ MOMENT = Timestamp(1_234_567_890_123_456_789)  # 2009-02-13T23:31:30.123456789Z
 TOP, BOTTOM = 2**63 - 1, -(2**63)
 
 
-def run(function: str, *args: Any) -> Any:
-    """The function's value, or the code of its error."""
-    try:
-        return lookup(function, len(args), True)(*args)
-    except EvaluationError as why:
-        return f"error {why.code}"
+run = partial(value_of, strict=True)
 
 
 ARITHMETIC: list[tuple[Any, ...]] = [
