@@ -148,7 +148,7 @@ def _lacks(history: History, shape: LoweredTask) -> Iterator[tuple[str, str]]:
     if history.scored and not history.gate:
         yield GATED, "COMPLETED after scoring, although the gate has not said PASS"
     if shape.sign_off and not history.signed:
-        yield SIGNED, "COMPLETED although nobody signed the T2 gate"
+        yield SIGNED, "COMPLETED without a signature for the T2 gate"
 
 
 def _stuck(graph: Graph, machine: Machine) -> str | None:

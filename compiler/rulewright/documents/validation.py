@@ -243,7 +243,7 @@ def _other_form(node: Node, expected: Many[str]) -> str | None:
     if list(expected) == [NAMES["string"]] and isinstance(node, Sequence):
         return _one_text(node)
     if isinstance(node, Scalar) and not node.raw and node.source.text[node.start : node.start + 2].strip(" ") == "#":
-        return "`#` after a blank begins a comment; quote the text"
+        return "`#` after a space begins a comment; quote the text"
     if NAMES["array"] not in expected or isinstance(node, Sequence):
         return None
     is_line = isinstance(node, Scalar) and isinstance(node.value, str) and not re.search(r'[\n"\\]', node.value)

@@ -237,8 +237,8 @@ _FOREIGN_SIGNS = (
     ("$", None, "`$` has no meaning here", "a name is made of letters, digits and `_`"),
     ("@", None, "`@` has no meaning here", "a name is made of letters, digits and `_`"),
     ("\\", None, "a backslash has no meaning outside a string", None),
-    ("`", None, "the backtick isn't closed", "a field in backticks may contain letters, digits, blanks and `_ . - /`"),
-    *((quote, None, f"`{quote}` isn't a quotation mark here", "strings stand in `'` or `\"`") for quote in "“”‘’„«»"),
+    ("`", None, "the backtick isn't closed", "a field in backticks may contain letters, digits, spaces and `_ . - /`"),
+    *((quote, None, f"`{quote}` isn't a quotation mark here", "strings are quoted with `'` or `\"`") for quote in "“”‘’„«»"),
 )
 _TYPOGRAPHIC = re.compile(r"[“”‘’„«»]([^“”‘’„«»\"'\n]*)[“”‘’«»]")
 _NON_ASCII = re.compile(r"[^\x00-\x7f]+")
@@ -265,7 +265,7 @@ def explain_character(text: str, start: int) -> tuple[int, str | None, str, str 
             return start + len(written), meant, message, help
     character = text[start]
     if character.isspace():
-        return start + 1, None, f"the blank U+{ord(character):04X} is not allowed between tokens", "write a plain space"
+        return start + 1, None, f"the space U+{ord(character):04X} is not allowed between tokens", "write a plain space"
     if character.isprintable() and not character.isascii():
         match = _NON_ASCII.match(text, start)
         end = match.end() if match else start + 1

@@ -30,7 +30,7 @@ def integer(text: str) -> int:
     """The int64 of a decimal or `0x` literal, with or without a sign. Raises LiteralError out of range."""
     value = _whole(text)
     if value is None or not INT_MIN <= value <= INT_MAX:
-        help = "an int lies between -9223372036854775808 and 9223372036854775807; a uint (`u`) goes up to twice that"
+        help = "an int is between -9223372036854775808 and 9223372036854775807; a uint (`u`) goes up to twice that"
         raise LiteralError(f"`{_short(text)}` is out of range for an int", help)
     return value
 
@@ -40,7 +40,7 @@ def unsigned(text: str) -> UInt:
     value = _whole(text[:-1])
     if value is None or value > UINT_MAX:
         raise LiteralError(
-            f"`{_short(text)}` is out of range for a uint", "a uint lies between 0 and 18446744073709551615"
+            f"`{_short(text)}` is out of range for a uint", "a uint is between 0 and 18446744073709551615"
         )
     return UInt(value)
 
@@ -56,7 +56,7 @@ def double(text: str) -> float:
     """The nearest double. Raises LiteralError for a number that is too large."""
     value = float(text)
     if math.isinf(value):
-        raise LiteralError(f"`{_short(text)}` is out of range for a double", "a double lies within ±1.8e308")
+        raise LiteralError(f"`{_short(text)}` is out of range for a double", "a double is within ±1.8e308")
     return value
 
 

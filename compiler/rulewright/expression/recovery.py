@@ -148,7 +148,7 @@ class Recovery:
                     self.mistakes.add(error.message, at, end)
             for word, start in _names(node, self.source.text):
                 if word in reserved:
-                    help = f"as a field it may stand after a dot, as in `x.{word}`"
+                    help = f"it may be a field after a dot, as in `x.{word}`"
                     message = f"`{word}` is a reserved word and can't be a name"
                     self.mistakes.add(message, start, start + len(word), help)
 

@@ -183,7 +183,7 @@ EXPLANATIONS: tuple[Explanation, ...] = (
     Explanation(
         lambda t: t.touching and t.operator_due and t.token.type == "IDENT" and _kind_before(*NUMBERS)(t),
         "a number can't run on into {spelt}",
-        "digits stand alone, `0x` begins a hexadecimal number, `u` ends an unsigned one",
+        "a number ends with its digits, `0x` begins a hexadecimal number, `u` ends an unsigned one",
         ("5x", "1_000", "0X1F", "10uz", "x == 3px"),
     ),
     Explanation(
@@ -194,7 +194,7 @@ EXPLANATIONS: tuple[Explanation, ...] = (
     ),
     Explanation(
         lambda t: t.touching and t.operator_due and t.token.type in ("STRING", "BYTES") and _is_prefix(t.before),
-        "{before_spelt} can't stand before a string",
+        "{before_spelt} is not allowed before a string",
         "the prefixes are `r` for raw strings, `b` for bytes and `br` for raw bytes",
         ('rb"x"', "f'{x}'", "u'x'"),
     ),
@@ -334,7 +334,7 @@ EXPLANATIONS: tuple[Explanation, ...] = (
     ),
     Explanation(
         lambda t: t.token.type == "LBRACE" and t.operator_due,
-        "`{{` can't stand after a value",
+        "`{{` is not allowed after a value",
         "only the name of a type takes fields in braces",
         ("f(1){}", "xs[0]{a: 1}"),
     ),
@@ -346,7 +346,7 @@ EXPLANATIONS: tuple[Explanation, ...] = (
     ),
     Explanation(
         lambda t: not t.value_due and "IDENT" in t.expected,
-        "a field's name should stand here, not {spelt}",
+        "expected the name of a field here, not {spelt}",
         "write `Type{{field: value}}`",
         ("x{.", "T{1: 2}"),
     ),
@@ -377,7 +377,7 @@ EXPLANATIONS: tuple[Explanation, ...] = (
         ("a b", "1 2", "f(x y)", "'a' == b c", "x 'a'"),
         Reason.MISSING_PART,
     ),
-    Explanation(lambda t: True, "{spelt} can't stand here", "{expected}", ("T{a b}",)),
+    Explanation(lambda t: True, "{spelt} is not allowed here", "{expected}", ("T{a b}",)),
 )
 
 

@@ -129,8 +129,8 @@ def _lone_dash(source: Source, start: int, offset: int) -> Diagnostic | None:
     if dashes != [line]:
         return None
     help = "remove the dash, write one before each item, or indent the key like the first one"
-    note = Note(source.span(offset, offset + 1), "the mapping goes on here")
-    return mistake("yaml-syntax", source.span(start, start + 1), "this list goes on as a mapping", note, help=help)
+    note = Note(source.span(offset, offset + 1), "the mapping continues here")
+    return mistake("yaml-syntax", source.span(start, start + 1), "this list continues as a mapping", note, help=help)
 
 
 def _is_here(problem: str) -> bool:
@@ -364,7 +364,7 @@ def _deep_start(source: Source, line: int) -> Diagnostic | None:
         return None
     text = source.line_text(first)
     columns = (_indent(text), len(text.rstrip()))
-    return _at(source, first, columns, "the text of the block goes on with less indentation", "indent it alike")
+    return _at(source, first, columns, "the text of the block continues with less indentation", "indent it like the next lines")
 
 
 def _first_item(source: Source, lines: list[_Line], line: int) -> Diagnostic | None:
@@ -377,7 +377,7 @@ def _first_item(source: Source, lines: list[_Line], line: int) -> Diagnostic | N
     if not is_list or second.indent != third.indent or first.indent <= second.indent:
         return None
     message, columns = "this item is indented more than the next ones", (first.indent, first.indent + 1)
-    return _at(source, first.number, columns, message, "indent all items alike")
+    return _at(source, first.number, columns, message, "indent all items by the same number of spaces")
 
 
 def _indent(text: str) -> int:
@@ -396,7 +396,7 @@ def _glued_dash(source: Source, lines: list[_Line]) -> Diagnostic | None:
         if glued and (above.text.startswith(f"{glued[1]}- ") or above.text.rstrip().endswith(":")):
             columns = (glued.start(2), glued.start(2) + 1)
             help = f"write `- {shorten(glued[2][1:].strip())}`"
-            return _at(source, line.number, columns, "a blank is missing behind `-`", help)
+            return _at(source, line.number, columns, "a space is missing after `-`", help)
     return None
 
 

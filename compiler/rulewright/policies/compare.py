@@ -70,7 +70,7 @@ CASES: Final = "scorecard over cases"
 LEXICONS: Final = "lexicon"
 _WORDS: Final = ("true", "false", ENDED.text, SETTLED.text, OPEN.text)  # that rows say exactly
 _ONLY_LEXICON: Final = "patterns"  # the name of the only lexicon in a file
-_SAME_ROW: Final = "both give the same row for this verdict, alone and beside others"
+_SAME_ROW: Final = "both give the same row for this verdict, alone and together with others"
 _FIELDS_OF_VERDICTS: Final = tuple(
     f"check.{key}" for key in ("severity", "primary_bucket", "secondary_tags", "hard_fail", "scorer_type", "route")
 )  # what every verdict of a check carries, or profiles select by

@@ -71,9 +71,9 @@ def number_of(text: str) -> Score:
     try:
         number = parse_score(text)
     except EvaluationError:
-        raise PlanError(f"the scorecard holds `{text}` where a number must stand") from None
+        raise PlanError(f"the scorecard holds `{text}` where a number is expected") from None
     if number < 0:
-        raise PlanError(f"the scorecard holds `{text}` where no negative number may stand")
+        raise PlanError(f"the scorecard holds `{text}` where a negative number is not allowed")
     return number
 
 

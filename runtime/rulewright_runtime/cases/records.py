@@ -305,7 +305,7 @@ def elements_of(file: str, start: int = 0, path: str = "$") -> Iterator[Record |
                 commas += 1
             is_last = scanner.follows(b"]")
             if commas != (count > 0 and not is_last) and not scanner.ended:
-                where = "behind the last element" if is_last else f"before `{path}[{count}]`"
+                where = "after the last element" if is_last else f"before `{path}[{count}]`"
                 yield InputError(f"malformed JSON: {commas or 'no'} comma{'s' * (commas > 1)} {where}", file)
             if is_last:
                 break

@@ -122,7 +122,7 @@ def quantile(values: list[Value], fraction: Value) -> Optional:
         raise no_overload("quantile", values, fraction)
     part = Fraction(*exact_pair(fraction))
     if not 0 <= part <= 1:
-        raise EvaluationError("a quantile lies between 0 and 1", "invalid_argument")
+        raise EvaluationError("a quantile is between 0 and 1", "invalid_argument")
     if not numbers:
         return NONE
     exact = sorted(Fraction(*exact_pair(number)) for number in numbers)

@@ -35,7 +35,7 @@ def joined(body: str) -> JsonObject:
         if choice is None:
             continue
         if finish is not None and any((choice.get("delta") or {}).get(key) for key in (*_TEXTS, *_CALLS)):
-            raise _malformed("the stream goes on after the end of its answer", body)
+            raise _malformed("the stream continues after the end of its answer", body)
         _add(message, choice.get("delta") or {}, body)
         finish = choice.get("finish_reason") or finish
     if not message and finish is None:

@@ -165,7 +165,7 @@ def open_model(provider: str, rest: str) -> HttpModel:
     variable = _key_variable(provider, base)
     key = (os.environ.get(variable) or "").strip() or None
     if key is not None and not all("!" <= char <= "~" for char in key):
-        raise ModelError(f"the key in `{variable}` holds a blank, a line break or a non-ASCII letter; copy it again")
+        raise ModelError(f"the key in `{variable}` contains a space, a line break or a non-ASCII letter; copy it again")
     if key is None and base == BASES[provider]:
         raise ModelError(
             f"`{provider}:{model}` needs a key in the environment variable `{variable}`{_scheme_hint(model)}"

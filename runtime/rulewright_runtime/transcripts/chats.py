@@ -197,7 +197,7 @@ def _unpaged(rows: Iterable[Row], path: str, mapped: str, *, is_whole: bool) -> 
             continue
         beside = {name: value for name, value in row.items() if name != key}
         if format_of(beside) or any(map(lists, beside.values())):
-            reason = f"the record holds conversations beside those in `{key}`; write each on a line of its own"
+            reason = f"the record also has conversations outside `{key}`; write each on a line of its own"
             yield number, InputError(reason, path, number)
         elif format_of(row):
             yield number, row

@@ -134,7 +134,7 @@ def test_literals_mean_what_cel_says(text: str, expected: object) -> None:
         ("'a\nb'", (1, 1, "the string is never closed")),
         ("1 = 2", (1, 3, "`=` isn't an operator")),
         ("é", (1, 1, "`é` has no meaning here")),
-        ("a\u00a0b", (1, 2, "the blank U+00A0 is not allowed between tokens")),
+        ("a\u00a0b", (1, 2, "the space U+00A0 is not allowed between tokens")),
         ("a # b", (1, 3, "`#` has no meaning here")),
         ("`a", (1, 1, "the backtick isn't closed")),
         ("``", (1, 1, "the backtick isn't closed")),

@@ -469,7 +469,7 @@ def test_json_lines_without_a_record_are_refused(tmp_path: Path) -> None:
         ("[1 2]", ["1", "malformed JSON: no comma before `$[1]`", "2"]),
         ("[1,,2]", ["1", "malformed JSON: 2 commas before `$[1]`", "2"]),
         ("[,1]", ["malformed JSON: 1 comma before `$[0]`", "1"]),
-        ("[1,]", ["1", "malformed JSON: 1 comma behind the last element"]),
+        ("[1,]", ["1", "malformed JSON: 1 comma after the last element"]),
         ("[1,", ["1", "the file ends inside the array, after 1 elements"]),
         ("[1,tru,2]", ["1", "tru", "2"]),
         ("[1,[{]", ["1", "the file ends inside the array, after 1 elements"]),

@@ -73,14 +73,14 @@ def test_the_items_of_a_list_on_one_line_are_several_conversations(tmp_path: Pat
 @pytest.mark.parametrize("beside", [{"records": [GOOD]}, {"archived": [GOOD]}, GOOD])
 def test_a_list_of_chats_with_others_beside_it_is_refused_as_a_whole(tmp_path: Path, beside: Any) -> None:
     (found,) = refusals(tmp_path, [{"chats": [GOOD, GOOD], **beside}])
-    assert found.startswith("1: the record holds conversations beside those in `chats`")
+    assert found.startswith("1: the record also has conversations outside `chats`")
 
 
 @pytest.mark.parametrize("listed", [GOOD, {"turns": SAID}, SHAREGPT])
 @pytest.mark.parametrize("own", [GOOD, SHAREGPT])
 def test_a_chat_with_a_list_of_chats_under_any_key_is_refused(tmp_path: Path, own: Any, listed: Any) -> None:
     (found,) = refusals(tmp_path, [{**own, "results": [{"note": 1}, listed]}])
-    assert found == "1: the record holds conversations beside those in `results`; write each on a line of its own"
+    assert found == "1: the record also has conversations outside `results`; write each on a line of its own"
 
 
 @pytest.mark.parametrize("tail", ["", ",", "\n{}", " nonsense", "\n]]"])

@@ -254,7 +254,7 @@ def test_missing_metrics_are_no_confidence(tmp_path: Path, caplog: pytest.LogCap
         (Contract(required_sections=("Goal",)), "a.md", "", ["`a.md` is empty"]),
         (Contract(required_sections=("Goal",)), "a.md", "```\n# Goal\n```\n", ["`a.md` lacks the section `Goal`"]),
         (Contract(required_sections=("Goal",)), "a.md", "Goal\n====\n", []),
-        (Contract(type="note@1"), "../out", "", ["`../out` lies outside the project"]),
+        (Contract(type="note@1"), "../out", "", ["`../out` is outside the project"]),
     ],
 )
 def test_contracts(tmp_path: Path, contract: Contract, path: str, content: str, lacks: list[str]) -> None:

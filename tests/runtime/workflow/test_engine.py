@@ -181,7 +181,7 @@ def test_an_output_outside_the_project_fails_before_anybody_works(tmp_path: Path
     (tmp_path.parent / f"{tmp_path.name}.md").write_text("not ours", encoding="utf-8")
     path = f"../{tmp_path.name}.md"
     run = bench(tmp_path, f"tasks: {{build: {{agent: dev, outputs: [{path}]}}}}")
-    assert run.run().reasons == {"build": f"outputs: `{path}` lies outside the project"}
+    assert run.run().reasons == {"build": f"outputs: `{path}` is outside the project"}
     assert run.recorder.briefs == []
 
 

@@ -124,7 +124,7 @@ def _turned_around(written: WrittenExpression, part: Conditional, following: Con
         if not isinstance(after, Binary) and not _descend(part.then, following.then, third):
             return  # outcomes above, below and within a band
         odd = first if isinstance(after, Binary) and after.operator == second.operator else second
-        message = f"`{written.text(odd)}` compares in the opposite direction to the step beside it"
+        message = f"`{written.text(odd)}` compares in the opposite direction to the step next to it"
         yield warning(written.span(odd), message)
 
 

@@ -117,10 +117,10 @@ def _out_of_range(check: CheckDocument) -> Findings:
             if isinstance(number, int | float) and call.function in COUNTS and number < 0:
                 yield error(value, f"`{text}` is never below 0, but is compared with this", notes=notes)
             if isinstance(number, int | float) and call.function in SHARES and _is_never_passed(part, call, number):
-                message = f"`{text}` lies between 0 and 1, so it is never {'above' if number else 'below'} this"
+                message = f"`{text}` is between 0 and 1, so it is never {'above' if number else 'below'} this"
                 yield error(value, message, notes=notes)
             elif isinstance(number, int | float) and call.function in SHARES and not 0 <= number <= 1:
-                message = f"`{text}` lies between 0 and 1, but is compared with this"
+                message = f"`{text}` is between 0 and 1, but is compared with this"
                 yield error(value, message, notes=notes, help=_share(value))
 
 

@@ -102,7 +102,7 @@ def _comparisons(subject: ScorecardDocument | CaseScorecardDocument, parameters:
             for operator, suffix, side in sides if len(forms) == SLIPS and max(forms.values()) >= OTHERS else ():
                 (meant, ending), name = forms.most_common(1)[0][0], written.text(side.left)
                 if forms[operator, suffix] == 1 and f"{name}{ending}" in parameters:
-                    message = f"`{written.text(side)}` breaks the pattern of the comparisons beside it"
+                    message = f"`{written.text(side)}` breaks the pattern of the comparisons next to it"
                     yield warning(written.span(side), message, help=Guess(f"{name} {meant} {name}{ending}"))
 
 

@@ -69,11 +69,11 @@ OUTSIDE: Final = (
     (re.compile(rf"(?:^|(?<=[^\\\w])|(?<=\\[bdsw]))([dw])\1{AGAIN}"), "are two letters", r"\\\1\\\1"),
     (re.compile(r"(?<=[a-z])s(?=[+*]-)"), "is a letter", r"\\s"),
     (re.compile(r"(\((?:\?:)?[a-z']+(?: [a-z']+)*),([a-z']+(?: [a-z']+)*\))"), "is one phrase with a comma", r"\1|\2"),
-    (re.compile(r"(?<=\w) \| (?=\w)"), "has blanks that belong to the alternatives", "|"),
+    (re.compile(r"(?<=\w) \| (?=\w)"), "has spaces that belong to the alternatives", "|"),
     (re.compile(r"(?:^|(?<=\)))\\\\b(?=\w|\()|(?<=[\w)])\\\\b$"), "is a backslash and a letter", r"\\b"),
     (re.compile(r"(?:^|(?<=\(\?i\)))/b(?=\w|\()|(?<=[\w)\]])/b$"), "is a slash and a letter", r"\\b"),
     (re.compile(r"\\\\([dsw])(?=[+*{])"), "is a backslash and a letter", r"\\\1"),
-    (re.compile(r"(?<!\\)([%€£!,;])\\b(?=$|[)| ]|\\s)"), "finds nothing before a blank or the end", r"\1"),
+    (re.compile(r"(?<!\\)([%€£!,;])\\b(?=$|[)| ]|\\s)"), "finds nothing before a space or the end", r"\1"),
     (
         re.compile(r"(\((?:\?:)?(?:[^()]*\|)?[^()|]*(?<!\\)[%€£!](?:\|[^()]*)?\))\\b(?=$|[)| ]|\\s)"),
         "finds the sign only before a letter",

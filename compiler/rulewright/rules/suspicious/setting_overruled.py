@@ -42,7 +42,7 @@ def _overruled(profile: Profile) -> Findings:
     for key in NARROWER if profile.include_all else ():
         if key in profile.node:
             notes = [(profile.key_place("include_all"), "overruled here")]
-            yield warning(profile.key_place(key), f"`{key}` has no effect beside `include_all`", notes=notes)
+            yield warning(profile.key_place(key), f"`{key}` has no effect with `include_all`", notes=notes)
     votes = [(profile.place("llm_repetitions"), "the number of votes")]
     if profile.repetitions is not None and profile.use_dev_repetitions:
         message = "`use_dev_repetitions` has no effect: `llm_repetitions` sets the number of votes"

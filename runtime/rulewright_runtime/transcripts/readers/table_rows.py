@@ -248,7 +248,7 @@ def _refuse_beside(about: Record, mapping: Mapping[str, str], path: str) -> None
     for key, value in about.items():
         if is_record(value) and is_text(value_at(value, role)) and is_text(value_at(value, content)):
             both = f"name both with `messages={key}+{path}`"
-            raise ShapeError(f"`{key}` is a message beside those in `{path}`; {both}")
+            raise ShapeError(f"`{key}` is a message in addition to those in `{path}`; {both}")
 
 
 def _seen_instead(record: Record, path: str) -> str:

@@ -101,7 +101,7 @@ class Tool(msgspec.Struct, frozen=True):
             selected = _relevant(steps)
             relevant += [(step, roots) for step in selected]
             if not selected:
-                reason = f"has no outermost {self.noun}; its {self.noun}s stand below each other"
+                reason = f"has no outermost {self.noun}; its {self.noun}s are below each other"
                 yield ShapeError(f"trace `{steps[0].trace[:60]}` {reason}")
         found = []
         for step, roots in sorted(relevant, key=lambda each: each[0].start):

@@ -81,7 +81,7 @@ def inside(root: Path, path: str) -> Path:
     except (OSError, ValueError, RuntimeError) as error:
         raise CollectionError(path, f"is not a path: {error}") from None
     if not resolved.is_relative_to(top):
-        raise CollectionError(path, "lies outside the project")
+        raise CollectionError(path, "is outside the project")
     return resolved
 
 

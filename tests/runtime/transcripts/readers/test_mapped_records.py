@@ -55,7 +55,7 @@ def test_a_path_leads_into_objects_and_json_text_is_read(tmp_path: Path) -> None
 def test_a_message_beside_the_list_is_not_lost_and_can_be_joined_with_it(tmp_path: Path) -> None:
     record = {"opening": ASKED, "log": {"events": [{"who": "desk", "text": "No."}]}}
     assert refusal(tmp_path, record, messages="log.events") == (
-        "`opening` is a message beside those in `log.events`; name both with `messages=opening+log.events` "
+        "`opening` is a message in addition to those in `log.events`; name both with `messages=opening+log.events` "
         "(read as mapped)"
     )
     (chat,) = conversations(written(tmp_path, [record]), columns={**COLUMNS, "messages": "opening+log.events"})
