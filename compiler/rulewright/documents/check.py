@@ -20,7 +20,7 @@ from rulewright_runtime.strict_json import JsonObject
 TRACED: Final = "longitudinal_trace"
 JUDGE_ROUTES: Final = frozenset({"hybrid_llm", "llm_primary", "three_phase", TRACED})
 LEXICON_ROUTES: Final = frozenset({"lexicon_only", "regex_with_llm_edge"})
-USUAL_SEVERITY: Final = "S3"  # of a check without a severity, if its vocabulary has it
+USUAL_SEVERITY: Final = "S3"  # the routes of checks in short form
 MARKUP: Final = re.compile(r"\{[{%#]")  # what makes a prompt a template
 
 
@@ -79,7 +79,7 @@ class Phases(Struct, frozen=True):
 
 
 class CheckDocument(Document, frozen=True, eq=False):
-    """A check file. `tags` is None without `eligibility.scenario_tags_any`."""
+    """A check file. `tags` is None without `eligibility.scenario_tags_any`; an absent `scope` reads as `trigger`."""
 
     id: str
     name: str
@@ -183,10 +183,12 @@ class CheckDocument(Document, frozen=True, eq=False):
 
     @property
     def fields(self) -> JsonObject:
-        """All keys of the document as plain data, including those with a default."""
+        """All keys of the document as plain data, including the defaults of an `expression` check."""
         written: JsonObject = plain(self.node)
         if "secondary_tags" in written:  # anything but a list of texts is reported and read as absent
             written["secondary_tags"] = list(self.secondary_tags)
+        if not _short_route(self.node):
+            return written
         usual = {
             "name": self.name,
             "primary_bucket": self.primary_bucket,
@@ -196,7 +198,7 @@ class CheckDocument(Document, frozen=True, eq=False):
         return {**usual, "routing": {"route": self.routing.route}, **written}
 
 
-def _implied_route(node: Mapping) -> str:
+def _short_route(node: Mapping) -> str:
     """The route that a condition or a prompt implies; empty if there is neither."""
     if "fail" in node or "pass" in node:
         return "expression"
@@ -206,11 +208,15 @@ def _implied_route(node: Mapping) -> str:
 def read_check(node: Mapping, vocabulary: Vocabulary | None = None) -> CheckDocument:
     """The model of a check's mapping; missing values and values of a wrong type read as absent.
 
-    By default a check is named after its id, applies everywhere, and has severity S3 if the vocabulary has it, else
-    none. A check that uses a ready check takes the keys that it does not set from the ready check.
+    A check with `pass` or `fail`, or with a `prompt` and no `routing`, by default applies everywhere, with severity S3
+    if the vocabulary has it, else without one. A check that uses a ready check takes the keys that it does
+    not set from the ready check.
     """
     words = vocabulary or invisiblebench()
     node = as_meant(expanded(node), "check")
+    route = _short_route(node)
+    if not route:
+        return read(CheckDocument, node, vocabulary=words, scope=text(node, "scope") or "trigger")
     return read(
         CheckDocument,
         node,
@@ -218,7 +224,7 @@ def read_check(node: Mapping, vocabulary: Vocabulary | None = None) -> CheckDocu
         name=text(node, "name") or text(node, "id"),
         severity=text(node, "severity") or (USUAL_SEVERITY if USUAL_SEVERITY in words.severities else ""),
         scope=text(node, "scope") or ("trigger" if "eligibility" in node else "universal"),
-        routing=read(Routing, node.get("routing"), route=text(node, "routing", "route") or _implied_route(node)),
+        routing=read(Routing, node.get("routing"), route=text(node, "routing", "route") or route),
     )
 
 

@@ -238,7 +238,7 @@ _FOREIGN_SIGNS = (
     ("@", None, "`@` has no meaning here", "a name is made of letters, digits and `_`"),
     ("\\", None, "a backslash has no meaning outside a string", None),
     ("`", None, "the backtick isn't closed", "a field in backticks may contain letters, digits, spaces and `_ . - /`"),
-    *((quote, None, f"`{quote}` isn't a quotation mark here", "strings are quoted with `'` or `\"`") for quote in "“”‘’„«»"),
+    *((quote, None, f"`{quote}` isn't a quotation mark here", "quote strings with `'` or `\"`") for quote in "“”‘’„«»"),
 )
 _TYPOGRAPHIC = re.compile(r"[“”‘’„«»]([^“”‘’„«»\"'\n]*)[“”‘’«»]")
 _NON_ASCII = re.compile(r"[^\x00-\x7f]+")

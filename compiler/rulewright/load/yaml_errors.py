@@ -364,7 +364,7 @@ def _deep_start(source: Source, line: int) -> Diagnostic | None:
         return None
     text = source.line_text(first)
     columns = (_indent(text), len(text.rstrip()))
-    return _at(source, first, columns, "the text of the block continues with less indentation", "indent it like the next lines")
+    return _at(source, first, columns, "the block continues with less indentation", "indent it like the next lines")
 
 
 def _first_item(source: Source, lines: list[_Line], line: int) -> Diagnostic | None:

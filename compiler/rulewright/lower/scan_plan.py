@@ -38,7 +38,7 @@ from rulewright_runtime.transcripts.redaction import NOTHING, Redaction
 from rulewright_runtime.verify.decisions import facts as bindings
 
 LANGUAGE: Final = "1"  # the version of the rule language, apart from the package's
-DEFAULTS: Final[JsonObject] = {"hard_fail": False, "secondary_tags": []}
+DEFAULTS: Final[JsonObject] = {"hard_fail": False, "scope": "trigger", "secondary_tags": []}
 
 
 class PlanParts(Struct, frozen=True):

@@ -158,7 +158,7 @@ def turn_of(loose: Loose, path: str, number: int) -> Turn | InputError:
         return InputError(f"the content is {_shown(content)}; expected text", path, number)
     for key in foreign_keys(loose):
         if not (isinstance(value := getattr(loose, key), str) and repeats(content, value)):
-            reason = f"`{key}` is not read together with `content`; write the conversation with `messages` in place of `turns`"
+            reason = f"`{key}` is not read with `content`; write the conversation with `messages` in place of `turns`"
             return InputError(reason, path, number)
     branch = loose.branch_id if isinstance(loose.branch_id, str) else None
     harness = loose.harness if isinstance(loose.harness, str) else None

@@ -51,7 +51,7 @@ def test_a_damaged_document_still_reads(kind: str) -> None:
 
 def test_what_is_absent_reads_as_absent() -> None:
     check = read_check(mapping("id: X"))
-    assert (check.id, check.name, check.scope, check.hard_fail, check.tags) == ("X", "X", "universal", False, None)
+    assert (check.id, check.name, check.scope, check.hard_fail, check.tags) == ("X", "", "trigger", False, None)
     assert (check.routing.repetitions, check.scorer.detectors, check.prompt) == (None, None, None)
 
 

@@ -114,7 +114,7 @@ def test_a_key_of_an_agents_role_is_sent_there() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "code", "message"),
     [
-        ("severity: S5\n", "", "missing-key", "`severity` is missing"),
+        ("scope: universal\n", "", "missing-key", "`scope` is missing"),
         ("primary_bucket: A", "primary_bucket: [A]", "wrong-type", "`primary_bucket` must be"),
         ("severity: S5", "severity: S6", "unknown-value", "`S6` is not allowed for `severity`; expected"),
         ("name: says_no", "name: 7", "wrong-type", "`name` must be text, not `7`"),

@@ -67,7 +67,7 @@ def test_a_message_is_one_plain_line_in_the_authors_words(text: str) -> None:
         ("a & b", 3, "`&` isn't an operator", "did you mean `&&`?"),
         ("a ≥ b", 3, "`≥` isn't an operator", "did you mean `>=`?"),
         ("a += 1", 4, "`+=` isn't an operator", "an expression gives a value and changes nothing"),
-        ("a == “x”", 6, "`“` isn't a quotation mark here", "strings are quoted with `'` or `\"`"),
+        ("a == “x”", 6, "`“` isn't a quotation mark here", "quote strings with `'` or `\"`"),
         ("a # why", 3, "`#` has no meaning here", "a comment begins with `//`"),
         ("(a && b", 1, "`(` is never closed", "`)` is missing"),
         ("a ||\n  not f(b,\n", 8, "`(` is never closed", "a value and `)` are missing"),

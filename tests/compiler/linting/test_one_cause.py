@@ -324,7 +324,7 @@ def test_a_wrong_type_hides_nothing_of_another_document(tmp_path: Path) -> None:
         ("lexicons/a.yaml", "rude:\n- idiot\n", "unknown-key", "the keys here are `fold`, `name`, `patterns`, `role`"),
         (
             "checks/a.yaml",
-            "id: a\nprimary_bucket: A\nrouting: {route: lexicon_only, deterministic_precheck: words}\n",
+            "id: a\nrouting: {route: lexicon_only, deterministic_precheck: words}\n",
             "missing-key",
             None,
         ),

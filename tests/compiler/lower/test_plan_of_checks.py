@@ -254,13 +254,6 @@ def test_sessions_keep_the_turns_they_span(tmp_path: Path) -> None:
     assert [(s.number, s.first_turn, s.last_turn, s.elapsed) for s in sessions] == [(1, 1, 2, ""), (2, 3, 3, "a month")]
 
 
-@pytest.mark.parametrize(("eligibility", "scope"), [("", "universal"), ("eligibility: {when: 'true'}", "trigger")])
-def test_a_lexicon_check_needs_only_its_id_and_its_lexicon(tmp_path: Path, eligibility: str, scope: str) -> None:
-    text = f"id: W-1\nrouting: {{route: lexicon_only, deterministic_precheck: words}}\n{eligibility}\n"
-    check = plan_of(tmp_path, {"checks/W-1.yaml": text}).checks[0]
-    assert (check.name, check.primary_bucket, check.severity, check.scope) == ("W-1", "", "S3", scope)
-
-
 @pytest.mark.parametrize(
     ("parts", "code"),
     [

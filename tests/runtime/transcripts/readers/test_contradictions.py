@@ -135,7 +135,7 @@ def test_a_native_turn_that_also_says_or_does_something_else_is_refused(beside: 
     for record, name in (({**NATIVE, "turns": [asked, {**said, **beside}]}, "batch.jsonl"), (None, "m__s.jsonl")):
         rows = [record] if record else [asked, {**said, **beside}]
         (reason,) = refusals(tmp_path, rows, name)
-        assert f"`{key}` is not read together with `content`; write the conversation with `messages`" in reason
+        assert f"`{key}` is not read with `content`; write the conversation with `messages`" in reason
 
 
 @pytest.mark.parametrize("note", [{"text": " b "}, {"tool_calls": []}, {"refusal": None}, {"output": 12, "note": "x"}])
