@@ -214,9 +214,32 @@ def test_a_mapping_that_does_not_fit_rows_of_json_is_told_for_each_of_them(tmp_p
     reader = Reader(columns={"user": "frage", "assistant": "a"})
     first, second, chat = reader.read([path])
     assert [str(each) for each in (first, second)] == [
-        f"{path}:{number}: there is no column `frage` for `user`; the columns are `q` and `a`" for number in (1, 2)
+        f"{path}:{number}: unknown column `frage` for `user`; the columns are `q` and `a`" for number in (1, 2)
     ]
     assert isinstance(chat, Transcript)
+
+
+def test_a_question_and_an_answer_inside_objects_are_named_by_their_paths(tmp_path: Path) -> None:
+    path = tmp_path / "logs.jsonl"
+    row = {"id": "a", "inputs": {"q": "A fee?"}, "outputs": {"a": {"text": "No."}, "notes": ["so"]}, "tags": {}}
+    other = {**row, "id": "b", "outputs": {"a": None}}
+    path.write_text("".join(json.dumps(each) + "\n" for each in (row, other)), encoding="utf-8")
+    columns = {"user": "inputs.q", "assistant": "outputs.a.text"}
+    found, refused = Reader(columns=columns).read([path])
+    assert isinstance(found, Transcript)
+    assert (found.id, lines(found.conversation)) == ("logs:a", ["user: A fee?", "assistant: No."])
+    assert found.conversation.metadata["outputs"] == row["outputs"]
+    keys = "`id`, `inputs`, `outputs`, `tags` and `inputs.q`"
+    assert f"logs.jsonl:2: unknown column `outputs.a.text` for `assistant`; the columns are {keys}" in str(refused)
+    (told, _) = Reader().read([path])
+    assert "`--columns messages=KEY,role=KEY,content=KEY` or `user=KEY.KEY,assistant=KEY.KEY`" in str(told)
+    said = [{"by": {"name": "Dr. Who"}, "text": "Hi"}, {"by": {"name": "Bot"}, "text": "Hello"}]
+    path.write_text("".join(json.dumps(each) + "\n" for each in said), encoding="utf-8")
+    (found,) = Reader(columns={"role": "by.name", "content": "text", "user": "Dr. Who", "assistant": "Bot"}).read(
+        [path]
+    )
+    assert isinstance(found, Transcript)
+    assert lines(found.conversation) == ["user: Hi", "assistant: Hello"]
 
 
 JOINED = {"type": "message", "subtype": "channel_join", "user": "U5", "text": "<@U5> has joined the channel"}
@@ -265,11 +288,11 @@ def test_records_are_found_in_the_list_of_an_export(tmp_path: Path) -> None:
     assert [lines(each.conversation) for each in found if isinstance(each, Transcript)] == [
         [f"user: {n}"] for n in range(3)
     ]
-    assert "there is no `log.said` for `messages`; the keys are `nr`" in str(refused)
+    assert "`log.said` is missing for `messages`; the keys are `nr`" in str(refused)
     (told,) = Reader(columns={**columns, "messages": "tickets.log.said"}).read([path])
     assert "`tickets` is a list; name what its items hold (`messages=log.said`)" in str(told)
     (told,) = Reader(columns={**columns, "messages": "log.text"}).read([path])
-    assert "there is no `log.text` for `messages`; the keys are `at`, `count`, `tickets`" in str(told)
+    assert "`log.text` is missing for `messages`; the keys are `at`, `count`, `tickets`" in str(told)
 
 
 def test_a_mapped_record_may_hold_such_lists_itself(tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ class Chats:
                 self._broken = self._broken or row
                 yield row
                 continue
-            record = _decoded_lists(row)
+            record = self._columns.with_paths(_decoded_lists(row))
             try:
                 format = self._format(record)
             except ShapeError as wrong:
@@ -88,8 +88,8 @@ class Chats:
             row = as_record(msgspec.json.decode(line), self._path, 0)
         except UNDECODED:
             return False
-        records = [_decoded_lists(each) for _, each in self._unpaged([(0, row)]) if not isinstance(each, InputError)]
-        return any(map(self._may_join, records))
+        records = [each for _, each in self._unpaged([(0, row)]) if not isinstance(each, InputError)]
+        return any(self._may_join(self._columns.with_paths(_decoded_lists(each))) for each in records)
 
     def _may_join(self, record: Record) -> bool:
         try:
@@ -123,7 +123,8 @@ class Chats:
             self._table = self._table or self._format_for(row)
             return self._table
         try:
-            return self._format_for(row) if _is_flat(row) and not is_turns(row) else None
+            is_row = _is_flat(row) or self._columns.has_path(row)
+            return self._format_for(row) if is_row and not is_turns(row) else None
         except ShapeError:
             if self._columns.mapping:
                 raise

@@ -92,7 +92,10 @@ def _mapping_of(record: Record) -> str:
     if is_slack(record):
         return " (an export of Slack is read with `--columns role=user,content=text,user=MEMBER,assistant=MEMBER`)"
     is_nested = any(isinstance(value, dict | list) and value for value in record.values())
-    pairs = "messages=KEY,role=KEY,content=KEY`" if is_nested else "user=KEY,assistant=KEY` or `role=KEY,content=KEY`"
+    pairs = "user=KEY,assistant=KEY` or `role=KEY,content=KEY`"
+    if is_nested:
+        paths = " or `user=KEY.KEY,assistant=KEY.KEY`" * any(isinstance(value, dict) for value in record.values())
+        pairs = f"messages=KEY,role=KEY,content=KEY`{paths}"
     return f" (name your keys with `--columns {pairs})" if is_nested or len(record) > 1 else ""
 
 

@@ -76,6 +76,16 @@ class Columns:
             if field not in FIELDS:
                 raise RuntimeFailure(f"unknown field `{field}` in a column mapping; expected {_one_of(FIELDS)}")
         self.mapping = dict(mapping or {})
+        self._paths = () if "messages" in self.mapping else [path for path in self.mapping.values() if "." in path]
+
+    def with_paths(self, record: Record) -> Record:
+        """The record with each value that the mapping names by a path as a column of its own."""
+        values = {path: value_at(record, path) for path in self._paths if path not in record}
+        return {**record, **{path: value for path, value in values.items() if value is not None}} if values else record
+
+    def has_path(self, record: Record) -> bool:
+        """Whether a column of the record is a path that the mapping names."""
+        return any(path in record for path in self._paths)
 
     def of(self, names: Sequence[str]) -> dict[str, str]:
         """Map fields to the columns of these names. Raises ShapeError if they hold no conversation."""
@@ -84,7 +94,7 @@ class Columns:
         columns = {field: name for field, name in self.mapping.items() if name in names or field not in speakers}
         for field, name in columns.items():
             if name not in names:
-                raise ShapeError(f"there is no column `{name}` for `{field}`; the columns are {_one_of(names, 'and')}")
+                raise ShapeError(f"unknown column `{name}` for `{field}`; the columns are {_one_of(names, 'and')}")
         taken = set(columns.values())
         fields = columns
         for field, usual in FIELDS.items():
@@ -236,7 +246,7 @@ def _listed_under(record: Record, path: str) -> list[Json]:
     for part in [path] if path in record else path.split("+"):
         value = value_at(record, part)
         if value is None:
-            raise ShapeError(f"there is no `{part}` for `messages`; {_seen_instead(record, part)}")
+            raise ShapeError(f"`{part}` is missing for `messages`; {_seen_instead(record, part)}")
         value = (parsed(value) or value) if isinstance(value, str) else value
         found += [value] if is_record(value) else list_at(value, part)
     return found
