@@ -137,8 +137,8 @@ def test_drawings(example: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["workflow", "run", "gone.yaml"], "workflow file not found: gone.yaml"),
         (["workflow", "run", "--task", "gone"], "no task `gone`"),
         (["workflow", "run", "--colour"], "unknown arguments: `--colour`\nhelp: for example `rulewright workflow run"),
-        (["workflow", "trace"], "there are no runs yet"),
-        (["hil", "list"], "there are no runs yet"),
+        (["workflow", "trace"], "no runs yet"),
+        (["hil", "list"], "no runs yet"),
     ],
 )
 def test_wrong_arguments_are_refused(

@@ -113,7 +113,7 @@ def test_a_run_reads_without_a_join_and_is_not_replaced_silently(started: Path) 
     with pytest.raises(PlanError, match="holds a finished run"):
         rulewright.scan(".", ["transcripts"], "run")
     assert rulewright.scan(".", ["transcripts"], "run", overwrite=True).summary == run.summary
-    with pytest.raises(UsageError, match="there is no run `nowhere`"):
+    with pytest.raises(UsageError, match="run not found: `nowhere`"):
         rulewright.load_run("nowhere")
 
 

@@ -115,7 +115,7 @@ def _run_id(store: Store, given: str | None) -> str:
     if given is None:
         runs = store.runs()
         if not runs:
-            raise UsageError("there are no runs yet; `rulewright workflow run` starts one")
+            raise UsageError("no runs yet; `rulewright workflow run` starts one")
         return runs[-1].run_id
     return store.run(given).run_id
 

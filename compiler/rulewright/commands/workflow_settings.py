@@ -84,7 +84,7 @@ def open_store(workflow: Workflow, settings: RunSettings = LOOKING_ON, *, create
     is none and `create` is not set, StoreError if it can't be opened."""
     path = state_of(workflow)
     if not create and not path.is_file():
-        raise UsageError(f"`{path}` does not exist: there are no runs yet; `rulewright workflow run` starts one")
+        raise UsageError(f"`{path}` does not exist: no runs yet; `rulewright workflow run` starts one")
     agents = {name for name, agent in workflow.agents.agents.items() for name in (name, str(agent.get("display_name")))}
     return Store(path, queue_path=settings.queue_path, deciders=Deciders(frozenset(agents), settings.signers))
 

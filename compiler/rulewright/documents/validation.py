@@ -398,6 +398,17 @@ def _twice(_: Departure, node: Node, path: str, __: Owners) -> Findings:
         seen.append(written)
 
 
+_CHARACTERS: Final = {
+    "^[A-Za-z_][A-Za-z0-9_]*$": "begin with an ASCII letter or `_`, and use only ASCII letters, digits and `_`",
+    "^[A-Za-z0-9][A-Za-z0-9_.-]*$": "begin with an ASCII letter or digit, and use only these, `_`, `.` and `-`",
+}
+
+
+def _pattern_advice(departure: Departure) -> str:
+    described = f"write {departure.description}" if departure.description else "write a text that it matches"
+    return _CHARACTERS.get(departure.wanted, described)
+
+
 def _bound(words: str, advice: str | None = None) -> Callable[[Departure, Node, str, Owners], Findings]:
     """The message of a bound, and the advice: `{bound}` is the schema's, `{value}` the author's."""
 
@@ -406,9 +417,7 @@ def _bound(words: str, advice: str | None = None) -> Callable[[Departure, Node, 
         noun = "item" if bound == 1 else "items"
         message = words.format(subject=_subject(path), bound=bound, value=value, noun=noun)
         meant = number_meant(departure.keyword, bound, value)
-        described = (
-            f"write {departure.description}" if departure.keyword == "pattern" and departure.description else advice
-        )
+        described = _pattern_advice(departure) if departure.keyword == "pattern" else advice
         yield error(node, message, code="out-of-range", help=Guess(meant) if meant else described)
 
     return findings
@@ -426,7 +435,7 @@ _WORDS: Final[dict[str, Callable[[Departure, Node, str, Owners], Iterable[Diagno
     "minimum": _bound("{subject} must be at least {bound}, not {value}"),
     "maximum": _bound("{subject} must be at most {bound}, not {value}"),
     "minLength": _bound("{subject} must not be empty"),
-    "pattern": _bound("{subject} is `{value}`, which does not match `{bound}`", "write a text that it matches"),
+    "pattern": _bound("{subject} is `{value}`, which does not match `{bound}`"),
 }
 
 

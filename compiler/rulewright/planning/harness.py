@@ -52,7 +52,7 @@ def compile_run_plan(
     if stops:
         raise DocumentError(tuple(dict.fromkeys(stops)))
     if not plan.scripts:
-        raise UsageError(f"there is no scenario to play in {ticked(paths)}; expected one with `turns` or `sessions`")
+        raise UsageError(f"no scenario to play in {ticked(paths)}; expected one with `turns` or `sessions`")
     return plan
 
 

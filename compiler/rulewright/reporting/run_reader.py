@@ -35,7 +35,7 @@ def plan_of(folder: Path) -> Plan:
     """Return the plan that the run in `folder` executed. Raises UsageError without a finished run, PlanError if the
     plan has changed since."""
     if not folder.exists():
-        raise UsageError(f"there is no run `{folder}`; name a folder that `rulewright scan` wrote")
+        raise UsageError(f"run not found: `{folder}`; name a folder that `rulewright scan` wrote")
     for part in PARTS:
         if not (folder / part).is_file():
             under_way = "; continue it with `rulewright scan --resume`" if RunFolder(folder).log else ""
@@ -44,7 +44,7 @@ def plan_of(folder: Path) -> Plan:
             held = f"; it holds the runs {ticked(inside[:4])}" if inside else ""
             if {each.name for each in folder.glob("*")} >= HARNESS_FILES:
                 held = f"; it holds conversations of `rulewright harness`: judge them with `rulewright scan {folder}`"
-            raise UsageError(f"`{folder}` holds no finished run: there is no `{part}` in it{under_way or held}")
+            raise UsageError(f"`{folder}` holds no finished run: `{part}` is missing{under_way or held}")
     return decode((folder / "plan.json").read_bytes())
 
 

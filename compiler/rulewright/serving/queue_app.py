@@ -35,12 +35,12 @@ class QueueApp(Struct, frozen=True):
             return Response(queue_page(self.store.items(), self.at))
         if request.path.startswith(ITEM):
             return Response(self._item_page(unquote(request.path.removeprefix(ITEM)), request.token))
-        raise RefusedError(HTTPStatus.NOT_FOUND, "there is no such page")
+        raise RefusedError(HTTPStatus.NOT_FOUND, "page not found")
 
     def post(self, request: Request) -> Response:
         """Take a decision about an item. Raises RefusedError."""
         if not request.path.startswith(ITEM):
-            raise RefusedError(HTTPStatus.NOT_FOUND, "there is nothing to decide here")
+            raise RefusedError(HTTPStatus.NOT_FOUND, "nothing waits for a decision here")
         item_id, move = unquote(request.path.removeprefix(ITEM)), request.form.get("move", "")
         by, notes = request.form.get("by", "").strip(), request.form.get("notes", "").strip()
         if move not in STATUS_AFTER:

@@ -67,13 +67,13 @@ class RunsApp:
         """Take a decision or a label. Raises RefusedError."""
         name, numbers = _route(request.path)
         if name not in _FORMS:
-            raise RefusedError(HTTPStatus.NOT_FOUND, "there is nothing to decide here")
+            raise RefusedError(HTTPStatus.NOT_FOUND, "nothing waits for a decision here")
         answer: Callable[..., Response] = getattr(self, _FORMS[name])
         return answer(request, *numbers)
 
     def _run_at(self, run: int) -> OpenRun:
         if (opened := self.runs.at(run)) is None:
-            raise RefusedError(HTTPStatus.NOT_FOUND, "there is no such run")
+            raise RefusedError(HTTPStatus.NOT_FOUND, "run not found")
         return opened
 
     def _list(self, request: Request) -> Response:
@@ -84,7 +84,7 @@ class RunsApp:
         """Redirect to the comparison of two chosen runs."""
         numbers = [request.form.get(name, "") for name in ("before", "after")]
         if not all(number.isascii() and number.isdigit() for number in numbers):
-            raise RefusedError(HTTPStatus.BAD_REQUEST, "there is no such run")
+            raise RefusedError(HTTPStatus.BAD_REQUEST, "run not found")
         return Response(location="/diff/" + "/".join(numbers))
 
     def _run(self, request: Request, run: int) -> Response:
@@ -244,18 +244,18 @@ def _route(path: str) -> tuple[str, list[int]]:
     for pattern, name in _ROUTES:
         if match := pattern.fullmatch(path):
             return name, [int(part) for part in match.groups()]
-    raise RefusedError(HTTPStatus.NOT_FOUND, "there is no such page")
+    raise RefusedError(HTTPStatus.NOT_FOUND, "page not found")
 
 
 def _check_number(loaded: LoadedRun, number: int) -> None:
     if not 1 <= number <= len(loaded.index):
-        raise RefusedError(HTTPStatus.NOT_FOUND, "there is no such transcript")
+        raise RefusedError(HTTPStatus.NOT_FOUND, "transcript not found")
 
 
 def _check_at(loaded: LoadedRun, index: int) -> Check:
     checks = loaded.index.run.plan.checks
     if not 0 <= index < len(checks):
-        raise RefusedError(HTTPStatus.NOT_FOUND, "there is no such check")
+        raise RefusedError(HTTPStatus.NOT_FOUND, "check not found")
     return checks[index]
 
 
@@ -275,7 +275,7 @@ def _check_of(loaded: LoadedRun, number: int, anchor: str) -> Check:
     for check in loaded.index.run.plan.checks:
         if loaded.chats.anchor(number, check.id) == anchor:
             return check
-    raise RefusedError(HTTPStatus.BAD_REQUEST, "there is no such verdict")
+    raise RefusedError(HTTPStatus.BAD_REQUEST, "verdict not found")
 
 
 def _applied(loaded: LoadedRun, check: str) -> dict[str, int]:

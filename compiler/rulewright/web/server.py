@@ -215,7 +215,7 @@ class _Handler(BaseHTTPRequestHandler):
         for prefix in sorted(self.site.apps, key=len, reverse=True):
             if path == prefix or path.startswith(f"{prefix}/"):
                 return self.site.apps[prefix], path[len(prefix) :] or "/"
-        raise RefusedError(HTTPStatus.NOT_FOUND, "there is no such page")
+        raise RefusedError(HTTPStatus.NOT_FOUND, "page not found")
 
     def _cookie(self) -> str:
         try:

@@ -63,7 +63,7 @@ class Outputs:
             has_files = True
             self._database.executemany(_ADD, self._rows(file))
         if not has_files:
-            raise InputError("there is no file of outputs", path)
+            raise InputError("holds no file of outputs", path)
         self._database.execute("CREATE INDEX by_test_id ON outputs (test_id)")
         self.errors.sort(key=lambda error: (error.path, error.line, error.reason))
 
@@ -155,7 +155,7 @@ def _by_key(record: Record) -> dict[str, bytes] | None:
     return None if any(part.lstrip()[:1] != b"{" for part in outputs.values()) else outputs
 
 
-_NO_OUTPUT = "there is no output of the engine for the case"
+_NO_OUTPUT = "the case has no output of the engine"
 
 
 class Case(msgspec.Struct, frozen=True, eq=False):

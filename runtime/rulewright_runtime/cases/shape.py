@@ -137,7 +137,7 @@ class CaseShape:
         """Return a missing or duplicate part of a record, or None."""
         missing = next((key for key in self._case_keys if getattr(case, key) is UNSET), None)
         if missing is not None:
-            return Mistake(f"there is no `{missing}`{self._empty((), missing)}", (missing,))
+            return Mistake(f"`{missing}` is missing{self._empty((), missing)}", (missing,))
         holders = [envelope] if case is envelope else [envelope, case]
         outputs = [key for holder in holders for key in self._outputs_in(holder)]
         if len(outputs) > 1:
@@ -177,7 +177,7 @@ class CaseShape:
         where = f" in `{'.'.join((*parents, *path))}`" if parents or path else ""
         if kind == "unknown":
             return f"unknown key `{key}`{where}{self._suggestion(key, path)}"
-        return f"there is no `{key}`{where}{self._empty(path, key)}"
+        return f"`{key}` is missing{where}{self._empty(path, key)}"
 
     def _empty(self, path: Path, key: str) -> str:
         """Return a hint how to write an empty input, or an empty string for other keys."""

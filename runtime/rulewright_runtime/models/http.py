@@ -95,8 +95,8 @@ class HttpModel:
         self.identity = Identity(provider, model, base, self._wire.version, wrapper)
         self._url = base.rstrip("/") + self._wire.path
         variable = _key_variable(provider, base)
-        others = f"; `{OTHER_HEADERS}` holds other headers, as `Name: value`" * (variable == OTHER_KEY)
-        self._key_hint = f"; the key in `{variable}` is {'refused' if key else 'not set'}{others}"
+        others = f"; other headers belong in `{OTHER_HEADERS}`, as `Name: value`" * (variable == OTHER_KEY)
+        self._key_hint = f"; {f'the key in `{variable}` is refused' if key else f'`{variable}` is not set'}{others}"
         limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None)
         sent = httpx2.Headers({**self._wire.headers(key), "Accept-Encoding": "gzip"})
         sent.update(headers)

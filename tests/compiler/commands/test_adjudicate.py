@@ -190,7 +190,7 @@ def test_a_decision_is_on_record_before_the_run_is_recomputed(
     with pytest.raises(KeyboardInterrupt):
         adjudicate(judged, out, [decided(SISTER, "PASS")])
     assert written.call_args_list[0].args[0] == out / "decisions.jsonl"
-    with pytest.raises(UsageError, match=r"no `summary\.json` in it; repeat the last `rulewright adjudicate`"):
+    with pytest.raises(UsageError, match=r"`summary\.json` is missing; repeat the last `rulewright adjudicate`"):
         adjudication.original(out)
 
 

@@ -475,7 +475,7 @@ def test_the_semantics_can_be_chosen_everywhere_and_are_said(
 ) -> None:
     batch("b", case("T1") | {"engine_output": {"summary": "Seen late.", "signals": ["fever"]}, "remark": 1})
     assert score("--batch", "b") == 3
-    assert "error: cases/b.json: $[0]: `T1`: there is no `followup_questions` in" in capsys.readouterr().err
+    assert "error: cases/b.json: $[0]: `T1`: `followup_questions` is missing in" in capsys.readouterr().err
     assert score("--batch", "b", "--semantics", "reference") == 0
     assert "Reference semantics: unknown keys are passed over" in capsys.readouterr().out
     monkeypatch.setenv("SAFE_V0_SEMANTICS", "reference")
@@ -504,7 +504,7 @@ def test_the_semantics_can_be_chosen_everywhere_and_are_said(
         ({"output": {"summary": "", "signals": [], "followup_questions": []}}, "there are two outputs, in"),
         (
             {"engine_output": {"summary": "", "signals": []}},
-            "there is no `followup_questions` in `engine_output`; write",
+            "`followup_questions` is missing in `engine_output`; write",
         ),
         ({"expectations": None}, "`expectations` must be an object, not null"),
     ],

@@ -149,7 +149,7 @@ def test_without_people_a_t2_gate_still_waits(project: Path, capsys: pytest.Capt
 
 
 def test_watching_shows_each_task_and_what_it_waits_for(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "there are no runs yet" in refused(capsys, "workflow", "watch")
+    assert "no runs yet" in refused(capsys, "workflow", "watch")
     assert run("workflow", "run") == 2
     capsys.readouterr()
     assert run("workflow", "watch") == 2  # nobody is at work, so it ends
@@ -214,7 +214,7 @@ def test_a_graph_marks_where_a_run_stands(capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_runs_are_listed_with_how_they_stand(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "there are no runs yet" in refused(capsys, "workflow", "runs")
+    assert "no runs yet" in refused(capsys, "workflow", "runs")
     assert run("workflow", "run") == 2
     capsys.readouterr()
     assert run("workflow", "runs") == 0

@@ -144,7 +144,7 @@ def test_an_unfinished_run_has_no_page(finished: Path, part: str, capsys: pytest
     with pytest.raises(SystemExit) as end:
         main(["report", str(finished)])
     assert end.value.code == 3
-    assert f"there is no `{part}` in it" in capsys.readouterr().err
+    assert f"`{part}` is missing" in capsys.readouterr().err
     assert not (finished / "report.html").exists()
 
 

@@ -193,7 +193,7 @@ def test_each_transcript_leads_to_the_next_that_waits(runs: Path) -> None:
         ({"why": " "}, 422, "names no reason"),
         ({"why": "\u200b"}, 422, "names no reason"),
         ({"verdict": "UNCLEAR"}, 400, "a decision is"),
-        ({"check": "t12-c999"}, 400, "there is no such verdict"),
+        ({"check": "t12-c999"}, 400, "verdict not found"),
         ({"check": "t12-c5"}, 422, "the run has changed since this page was shown"),
         ({"seen": ""}, 422, "the run has changed since this page was shown"),
         ({"token": "x"}, 403, "stale or not ours"),

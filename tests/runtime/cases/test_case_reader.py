@@ -151,7 +151,7 @@ BAD: dict[str, tuple[Any, str]] = {
     ),
     "neither a test id nor a list": (
         {"expectations": {}},
-        "$[0]: the case has no `test_id`: there is no `signal_generation` in `expectations`",
+        "$[0]: the case has no `test_id`: `signal_generation` is missing in `expectations`",
     ),
     "signals that are a text": (
         case("T1", signals="fever"),
@@ -213,7 +213,7 @@ def test_an_output_that_is_null_is_none_at_all(tmp_path: Path) -> None:
     path = write(tmp_path / "b.json", [without_output("T1"), without_output("T2"), without_output("T3")])
     outputs = [{"test_id": "T1", "engine_output": None}, {"test_id": "T2"}, {"test_id": "T3", "output": output()}]
     items = read(path, outputs=write(tmp_path / "o.json", outputs))
-    none = "there is no output of the engine for the case"
+    none = "the case has no output of the engine"
     assert outcomes(items) == [none, none, "T3"]
 
 

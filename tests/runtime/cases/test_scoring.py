@@ -60,8 +60,8 @@ def test_published_cases_whose_outputs_lack_a_part_are_errors_under_seed(
     path = write(tmp_path / "edge.json", vectors["edge_cases"])
     done = score_batches(settings(), CaseReader(safe().plan, "EDGE"), [Batch("edge", str(path))])
     assert {error["test_id"]: error["message"] for error in done.errors} == {
-        "E23": "there is no `followup_questions` in `engine_output`; write `[]` for an empty list",
-        "E24": "there is no `signals` in `engine_output`; write `[]` for an empty list",
+        "E23": "`followup_questions` is missing in `engine_output`; write `[]` for an empty list",
+        "E24": "`signals` is missing in `engine_output`; write `[]` for an empty list",
         "E25": "`engine_output.summary` must be a text, not null",
     }
     expected = {row["id"].split("-")[0]: row for row in vectors["expected"] if row["strict_ah"] is False}
@@ -139,7 +139,7 @@ def test_an_errored_case_lowers_pass_rates_and_stays_out_of_means(tmp_path: Any)
     assert report["mean_scores"] == {"CR": 1.0, "AH": 1.0, "AC": 1.0, "composite": 1.0}
     assert set(report["pass_rates"].values()) == {1 / 3}
     assert [error["message"] for error in report["errors"]] == [
-        "there is no output of the engine for the case",
+        "the case has no output of the engine",
         "the engine failed: no answer",
     ]
     assert (done.status(), done.status(allow_errors=True)) == (3, 0)

@@ -260,12 +260,18 @@ def test_an_error_inside_a_choice_is_a_failure() -> None:
     assert failure(Response(body=json.dumps(body).encode())).kind == "server"
 
 
-@pytest.mark.parametrize(("key", "told"), [(None, "is not set"), ("a-long-secret-key", "is refused")])
+@pytest.mark.parametrize(
+    ("key", "told"),
+    [
+        (None, "`RULEWRIGHT_API_KEY` is not set"),
+        ("a-long-secret-key", "the key in `RULEWRIGHT_API_KEY` is refused"),
+    ],
+)
 def test_a_missing_or_refused_key_is_named_by_its_variable(key: str | None, told: str) -> None:
     with pytest.raises(CallFailure) as found:
         ask(lambda *_: Response(401, json.dumps({"error": {"message": "Who are you?"}}).encode()), key=key)
-    said = f"the endpoint answered 401: Who are you?; the key in `RULEWRIGHT_API_KEY` {told}"
-    assert str(found.value) == f"{said}; `RULEWRIGHT_HEADERS` holds other headers, as `Name: value`"
+    said = f"the endpoint answered 401: Who are you?; {told}"
+    assert str(found.value) == f"{said}; other headers belong in `RULEWRIGHT_HEADERS`, as `Name: value`"
 
 
 def test_a_response_of_another_kind_than_json_is_named() -> None:

@@ -112,7 +112,7 @@ def _exchange(case: Record, where: str) -> Iterator[Message]:
     yield from passages(first_of(case, _PASSAGES))
     answer = first_of(case, _ANSWER)
     if answer is None:
-        yield Message("assistant", metadata={"error": "there is no `actual_output`"})
+        yield Message("assistant", metadata={"error": "`actual_output` is missing"})
     else:
         yield Message("assistant", (Part(text=text_at(answer, f"{where}actual_output")),))
 

@@ -60,7 +60,7 @@ def test_a_message_beside_the_list_is_not_lost_and_can_be_joined_with_it(tmp_pat
     )
     (chat,) = conversations(written(tmp_path, [record]), columns={**COLUMNS, "messages": "opening+log.events"})
     assert lines(chat) == ["user: Is there a fee?", "assistant: No."]
-    assert "there is no `log.events` for `messages`" in refusal(
+    assert "`log.events` is missing for `messages`" in refusal(
         tmp_path, {"opening": ASKED}, messages="opening+log.events"
     )
 
@@ -75,7 +75,7 @@ def test_an_answer_beside_the_messages_is_not_lost(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("record", "reason"),
     [
-        ({"logs": [ASKED]}, "there is no `events` for `messages`; the keys are `logs`"),
+        ({"logs": [ASKED]}, "`events` is missing for `messages`; the keys are `logs`"),
         ({"events": []}, "`events` is empty"),
         ({"events": "[5"}, "events is `[5`; expected a list"),
         ({"events": [5]}, "events[0] is `5`; expected an object"),
