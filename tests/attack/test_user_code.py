@@ -141,6 +141,27 @@ def test_a_child_process_that_a_plug_in_forks_does_not_continue_the_run(shop: Sh
     assert shop.verdicts == ["PASS"] * 5
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        "os.makedirs('elsewhere', exist_ok=True); os.chdir('elsewhere')",
+        "sys.stdout = None",
+        "sys.stderr = None",
+    ],
+)
+def test_a_function_that_changes_the_working_folder_or_the_streams_changes_nothing_of_the_run(
+    shop_here: Shop, body: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shop_here.plug_in(body, check="pass: not acme.given(answer)")
+    monkeypatch.chdir(shop_here.folder)
+    streams = sys.stderr
+    assert main(["scan", "chats.jsonl", "-o", "run", "--no-cache"]) == 1
+    assert sys.stderr is streams
+    assert shop_here.verdicts == ["FAIL"] * 5
+    assert "run/summary.md" in capsys.readouterr().out
+    assert not list(shop_here.folder.rglob("*.part"))
+
+
 def test_a_thread_that_a_plug_in_leaves_running_is_not_waited_for(shop: Shop) -> None:
     shop.plug_in(on_import="threading.Thread(target=time.sleep, args=(600,)).start()", check="pass: not acme.given('')")
     assert shop.scan().returncode == 1

@@ -147,7 +147,7 @@ class RunsApp:
     def _checks(self, request: Request, run: int) -> Response:
         loaded = self._run_at(run).load()
         checks = [
-            (index, check, len(loaded.index.applied.get(check.id, ())), self._labels(run, check.id).read())
+            (index, check, len(loaded.index.applied.get(check.id, ())), self._labels(run, check.id).own())
             for index, check in enumerate(loaded.index.run.plan.checks)
         ]
         checks = [each for each in checks if each[2]]
@@ -315,7 +315,8 @@ FOLDER: Final = "labels"
 
 
 class Labels(Struct, frozen=True):
-    """The labels of one check in the folder of a run."""
+    """The labels of one check in the folder of a run. Its file may hold those of another check whose id differs only in
+    case, where the file system ignores case."""
 
     run: Path
     check: str
@@ -326,8 +327,12 @@ class Labels(Struct, frozen=True):
         return self.run / FOLDER / f"{quote(self.check, safe='')}.csv"
 
     def read(self) -> list[GoldLabel]:
-        """Return the labels so far. Raises UsageError where the file is invalid."""
+        """Return the labels in the file. Raises UsageError where it is invalid."""
         return read_gold(self.path) if self.path.is_file() else []
+
+    def own(self) -> list[GoldLabel]:
+        """Return the check's labels so far. Raises UsageError where the file is invalid."""
+        return [each for each in self.read() if each.item[1] == self.check]
 
     def add(self, transcript: str, target: str, annotator: str, conversation: str, text: str = "") -> None:
         """Store a label of the conversation with this fingerprint; it replaces an earlier one by the same person. All
@@ -349,7 +354,7 @@ class Labels(Struct, frozen=True):
 
     def done(self, annotator: str) -> list[str]:
         """Return the transcripts that this annotator has labelled."""
-        return [each.item[0] for each in self.read() if each.person == plain_name(annotator)]
+        return [each.item[0] for each in self.own() if each.person == plain_name(annotator)]
 
     def next(self, transcripts: Iterable[str], annotator: str) -> str | None:
         """Return the transcript that this annotator should label next, or None when all are labelled."""

@@ -68,9 +68,7 @@ def run(
     PlanError when `out` belongs to another run or is damaged, BusyError when another process writes to it, OSError when
     it can't be written; the run can then be resumed.
     """
-    for script in plan.scripts:
-        if not _FILE_NAME.fullmatch(script.id):
-            raise PlanError(f"`{script.id}` can't name a file; a scenario's id may hold letters, digits, `.`, `_`, `-`")
+    _refuse_file_names(plan)
     with lock_folder(out):
         identities = getattr(adapter, "identity", ""), "" if user is None else user.speaker.identity
         folder = _Folder(os.fspath(out), _Header(plan.hash, adapter.model, adapter.harness, *identities), resume)
@@ -84,6 +82,19 @@ def run(
             "experimental": getattr(adapter, "experimental", False),
         }
         return _write_summary(folder.at(SUMMARY), about, _play_all(plan, converse, folder, parallel, progress))
+
+
+def _refuse_file_names(plan: RunPlan) -> None:
+    """Raise PlanError for a scenario that can't name a file, and for two whose transcripts may be one file."""
+    names: dict[str, str] = {}
+    for script in plan.scripts:
+        if not _FILE_NAME.fullmatch(script.id):
+            raise PlanError(f"`{script.id}` can't name a file; a scenario's id may hold letters, digits, `.`, `_`, `-`")
+        if (other := names.setdefault(script.id.lower(), script.id)) != script.id:
+            raise PlanError(
+                f"`{other}` and `{script.id}` differ only in case, and some systems would keep their transcripts in one"
+                " file; rename one of the scenarios"
+            )
 
 
 def remaining_plan(plan: RunPlan, model: str, out: str | os.PathLike[str]) -> RunPlan:

@@ -1,14 +1,16 @@
-"""Code of the user in this process, such as plug-ins: it prints to the standard error, can't end the process, and is
-stopped when it does not return.
+"""Code of the user in this process, such as plug-ins: it prints to the standard error, can't end the process, leaves
+the working folder and the standard streams as they were, and is stopped when it does not return.
 
-Only the main thread can be stopped, where the system has alarms (not on Windows), and native code only between its
-checks for signals.
+This holds in the main thread only, except for the first two. Code is stopped where the system has alarms (not on
+Windows), and native code only between its checks for signals.
 """
 
 from __future__ import annotations
 
 import os
 import signal
+import sys
+from contextlib import suppress
 from threading import Thread, current_thread, main_thread
 from time import monotonic, sleep
 from types import FrameType, TracebackType
@@ -51,6 +53,28 @@ class _LateError(BaseException):
     """Raised in code that does not return; no `except Exception` catches it."""
 
 
+class _Surroundings:
+    """What code may change for the whole process: the working folder, which relative paths of the run depend on, and
+    the standard streams."""
+
+    def __init__(self) -> None:
+        self._streams, self._folder = (sys.stdout, sys.stderr), _working_folder()
+
+    def restore(self) -> None:
+        sys.stdout, sys.stderr = self._streams
+        if self._folder is not None and _working_folder() != self._folder:
+            with suppress(OSError):  # it is removed
+                os.chdir(self._folder)
+
+
+def _working_folder() -> str | None:
+    """The working folder; None if it is removed."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return None
+
+
 class UserCode:
     """The context in which code of the user is called.
 
@@ -65,7 +89,9 @@ class UserCode:
     def __enter__(self) -> None:
         self._prints.__enter__()
         self._process = os.getpid()
-        self._is_late, self._is_limited = False, current_thread() is main_thread() and hasattr(signal, "setitimer")
+        is_main = current_thread() is main_thread()
+        self._surroundings = _Surroundings() if is_main else None
+        self._is_late, self._is_limited = False, is_main and hasattr(signal, "setitimer")
         if self._is_limited:
             self._started, self._is_running = monotonic(), True
             self._handler = signal.signal(signal.SIGALRM, self._stop)
@@ -84,6 +110,8 @@ class UserCode:
             end_now(_REFUSED)  # a child that the code forked must not continue the command
         if self._is_limited:
             self._restore_alarm()
+        if self._surroundings is not None:
+            self._surroundings.restore()
         self._prints.__exit__()
         if self._is_late:
             self._refuse_late()

@@ -25,7 +25,7 @@ from rulewright_runtime.execution import Engine, results
 from rulewright_runtime.files.input_files import MAX_EXPANDED
 from rulewright_runtime.judging.judge import open_judge
 from rulewright_runtime.plan.file import decode
-from rulewright_runtime.processes.process_end import keep
+from rulewright_runtime.processes.process_end import end_now, keep
 from rulewright_runtime.runs.run_rows import Row, RowWriter, summary_of
 from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.pieces import Piece
@@ -120,13 +120,16 @@ def serve(source: IO[bytes], target: IO[bytes]) -> None:
 
 
 def main() -> None:
-    """Serve the parent process until it ends."""
+    """Serve the parent process until one of the two ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal interrupts every process; the parent decides
     target = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # printed text must not break a frame
     keep()
     with seldom_collected():
-        serve(sys.stdin.buffer, target)
+        try:
+            serve(sys.stdin.buffer, target)
+        except BrokenPipeError:  # the parent was killed
+            end_now(1)  # a usual end would write the rest of the frame and fail again
 
 
 if __name__ == "__main__":

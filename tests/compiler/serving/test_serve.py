@@ -428,3 +428,15 @@ def test_copies_of_one_text_are_in_one_split(tmp_path: Path) -> None:
     for number in range(20):
         labels.add(f"m{number}", "PASS", "Ana", f"fingerprint {number}", "one text")
     assert len({each.split for each in labels.read()}) == 1
+
+
+def test_checks_whose_labels_a_file_system_keeps_in_one_file_are_labelled_separately(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Labels, "path", property(lambda labels: labels.run / "labels" / f"{labels.check.lower()}.csv"))
+    upper, lower = Labels(tmp_path, "A-1"), Labels(tmp_path, "a-1")
+    upper.add("monday", "PASS", "Ana", "")
+    assert upper.done("Ana") == ["monday"]
+    assert lower.next(["monday"], "Ana") == "monday"
+    lower.add("monday", "FAIL", "Ana", "")
+    assert [len(each.own()) for each in (upper, lower)] == [1, 1]

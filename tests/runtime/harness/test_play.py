@@ -253,6 +253,12 @@ def test_two_scenarios_of_one_name_are_refused() -> None:
         decode(encode(plan("a", "a")))
 
 
+def test_two_scenarios_whose_transcripts_may_be_one_file_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(PlanError, match="`Night` and `night` differ only in case"):
+        run(plan("Night", "day", "night"), Listening(), tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
 def test_adapters_are_found_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(adapters.ADAPTERS, "listening", lambda _: Listening())
     assert adapters.open_adapter("listening:").model == "m/one"

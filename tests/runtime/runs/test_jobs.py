@@ -11,13 +11,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import zstandard
 from tests.rounds import TORTURE, every
 from tests.shipped_plans import shipped_plan
 
 from rulewright_runtime.errors import InputError, PlanError
-from rulewright_runtime.runs import jobs, store
+from rulewright_runtime.plan.envelope import encode
+from rulewright_runtime.runs import jobs, store, worker
 from rulewright_runtime.transcripts import chats, pieces
 from rulewright_runtime.transcripts.transcript_reader import Reader
 
@@ -87,6 +89,21 @@ def test_a_run_that_was_killed_is_resumed_with_any_number_of_jobs(data: Path, tm
     (data / "a-batch.jsonl").write_bytes(b"{}\n")
     with pytest.raises(PlanError, match="is not what the run had read"):
         run(out, data, jobs=2, resume=True)
+
+
+def test_a_worker_whose_parent_was_killed_ends_without_a_word(data: Path) -> None:
+    command = [sys.executable, "-P", "-m", "rulewright_runtime.runs.worker"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdin
+        assert process.stdout
+        assert process.stderr
+        process.stdout.close()
+        setup = worker.Setup(encode(shipped_plan(profile="publish")), 2**20, None, REPLIES, None, None)
+        task = worker.PieceTask(tuple(each for each in Reader().pieces([data]) if isinstance(each, pieces.Piece)))
+        for message in (setup, task):
+            worker.put_frame(process.stdin, msgspec.msgpack.encode(message))
+        process.stdin.close()
+        assert process.stderr.read() == b""
 
 
 def test_a_worker_that_ends_is_replaced(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
