@@ -43,7 +43,7 @@ def compressing(stream: IO[bytes], path: str) -> Iterator[IO[bytes]]:
             import zstandard
         except ImportError:
             raise RuntimeFailure(f"`{path}` needs the extra `data`: `pip install 'rulewright[data]'`") from None
-        with zstandard.ZstdCompressor().stream_writer(stream, closefd=False) as packed:
+        with zstandard.ZstdCompressor(write_checksum=True).stream_writer(stream, closefd=False) as packed:
             yield packed
     else:
         yield stream

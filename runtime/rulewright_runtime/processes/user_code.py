@@ -53,7 +53,7 @@ class _LateError(BaseException):
     """Raised in code that does not return; no `except Exception` catches it."""
 
 
-class _Surroundings:
+class _ProcessState:
     """What code may change for the whole process: the working folder, which relative paths of the run depend on, and
     the standard streams."""
 
@@ -90,7 +90,7 @@ class UserCode:
         self._prints.__enter__()
         self._process = os.getpid()
         is_main = current_thread() is main_thread()
-        self._surroundings = _Surroundings() if is_main else None
+        self._state = _ProcessState() if is_main else None
         self._is_late, self._is_limited = False, is_main and hasattr(signal, "setitimer")
         if self._is_limited:
             self._started, self._is_running = monotonic(), True
@@ -110,8 +110,8 @@ class UserCode:
             end_now(_REFUSED)  # a child that the code forked must not continue the command
         if self._is_limited:
             self._restore_alarm()
-        if self._surroundings is not None:
-            self._surroundings.restore()
+        if self._state is not None:
+            self._state.restore()
         self._prints.__exit__()
         if self._is_late:
             self._refuse_late()

@@ -74,7 +74,7 @@ def rows_at_once(about: Any) -> int:
 
 def _parquet(stream: IO[bytes]) -> Any:
     """A Parquet file. Raises OSError, and ValueError where its parts have other rows than the whole."""
-    file = _pyarrow().parquet.ParquetFile(stream)
+    file = _pyarrow().parquet.ParquetFile(stream, page_checksum_verification=True)
     about = file.metadata
     held = sum(about.row_group(at).num_rows for at in range(about.num_row_groups))
     if held != about.num_rows:
@@ -174,6 +174,6 @@ def writing_chats(stream: IO[bytes]) -> Iterator[Callable[[Transcript, bytes], N
         rows.clear()
         size = 0
 
-    with pyarrow.parquet.ParquetWriter(stream, schema, compression="zstd") as writer:
+    with pyarrow.parquet.ParquetWriter(stream, schema, compression="zstd", write_page_checksum=True) as writer:
         yield write
         flush()

@@ -7,12 +7,14 @@ import math
 import subprocess
 import sys
 from collections.abc import Callable
+from hashlib import sha256
 from itertools import product
 from pathlib import Path
 
 import pyarrow.feather
 import pyarrow.parquet
 import pytest
+from tests.rounds import every
 from tests.shipped_plans import shipped_plan
 
 from rulewright.cli import main
@@ -91,6 +93,21 @@ def test_several_processes_share_a_file_and_write_the_same_bytes(
     summary = json.loads(found[0]["summary.json"])
     assert summary["transcripts"] > 5
     assert summary["refused"]["count"] == int(damaged)
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".jsonl.zst", ".jsonl.gz"])
+def test_no_changed_bit_of_a_converted_file_changes_a_chat_unseen(tmp_path: Path, ending: str) -> None:
+    source = tmp_path / "source.jsonl"
+    words = [sha256(str(number).encode()).hexdigest() for number in range(300)]
+    source.write_text("".join(json.dumps({"messages": [{"role": "user", "content": word}]}) + "\n" for word in words))
+    path = converted(source, tmp_path / f"chats{ending}", "rulewright")
+    data, chats = path.read_bytes(), [chat.turns for chat in read(path) if isinstance(chat, Transcript)]
+    assert len(chats) == len(words)
+    for place in every(197, range(len(data))):
+        path.write_bytes(data[:place] + bytes([data[place] ^ 4]) + data[place + 1 :])
+        found = read(path)
+        if not any(isinstance(each, InputError) for each in found):
+            assert [chat.turns for chat in found if isinstance(chat, Transcript)] == chats, place
 
 
 def test_an_empty_file_is_refused(tmp_path: Path) -> None:
