@@ -55,7 +55,7 @@ def judge_model(project: Project, judge: str | None = None) -> str | None:
     """The judge's model for prices: that of `judge`, else the project's `judge.model`, else that of its source."""
     asked = judge or project.judge_source or ""
     live = asked.partition(":")[2].partition("#")[0].partition("@http")[0] if is_live(asked) else ""
-    return (live or project.judge_model if judge else project.judge_model or live) or None
+    return (live or project.judge.model if judge else project.judge.model or live) or None
 
 
 def _compare(args: argparse.Namespace) -> int:

@@ -54,7 +54,7 @@ def scan_plan(
     omits checks that apply nowhere. An unknown price or token count makes the costs null and `pricing_known` false,
     never zero.
     """
-    model = judge_model or project.judge_model
+    model = judge_model or project.judge.model
     transcripts = list(_redacted(plan, transcripts))
     counts, transcript_count = _counts(plan, transcripts)
     price = None if model is None else project.pricing.get(model)

@@ -95,11 +95,6 @@ class Project(Struct, frozen=True, eq=False):
         return self.file.models if self.file else {}
 
     @property
-    def judge_model(self) -> str | None:
-        """The judge's model, for costs."""
-        return self.judge.model
-
-    @property
     def judge(self) -> JudgeSection:
         """The judge and the settings of its model."""
         return self.file.judge if self.file else JudgeSection()

@@ -97,7 +97,8 @@ class _Gathered:
     samples: dict[tuple[str, str], list[tuple[str, float]]] = field(default_factory=dict)  # figure -> scores by cluster
 
     def add(self, judged: JudgedTranscript) -> None:
-        row, key = judged.row, _place(judged.row)
+        row = judged.row
+        key = str(row.get("model")), str(row.get("scenario_id") or "")
         score, cluster = score_of(row, self.run.folder, self.headline), cluster_of(self.run.plan, key[1], judged.id)
         self.models.add(key[0])
         cell = self.cells.setdefault(key, _LeaderboardCell())
@@ -195,11 +196,6 @@ class _Gathered:
             if len(failing.shown) < MOST_FAILURES:
                 kept = {name: verdict.get(name) for name in ("rationale_code", "evidence", "cause")}
                 failing.shown.append({**about, **kept})
-
-
-def _place(row: JsonMapping) -> tuple[str, str]:
-    """The model and the scenario."""
-    return str(row.get("model")), str(row.get("scenario_id") or "")
 
 
 def _checks(
