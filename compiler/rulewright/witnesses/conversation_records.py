@@ -131,8 +131,6 @@ def _calls(written: Written) -> Iterator[list[_Call]]:
     """Calls of tools: one with arguments or a result, two that differ, several."""
     names = [name for name in written.texts if name.isidentifier()] or _TOOLS
     given = [{key: value} for key, value in _further(written)]
-    kinds = {type(value): each for each in reversed(given) for value in each.values()}
-    few = [{}, *kinds.values(), *(each for each in given if each not in kinds.values())][:MOST_CALLS]
     asked = [
         [_call(each, names[0]) for each in calls]
         for calls in written.guessed.get(("tool_calls",), ())
@@ -140,22 +138,34 @@ def _calls(written: Written) -> Iterator[list[_Call]]:
     ]
     yield from ([_Call(name, {})] for name in names)
     yield from asked
-    arguments = [each for each in written.guessed.get(("tool_call", "arguments"), ()) if isinstance(each, dict)]
-    yield from ([_Call(name, each)] for name in names for each in filter(is_json, arguments))
-    for name in names:
-        yield from ([_Call(name, each)] for each in given)
-        yield [_Call(name, None)]
-        yield from ([_Call(name, {}, text)] for text in ("done", *written.texts, *written.whole))
+    yield from ([each] for each in _single_calls(written, names, given))
     yield from ([*one, *two] for one, two in permutations(asked[:MOST_CALLS], 2))
+    yield from _plain_calls(written.numbers, names)
+    kinds = {type(value): each for each in reversed(given) for value in each.values()}
+    few = [{}, *kinds.values(), *(each for each in given if each not in kinds.values())][:MOST_CALLS]
+    for one, two in product(names[:MOST_CALLS], repeat=2):
+        yield from ([_Call(one, first), _Call(two, second)] for first, second in product(few, few) if first or second)
+
+
+def _single_calls(written: Written, names: Sequence[str], given: Sequence[JsonObject]) -> Iterator[_Call]:
+    """Calls with the arguments that conditions ask for, with each that they read, and with results."""
+    arguments = [each for each in written.guessed.get(("tool_call", "arguments"), ()) if isinstance(each, dict)]
+    yield from (_Call(name, each) for name in names for each in filter(is_json, arguments))
+    for name in names:
+        yield from (_Call(name, each) for each in given)
+        yield _Call(name, None)
+        yield from (_Call(name, {}, text) for text in ("done", *written.texts, *written.whole))
+
+
+def _plain_calls(numbers: Sequence[int], names: Sequence[str]) -> Iterator[list[_Call]]:
+    """Several calls without arguments: of different tools, then as many as conditions count, of one tool or more."""
     for size in (2, 3):
         yield from ([_Call(name, {}) for name in several] for several in permutations(names, size))
-    for number in (each for each in written.numbers if each <= MOST_MESSAGES):
+    for number in (each for each in numbers if each <= MOST_MESSAGES):
         yield from ([_Call(name, {})] * number for name in names)
         yield [_Call(f"{names[0]}_{at}", {}) for at in range(number + 1)]
         yield [_Call(names[0], {"n": at}) for at in range(number + 1)]
         yield from ([_Call(one, {})] * number + [_Call(two, {})] for one, two in permutations(names[:MOST_CALLS], 2))
-    for one, two in product(names[:MOST_CALLS], repeat=2):
-        yield from ([_Call(one, first), _Call(two, second)] for first, second in product(few, few) if first or second)
 
 
 def _call(asked: JsonObject, name: str) -> _Call:
