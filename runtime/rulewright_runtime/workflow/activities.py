@@ -43,7 +43,7 @@ def _work(step: TaskStep) -> Event:
         raise AgentError(f"outputs: {'; '.join(problems)}")
     step.answered(f"{agent}/work")
     step.change(inputs=inputs, iteration=step.record.iteration + 1, feedback=(), reply=reply.text[:MAX_SHOWN])
-    step.change(seen=None, locked={}, is_locked=False)
+    step.change(seen=None, locked=None)
     outputs = contents(root, task.outputs)
     step.write(outputs=outputs)
     step.refuse_injections((f"`{path}`", decoded(content)) for path, content in outputs)
@@ -57,7 +57,7 @@ def _changed_approvals(step: TaskStep, inputs: Mapping[str, str]) -> Iterator[Ev
     """Yield a warning for each input that was changed after it was approved as the output of another task."""
     for name, (status, record) in step.run.store.records(step.run.run_id).items() if inputs else ():
         for path, digest in inputs.items():
-            if name != step.task.id and status == "COMPLETED" and digest != record.locked.get(path, digest):
+            if name != step.task.id and status == "COMPLETED" and digest != (record.locked or {}).get(path, digest):
                 warning = f"input `{path}` was changed after its approval in task `{name}`"
                 yield EventDraft("task.warning", {"warning": warning}, "warning")
 
@@ -152,8 +152,8 @@ def gate_report(step: TaskStep) -> GateReport:
     """Judge the gate over the evidence and the outputs as they are now."""
     record, run = step.record, step.run
     violations = [
-        f"locked output `{path}` was {'changed' if path in record.locked else 'added'} after its review"
-        for path in broken_lock(record.lock, run.root, step.task.outputs)
+        f"locked output `{path}` was {'changed' if path in (record.locked or ()) else 'added'} after its review"
+        for path in broken_lock(record.locked, run.root, step.task.outputs)
     ]
     since = record.started_at
     return judge_evidence(step.task, record.context, run.root, run.now(), violations=violations, since=since)
@@ -194,9 +194,9 @@ def _human(step: TaskStep) -> Event:
         step.reason = f"rejected by {by}: {notes}"
         return "rejected"
     if _approves_outputs(record):
-        step.change(locked=item.context.get("outputs", {}), is_locked=True)
+        step.change(locked=item.context.get("outputs", {}))
     elif record.state.place == "exhausted:gate" and not _is_reviewed(record):
-        step.change(locked={}, is_locked=False)  # people may correct what only people have accepted
+        step.change(locked=None)  # people may correct what only people have accepted
     if item.trigger == "overlay_escalation" and step.task.pair is not None and inconsistency(step):
         # The pair's initial roles, and as many challenges as its history holds.
         step.change_context(

@@ -76,7 +76,7 @@ def _restart_reason(
     old_task = next(each for each in old.tasks if each.id == task.id)
     if _definition_hash(old, old_task) != _definition_hash(new, task):
         return "its definition has changed"
-    if approved := broken_lock(record.lock, root, task.outputs):
+    if approved := broken_lock(record.locked, root, task.outputs):
         return f"its approved output `{approved[0]}` has changed"
     changed = changed_paths(record.inputs, hashes(root, task.inputs))
     return f"its input `{changed[0]}` has changed" if record.iteration and changed else ""

@@ -61,7 +61,7 @@ def _take(step: TaskStep, event: Event) -> TaskRecord:
     _report_status(step, move)
     if move.after == "RUNNING" and not step.record.started:
         step.change(started=True, started_at=time.time())
-    if move.after == "COMPLETED" and (changed := broken_lock(step.record.lock, step.run.root, task.outputs)):
+    if move.after == "COMPLETED" and (changed := broken_lock(step.record.locked, step.run.root, task.outputs)):
         raise StoreError(f"task `{task.id}`: {paths(changed)} changed after the approval: restore it, then resume")
     return _commit(step)
 
@@ -119,7 +119,7 @@ def _pass(step: TaskStep, effect: StateEffect, event: Event) -> None:
 def _lock(step: TaskStep, _: StateEffect, __: Event) -> None:
     """Lock the outputs as the reviewer or challenger was given them; the gate fails when they change."""
     locked = step.hashes() if step.record.seen is None else step.record.seen
-    step.change(locked=locked, is_locked=True)
+    step.change(locked=locked)
     step.tell(EventDraft("artifact.locked", {"outputs": sorted(locked)}))
 
 

@@ -114,8 +114,8 @@ class TaskRecord(msgspec.Struct, frozen=True):
     `iteration` counts how often the agent has worked, `retries` the failed attempts of the current activity, `calls`
     the answered calls of each `agent/purpose`; `reply` is the agent's last reply to work. `item` is the queue item the
     task waits for. `inputs` maps each input to its hash when it was read, `seen` each output to its hash when the
-    reviewer or challenger was asked (None: not yet), `locked` each output to its hash when it was approved; `is_locked`
-    tells a lock on no outputs from no lock.
+    reviewer or challenger was asked (None: not yet), `locked` each output to its hash when it was approved (None:
+    not approved).
     """
 
     state: TaskState
@@ -131,8 +131,7 @@ class TaskRecord(msgspec.Struct, frozen=True):
     max_iterations_exceeded: tuple[str, ...] = ()
     inputs: dict[str, str] = msgspec.field(default_factory=dict)
     seen: dict[str, str] | None = None
-    locked: dict[str, str] = msgspec.field(default_factory=dict)
-    is_locked: bool = False
+    locked: dict[str, str] | None = None
     item: str | None = None
     items: int = 0
     feedback: tuple[dict[str, str], ...] = ()
@@ -140,11 +139,6 @@ class TaskRecord(msgspec.Struct, frozen=True):
     reason: str = ""
     started: bool = False
     started_at: float = 0.0
-
-    @property
-    def lock(self) -> dict[str, str] | None:
-        """The hashes of the approved outputs, or None when none were approved."""
-        return self.locked if self.is_locked or self.locked else None  # earlier versions stored the hashes alone
 
     def with_usage(self, usage: AgentUsage) -> TaskRecord:
         """Return the record with more usage added."""

@@ -146,7 +146,7 @@ def test_no_task_is_completed_with_outputs_that_nobody_was_shown(seed: int, tmp_
         try:
             status = run.run(resume=bool(run.store.runs()), one_step=True).status
         except StoreError:  # the outputs changed after the approval, just before the end
-            assert run.record().lock != digests(tmp_path)
+            assert run.record().locked != digests(tmp_path)
             return
         if status in {"COMPLETED", "FAILED"}:
             break

@@ -22,7 +22,7 @@ def paired(folder: Path, *overlays: str, script: Any = None) -> Bench:
 def test_what_the_challenger_approved_is_locked(tmp_path: Path) -> None:
     run = paired(tmp_path)
     assert run.run().status == "COMPLETED"
-    assert list(run.record().locked) == ["out.md"]
+    assert list(run.record().locked or ()) == ["out.md"]
     (event,) = run.events("artifact.locked")
     assert event.details == {"outputs": ["out.md"]}
 
@@ -41,7 +41,7 @@ def test_a_pair_that_ends_without_approval_locks_nothing(tmp_path: Path) -> None
     text = task(pair(3, ", exit_conditions: ['loop.iteration >= 1']"), more="outputs: [out.md],")
     run = bench(tmp_path, text, {"dev": [{"files": {"out.md": "x"}}], "reviewer": [NO]})
     assert run.run().status == "COMPLETED"
-    assert run.record().locked == {}
+    assert run.record().locked is None
     assert run.events("artifact.locked") == []
 
 

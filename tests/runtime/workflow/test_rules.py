@@ -291,7 +291,7 @@ def test_a_reviewer_says_go(tmp_path: Path) -> None:
     script = {"dev": [{"files": {"out.md": "x"}}], "reviewer": [GO]}
     run = bench(tmp_path, task(review(), more="outputs: [out.md],"), script)
     assert run.run().status == "COMPLETED"
-    assert list(run.record().locked) == ["out.md"]
+    assert list(run.record().locked or ()) == ["out.md"]
     assert run.events("artifact.locked")[0].details == {"outputs": ["out.md"]}
     assert run.store.review_log("run-1", "build")["final_decision"] == "GO"
 
