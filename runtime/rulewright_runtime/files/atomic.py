@@ -102,7 +102,12 @@ def write_synced(path: str, data: bytes) -> None:
 
 
 def open_part(path: str, size: int = 0) -> IO[bytes]:
-    """Open the file at `path`, created if needed and truncated to `size` bytes, for appending. Raises OSError."""
+    """Open the file at `path`, created if needed and truncated to `size` bytes, for appending. Hard links of it, as in
+    a snapshot of its folder, keep their content. Raises OSError."""
+    if os.path.isfile(path) and os.stat(path).st_nlink > 1:
+        with open_whole(path) as own, open(path, "rb") as shared:
+            while block := shared.read(BUFFER):
+                own.write(block)
     handle = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
     try:
         os.ftruncate(handle, size)

@@ -34,6 +34,10 @@ def open_shared(
     try:
         if is_writable:
             _write_ahead(database)
+        database.execute("select 1 from sqlite_master").fetchone()  # reads the schema
+    except UnicodeDecodeError:  # SQLite's message quotes a schema that is no text
+        database.close()
+        raise sqlite3.DatabaseError("malformed database schema") from None
     except BaseException:
         database.close()
         raise

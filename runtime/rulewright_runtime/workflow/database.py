@@ -250,7 +250,19 @@ def pack(value: Any) -> bytes:
 
 def unpack(data: bytes, kind: type[Kind]) -> Kind:
     """Decode a column. Raises StoreError when it can't be read."""
-    try:
+    with _reading():
         return msgspec.json.decode(data, type=kind)
-    except UNDECODED as error:
+
+
+def converted(row: sqlite3.Row, kind: type[Kind]) -> Kind:
+    """A row as the structure `kind`. Raises StoreError when it can't be read."""
+    with _reading():
+        return msgspec.convert(dict(row), kind)
+
+
+@contextmanager
+def _reading() -> Iterator[None]:
+    try:
+        yield
+    except (*UNDECODED, TypeError) as error:  # a number in place of JSON is a TypeError
         raise StoreError(f"the database holds a row that can't be read: {error}") from None

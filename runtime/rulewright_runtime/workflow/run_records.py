@@ -10,7 +10,7 @@ import msgspec
 from rulewright_runtime.english import ticked
 from rulewright_runtime.processes.ancestry import Origin, Process, machine
 from rulewright_runtime.strict_json import JsonObject
-from rulewright_runtime.workflow.database import Database, StoreError, unpack
+from rulewright_runtime.workflow.database import Database, StoreError, converted, unpack
 from rulewright_runtime.workflow.deciders import RunProcess, SignedDecision
 from rulewright_runtime.workflow.events import Event
 from rulewright_runtime.workflow.gate import GateReport
@@ -66,14 +66,17 @@ class RunRecords(Database):
         return [self._stored(row) for row in rows]
 
     def _stored(self, row: sqlite3.Row) -> StoredWorkflow:
-        run = msgspec.convert(dict(row), StoredWorkflow)
+        run = converted(row, StoredWorkflow)
         was_killed = run.status == "RUNNING" and not self.is_run_active()
         return msgspec.structs.replace(run, status="PAUSED") if was_killed else run
 
     def task_run(self, run_id: str, task_id: str) -> str:
-        """Return the name of a task in a run; it stays the same when the plan changes."""
+        """Return the name of a task in a run; it stays the same when the plan changes. Raises StoreError when the run
+        has no such task."""
         query = "select run_id || '.' || (position + 1) as name from tasks where run_id = ? and task_id = ?"
-        return str(self.rows(query, run_id, task_id)[0]["name"])
+        for row in self.rows(query, run_id, task_id):
+            return str(row["name"])
+        raise StoreError(f"the database holds no task `{task_id}` of `{run_id}`")
 
     def records(self, run_id: str) -> dict[str, tuple[str, TaskRecord]]:
         """Return status and record of every task, in order."""

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rulewright_runtime.errors import BusyError
-from rulewright_runtime.files.atomic import open_whole, write_whole
+from rulewright_runtime.files.atomic import open_part, open_whole, write_whole
 
 
 def test_a_file_is_replaced_and_nothing_else_is_left(tmp_path: Path) -> None:
@@ -88,3 +88,14 @@ def test_a_file_of_a_like_name_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "a.new").write_bytes(b"somebody's")
     write_whole(tmp_path / "a", b"new")
     assert (tmp_path / "a.new").read_bytes() == b"somebody's"
+
+
+def test_what_is_appended_to_a_file_is_not_appended_to_a_hard_link_of_it(tmp_path: Path) -> None:
+    path, snapshot = tmp_path / "rows.jsonl", tmp_path / "snapshot.jsonl"
+    path.write_bytes(b"one\ntwo\n")
+    os.link(path, snapshot)
+    with open_part(str(path), 4) as stream:
+        stream.write(b"three\n")
+    assert path.read_bytes() == b"one\nthree\n"
+    assert snapshot.read_bytes() == b"one\ntwo\n"
+    assert {each.name for each in tmp_path.iterdir()} == {"rows.jsonl", "snapshot.jsonl"}

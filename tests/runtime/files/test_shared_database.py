@@ -138,3 +138,13 @@ def test_an_unreadable_answer_in_the_ledger_is_an_error_with_words(tmp_path: Pat
     ledger._db.execute("insert into calls values ('k', 'done', 'me', 0, x'7b7d', x'7b7d', ?)", (b"{broken",))
     with pytest.raises(LedgerError, match="the ledger holds an answer that can't be read"):
         ledger.answer("k")
+
+
+@pytest.mark.parametrize("kind", [Ledger, Database])
+def test_a_file_whose_schema_is_no_text_can_not_be_opened(tmp_path: Path, kind: type[Ledger] | type[Database]) -> None:
+    path = tmp_path / "damaged.sqlite3"
+    kind(path).close()
+    data = path.read_bytes()
+    path.write_bytes(data.replace(b"create table", b"creat\xee table").replace(b"CREATE TABLE", b"CREAT\xee TABLE"))
+    with pytest.raises((LedgerError, StoreError), match="can't be opened"):
+        kind(path)

@@ -7,6 +7,7 @@ import json
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 from msgspec.structs import replace
 from tests.runtime.workflow.running import BROKEN, EVIDENCE, GATE, Bench, bench, plan_of
 
+from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.plan.envelope import seal
 from rulewright_runtime.workflow import engine
 from rulewright_runtime.workflow.adapters import AgentError, AgentReply, Brief
@@ -303,6 +305,28 @@ def test_a_database_of_another_kind_is_refused(tmp_path: Path) -> None:
         db.execute("pragma user_version = 99")
     with pytest.raises(StoreError, match="version 99"):
         Store(tmp_path / "future.db")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "update runs set status = '{}'",
+        "update runs set plan = 5",
+        "update runs set tokens_used = 1e308",
+        "update runs set cost_usd = 'x'",
+        "update tasks set record = 9",
+        "update tasks set record = x'ff'",
+        "delete from tasks",
+    ],
+)
+def test_a_row_that_was_damaged_is_told_as_such(tmp_path: Path, change: str) -> None:
+    run = bench(tmp_path, "tasks: {build: {agent: dev, requires_human: true}}")
+    assert run.run().status == "WAITING"
+    with run.store.transaction() as db:
+        db.execute(change)
+    for read in (lambda: run.run(resume="run-1"), lambda: run.decide("resolve"), lambda: run.store.export("run-1")):
+        with suppress(RuntimeFailure):  # any other error is a crash
+            read()
 
 
 def test_a_killed_run_is_paused_and_a_resumed_one_runs(tmp_path: Path) -> None:
