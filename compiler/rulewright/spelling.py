@@ -47,6 +47,7 @@ def suggest(word: str, known: Iterable[str]) -> str | None:
     )
     swapped = [each for each in folded if sorted(each) == sorted(normalized) and is_slip_of(normalized, each)]
     singular = [each for each in folded if normalized in (f"{each}s", f"{each}es", f"{each[:-1]}ies")]
+    near.sort(key=lambda each: not is_slip_of(normalized, each))
     suggestions = swapped[:1] or singular[:1] or near[:1] or (completions if len(completions) == 1 else [])
     return folded[suggestions[0]] if suggestions else None
 

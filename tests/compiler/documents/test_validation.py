@@ -183,6 +183,11 @@ def test_words_with_the_same_ending_are_no_guess() -> None:
     assert suggest("medicaton_question", ["medication_question"]) == "medication_question"
 
 
+def test_a_word_with_one_wrong_letter_is_guessed_before_one_with_two() -> None:
+    assert suggest("naoe", ["name", "note"]) == "name"
+    assert suggest("noae", ["name", "note"]) == "note"
+
+
 @pytest.mark.parametrize("kind", schema_names())
 def test_every_schema_is_a_valid_schema(kind: str) -> None:
     jsonschema.Draft202012Validator.check_schema(schema(kind))

@@ -38,6 +38,7 @@ def outcome_contradicts_condition(document: DocumentWithExpressions) -> Findings
         yield from _mixed(document, written, part)
         if part is written.checked.expr:
             yield from _unlike_expected(document, written)
+            yield from _valid_calls_fail(document, written)
         if not isinstance(part, Conditional):
             continue
         direction, then, otherwise = tells(part.condition), _worth(part.then), _worth(part.otherwise)
@@ -81,6 +82,23 @@ def _unlike_expected(document: DocumentWithExpressions, written: WrittenExpressi
                 who, how = ("unlike", "pass") if upward == ">" else ("like", "fail")
                 message = f"with `{written.text(part)}`, answers that are {who} the expected one {how}"
                 yield warning(written.span(part), message, help="reverse the comparison")
+
+
+def _valid_calls_fail(document: DocumentWithExpressions, written: WrittenExpression) -> Findings:
+    """An implication in `fail`: `tool_call.name != "book" or valid_against(tool_call.arguments, params.book)`."""
+    if getattr(document, "fails", None) is not written.scalar:
+        return
+    sides = chain(written.checked.expr, "||")
+    others = [each for each in sides if isinstance(each, Binary) and each.operator == "!=" and _is_tool(each.left)]
+    valid = [each for each in sides if isinstance(each, Call) and each.function == "valid_against"]
+    if len(others) == len(valid) == 1 and len(sides) == 2:
+        reason = "calls of every other tool fail, and valid calls of this one"
+        message = f"with `{written.text(others[0])}` in `fail`, {reason}"
+        yield warning(written.span(written.checked.expr), message, help="write `pass` for `fail`")
+
+
+def _is_tool(part: Expr) -> bool:
+    return field_of(part, "tool_call") == "name"
 
 
 def _is_of_usage(part: Expr) -> bool:

@@ -24,7 +24,7 @@ from rulewright.expression.syntax_tree import (
     last_name,
     number_in,
 )
-from rulewright.load import Scalar
+from rulewright.load import Scalar, walk
 from rulewright.lower.expressions_of import WrittenExpression, expressions_of
 from rulewright.rules.suspicious.units_differ import COUNTS, counts_characters
 
@@ -32,6 +32,7 @@ WORDS: Final = ("note", "description", "pass_rule")  # say what is wanted
 ROUTED: Final = ("within_replies", "recalled_share", "likeness")
 MISSING: Final = re.compile(r"-(?:missing|missed|omitted|absent)$")
 LACK: Final = re.compile(r"(?:^|-)(?:not-\w+ed$|without-|un\w+ed(?=-|$))")
+WANTED: Final = re.compile(r"(?:^|-)un(?:al|bias|block|chang|harm|modif|prompt|touch)")  # `unchanged`
 EXTREME: Final = {
     "too-(?:long|many|much|large|big|slow|late|dear|expensive|high|often)": ">",
     "too-(?:short|few|little|small|early|low|fast|seldom)": "<",
@@ -232,8 +233,11 @@ def _against(check: CheckDocument, words: str, part: Expr, sign: int) -> str | N
         return f"`{check.id}` says that something is missing, but `fail` does not test for its absence"
     if sign < 0 and is_lack and not DENIALS.search(words) and not denies(part) and check.get("use") is None:
         return f"`{check.id}` {NO_ABSENCE}"
+    if sign > 0 and is_lack and words and not DENIALS.search(words) and _passes_lack(check.id, sides):
+        return f"`{check.id}` says that something is missing, but `pass` tests for its absence"
     is_banned = re.search("banned|forbidden|prohibited", check.id) is not None
-    is_named = any(stem in (f"{check.id} {words}" if is_banned else words).lower() for stem in _stems(part))
+    stems = _stems(part) | _stems_of_parameters(check, part)
+    is_named = any(stem in (f"{check.id} {words}" if is_banned else words).lower() for stem in stems)
     if FORBIDS.search(words) and len(DENIALS.findall(words)) == 1:
         is_search = is_presence or (is_banned and any(searches) and not denies(part))
         if sign > 0 and is_search and is_named:
@@ -249,6 +253,16 @@ def _against(check: CheckDocument, words: str, part: Expr, sign: int) -> str | N
         if re.search(named, check.id) and found == {1} and not _points(part, sign, operator):
             return f"`{check.id}` says the opposite of this comparison"
     return _joined(words, part, sign)
+
+
+def _passes_lack(name: str, sides: list[Expr]) -> bool:
+    """Whether a condition holds where something is there and, as its last side says, what the name calls missing is
+    not; what is there has to be in the name of `price-without-currency`, because `replies-without-jargon` is wanted."""
+    *there, lacking = sides
+    stems = set[str]().union(*map(_stems, there))
+    thing, without, _ = name.partition("-without-")
+    is_wanted = WANTED.search(name) is not None or (without and not any(stem in thing for stem in stems))
+    return bool(there) and denies(lacking) and not any(map(denies, there)) and not is_wanted
 
 
 def _names_without_lack(name: str, part: Expr) -> bool:
@@ -342,6 +356,15 @@ def _stems(part: Expr) -> set[str]:
     """The first letters of the words in the texts and the parameters of an expression."""
     text = str(part.value) if isinstance(part, Literal) else field_of(part, "params") or ""
     return {each[:4] for each in re.findall(r"[^\W_]{4,}", text.lower())}.union(*map(_stems, children(part)))
+
+
+def _stems_of_parameters(check: CheckDocument, part: Expr) -> set[str]:
+    """The first letters of the words in the texts of the parameters that an expression reads."""
+    name = field_of(part, "params")
+    value = None if name is None else check.get("params", name)
+    found = "" if value is None else " ".join(str(each.value) for each in walk(value) if isinstance(each, Scalar))
+    own = {each[:4] for each in re.findall(r"(?<!\\)[^\W_]{4,}", found.lower())}
+    return own.union(*(_stems_of_parameters(check, each) for each in children(part)))
 
 
 def _word(operator: str) -> str:
