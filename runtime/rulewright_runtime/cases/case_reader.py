@@ -33,11 +33,13 @@ from rulewright_runtime.strict_json import UNDECODED, JsonObject
 _NOT_IDS: Final = frozenset({"test_id", "id", "expectations", "test_case", *OUTPUTS})
 _TABLE: Final = "CREATE TABLE outputs (test_id, tag, file, start, length, data, path, is_used)"
 _ADD: Final = "INSERT INTO outputs VALUES (?, ?, ?, ?, ?, ?, ?, 0)"
-_FIND: Final = "SELECT tag, file, start, length, data, path FROM outputs WHERE test_id = ?"
+_FIND: Final = "SELECT tag, file, start, length, data, path, rowid FROM outputs WHERE test_id = ?"
+_FIND_ROW: Final = "SELECT tag, file, start, length, data, path, rowid FROM outputs WHERE rowid = ?"
+_SHOWN: Final = 3  # files that a message names
 _USE: Final = "UPDATE outputs SET is_used = 1 WHERE test_id = ?"
 _UNUSED: Final = "SELECT test_id, tag, file FROM outputs WHERE NOT is_used ORDER BY rowid"
 _Row = tuple[str, str, str, int, int, bytes | None, str]
-_Reference = tuple[str, str, int, int, bytes | None, str]
+_Reference = tuple[str, str, int, int, bytes | None, str, int]
 
 
 class _OutputIds(msgspec.Struct):
@@ -56,6 +58,9 @@ class Outputs:
         self.errors: list[InputError] = []
         self._path = path
         self._names = msgspec.json.Decoder(_OutputIds)
+        # By batch and test id, where several outputs have it: the row that counts, or why none does. Many cases may
+        # have one test id, and many outputs.
+        self._chosen: dict[tuple[str, str], int | str] = {}
         self._open: tuple[str, IO[bytes]] | None = None  # the outputs of a batch are usually in one file
         self._database = ScratchDatabase(_TABLE)
         has_files = False
@@ -105,19 +110,32 @@ class Outputs:
     def find(self, batch: str, test_id: str) -> tuple[bytes, str] | str | None:
         """Return the bytes and the location of an output, a message when it is ambiguous, or None when there is none.
         Outputs whose tag is the batch's name win over others."""
-        references: list[_Reference] = self._database.execute(_FIND, (test_id,)).fetchall()
-        if not references:
-            return None
-        self._database.execute(_USE, (test_id,))
-        candidates = [each for each in references if each[0] == batch] or references
-        candidates.sort(key=lambda each: (each[1], each[2]))
-        _, file, _, _, _, path = candidates[0]
-        payload = self._bytes(candidates[0])
-        others = {self._bytes(each) for each in candidates[1:]} - {payload}
-        if others:
-            files = ", ".join(sorted({each[1] for each in candidates}))
-            return f"there are {len(others) + 1} different outputs for the test id, in {files}"
-        return payload, file if path == "$" else f"{file}: {path}"
+        chosen = self._chosen.get((batch, test_id))
+        if chosen is None:
+            references: list[_Reference] = self._database.execute(_FIND, (test_id,)).fetchall()
+            if not references:
+                return None
+            self._database.execute(_USE, (test_id,))
+            chosen = self._choice([each for each in references if each[0] == batch] or references)
+            if len(references) > 1:
+                self._chosen[batch, test_id] = chosen
+        if isinstance(chosen, str):
+            return chosen
+        reference: _Reference = self._database.execute(_FIND_ROW, (chosen,)).fetchone()
+        _, file, _, _, _, path, _ = reference
+        return self._bytes(reference), file if path == "$" else f"{file}: {path}"
+
+    def _choice(self, candidates: list[_Reference]) -> int | str:
+        """The row of the output that counts, or why none does."""
+        first = min(candidates, key=lambda each: (each[1], each[2]))
+        if len(candidates) == 1:
+            return first[-1]
+        different = len({self._bytes(each) for each in candidates})
+        if different == 1:
+            return first[-1]
+        files = sorted({each[1] for each in candidates})
+        more = f" and {len(files) - _SHOWN} more" if len(files) > _SHOWN else ""
+        return f"there are {different} different outputs for the test id, in {', '.join(files[:_SHOWN])}{more}"
 
     def unused(self, batches: Collection[str]) -> Iterator[InputError]:
         """Yield a note for every output in the file, or below a folder in the files of the batches, that was not
@@ -127,7 +145,7 @@ class Outputs:
                 yield InputError(f"no case has the test id `{test_id}`, so this output is not scored", file)
 
     def _bytes(self, reference: _Reference) -> bytes:
-        _, file, start, length, data, _ = reference
+        _, file, start, length, data, _, _ = reference
         if data is not None:
             return data.strip()
         if self._open is None or self._open[0] != file:

@@ -126,6 +126,29 @@ def test_the_output_named_like_the_batch_is_taken(tmp_path: Path) -> None:
     assert item.inputs["summary"] == "b2"
 
 
+def test_many_outputs_and_cases_of_one_test_id_are_compared_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compared = 0
+    original = Outputs._bytes
+
+    def counted(self: Outputs, reference: Any) -> bytes:
+        nonlocal compared
+        compared += 1
+        return original(self, reference)
+
+    monkeypatch.setattr(Outputs, "_bytes", counted)
+    path = write(tmp_path / "b.json", [without_output("T1")] * 50)
+    for name in range(40):
+        write(tmp_path / "outputs" / f"{name}.json", [{"test_id": "T1", "summary": f"{name % 20}"}])
+    messages = outcomes(read(path, outputs=tmp_path / "outputs"))
+    folder = tmp_path / "outputs"
+    shown = ", ".join(str(folder / name) for name in ("0.json", "1.json", "10.json"))
+    assert messages == [f"there are 20 different outputs for the test id, in {shown} and 37 more"] * len(messages)
+    assert len(messages) == 50
+    assert compared == 40
+
+
 def test_two_different_outputs_for_a_case_are_an_error(tmp_path: Path) -> None:
     path = write(tmp_path / "b.json", [without_output("T1")])
     for name in ("x", "y"):
