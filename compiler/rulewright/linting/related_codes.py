@@ -24,7 +24,7 @@ EXPLAINED_BETTER_BY: Final = code_sets(
         "condition-never-holds": """both-sides-equal gate-cannot-stop gate-check-never-applies
             gate-ignores-unclear part-without-checks""",
         "branch-never-taken": "branch-condition-incomplete",
-        "check-without-part": "part-without-checks",
+        "check-without-part": "part-without-checks unchanged-copy",
         "duplicate-key": "yaml-syntax",
         "detector-without-definition": "detector-is-not-routed",  # on which compile stops
         "gate-without-blindspot": "check-without-blindspot",
@@ -34,7 +34,7 @@ EXPLAINED_BETTER_BY: Final = code_sets(
         "missing-path": "unset-variable",
         "more-votes-in-development": "dev-repetitions-nobody-uses directive-ignored-by-route",
         "out-of-range": "unknown-value",
-        "outcome-contradicts-condition": "bound-excluded failure-is-rewarded",
+        "outcome-contradicts-condition": "bound-excluded failure-is-rewarded words-contradict-condition",
         "part-without-checks": "gate-cannot-stop",
         "project-without-checks": "missing-path unset-variable",
         "misspelt-rule-key": "rule-no-answer-meets",

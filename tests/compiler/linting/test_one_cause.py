@@ -59,6 +59,12 @@ def test_a_slip_in_a_check_gives_one_finding(old: str, new: str, code: str, line
     assert cure is None or found.help == cure
 
 
+def test_a_limit_that_contradicts_its_words_gives_one_finding() -> None:
+    text = "id: too-slow\nnote: A chat takes at most 20 seconds.\npass: usage.latency > 20.0\n"
+    (found,) = lint_text(text, "checks/too-slow.yaml").grouped().diagnostics
+    assert (found.code, found.span.line) == ("words-contradict-condition", 3)
+
+
 RATE = "{of: 'true', hit: [PASS], miss: [FAIL], exclude: [UNCLEAR, NOT_APPLICABLE], error: adjudicate, empty: absent}"
 LINE = f"""\
 scorecard: line
