@@ -48,6 +48,7 @@ from rulewright.rules.suspicious.adapter_names_missing_file import adapter_names
 from rulewright.rules.suspicious.adapter_of_another_type import adapter_of_another_type
 from rulewright.rules.suspicious.bound_never_reached import bound_never_reached
 from rulewright.rules.suspicious.challenger_is_the_reviewer import challenger_is_the_reviewer
+from rulewright.rules.suspicious.default_conditions_dropped import default_conditions_dropped
 from rulewright.rules.suspicious.exit_below_threshold import exit_below_threshold
 from rulewright.rules.suspicious.human_gate_bypassed import human_gate_bypassed
 from rulewright.rules.suspicious.input_nobody_writes import input_nobody_writes
@@ -98,6 +99,7 @@ WORKFLOW: Final[tuple[Rule[Workflow], ...]] = (
     model_of_another_provider,
     gate_unlike_its_siblings,
     report_of_another_task,
+    default_conditions_dropped,
 )
 
 TASK: Final[tuple[Rule[TaskDocument], ...]] = (
