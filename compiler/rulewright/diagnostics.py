@@ -130,7 +130,7 @@ def finding(
 ) -> Diagnostic:
     """Create a diagnostic at a span, or at anything with one; a rule leaves `code` empty, and the engine fills it in.
 
-    Line breaks in an author's words become blanks, so that a message is one line.
+    Line breaks in an author's words become spaces, so that a message is one line.
     """
     pairs = tuple(Note(_span(located), _on_one_line(text)) for located, text in notes)
     return Diagnostic(code, severity, _on_one_line(message), _span(place), pairs, help and _on_one_line(help), fix)

@@ -66,7 +66,7 @@ def _written(cell: str) -> set[str]:
 
 
 def _calls(text: str) -> set[str]:
-    """The names that are called in an expression; a method without what stands before it."""
+    """The names that are called in an expression; a method without what is before it."""
     return {_called(each["before"], each["name"]) for each in _CALL.finditer(text)}
 
 

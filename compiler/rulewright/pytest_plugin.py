@@ -33,7 +33,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Collect folders of check files beside `testpaths`. Raises UsageError for one that is not there: none of its
+    """Collect folders of check files next to `testpaths`. Raises UsageError for one that is not there: none of its
     examples would be a test."""
     for folder in config.getini(CHECKS):
         path = Path(config.rootpath, folder)

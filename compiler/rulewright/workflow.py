@@ -227,7 +227,7 @@ class WorkflowReader(DocumentReader):
         return None if written is None or project is None else resolve(written, Path(project.path), root)
 
     def refuse_files(self, project: ProjectFile | None, root: Path) -> None:
-        """Report files that stand where a run makes a folder."""
+        """Report files that are where a run makes a folder."""
         for name in ("folder", "state"):
             path = self.path(project, root, name)
             if project is not None and path is not None and dependencies.is_file(path):

@@ -33,7 +33,7 @@ the same], ["list", [literals]], ["map", [[literal, literal]]], ["optional", [] 
 Functions: operators are named `_==_ _!=_ _<_ _<=_ _>_ _>=_ _+_ _-_ _*_ _/_ _%_ -_ @in`; a method and a global function
 by the plain name (`size`, `startsWith`), the target being the first argument; namespaced ones in full (`math.greatest`,
 `optional.of`, `strings.quote`). `a[b]` is `index`, `!a` is `not`. A path that a schema declares to be a `score` is
-wrapped in a call of `score`, which checks and reads the number; literals beside scores are `score` constants.
+wrapped in a call of `score`, which checks and reads the number; literals next to scores are `score` constants.
 
 Slots are small integers from 0; a comprehension inside the body of another has its own slots.
 

@@ -33,7 +33,7 @@ CLEAR_SCREEN = "\x1b[2J\x1b[H"  # keeps the scrollback
 CLEAR_LINE = "\r\x1b[K"
 
 # Control characters except the line break and the tab, bidirectional marks, line and paragraph separators, invisible
-# blanks and operators, tags, surrogates, and what XML can't hold. Joiners and variation selectors are kept: words of
+# spaces and operators, tags, surrogates, and what XML can't hold. Joiners and variation selectors are kept: words of
 # Persian and Hindi, and most emoji, need them.
 _HIDDEN = (
     *((0, 8), (11, 31), (0x7F, 0x9F), (0xAD, 0xAD), (0x61C, 0x61C), (0x180E, 0x180E), (0x200B, 0x200B)),
@@ -72,20 +72,20 @@ def _escape(code: int) -> str:
 
 
 def one_line(text: str) -> str:
-    """`text` on one line: `visible`, with every white space replaced by a blank."""
+    """`text` on one line: `visible`, with every white space replaced by a space."""
     if text.isascii() and text.isprintable():
         return text
     return visible("".join(" " if char.isspace() else char for char in text))
 
 
 def say(*lines: str) -> None:
-    """Print lines to the standard output; a line break inside a line becomes a blank."""
+    """Print lines to the standard output; a line break inside a line becomes a space."""
     for line in lines:
         print(one_line(line))
 
 
 def complain(*lines: str) -> None:
-    """Print lines to the standard error; a line break inside a line becomes a blank."""
+    """Print lines to the standard error; a line break inside a line becomes a space."""
     for line in lines:
         print(one_line(line), file=sys.stderr)
 
@@ -144,7 +144,7 @@ def fit(text: str, columns: int) -> str:
 
 
 def wrapped(text: str, columns: int, head: str = "") -> list[str]:
-    """`text` on lines of at most `columns`, broken at blanks; the first starts with `head`, the others are indented by
+    """`text` on lines of at most `columns`, broken at spaces; the first starts with `head`, the others are indented by
     its width. A longer word is truncated."""
     inner = columns - width(head)
     lines: list[str] = [""]
@@ -168,7 +168,7 @@ def right(text: str, columns: int) -> str:
 
 
 def center(text: str, columns: int) -> str:
-    """`text` centred in a cell of `columns`; an odd blank goes to the right."""
+    """`text` centred in a cell of `columns`; an odd space goes to the right."""
     text = fit(text, columns)
     spare = columns - width(text)
     return " " * (spare // 2) + text + " " * (spare - spare // 2)

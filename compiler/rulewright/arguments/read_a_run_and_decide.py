@@ -202,7 +202,7 @@ def calibrate_arguments(parser: argparse.ArgumentParser) -> None:
 def export_arguments(parser: argparse.ArgumentParser) -> None:
     """Write a finished run as Parquet, OpenTelemetry events or Every Eval Ever reports.
 
-    `parquet` writes verdicts.parquet and scores.parquet beside the run's JSON lines and needs
+    `parquet` writes verdicts.parquet and scores.parquet next to the run's JSON lines and needs
     `pip install 'rulewright[data]'`.
     `otel` writes a file of `gen_ai.evaluation.result` events that a collector can read. `every-eval-ever` writes a
     folder with one report per model.

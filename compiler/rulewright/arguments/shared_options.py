@@ -261,7 +261,7 @@ def add_policy_options(parser: argparse.ArgumentParser, help: str = "the folder 
 
 
 def how_to_continue(cause: str, restart: str, judge: str = "") -> str:
-    """Return how to go on after a run that stopped because of `cause`; `restart` is for a model at a wrong address."""
+    """Return how to continue a run that stopped because of `cause`; `restart` is for a model at a wrong address."""
     if cause == "replies":
         checked = f"once `rulewright models check {shlex.quote(judge)}` says that it can judge"
         return f"{checked}, continue with `{again()}`, which asks to the end"
@@ -277,7 +277,7 @@ def again(*models: str) -> str:
 
 
 def anew(out: str, *models: str) -> str:
-    """Return the command line that starts the run in `out` anew, with a placeholder for each of `models`."""
+    """Return the command line that starts the run in `out` again, with a placeholder for each of `models`."""
     words = [word for word in _words(models) if word != "--resume"]
     is_named = any(word.startswith(("--out", "-o")) for word in words)
     return shlex.join([*words, *([] if is_named else ["--out", out]), "--overwrite"])

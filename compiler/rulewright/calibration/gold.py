@@ -77,7 +77,7 @@ class Gold(Struct, frozen=True):
 
 
 def plain_name(annotator: str) -> str:
-    """Return a name without blanks, and as a reader sees it: one person has one."""
+    """Return a name without spaces, and as a reader sees it: one person has one."""
     return folded_name(annotator).replace(" ", "")
 
 
@@ -202,14 +202,14 @@ def refuse_shared_conversations(run: StoredRun, labels: Iterable[GoldLabel], spl
 
 
 def texts_of(run: StoredRun) -> dict[str, str]:
-    """Return a fingerprint of what each conversation says, equal where only blanks, case or marks differ; where its
+    """Return a fingerprint of what each conversation says, equal where only spaces, case or marks differ; where its
     file is gone, the one of its messages, which is empty if the run did not record it."""
     folded = {name: folded_fingerprint(each) for name, each in conversations(run).items()}
     return {name: folded.get(name) or run.fingerprint(name) for name in run.rows}
 
 
 def folded_fingerprint(conversation: Transcript) -> str:
-    """Return a fingerprint of what a conversation says, equal where only blanks, case or marks differ."""
+    """Return a fingerprint of what a conversation says, equal where only spaces, case or marks differ."""
     turns = repr([(turn.role, fold(turn.content)) for turn in conversation.turns])
     return hashlib.sha256(turns.encode("utf-8", "surrogatepass")).hexdigest()
 

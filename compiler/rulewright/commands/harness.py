@@ -70,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _cure(stopped: BudgetError | OutageError, args: argparse.Namespace) -> str:
-    """How to go on after a run that had to stop; the folder of a run belongs to its models."""
+    """How to continue after a run that had to stop; the folder of a run belongs to its models."""
     cause = stopped.cause if isinstance(stopped, OutageError) else "budget"
     models = [args.model, *([] if args.user is None else [args.user])]
     return how_to_continue(cause, f"play into another folder with `{elsewhere(args.out, *models)}`")

@@ -58,7 +58,7 @@ def live_run(
 
 
 def _cure(stopped: BudgetError | OutageError, args: argparse.Namespace, judge: str) -> str:
-    """How to go on after a run that had to stop."""
+    """How to continue after a run that had to stop."""
     cause = stopped.cause if isinstance(stopped, OutageError) else "budget"
     if cause == "name" and args.judge is None:
         return f"start the model or correct `judge.source` in the project file, then scan with `{anew(args.out)}`"

@@ -377,7 +377,7 @@ def _missing(side: JsonMapping) -> int:
 
 
 def undetected(score: JsonMapping) -> str:
-    """The differences of the mean score that so few pairs can't show; scores lie between 0 and 1."""
+    """The differences of the mean score that so few pairs can't show; scores are between 0 and 1."""
     if score["detectable"] >= 1:
         return "no true difference would be seen"
     return f"a true difference under {score['detectable']:.3f} would not be seen"

@@ -207,5 +207,5 @@ def text_of(node: Node | None) -> str:
 
 
 def folded(text: str) -> str:
-    """A text in lower case and with single blanks, as expectations are compared."""
+    """A text in lower case and with single spaces, as expectations are compared."""
     return " ".join(text.lower().split())

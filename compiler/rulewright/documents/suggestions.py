@@ -166,7 +166,7 @@ def misplaced(kind: str, found: Iterable[Departure], root: Node) -> Iterator[tup
 
 
 def _home(kind: str, root: Node, place: Steps) -> tuple[str, ...] | None:
-    """The path of the key's own mapping, which lacks it; None if the key may stand where it does."""
+    """The path of the key's own mapping, which lacks it; None if the key may be where it does."""
     known = keys_of(kind)
     if any(_fits(place, path) for path in known if path[-1] != EACH):
         return None

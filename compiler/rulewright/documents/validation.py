@@ -102,7 +102,7 @@ def _departures(validator: Validator, root: Node, owners: Owners, kind: str = ""
 
 
 def _beside(found: list[Departure], root: Node) -> Iterator[tuple[Steps, Diagnostic]]:
-    """The places of what belongs below a key that holds nothing and stands beside it, with the key's finding."""
+    """The places of what belongs below a key that holds nothing and is next to it, with the key's finding."""
     for each in found:
         parent = descend(root, *each.steps[:-1]) if each.keyword == "type" and each.value is None else None
         refused = any(other.steps == each.steps[:-1] for other in found)  # its unknown keys are told
@@ -204,7 +204,7 @@ def _of_alternatives(departure: Departure, root: Node, node: Node, path: str, ow
 
 
 def _text_with_a_colon(node: Mapping, path: str) -> Diagnostic | None:
-    """The finding that a text with a colon and a blank was read as a mapping."""
+    """The finding that a text with a colon and a space was read as a mapping."""
     (entry, *others) = node.entries or [None]
     if entry is None or others or entry.key.style or " " not in entry.name or not isinstance(entry.value, Scalar):
         return None

@@ -60,7 +60,7 @@ class CheckedExpression:
     constants: frozenset[int]  # Names that are members of an enum
     functions: Mapping[int, str]  # a Call of a namespaced function: its full name
     scores: frozenset[int]  # number literals that are exact scores
-    doubles: frozenset[int]  # whole-number literals that are doubles because of the operand beside them
+    doubles: frozenset[int]  # whole-number literals that are doubles because of the operand next to them
     types: Mapping[int, Type] = field(repr=False)
     substitution: Substitution = field(repr=False)
 

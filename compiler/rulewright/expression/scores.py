@@ -1,4 +1,4 @@
-"""Converts number literals to the type of the operand beside them: exact scores in the author's digits, or doubles."""
+"""Converts number literals to the type of the operand next to them: exact scores in the author's digits, or doubles."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _all(parts: Sequence[Expr]) -> list[Literal] | None:
 
 
 def meet(c: CheckingContext, e: Binary, left: Type, right: Type) -> tuple[Type, Type]:
-    """The types of both operands, after a literal beside a score became a score."""
+    """The types of both operands, after a literal next to a score became a score."""
     a, b = c.known.resolve(left), c.known.resolve(right)
     if a == SCORE and b in _NUMBERS and convert(c, e.right, SCORE):
         _check_range(c, e, e.left, e.right)
@@ -110,7 +110,7 @@ def agree(c: CheckingContext, nodes: tuple[Expr, Expr], types: tuple[Type, Type]
 
 
 def element(c: CheckingContext, e: ListLiteral, joined: Type) -> Type:
-    """The element type of a list: literals beside scores become scores, other mixed numbers doubles or ints."""
+    """The element type of a list: literals next to scores become scores, other mixed numbers doubles or ints."""
     types: set[Type] = set()
     for i, item in enumerate(e.items):
         t = c.known.resolve(c.types[id(item)])

@@ -444,7 +444,7 @@ _LITERALS = {"true": "true", "false": "false", "none": "null", "null": "null", "
 
 def unknown_name_help(word: str, known: Collection[str], *, profile: bool) -> str | None:
     """The help for an unknown name that is a literal in another language's spelling, or a word operator and a known
-    name without a blank between them. None for any other name."""
+    name without a space between them. None for any other name."""
     split = split_word_operator(word, profile=profile)
     name = re.split(r"[ !]", split)[-1] if split else ""
     guess = _LITERALS.get(word.lower()) or (split if name in known else None)

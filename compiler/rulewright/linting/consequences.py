@@ -63,7 +63,7 @@ def without_consequences(
     found: Sequence[Diagnostic], allowed: Sequence[Diagnostic], files: Iterable[Loaded], again: Again
 ) -> list[Diagnostic]:
     """Return the findings that are not consequences of others. A finding that is `allowed` hides nothing: the compiler
-    may refuse what stands beside it."""
+    may refuse what is next to it."""
     by_path = {each.source.path: each for each in files}
     sources = {path: each.source for path, each in by_path.items()}
     kept, corrections = list(found), dict[Diagnostic, Diagnostic]()

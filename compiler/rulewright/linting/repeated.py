@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 def without_echoes(found: Sequence[Diagnostic], allowed: Sequence[Diagnostic] = ()) -> list[Diagnostic]:
     """Return the findings without those that another one at the same place, `allowed` or not, explains better. A
-    missing key is still reported beside an allowed unknown key, because that was not meant to be the missing one.
+    missing key is still reported next to an allowed unknown key, because that was not meant to be the missing one.
     A misspelt word is not reported where another finding names it otherwise than as a guess."""
     own = _codes_by_place(found)
     codes = _codes_by_place((*found, *allowed))

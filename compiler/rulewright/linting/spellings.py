@@ -1,6 +1,6 @@
 """Decides which of two spellings of one name is the misspelt one, and reports it there, once.
 
-An unknown name is reported where it is used, with the nearest known name as a guess. But if the known name stands only
+An unknown name is reported where it is used, with the nearest known name as a guess. But if the known name is only
 in its declaration, and the unknown one is reported in several places, the declaration is misspelt. A key of a schema
 never is.
 """
@@ -83,7 +83,7 @@ def _unknown(found: Diagnostic, sources: Mapping[str, Source]) -> tuple[str, str
 
 
 def _places(word: str, sources: Iterable[Source]) -> list[tuple[Source, int]]:
-    """Where a word stands on its own in the files, but not in prose or in a path."""
+    """Where a word is on its own in the files, but not in prose or in a path."""
     alone = re.compile(rf"(?<![\w/-]){re.escape(word)}(?![\w/-])")
     found = ((source, each) for source in sources if word in source.text for each in alone.finditer(source.text))
     return [(source, each.start()) for source, each in found if not _is_in_prose(source.text, each)]

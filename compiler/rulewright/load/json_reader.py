@@ -55,7 +55,7 @@ def read_lines(source: Source) -> tuple[Node | None, list[Diagnostic]]:
 
 
 def _at_the_open_line(source: Source, lines: list[str], found: list[Diagnostic]) -> list[Diagnostic]:
-    """The findings; one that stands in a later line than a record that is not closed is replaced by one there."""
+    """The findings; one that is in a later line than a record that is not closed is replaced by one there."""
     start = 0
     for at, line in enumerate(lines, start=1):
         if line.strip() and not _is_json(line):

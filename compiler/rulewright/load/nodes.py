@@ -176,7 +176,7 @@ def _holds(node: Node, offset: int) -> bool:
 
 
 def _key(path: str, name: str) -> str:
-    """The path of a key; one with dots, brackets, quotes or blanks is quoted, so that paths are unambiguous."""
+    """The path of a key; one with dots, brackets, quotes or spaces is quoted, so that paths are unambiguous."""
     if not PLAIN.fullmatch(name):
         escaped = name.replace("\\", "\\\\").replace('"', '\\"')
         return f'{path}["{escaped}"]'

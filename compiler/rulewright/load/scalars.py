@@ -167,7 +167,7 @@ def _content_of_block(scalar: Scalar) -> tuple[int, int]:
 
 
 def _align(trace: _Offsets, value: str, text: str, at: int, end: int, style: str) -> None:
-    """Align a text without escapes: its words are those of the file, and only the blanks between them differ, by
+    """Align a text without escapes: its words are those of the file, and only the spaces between them differ, by
     indentation, folding and chomping. Stops where one is missing."""
     for run in _RUN.finditer(value):
         piece, gap = run.group(), _BLANKS.match(text, at, end)
@@ -185,8 +185,8 @@ def _align(trace: _Offsets, value: str, text: str, at: int, end: int, style: str
 
 
 def _align_blanks(trace: _Offsets, piece: str, gap: re.Match[str], *, ends_block: bool) -> None:
-    """Align the blanks between two words: the line breaks are the last ones in the file, at the end of a block the
-    first; other blanks end where the next break or word begins."""
+    """Align the spaces between two words: the line breaks are the last ones in the file, at the end of a block the
+    first; other spaces end where the next break or word begins."""
     breaks, (first, *parts) = list(_ANY_BREAK.finditer(gap.string, *gap.span())), piece.split("\n")
     ends = [*(each.start() for each in breaks), gap.end()]
     folds = bool(breaks) and not parts and not ends_block

@@ -152,7 +152,7 @@ def lines_of_values(root: Node) -> Iterator[tuple[int, int]]:
 
 
 def _removal(comment: Span, source: Source) -> Span:
-    """The span to remove with a comment: the whole line where it is alone, else also the blanks before it."""
+    """The span to remove with a comment: the whole line where it is alone, else also the spaces before it."""
     line = source.line_text(comment.line)
     prefix = line[: comment.column - 1]
     if prefix.strip():

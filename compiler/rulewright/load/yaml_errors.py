@@ -122,7 +122,7 @@ def explain(failure: YAMLError, source: Source) -> Diagnostic:
 
 
 def _lone_dash(source: Source, start: int, offset: int) -> Diagnostic | None:
-    """The only dash of a list that goes on with keys."""
+    """The only dash of a list that continues with keys."""
     line, column = source.position(start)
     after, _ = source.position(offset)
     dashes = [each for each in range(line, after) if source.line_text(each)[column - 1 : column + 1] == "- "]
@@ -305,7 +305,7 @@ class _Line(NamedTuple):
 def slip_above(source: Source, offset: int) -> Diagnostic | None:
     """Return the mistake above `offset` that explains a syntax error there, or None."""
     line, _ = source.position(offset)
-    if slip := _open_quotes(source, _lines(source, line + 1)):  # the value may go on for millions of lines
+    if slip := _open_quotes(source, _lines(source, line + 1)):  # the value may continue for millions of lines
         return slip
     lines = list(_lines(source, line + 1))
     return (
@@ -385,7 +385,7 @@ def _indent(text: str) -> int:
 
 
 def _glued_dash(source: Source, lines: list[_Line]) -> Diagnostic | None:
-    """Report an item without a blank after its dash, next to items or below a key."""
+    """Report an item without a space after its dash, next to items or below a key."""
     for above, line in pairwise(lines):
         bullet = _BULLET.match(line.text)
         if bullet and (_ITEM.match(above.text) or above.text.rstrip().endswith(":")):

@@ -262,7 +262,7 @@ def cycles(document: WorkflowDocument) -> list[tuple[str, ...]]:
 
 
 def order(document: WorkflowDocument) -> tuple[str, ...]:
-    """Return the tasks in topological order; those in or behind cycles come last, in file order."""
+    """Return the tasks in topological order; those in or after cycles come last, in file order."""
     placed = tuple(name for wave in waves(document) for name in wave)
     return placed + tuple(task.id for task in document.tasks if task.id not in set(placed))
 

@@ -57,7 +57,7 @@ def _items(
     cursor, text_written = reading.cursor, str(reading.cursor.scalar.value)
     place = range_at(source, reading.start, reading.end, encoding)
     if cursor.is_key:
-        if text_written == MARK:  # else the mark is part of another key, as in `key:` without a blank
+        if text_written == MARK:  # else the mark is part of another key, as in `key:` without a space
             yield from _keys(kind, reading, source, place, context)
         return
     expression = expression_at(kind, reading.loaded.root, cursor, text_written.index(MARK), context)
@@ -128,7 +128,7 @@ def _keys(
 
 
 def _key(name: str, reading: CompletionContext, source: Source) -> str:
-    """A key's text at the cursor, with those of its quotes, colon and blank that the text lacks."""
+    """A key's text at the cursor, with those of its quotes, colon and space that the text lacks."""
     before, after = source.text[: reading.start], source.text[reading.end :].lstrip(" \t")
     if not source.path.endswith(".json"):
         return name if after.startswith(":") else f"{name}: "

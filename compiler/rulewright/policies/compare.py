@@ -345,7 +345,7 @@ def _add_rows(
     is_only: bool,
 ) -> None:
     """Add to a region the rows of both scorecards: for its verdict, or for verdicts that lead to its outputs. Every row
-    on which an output differs lies in its region if that `is_only` one."""
+    on which an output differs is in its region if that `is_only` one."""
     place, _, name = str(entry["place"]).partition(".")
     if place == PASS_RATE:
         return  # no row of a transcript shows it

@@ -50,7 +50,7 @@ _SHOWN_FIELDS: Final = (*_FREE, "extra")
 def shown_by(
     plans: Sequence[ScorecardPlan], given: Mapping[str, object], verdict: Mapping[str, Value]
 ) -> dict[str, object]:
-    """The rows of both scorecards for a verdict with these fields: beside as many plain verdicts as it takes to make
+    """The rows of both scorecards for a verdict with these fields: next to as many plain verdicts as it takes to make
     the rows differ, or alone if they never do."""
     check_id = str(verdict.get("check_id", _ANY_CHECK))
     facts = dict(verdict.get("check") or {})
@@ -177,7 +177,7 @@ def _pool(cards: Sequence[Scorecard]) -> list[Value]:
 
 
 def _further(cards: Sequence[Scorecard]) -> list[dict[str, Value]]:
-    """What verdicts may hold beside their words where conditions of the scorecards turn."""
+    """What verdicts may hold besides their words where conditions of the scorecards turn."""
     programs = [program for card in cards for program in programs_of(card.plan)]
     read = {path[1] for program in programs for path in paths_of(program) or () if path[0] == "v" and len(path) > 1}
     asked: dict[str, list[Value]] = {name: [] for name in sorted(read & _FREE.keys())}

@@ -142,7 +142,7 @@ class _RegionSearch:
         return bits != TRUE, at if bits & (bits - 1) else None
 
     def region(self, space: Space, outcomes: tuple[str, str], parts: list[tuple[Box, _Ending]]) -> Region | None:
-        """The region of the boxes of one pair of outcomes; None where no input lies in it."""
+        """The region of the boxes of one pair of outcomes; None where no input is in it."""
         before, after = outcomes
         kept: list[Box] = []
         witness: Counterexample | None = None

@@ -28,7 +28,7 @@ def condition_of(space: Space, box: Box) -> str:
 
 
 def _condition(variable: BoxVariable, bits: int) -> str:
-    """The condition that a variable lies in some of its cells."""
+    """The condition that a variable is in some of its cells."""
     if variable.path:
         return _variable(variable, bits)
     if variable.terms:
@@ -42,7 +42,7 @@ def _condition(variable: BoxVariable, bits: int) -> str:
 
 
 def _sums(terms: Terms, spans: Sequence[NumberRange], bits: int) -> str:
-    """The condition that a sum lies in some of its ranges; neighbouring ranges are joined."""
+    """The condition that a sum is in some of its ranges; neighbouring ranges are joined."""
     phrases = []
     for start, end in _runs([number for number in range(len(spans)) if bits >> number & 1]):
         low, high = spans[start], spans[end]
@@ -94,7 +94,7 @@ def merged(boxes: Sequence[Box]) -> list[Box]:
 
 
 def _variable(variable: BoxVariable, bits: int) -> str:
-    """The condition that an input or a part in its place lies in some of its cells."""
+    """The condition that an input or a part in its place is in some of its cells."""
     path, domain, cells, cuts = variable.path, variable.domain, variable.values, variable.cuts
     name = _name(path)
     plain = [at for at, cell in enumerate(cells) if not (cell is None or isinstance(cell, Absent) or _empty(cell))]
@@ -201,7 +201,7 @@ def _exact(value: Value) -> Value:
 def _numbers(
     name: str, domain: Domain, known: Sequence[Value], among: Sequence[Value], cuts: Iterable[Value]
 ) -> list[str]:
-    """The condition that a number lies in the chosen cells, as intervals of neighbouring cells."""
+    """The condition that a number is in the chosen cells, as intervals of neighbouring cells."""
     line = sorted((value for value in known if _real(value)), key=_exact)
     cut = sorted(each for each in cuts if isinstance(each, Fraction))
     chosen = {value for value in among if _real(value)}

@@ -261,7 +261,7 @@ def require_variables(template: str, variables: Mapping[str, str]) -> None:
 
 
 def is_blank(template: str, variables: Mapping[str, str]) -> bool:
-    """Whether a template is nothing but blanks with the values of these variables."""
+    """Whether a template is nothing but spaces with the values of these variables."""
     return not _PLACEHOLDER.sub(lambda found: variables.get(found[1], found[0]), template).strip()
 
 

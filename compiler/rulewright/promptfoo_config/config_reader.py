@@ -170,7 +170,7 @@ def _prompt(text: str, where: str) -> ConfiguredPrompt:
 def _tests(
     node: Node, folder: Path, usual: dict[str, list[str]], notes: list[str], around: tuple[Path, ...] = ()
 ) -> Iterator[ConfiguredTest]:
-    """The tests of an item of `tests`, which stands in the files `around`: a mapping, or the name of a file of them."""
+    """The tests of an item of `tests`, which is in the files `around`: a mapping, or the name of a file of them."""
     if isinstance(node, Mapping):
         yield from _combinations(node, usual, notes)
         return

@@ -78,7 +78,7 @@ class Relation(ABC):
 
     @abstractmethod
     def allows(self, cells: Box) -> bool:
-        """Whether an input may lie in these cells of the variables; False is exact."""
+        """Whether an input may be in these cells of the variables; False is exact."""
 
 
 def cell_mask(cells: Iterable[bool]) -> int:
@@ -86,7 +86,7 @@ def cell_mask(cells: Iterable[bool]) -> int:
 
 
 class Rows(Relation):
-    """Combinations of cells, one of which every input lies in; found when a box first asks for them."""
+    """Combinations of cells, one of which every input is in; found when a box first asks for them."""
 
     @abstractmethod
     def combinations(self) -> Sequence[Box] | None:

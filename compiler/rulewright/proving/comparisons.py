@@ -49,7 +49,7 @@ class Compared(NamedTuple):
     holds: int
 
     def is_met(self, span: NumberRange) -> bool:
-        """Whether the comparison holds where the sum lies in one of its cells."""
+        """Whether the comparison holds where the sum is in one of its cells."""
         relation = EQUAL if span.low == span.high == self.cut else LESS if span.high <= self.cut else GREATER
         return bool(self.holds & relation)
 
@@ -144,7 +144,7 @@ def _mean(program: Program, node: Node) -> Sum | None:
 
 
 def _constant_sum(value: object, whole: bool) -> Sum | None:
-    """A constant number as a sum; a double beside a score is its shortest decimal."""
+    """A constant number as a sum; a double next to a score is its shortest decimal."""
     if isinstance(value, bool) or not isinstance(value, int if whole else int | float | Score):
         return None
     exact = exact_of(value)
@@ -338,8 +338,8 @@ class Cuts:
         return list(found.values())
 
     def thresholds(self, value: object) -> list[Sum]:
-        """The values at which a variable passes a constant. A double beside a score is its shortest decimal; an int
-        beside a double is compared as its nearest double."""
+        """The values at which a variable passes a constant. A double next to a score is its shortest decimal; an int
+        next to a double is compared as its nearest double."""
         return [Sum({}, each) for each in sorted(self._thresholds(value))]
 
     def _thresholds(self, value: Value) -> set[Fraction]:

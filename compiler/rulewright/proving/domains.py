@@ -124,7 +124,7 @@ class Absent(Struct, frozen=True):
 class Domain(Struct, frozen=True):
     """The values of one variable.
 
-    A score lies on `pieces`; an int, uint or double between `low` and `high`, both included (None is the bound of the
+    A score is on `pieces`; an int, uint or double between `low` and `high`, both included (None is the bound of the
     type; a double without bounds may be infinite and, unless `nan` is False, NaN). `optional` values are wrapped in an
     optional that may be empty; `null` ones may be null; `absent` are the indices of the path parts that may be missing.
     """

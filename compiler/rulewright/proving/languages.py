@@ -200,7 +200,7 @@ def at_least(length: int) -> Language:
 
 
 def has_assertions(language: Language) -> bool:
-    """Whether the language depends on what stands around a text."""
+    """Whether the language depends on what is around a text."""
     return any(each.kind == "at" for each in parts_of(language))
 
 

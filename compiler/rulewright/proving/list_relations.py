@@ -78,7 +78,7 @@ def _member(variable: BoxVariable, domains: Domains) -> _Member | None:
 
 
 def _on_items(program: Program, types: Sequence[Typed]) -> tuple[int, Program]:
-    """The list that a macro searches behind `map` and `filter`, and the condition on its items."""
+    """The list that a macro searches after `map` and `filter`, and the condition on its items."""
     of, condition, op = program.nodes[-1].args[0], _body(program), program.nodes[-1].op
     while (inner := program.nodes[of]).op in ("map_list", "filter") and len(inner.args) == 2 and len(inner.value) == 1:
         if not types[inner.args[1]].total:

@@ -241,7 +241,7 @@ def with_parts(program: Program, parts: Mapping[int, Program]) -> Program:
 
 
 def _behind(start: int, program: Program) -> Iterator[Node]:
-    """The nodes of a program behind so many others."""
+    """The nodes of a program after so many others."""
     return (Node(n.op, tuple([start + arg for arg in n.args]), n.value, n.at) for n in program.nodes)
 
 

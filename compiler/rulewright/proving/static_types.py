@@ -129,7 +129,7 @@ def _field(program: Program, node: Node) -> tuple[Value, Value]:
 
 
 def loop_of(program: Program, at: int) -> Node | None:
-    """What binds the local of a node to an item: the next node behind it with its slot, if that is its last one."""
+    """What binds the local of a node to an item: the next node after it with its slot, if that is its last one."""
     slot = program.nodes[at].value
     binding = next((node for node in program.nodes[at + 1 :] if node.op in BINDING and slot in node.value), None)
     return binding if binding is not None and binding.value[-1] == slot else None

@@ -153,7 +153,7 @@ class _Painter:
         return [(lead if i == 0 else " " * indent) + line for i, line in enumerate(lines)]
 
     def frame(self, number: str, gutter: int) -> str:
-        """Return the margin with a line number, or with blanks."""
+        """Return the margin with a line number, or with spaces."""
         return self.paint(f"{number:>{gutter}} |", _FRAME)
 
 
@@ -270,7 +270,7 @@ def _joins(point: int) -> bool:
 
 
 def _widen(row: list[Cell]) -> None:
-    """Widen the symbol before an emoji variation selector to two cells; blanks and tabs are not symbols."""
+    """Widen the symbol before an emoji variation selector to two cells; spaces and tabs are not symbols."""
     for cell in reversed(row):
         if cell.width:
             cell.width = cell.width if cell.shown.isspace() else 2

@@ -9,7 +9,7 @@
     PATH: the key or value at the start of the span, `turns[0].rubric[1].dimension`
     PLACE: {"path", "line", "column", "end_line", "end_column", "utf16_column", "utf16_end_column"}
 
-Lines and columns count from 1 and ends are exclusive; columns are code points, with UTF-16 units beside them.
+Lines and columns count from 1 and ends are exclusive; columns are code points, with UTF-16 units next to them.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ def write_derived(
     if run.log is not None:
         header = msgspec.structs.replace(run.log.header, plan=run.plan.hash)
         files[LOG] = log_of(header, run.log.steps, rows if replies else {**rows, REPLIES: {}})
-    for name in (SUMMARY, MANIFEST, *GENERATED):  # whoever finds a summary can trust what stands beside it
+    for name in (SUMMARY, MANIFEST, *GENERATED):  # whoever finds a summary can trust what is next to it
         remove(os.fspath(out / name))
     for name, data in files.items():
         write_whole(out / name, data)

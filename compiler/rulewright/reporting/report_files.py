@@ -1,4 +1,4 @@
-"""Writes the report of a run: one file, or one file and a folder of linked pages beside it."""
+"""Writes the report of a run: one file, or one file and a folder of linked pages next to it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class RunReport(Struct, frozen=True):
     with_conversations: bool = True
 
     def write(self, out: Path, *, one_file: bool = False) -> list[str]:
-        """Write the page to `out` and, beyond `IN_ONE_FILE` transcripts, conversations into a folder beside it.
+        """Write the page to `out` and, beyond `IN_ONE_FILE` transcripts, conversations into a folder next to it.
 
         Returns the written paths. Raises OSError.
         """

@@ -125,7 +125,7 @@ def _project_file(path: Path) -> ProjectFile:
 
 def case_scorecards_of_project(folder: Path) -> list[Path]:
     """Return the files of scorecards over cases in the project that a folder belongs to or is; without a project file,
-    those in the folder, else those beside it."""
+    those in the folder, else those next to it."""
     path = project_file_above(folder)
     if path is None:
         return next(filter(None, map(_case_scorecards_near, (folder, folder / ".."))), [])

@@ -2,7 +2,7 @@
 
 A row can change where the parameter equals a number of the row or a literal of the scorecard: a rate, a dimension, the
 coverage, a confidence, a score, or what an expression compares with the parameter. Each of these values and the points
-beside it are tried. A change elsewhere between two neighbours, where the parameter is computed with, is located by
+next to it are tried. A change elsewhere between two neighbours, where the parameter is computed with, is located by
 bisection and reported as inexact; several of them are one. A pass rate changes no row: it is swept over the results of
 the gates.
 """

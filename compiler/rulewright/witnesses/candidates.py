@@ -65,7 +65,7 @@ class OtherVerdict(NamedTuple):
 
 
 class ConversationContext(NamedTuple):
-    """What a conversation is judged beside: a scenario as its file holds it, and the verdicts of other checks."""
+    """What a conversation is judged with: a scenario as its file holds it, and the verdicts of other checks."""
 
     scenario: JsonObject | None
     verdicts: Mapping[str, OtherVerdict]
@@ -87,7 +87,7 @@ class Written(Struct, frozen=True):
 
     @property
     def values(self) -> list[Any]:
-        """What may stand in a place of any type."""
+        """What may be in a place of any type."""
         return [*self.texts, *self.whole, *self.amounts, True, False]
 
     @property

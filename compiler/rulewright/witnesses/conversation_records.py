@@ -118,7 +118,7 @@ def _lengths(written: Written) -> Iterator[_Length]:
 
 
 def _shares(shares: Sequence[float]) -> Iterator[tuple[int, int]]:
-    """Parts and wholes whose shares are equal to one of these and lie between two, as far as small ones are."""
+    """Parts and wholes whose shares are equal to one of these and are between two, as far as small ones are."""
     if not shares:
         return
     known = [(count, size) for size in range(2, MOST_REPLIES + 1) for count in range(1, size)]
@@ -192,7 +192,7 @@ def _usage(written: Written) -> Iterator[JsonObject]:
 
 
 def _extra(written: Written, texts: Sequence[str]) -> Iterator[tuple[str, object]]:
-    """What the last reply holds beside its text, and the first message in a pair, and messages of other roles: a field
+    """What the last reply holds besides its text, and the first message in a pair, and messages of other roles: a field
     and its value."""
     fields = {*written.fields}
     yield from ((name, text) for name in _OF_MESSAGES if name in fields for text in texts)
@@ -205,7 +205,7 @@ def _extra(written: Written, texts: Sequence[str]) -> Iterator[tuple[str, object
 
 
 def _of_records(written: Written) -> Iterator[JsonObject]:
-    """What a record holds beside its messages; unknown keys are metadata."""
+    """What a record holds besides its messages; unknown keys are metadata."""
     texts = [*written.texts, *written.whole]
     for name in _OF_RECORDS:
         yield from ({name: text} for text in texts if name in written.fields)
@@ -224,7 +224,7 @@ def _asked_of(written: Written, *root: str) -> Iterator[object]:
 
 
 def _further(written: Written) -> Iterator[tuple[str, object]]:
-    """What stands in metadata or among arguments: each key that is read and nothing else, with what it may hold."""
+    """What is in metadata or among arguments: each key that is read and nothing else, with what it may hold."""
     known = {name for kind in _TYPES for name in kind.fields}
     keys = sorted(name for name in written.fields if name and name not in known)
     yield from product(keys, written.values)
@@ -285,7 +285,7 @@ def _messages(chosen: Chosen) -> list[JsonObject]:
 
 
 def _answered(answer: JsonObject, calls: Sequence[_Call], at: int) -> list[JsonObject]:
-    """A message with calls of tools; one without words makes some. What they give stands before the answer."""
+    """A message with calls of tools; one without words makes some. What they give is before the answer."""
     if not calls and answer["content"]:
         return [answer]
     calls = calls or [_Call(_TOOLS[-1], {})]

@@ -38,7 +38,7 @@ def evolved(
 
 
 class _Change:
-    """Changes records in a few places, to what stands under the same key in others."""
+    """Changes records in a few places, to what is under the same key in others."""
 
     def __init__(self, texts: Sequence[str], numbers: Sequence[str]) -> None:
         """Nothing but the texts and numbers is known yet. The changes are the same in every run."""
@@ -96,7 +96,7 @@ class _Change:
         return items
 
     def text(self, text: str) -> str:
-        """A text with another one beside it, cut, or with another number."""
+        """A text with another one next to it, cut, or with another number."""
         other = str(self.random.choice(self.known["content"]) or "")
         match self.random.randrange(4):
             case 0:

@@ -97,7 +97,7 @@ def clustered_mean(values: Iterable[tuple[Hashable, float]], span: tuple[float, 
 
     The error is that of a regression on a constant with a cluster-robust covariance, corrected for few clusters; if
     every value is its own cluster it is the ordinary standard error. Where nothing varies, an error of 0 says little
-    about other clusters: with the `span` of possible values the interval is that of `of_equal_values`. It lies in the
+    about other clusters: with the `span` of possible values the interval is that of `of_equal_values`. It is in the
     span.
     """
     by_cluster: dict[Hashable, list[float]] = {}

@@ -1,7 +1,7 @@
 """Reading test cases and joining them with the engine's outputs: each case is complete or carries its problem.
 
 A case is an object with `test_id` and the author's expectations. The output is inside it (`engine_output` or `output`,
-or its fields beside `test_id`), or in other files under the same `test_id`. The wrapper
+or its fields next to `test_id`), or in other files under the same `test_id`. The wrapper
 `{id, test_case, engine_output}` is read as well.
 """
 

@@ -1,5 +1,5 @@
 """Second opinions on a case: words similar to a missing phrase, by a local embedding, and a judge's verdicts. Both are
-recorded beside the score, and counted when the scorecard says so.
+recorded next to the score, and counted when the scorecard says so.
 
 Embeddings rate paraphrases as similar, and with small models negations as more similar still: "fever" is nearer to "no
 fever" than to "raised temperature". So a match reports its similarity and whether it negates the phrase.

@@ -187,7 +187,7 @@ def _matches(part: str, turn: str, start: int = 0) -> Iterator[tuple[int, bool]]
         position = turn.find(part, position + 1)
 
 
-# Characters of scripts without blanks between words, by how many of them count as a word: Chinese and Japanese; Thai,
+# Characters of scripts without spaces between words, by how many of them count as a word: Chinese and Japanese; Thai,
 # Lao, Tibetan, Burmese and Khmer.
 _WITHOUT_BLANKS: Final = {
     2: r"\u3005-\u3007\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff",
@@ -209,7 +209,7 @@ def _words(text: str) -> int:
 
 
 def _inside_word(text: str, position: int) -> bool:
-    """Whether `position` is inside a word; between two characters of a script without blanks it never is."""
+    """Whether `position` is inside a word; between two characters of a script without spaces it never is."""
     if not 0 < position < len(text):
         return False
     before, after = text[position - 1], text[position]
@@ -270,5 +270,5 @@ def fold(text: str) -> str:
         text = text.replace(char, "'")
     if "'" in text:
         text = _OUTER_QUOTES.sub("", text)
-    text = folding.single_blanks(text).strip(" ")  # all white space is already blanks
+    text = folding.single_blanks(text).strip(" ")  # all white space is already spaces
     return _BLANK.sub("", text) if any(map(_WITHOUT_BLANK.match, unusual)) else text

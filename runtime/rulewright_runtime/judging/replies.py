@@ -200,7 +200,7 @@ def strict(raw: str, declared: frozenset[str] = frozenset()) -> JsonObject:
 
     The object may be in one fence and have prose around it without braces; `verdict` is one of its own keys, with its
     value in capitals. Strings inside it are data. A reply is not usable if the prose holds a different verdict in
-    capitals or behind a word such as `verdict`, or if another key of the reply than the `declared` ones gives a
+    capitals or after a word such as `verdict`, or if another key of the reply than the `declared` ones gives a
     different verdict.
     """
     reply, before, after = _one_object(raw)
@@ -248,7 +248,7 @@ def _texts_of(values: list[Json]) -> Iterator[str]:
 
 
 def _verdicts_in(text: str) -> set[str]:
-    """The verdicts that a text names in capitals, or in lower case behind a label or as the whole text."""
+    """The verdicts that a text names in capitals, or in lower case after a label or as the whole text."""
     if not text:
         return set()
     found = (*_VERDICT_WORD.finditer(text), *_LABELLED.finditer(text))

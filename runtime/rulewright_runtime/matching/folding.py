@@ -5,7 +5,7 @@
 
 A literal hits a text if the folded text contains the folded literal. Both are folded with the same options:
 
-    white_space   a run of blanks, tabs, line breaks, NBSP ... becomes one blank
+    white_space   a run of spaces, tabs, line breaks, NBSP ... becomes one space
     apostrophes   every apostrophe becomes '
     quotes        every double quotation mark becomes "
     dashes        every dash becomes -
@@ -31,7 +31,7 @@ Edit = tuple[int, int, str]  # start, end and replacement of a piece of a text
 _BLANK: Final = "\t-\r\x1c-\x1f\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u2800\u3000"  # and U+0020
 _DROPPED: Final = {
     "emphasis": "*_`~",
-    # Code points with the property Default_Ignorable_Code_Point, and control characters that are not blanks.
+    # Code points with the property Default_Ignorable_Code_Point, and control characters that are not spaces.
     "invisible": (
         "\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
         "\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3"
@@ -132,7 +132,7 @@ def non_ascii(text: str) -> set[str]:
 
 @cache
 def _is_settled(char: str) -> bool:
-    """Whether neither folding case nor composing changes `char`, whatever stands before it."""
+    """Whether neither folding case nor composing changes `char`, whatever is before it."""
     return _plain_form(char) == fold_case(char) == unicodedata.normalize("NFC", char) == char and _is_starter(char)
 
 
@@ -152,7 +152,7 @@ def _replaced(text: str, unusual: Iterable[str], differences: frozenset[str], *,
     data = text.encode("utf-8", "surrogatepass")
     if "white_space" not in differences:
         return data.translate(blanks, dropped).decode("utf-8", "surrogatepass")
-    data = _LINE_BREAK.sub(b"\n", data)  # most runs of blanks
+    data = _LINE_BREAK.sub(b"\n", data)  # most runs of spaces
     return single_blanks(data.translate(blanks, dropped).decode("utf-8", "surrogatepass"))
 
 
@@ -160,7 +160,7 @@ _LINE_BREAK: Final = re.compile(rb"\n\s+")
 
 
 def single_blanks(text: str) -> str:
-    """`text` with every run of blanks as one."""
+    """`text` with every run of spaces as one."""
     while "  " in text:
         text = " ".join(text.split("  "))
     return text
@@ -205,7 +205,7 @@ _AFFECTED: Final = frozenset(
 def _plain_form(char: str) -> str:
     """The letters, digits and marks of which `char` is a compatibility form, else `char` itself.
 
-    Left are signs that stand beside a word or make another number: `™`, `№`, `º`, `²`, `½`.
+    Left are signs that are next to a word or make another number: `™`, `№`, `º`, `²`, `½`.
     """
     base, plain = unicodedata.normalize("NFD", char)[0], unicodedata.normalize("NFKC", char)
     tag = unicodedata.decomposition(base).partition(">")[0]

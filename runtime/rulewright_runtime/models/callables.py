@@ -34,7 +34,7 @@ class CallableModel:
 
     def __init__(self, name: str, function: Callable[[ModelCall], Any]) -> None:
         """`name` is `MODULE:CALLABLE`. Part of every call's key is the callable's attribute `version`, or else the
-        digests of its source files: an edited one answers anew."""
+        digests of its source files: an edited one answers again."""
         self._function, self._has_answered = function, False
         self._loop: _LoopThread | None = None
         version = str(getattr(function, "version", "")) or _source_digests(name, function)

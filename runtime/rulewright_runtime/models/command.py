@@ -117,7 +117,7 @@ class CommandModel:
     def __init__(self, argv: tuple[str, ...]) -> None:
         """`argv` is started with the first call."""
         self._argv = argv
-        files = [file_digest(word) for word in argv if os.path.isfile(word)]  # an edited script answers anew
+        files = [file_digest(word) for word in argv if os.path.isfile(word)]  # an edited script answers again
         self.identity = Identity("command", argv[0], shlex.join(argv), " ".join(["lines/1", *files]), WRAPPER)
         self._command: _Command | None = None
         self._starting = anyio.Lock()

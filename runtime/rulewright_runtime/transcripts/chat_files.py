@@ -18,7 +18,7 @@ MAX_LINE: Final = 2**20  # bytes; a turn or conversation of more than a mebibyte
 RUN_FILES: Final = {"inputs.jsonl", "plan.json"}  # a folder with these may be a run, which has no chats
 HARNESS_FILES: Final = {"header.json", "run_plan.json"}  # a folder with these is a harness run; no chats in them
 HARNESS_SUMMARY: Final = "harness.json"  # written when the last conversation has ended
-# By the files that an export always holds: what it lists beside the chats; any other file there is read.
+# By the files that an export always holds: what it lists next to the chats; any other file there is read.
 EXPORTS: Final[tuple[tuple[Set[str], Set[str]], ...]] = (
     ({"channels.json", "users.json"}, frozenset({  # of Slack: its chats are in the folders of channels
         "channels.json", "users.json", "canvases.json", "dms.json", "file_conversations.json", "groups.json",
@@ -145,7 +145,7 @@ def _members(path: str) -> list[str | InputError]:
 
 
 def _beside(own: set[str], names: Sequence[str]) -> list[str]:
-    """The files of a folder that are neither a tool's `own` nor listed in an export beside its chats."""
+    """The files of a folder that are neither a tool's `own` nor listed in an export next to its chats."""
     lists = (lists for mark, lists in EXPORTS if mark <= set(names))
     return sorted(set(names).difference(own, *lists))
 

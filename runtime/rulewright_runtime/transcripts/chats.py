@@ -185,7 +185,7 @@ class Chats:
 
 def _unpaged(rows: Iterable[Row], path: str, mapped: str, *, is_whole: bool) -> Iterator[Row]:
     """Yield the rows; in place of a page of an API, which is of no format, the records that it lists. A page is refused
-    where other conversations stand beside them, and what follows the last page of a whole file. `mapped` is the path of
+    where other conversations are next to them, and what follows the last page of a whole file. `mapped` is the path of
     the messages in records of any shape."""
     lists = partial(_lists_mapped, mapped) if mapped else _lists_chats
     incomplete = 0  # the line of the last page, if it is not the last one of its API
@@ -220,7 +220,7 @@ def _has_more(page: Record) -> bool:
 
 
 def _chats_key(row: Record) -> str | None:
-    """The key under which a record lists conversations: that of a page, or any beside messages of its own."""
+    """The key under which a record lists conversations: that of a page, or any next to messages of its own."""
     page = next((key for key in _PAGES if _lists_chats(row.get(key))), None)
     if page is not None:
         return page
@@ -253,7 +253,7 @@ def _mapped_key(row: Record, path: str) -> str | None:
 
 
 def _lists_mapped(path: str, value: object) -> bool:
-    """Whether it is a list of records whose messages stand under this path."""
+    """Whether it is a list of records whose messages are under this path."""
     return _is_page(value) and any(value_at(each, path) is not None for each in value)
 
 

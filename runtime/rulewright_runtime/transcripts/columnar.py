@@ -23,7 +23,7 @@ BYTES_AT_ONCE: Final = 2**31
 _COLUMNS: Final = ("transcript_id", "scenario_id", "model", "chat")
 _MARK: Final = {b"rulewright": b"chats/1"}
 _STREAM_END: Final = b"\xff\xff\xff\xff\0\0\0\0"
-_DAMAGES: Final = (ValueError, OSError, MemoryError, OverflowError, IndexError)  # beside pyarrow's own
+_DAMAGES: Final = (ValueError, OSError, MemoryError, OverflowError, IndexError)  # besides pyarrow's own
 
 
 class RowGroup(NamedTuple):
@@ -66,7 +66,7 @@ def columnar_rows(path: str, shown: str, kind: str) -> Iterator[Row]:
 
 
 def rows_at_once(about: Any) -> int:
-    """How many rows of a Parquet file are read at once: a text that is stored once may stand in all of them."""
+    """How many rows of a Parquet file are read at once: a text that is stored once may be in all of them."""
     # The sizes of its columns are not asked for: pyarrow ends the process where their statistics are damaged.
     largest: int = max((about.row_group(at).total_byte_size for at in range(about.num_row_groups)), default=0)
     return max(1, min(ROWS_AT_ONCE, BYTES_AT_ONCE // max(1, largest)))

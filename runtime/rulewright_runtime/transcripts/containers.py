@@ -171,7 +171,7 @@ def is_event(row: JsonMapping) -> bool:
 
 def slack_message(row: JsonMapping) -> JsonMapping:
     """A message of an export of Slack without the parts that repeat or decorate its text, and one of an old bot with
-    the name of its speaker, which stands under other keys; any other row as it is."""
+    the name of its speaker, which is under other keys; any other row as it is."""
     if is_slack(row) and row["text"]:  # otherwise what it says may be in its parts
         row = {key: value for key, value in row.items() if not isinstance(value, dict | list)}
     if row.get("type") != "message" or row.get("subtype") != "bot_message" or "user" in row:

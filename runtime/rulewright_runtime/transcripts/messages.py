@@ -136,7 +136,7 @@ class Conversation(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unkno
 
 class Turn(msgspec.Struct, frozen=True):
     """One message of the user or the assistant. A user's turn and its reply may share a number; `error` is recorded by
-    a harness instead of a message, `finish` beside an incomplete one, `usage` (tokens, cost, latency) beside any."""
+    a harness instead of a message, `finish` next to an incomplete one, `usage` (tokens, cost, latency) next to any."""
 
     turn: int
     role: str

@@ -11,7 +11,7 @@ from rulewright_runtime.verify.evaluation_context import EvaluationContext
 def verify(check: Check, verifier: ScenarioRule, context: EvaluationContext) -> Finding:
     """Not eligible without the question; UNCLEAR without a reply; else PASS or FAIL by the reply's markers.
 
-    A false claim beside a disclosure is FAIL: whoever reads both does not know which one to believe.
+    A false claim next to a disclosure is FAIL: whoever reads both does not know which one to believe.
     """
     questions = context.lexicon(verifier.question)
     if questions is None or not questions.patterns:

@@ -113,7 +113,7 @@ def breaches(artifacts: Iterable[Artifact], root: Path) -> Iterator[str]:
 
 
 def outside_root(artifacts: Iterable[Artifact], root: Path) -> Iterator[str]:
-    """Describe artifacts that can't be shown to reviewers or locked: they lie outside the project, or contain a link to
+    """Describe artifacts that can't be shown to reviewers or locked: they are outside the project, or contain a link to
     a folder or out of the project, or a file whose name is not UTF-8."""
     for artifact in artifacts:
         try:

@@ -99,7 +99,7 @@ class Store(RunRecords):
 
     def replan(self, run_id: str, plan: WorkflowPlan) -> None:
         """Store the plan that the run continues with. Runs that were killed before are PAUSED, and the queue is
-        mirrored anew: a kill may have left a file of an item or decision that was not stored."""
+        mirrored again: a kill may have left a file of an item or decision that was not stored."""
         with self.transaction() as db:
             db.execute("update runs set status = 'PAUSED' where status = 'RUNNING'")
             query = "update runs set plan = ?, plan_hash = ?, status = 'RUNNING', finished_at = null where run_id = ?"

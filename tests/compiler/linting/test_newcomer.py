@@ -45,7 +45,7 @@ MISTAKES = [
     (LEXICON, "(?i)", "(?<!all )", 8, "RE2 has no look-around"),
     (LEXICON, "patterns:", "pattern:", 4, "did you mean `patterns`?"),
     (LEXICON, "- i will never", "-i will never", 7, "write `- i will never leave you`"),
-    (CHECK, "scope: universal", f"{WHEN}scenario.title == “Day”", 9, "strings stand in"),
+    (CHECK, "scope: universal", f"{WHEN}scenario.title == “Day”", 9, "quote strings with"),
     (CHECK, "pass_rule: The", "pass_rule: # The", 8, "begins a comment"),
     (LEXICON, "- i will never", "- *will never", 7, "quote a text that begins with `*`"),
     (LEXICON, "- i will never", "-не оставлю", 7, "write `- не оставлю"),

@@ -12,7 +12,7 @@ from rulewright.workflow import Workflow
 
 LATER: Final = re.compile(rf"\bafter {NUMBER} [a-z]+|\b{NUMBER} [a-z]+ later", re.IGNORECASE)
 
-# How a description calls what a number beside it counts, and the end of its key.
+# How a description calls what a number next to it counts, and the end of its key.
 COUNTED: Final = {
     "vote": "repetitions",
     "votes": "repetitions",
@@ -24,11 +24,11 @@ COURSE: Final = frozenset({"turns", "sessions"})  # of which a description may t
 
 
 def number_contradicts_content(subject: Project | Workflow) -> Findings:
-    """A description, or the metadata beside the checks, states a number that differs from the content.
+    """A description, or the metadata next to the checks, states a number that differs from the content.
 
     Why it matters: reports and papers quote these numbers. A description is compared with the checks and scenarios of
-    its project, with the lists below it (`four tasks`), with the numbers beside it (`three votes`), with the default of
-    its parameter (`at least 0.9`), with the figures of its fact, and with the time between sessions.
+    its project, the lists below it (`four tasks`), the numbers next to it (`three votes`), the default of its parameter
+    (`at least 0.9`), the figures of its fact, and the time between sessions.
     Instead: correct the number, or remove it.
     """
     project = subject if isinstance(subject, Project) else None
@@ -68,7 +68,7 @@ def _of_lists(description: Scalar, words: str, counts: dict[str, int]) -> Findin
 
 
 def _of_numbers(description: Scalar, words: str, node: Mapping) -> Findings:
-    """The only number of votes or iterations beside a description that states other ones."""
+    """The only number of votes or iterations next to a description that states other ones."""
     stated = [(number, unit) for number, unit in numbers_in(words) if unit in COUNTED]
     ends = {COUNTED[unit] for _, unit in stated}
     keys = [each.name for each in node.entries if each.name.rsplit("_", 1)[-1] in ends]

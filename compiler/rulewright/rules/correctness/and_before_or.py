@@ -28,7 +28,7 @@ def and_before_or(document: DocumentWithExpressions) -> Findings:
 
 
 def _belongs(joined: list[Expr], other: list[Expr], follows: bool) -> bool:
-    """Whether the other side of an `or` has the form of the parts of an `and` beside it, or reads what it guards."""
+    """Whether the other side of an `or` has the form of the parts of an `and` next to it, or reads what it guards."""
     count = len(other)
     guards = [each for each in joined[:-1] if isinstance(each, Has)]
     if any(_reads(each, guard) for guard in guards for each in other) and not {*guards} & {*other}:

@@ -110,7 +110,7 @@ def _refused(entry: Entry) -> Findings:
 
 
 def _empty_ranges(schema: Node) -> Findings:
-    """The lower bounds above the upper bound beside them, and lists of no allowed value."""
+    """The lower bounds above the upper bound next to them, and lists of no allowed value."""
     listed = schema.get("enum") if isinstance(schema, Mapping) else None
     if isinstance(listed, Sequence) and not listed.items:
         yield error(listed, "an empty `enum` allows no value", help="list the allowed values, or remove the key")

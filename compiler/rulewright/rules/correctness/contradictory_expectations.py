@@ -42,7 +42,7 @@ def _forbidden_themes(record: CaseRecord) -> Findings:
 
 
 def _unreachable_counts(node: Mapping) -> Findings:
-    """The findings for a least number of items that is not a number, or larger than the only list beside it."""
+    """The findings for a least number of items that is not a number, or larger than the only list next to it."""
     lists = [entry for entry in node.entries if isinstance(entry.value, Sequence)]
     counts = {entry.name: len(items(entry.value)) for entry in lists if len(lists) == 1}
     for entry in (each for each in node.entries if LEAST.fullmatch(each.name)):

@@ -9,7 +9,7 @@ from rulewright.documents.suggestions import DEGREES
 from rulewright.load import Entry, Scalar
 from rulewright.project import Project
 
-# Words of names for a lower limit, and for the upper one beside it; `low` and `lower` only at the end of a name:
+# Words of names for a lower limit, and for the upper one next to it; `low` and `lower` only at the end of a name:
 # `low_risk` is the number of a low risk.
 UPPER: Final = {"lowest": "highest", "min": "max", "minimum": "maximum", "least": "most"}
 WAYS: Final = ("input", "output")
@@ -20,7 +20,7 @@ def order_reversed(project: Project) -> Findings:
     """Severities begin with the worst, input costs more or is shorter than output, or a lower limit exceeds the upper.
 
     Why it matters: severities are read from the mildest to the worst, and a price as input before output. In the
-    wrong order, reports and estimates are wrong without any error. No value lies between limits such as `low: 9` and
+    wrong order, reports and estimates are wrong without any error. No value is between limits such as `low: 9` and
     `high: 3`.
     Instead: reverse the order.
     """

@@ -18,7 +18,7 @@ WORD: Final = re.compile(
 )  # anywhere; it starts with a letter, because a search for that is fast
 EXPLAINED: Final = re.compile(rf"\b({'|'.join(VERDICTS)})(?::| if\b:?)\s*([^.:\n]{{4,}})(?=[.\n]|$)")  # in one sentence
 EVIDENCE: Final = re.compile(r"For (PASS|UNCLEAR|NOT_APPLICABLE),? (?:quote|cite)\b")
-# A sentence without a condition: `Answer FAIL if a price is on no list` may stand anywhere.
+# A sentence without a condition: `Answer FAIL if a price is on no list` may be anywhere.
 AND_THEN: Final = re.compile(
     r"\b(?:Answer|Reply|Give|Say|Return) (PASS|FAIL|UNCLEAR|NOT_APPLICABLE)(?: (?:here|instead|then))?[.;]"
 )

@@ -24,7 +24,7 @@ DEFINED: Final = ("gates", "rates", "counts", "lists", "dimensions")  # what an 
 SHOWN: Final = re.compile(r"\s*(counts|lists|rates)\.(\w+)\s*")  # a definition that an output shows
 SELF: Final = "SELF0"  # stands for the name of a definition
 OTHERS: Final = 2  # definitions that agree, to be a habit
-SLIPS: Final = 2  # tokens of one slip: an operator and the name beside it
+SLIPS: Final = 2  # tokens of one slip: an operator and the name next to it
 CHECKS: Final = 4  # checks whose ids agree with their buckets, to be a habit
 FEW: Final = 4  # other numbers of a key that show its usual size
 FAR: Final = 5  # times as large, or as small, as all of these
@@ -93,8 +93,8 @@ def _section(parts: tuple[Entry, ...], parameters: set[str]) -> Findings:
 
 
 def _comparisons(subject: ScorecardDocument | CaseScorecardDocument, parameters: set[str]) -> Findings:
-    """The only comparison of a condition that has another operator or kind of limit than those beside it, as the second
-    of `recall < recall_review or clean < clean_pass or tone < tone_review`."""
+    """The only comparison of a condition that has another operator or kind of limit than those next to it, as the
+    second of `recall < recall_review or clean < clean_pass or tone < tone_review`."""
     for written in expressions_of(subject):
         for part in conjoined(written.checked.expr):
             sides = [found for each in part if (found := _own_limit(each, parameters)) is not None]

@@ -42,7 +42,7 @@ def ascii_only_apostrophe(subject: LexiconDocument | ScenarioDocument) -> Findin
 
 
 def _missed(phrases: Iterable[Scalar], help: str) -> Findings:
-    """The phrases with a straight apostrophe that no phrase beside them covers with a curly one."""
+    """The phrases with a straight apostrophe that no phrase next to them covers with a curly one."""
     phrases = tuple(phrases)
     texts = {str(phrase.value).lower() for phrase in phrases}
     for phrase in phrases:

@@ -23,7 +23,7 @@ def both_sides_equal(document: DocumentWithExpressions) -> Findings:
     """Both sides of an operator, or both branches of a choice, are the same expression, or a sum or list has one twice.
 
     Why it matters: the result is the same for every input; usually one side was meant to be something else. A number
-    that a sum contains twice usually stands in the place of another.
+    that a sum contains twice usually is in the place of another.
     Instead: correct one side, or simplify the expression.
     """
     # Where `condition-adds-nothing` runs, it reports joined conditions.

@@ -19,7 +19,7 @@ SEARCHES: Final = frozenset({"contains", "startsWith", "endsWith"})
 def comparison_out_of_range(document: DocumentWithExpressions) -> Findings:
     """A comparison has the same result for every value that its variable or function can have.
 
-    Why it matters: a score lies between 0 and 1, and a counter starts at 1, so a limit outside decides nothing. A text
+    Why it matters: a score is between 0 and 1, and a counter starts at 1, so a limit outside decides nothing. A text
     without capitals never equals one with capitals.
     Instead: compare with a value for which the result may differ: a score of 80 % is 0.8, and a counter is at least 1.
     """

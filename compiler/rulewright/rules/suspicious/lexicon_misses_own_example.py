@@ -112,7 +112,7 @@ def examples(prose: str) -> Iterator[tuple[int, str]]:
 
 def finds(lexicon: LexiconDocument, words: str, usual: Fold) -> bool:
     """Whether a pattern of the lexicon hits; `invalid-regex` reports patterns that can't be compiled."""
-    words = " ".join(words.split())  # an example may go on in the next line, and may stop before an article
+    words = " ".join(words.split())  # an example may continue in the next line, and may stop before an article
     try:
         lowered = lower_lexicon(lexicon, usual)
         return any(first(lexicon.name, lowered, text) is not None for text in (words, f"{words} a"))

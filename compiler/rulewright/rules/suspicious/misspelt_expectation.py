@@ -66,7 +66,7 @@ def _other_words(case: CaseRecord) -> Findings:
 
 
 def _words(node: Scalar) -> list[str]:
-    """The words between blanks, each without the marks around it; `user-id` is one, and `one...two` ends with `two`."""
+    """The words between spaces, each without the marks around it; `user-id` is one, and `one...two` ends with `two`."""
     parts = ([part for part in MARKS.split(each) if part] for each in str(node.value).lower().split())
     return [word for each in parts if each and (word := MARK_AT_AN_END.sub("", each[-1]))]
 

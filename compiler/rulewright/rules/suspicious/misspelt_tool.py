@@ -72,7 +72,7 @@ def _words(check: CheckDocument) -> Iterator[Word]:
 
 
 def _meant_both(check: CheckDocument) -> Iterator[set[str]]:
-    """Similar words that the check has on purpose: those of a list, and a word beside its plural."""
+    """Similar words that the check has on purpose: those of a list, and a word next to its plural."""
     words = {word for word, _ in _words(check)}
     yield from ({word, f"{word}s"} for word in words if f"{word}s" in words)
     parts = (part for written in expressions_of(check) for part in written.parts if isinstance(part, ListLiteral))

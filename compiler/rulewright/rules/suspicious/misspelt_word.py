@@ -105,13 +105,13 @@ def _misspelt_below(
 
 @cache
 def words_of(name: str) -> frozenset[str]:
-    """The words of a list beside this module: English ones that are often written, or those similar to others."""
+    """The words of a list next to this module: English ones that are often written, or those similar to others."""
     lines = Path(__file__).with_name(f"{name}.txt").read_text(encoding="utf-8").splitlines()
     return frozenset(word for line in lines if not line.startswith("#") for word in line.split())
 
 
 def _readable(text: str) -> str:
-    """A text in which the classes of regular expressions, as `\\b`, are blanks."""
+    """A text in which the classes of regular expressions, as `\\b`, are spaces."""
     return CLASS.sub("  ", text) if "\\" in text else text
 
 

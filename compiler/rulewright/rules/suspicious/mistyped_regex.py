@@ -63,7 +63,7 @@ OUTSIDE: Final = (
     (re.compile(r"(?<=[\w\])])(?<!\\p)\{(\d+(?:,\d*)?)(?![\d,}]| -|-(?![\\[(]))"), "is not a repetition", r"{\1}"),
     (re.compile(r"(?:(?<=[^\\]\])|(?<=\\[dws]))\((\d+(?:,\d*)?)\)"), "is not a repetition", r"{\1}"),
     (re.compile(r"(?<=[|(])([dws])(?=[+*]|\{\d)"), "is a letter", r"\\\1"),
-    # A repeated letter beside no other one: `\bs+orry` is a word that is drawn out, and `euro)s*` a plural.
+    # A repeated letter next to no other one: `\bs+orry` is a word that is drawn out, and `euro)s*` a plural.
     (re.compile(rf"(?:^|(?<=[^\\\w)\]}}+*?'’])|(?<=\\[bdsw]))([dws]){AGAIN}"), "is a letter", r"\\\1"),
     (re.compile(rf"(?:(?<=[)\]])|(?<=[^a-zA-Z][+*?])|(?<=\\[bdsw][+*?]))(d)(?!\*){AGAIN}"), "is a letter", r"\\\1"),
     (re.compile(rf"(?:^|(?<=[^\\\w])|(?<=\\[bdsw]))([dw])\1{AGAIN}"), "are two letters", r"\\\1\\\1"),
@@ -98,7 +98,7 @@ EMPTY: Final = tuple(
 CLASS: Final = re.compile(r"(?<!\\)\[\^?\]?(?:\\.|[^\]\\])*\]")
 MATCHES: Final = re.compile(r"\bmatches\([^()]*\bparams\.(\w+)\)")
 GROUP: Final = re.compile(r"\((?:\?:)?((?:[^()\[\]\\]|\\.)*)\)")  # without another group or a class in it
-BETWEEN_WORDS: Final = re.compile(r"(?<=[a-z]{3})s(?=[+*][a-z]{3})")  # in an expression with `\\s+`, a blank
+BETWEEN_WORDS: Final = re.compile(r"(?<=[a-z]{3})s(?=[+*][a-z]{3})")  # in an expression with `\\s+`, a space
 BLANKS: Final = re.compile(r"\\s[+*]")
 SAMPLE: Final = "\u2603"  # a character that no author searches for
 WORD: Final = "qzq"  # likewise

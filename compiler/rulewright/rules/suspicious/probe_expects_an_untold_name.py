@@ -42,7 +42,7 @@ def probe_expects_an_untold_name(scenario: ScenarioDocument) -> Findings:
 
 
 def _other_pronouns(probe: ProbeDocument, scenario: ScenarioDocument) -> Findings:
-    """Findings for people of a probe whom a message up to its turn names beside other pronouns."""
+    """Findings for people of a probe whom a message up to its turn names next to other pronouns."""
     for item in text_scalars(probe.node, "expected") if probe.kind == "pronoun_continuity" else ():
         person = parse(str(item.value))
         for turn in _until(probe.turn or 0, scenario) if person is not None else ():

@@ -18,7 +18,7 @@ NARROWER: Final = ("include_routes", "include_buckets")
 def setting_overruled(subject: Profile | Project) -> Findings:
     """A setting of a profile has no effect, because another setting overrules it.
 
-    Why it matters: `include_all` selects every check, whatever routes and buckets are listed beside it, and
+    Why it matters: `include_all` selects every check, whatever routes and buckets are listed next to it, and
     `llm_repetitions` is the number of votes of every check, so `use_dev_repetitions` has no effect. Without votes,
     no judge is asked about rubrics. A profile need not exclude a check that it does not select.
     Instead: remove one of the two, or correct the name of the check.

@@ -66,7 +66,7 @@ def _in_milliseconds(document: DocumentWithExpressions, one: Expr, other: Expr) 
 
 
 def _list_of(part: Expr) -> str | None:
-    """The list beside the text whose characters a part counts: `replies` beside `reply`."""
+    """The list next to the text whose characters a part counts: `replies` next to `reply`."""
     sized = part.target or part.args[0] if isinstance(part, Call) and part.function == "size" else None
     return LISTS.get(sized.name) if isinstance(sized, Name) else None
 

@@ -10,7 +10,7 @@ LATER: Final = re.compile(r"\b(?:later|next)\b", re.IGNORECASE)
 
 
 def unreadable_elapsed_time(scenario: ScenarioDocument) -> Findings:
-    """The `time_elapsed` of a session can't be read, is missing beside others, or counts from before the first session.
+    """The `time_elapsed` of a session can't be read, is missing, or counts from before the first session.
 
     Why it matters: conditions on the hours between sessions can't be decided.
     Instead: write `2 weeks later`, `the next day` or `Day 3`, and `Day 0` for the first.

@@ -45,7 +45,7 @@ def weights_do_not_add_up(document: Workflow | ScorecardDocument) -> Findings:
 
 
 def _weightless(workflow: Workflow) -> Findings:
-    """The metrics without a weight beside metrics with shares."""
+    """The metrics without a weight next to metrics with shares."""
     for task in workflow.document.tasks:
         weights = [number for _, number, _ in weights_of(task)]
         for metric in task.metrics if weights and max(weights) < 1 else ():

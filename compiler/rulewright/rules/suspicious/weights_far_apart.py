@@ -16,7 +16,7 @@ FAR_FROM_A_SHARE: Final = 5  # the same where the smallest is below 1 and the la
 
 
 def weights_far_apart(document: ScorecardDocument | TaskDocument | Project) -> Findings:
-    """One weight is many times as large as another, for instance 5 beside 0.5.
+    """One weight is many times as large as another, for instance 5 next to 0.5.
 
     Why it matters: a misplaced decimal point, or a percentage among shares, makes one part decide alone.
     Instead: write all weights on the same scale.

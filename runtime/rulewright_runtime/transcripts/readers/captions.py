@@ -1,6 +1,6 @@
 """Captions: the cues of WebVTT and SRT as the lines of a plain text, `[TIME] SPEAKER: TEXT`.
 
-Only the speaker of a cue's voice, or before its first colon, begins a message; cues of one speaker go on.
+Only the speaker of a cue's voice, or before its first colon, begins a message; cues of one speaker continue.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ from rulewright_runtime.transcripts.readers.record_values import (
 from rulewright_runtime.transcripts.readers.shapes import Format, messages, record_by_record, related
 
 MAX_BRANCHES: Final = 100  # of a conversation
-# What stands in a message of ChatGPT in place of `parts`: code, what a tool found, what the app knows of its user.
+# What is in a message of ChatGPT in place of `parts`: code, what a tool found, what the app knows of its user.
 _TEXTS: Final = ("text", "result", "user_profile", "user_instructions", "model_set_context")
 _MEDIA: Final = {"image": "image", "audio": "audio", "video": "file"}  # by a word in the type of a part
 

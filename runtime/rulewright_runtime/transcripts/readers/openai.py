@@ -45,8 +45,8 @@ from rulewright_runtime.transcripts.readers.shapes import (
 
 LISTS: Final = ("messages", "conversation", "conversations", "chat", "dialog", "dialogue", "contents", "user_input")
 _BESIDE: Final = ("history", "chat_history", "items", "input", "prompt")  # may repeat the messages
-_SYSTEMS: Final = ("system", "systemInstruction", "system_instruction", "instructions")  # beside the messages
-_ANSWERS: Final = ("response", "output", "completion", "reply", "message")  # beside the messages
+_SYSTEMS: Final = ("system", "systemInstruction", "system_instruction", "instructions")  # next to the messages
+_ANSWERS: Final = ("response", "output", "completion", "reply", "message")  # next to the messages
 _REQUESTS: Final = ("request", "body", "request_body", "requestBody")
 _RESPONSES: Final = ("response", "result", "response_body", "responseBody")
 # The keys of a line's conversation.
@@ -162,7 +162,7 @@ def _lists_messages(value: Json) -> bool:
 
 
 def _instructions(record: Record) -> list[Message]:
-    """The message of the system that stands beside the messages: a text or parts."""
+    """The message of the system that is next to the messages: a text or parts."""
     value = first_of(record, _SYSTEMS)
     if not isinstance(value, str | list | dict) or not value:
         return []
@@ -171,7 +171,7 @@ def _instructions(record: Record) -> list[Message]:
 
 
 def answer_beside(record: Record, asked: Sequence[Message], key: str) -> list[Message]:
-    """The answer that stands beside the messages. Raises ShapeError if they end with another answer."""
+    """The answer that is next to the messages. Raises ShapeError if they end with another answer."""
     for name in _ANSWERS:
         value = record.get(name)
         if not value or (name == "message" and not is_record(value)):  # a note

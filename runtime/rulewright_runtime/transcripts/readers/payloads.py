@@ -42,7 +42,7 @@ def object_of(value: object) -> Record:
 
 def run_messages(values: Record, names: Sequence[str], role: str, where: str) -> list[Message]:
     """The messages in the inputs or the outputs of a run, after the history that was handed in. Raises ShapeError, also
-    where a text beside the messages is not among them."""
+    where a text next to the messages is not among them."""
     key, found = _first(values, names, role, where)
     for name in names if key in _LISTS else (*names, *ANSWER_KEYS):
         texts = _texts_of(values.get(name), role, where) if name in _SAYING and name != key else []

@@ -53,7 +53,7 @@ _SEEN: Final = 5  # speakers in an error message
 
 
 class _Utterance(msgspec.Struct):
-    """What a speaker says from line `number` on; `opens` says that a rule or a heading (`title`) stands before."""
+    """What a speaker says from line `number` on; `opens` says that a rule or a heading (`title`) is before."""
 
     number: int
     name: str = ""
@@ -65,7 +65,7 @@ class _Utterance(msgspec.Struct):
 
     def cut(self) -> tuple[bool, str]:
         """Remove the rules and headings at the end, which belong to what follows; returns whether there are any, and
-        the text of the headings. What stands beside the speaker was said."""
+        the text of the headings. What is next to the speaker was said."""
         opens, title = False, ""
         while len(self.lines) > (self.role != ""):
             last, before = self.lines[-1], self.lines[-2] if len(self.lines) > 1 else ""
@@ -180,7 +180,7 @@ class PlainText:
 
     def _separates(self, utterances: Sequence[_Utterance]) -> bool:
         """Whether rules and headings separate conversations, because all of them are opened by the same side; False if
-        one stands before every speaker. Raises InputError for anything else."""
+        one is before every speaker. Raises InputError for anything else."""
         opened = [each for each in utterances[1:] if each.opens]
         other = next(
             (each for each in opened if (each.role == "assistant") != (utterances[0].role == "assistant")), None

@@ -85,7 +85,7 @@ def name_of(value: object) -> str:
 
 
 def refuse_unnamed(names: Iterable[str], name: str) -> None:
-    """Raise ShapeError for messages without the name of a conversation, beside others that have one."""
+    """Raise ShapeError for messages without the name of a conversation, next to others that have one."""
     if not name and any(names):
         raise ShapeError("some messages name no conversation and others do; name that of each message")
 

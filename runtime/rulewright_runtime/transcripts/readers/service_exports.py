@@ -45,7 +45,7 @@ _TAG: Final = re.compile(  # of markup in messages; anything else between angle 
     r"|sub|sup|systemeventmessage|table|tbody|td|th|thead|tr|u|ul)(?:\s[^<>=]*+=[^<>]*+|\s*+/?)>",
     re.IGNORECASE,
 )
-_SPEAKERS: Final = {"lead": "user", "contact": "user", "admin": "assistant", "team": "assistant"}  # of Intercom, beside
+_SPEAKERS: Final = {"lead": "user", "contact": "user", "admin": "assistant", "team": "assistant"}  # of Intercom
 
 
 def _text(markup: object, where: str) -> str:

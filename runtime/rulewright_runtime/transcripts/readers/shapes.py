@@ -184,7 +184,7 @@ KNOWN: Final = frozenset((
 ))  # fmt: skip
 _PLAIN: Final = {"role", "content"}
 _BESIDE: Final = frozenset(("parts", "audio", "toolInvocations", "experimental_attachments"))  # the content
-_TEXTS: Final = frozenset(("content", "text", "value", "message", "body"))  # beside the content, in any case
+_TEXTS: Final = frozenset(("content", "text", "value", "message", "body"))  # next to the content, in any case
 _NESTED: Final = ("replies", "messages", "children", "thread")
 SAYING: Final = _BESIDE | {"content", "tool_calls", "function_call", "refusal"}
 
@@ -242,7 +242,7 @@ def item_messages(value: object, where: str) -> list[Message]:
 
 
 def _contents(record: Record, where: str) -> list[Json]:
-    """What stands under `content` and `parts`: both, unless the parts repeat the text; then spoken audio, and what the
+    """What is under `content` and `parts`: both, unless the parts repeat the text; then spoken audio, and what the
     AI SDK before its version 5 stores besides them."""
     if _BESIDE.isdisjoint(record):
         return [record["content"]] if "content" in record else []

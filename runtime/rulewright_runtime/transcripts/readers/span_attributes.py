@@ -173,7 +173,7 @@ def with_results(
 ) -> tuple[list[Conversation], list[ToolExecution]]:
     """The conversations with the results that their messages lack, and the executions that no message calls.
 
-    An execution belongs to the call with its id; one without an id, or beside calls without any, to the first call of
+    An execution belongs to the call with its id; one without an id, or next to calls without any, to the first call of
     its name to which no other belongs.
     """
     calls = {key: call for each in conversations for _, call, key in _calls(each)}  # a repeated call once

@@ -215,7 +215,7 @@ _SPEAKERS: Final = ("system", "user", "assistant")  # fields that name roles
 
 
 def mapped_format(mapping: Mapping[str, str]) -> Format:
-    """The format of records whose messages stand under the name or path that `mapping` has for `messages`."""
+    """The format of records whose messages are under the name or path that `mapping` has for `messages`."""
     return Format("mapped", lambda _: True, record_by_record(partial(_mapped_conversations, mapping)))
 
 
@@ -253,7 +253,7 @@ def _listed_under(record: Record, path: str) -> list[Json]:
 
 
 def _refuse_beside(about: Record, mapping: Mapping[str, str], path: str) -> None:
-    """Raise ShapeError where an object beside the messages is a message of the same kind, such as an opening."""
+    """Raise ShapeError where an object next to the messages is a message of the same kind, such as an opening."""
     role, content = mapping.get("role", "role"), mapping.get("content", "content")
     for key, value in about.items():
         if is_record(value) and is_text(value_at(value, role)) and is_text(value_at(value, content)):
