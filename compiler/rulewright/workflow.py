@@ -185,7 +185,8 @@ class WorkflowReader(DocumentReader):
         folder = root / DEFAULT_AGENTS if folder_path is None else folder_path
         if not dependencies.is_folder(folder):
             if folder_path is not None and project is not None:
-                self.missing(project, ("agents", "directory"), folder)
+                why = "is not a folder" if dependencies.exists(folder) else "does not exist"
+                self.missing(project, ("agents", "directory"), folder, why)
             return []
         roots = [
             (path, self.resource(path, "agent", "workflow.agents.directory" if path == folder else ""))

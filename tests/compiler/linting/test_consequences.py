@@ -348,3 +348,9 @@ def test_a_json_file_that_cannot_be_read_ends_no_lint_run(tmp_path: Path, monkey
 
     monkeypatch.setattr(Path, "read_text", refused)
     assert lint([tmp_path]).diagnostics == ()
+
+
+def test_a_file_in_place_of_the_folder_of_agents_is_said_to_be_one(tmp_path: Path) -> None:
+    project = FLOW["rulewright.yaml"].replace("directory: agents", "directory: contracts.yaml")
+    (found,) = lint([write(tmp_path, {**FLOW, "rulewright.yaml": project})]).grouped().diagnostics
+    assert (found.code, "which is not a folder" in found.message) == ("missing-path", True)
