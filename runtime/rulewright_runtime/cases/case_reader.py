@@ -36,6 +36,7 @@ _ADD: Final = "INSERT INTO outputs VALUES (?, ?, ?, ?, ?, ?, ?, 0)"
 _FIND: Final = "SELECT tag, file, start, length, data, path, rowid FROM outputs WHERE test_id = ?"
 _FIND_ROW: Final = "SELECT tag, file, start, length, data, path, rowid FROM outputs WHERE rowid = ?"
 _SHOWN: Final = 3  # files that a message names
+_MANY: Final = 8  # outputs of one test id, above which the choice among them is kept
 _USE: Final = "UPDATE outputs SET is_used = 1 WHERE test_id = ?"
 _UNUSED: Final = "SELECT test_id, tag, file FROM outputs WHERE NOT is_used ORDER BY rowid"
 _Row = tuple[str, str, str, int, int, bytes | None, str]
@@ -58,8 +59,8 @@ class Outputs:
         self.errors: list[InputError] = []
         self._path = path
         self._names = msgspec.json.Decoder(_OutputIds)
-        # By batch and test id, where several outputs have it: the row that counts, or why none does. Many cases may
-        # have one test id, and many outputs.
+        # By batch and test id, where many outputs have it: the row that counts, or why none does. Many cases may have
+        # one test id, too.
         self._chosen: dict[tuple[str, str], int | str] = {}
         self._open: tuple[str, IO[bytes]] | None = None  # the outputs of a batch are usually in one file
         self._database = ScratchDatabase(_TABLE)
@@ -110,29 +111,33 @@ class Outputs:
     def find(self, batch: str, test_id: str) -> tuple[bytes, str] | str | None:
         """Return the bytes and the location of an output, a message when it is ambiguous, or None when there is none.
         Outputs whose tag is the batch's name win over others."""
-        chosen = self._chosen.get((batch, test_id))
-        if chosen is None:
-            references: list[_Reference] = self._database.execute(_FIND, (test_id,)).fetchall()
-            if not references:
-                return None
-            self._database.execute(_USE, (test_id,))
-            chosen = self._choice([each for each in references if each[0] == batch] or references)
-            if len(references) > 1:
-                self._chosen[batch, test_id] = chosen
-        if isinstance(chosen, str):
-            return chosen
-        reference: _Reference = self._database.execute(_FIND_ROW, (chosen,)).fetchone()
-        _, file, _, _, _, path, _ = reference
-        return self._bytes(reference), file if path == "$" else f"{file}: {path}"
+        kept = self._chosen.get((batch, test_id))
+        if kept is None:
+            found = self._found(batch, test_id)
+        else:
+            found = kept if isinstance(kept, str) else self._database.execute(_FIND_ROW, (kept,)).fetchone()
+        if found is None or isinstance(found, str):
+            return found
+        _, file, _, _, _, path, _ = found
+        return self._bytes(found), file if path == "$" else f"{file}: {path}"
 
-    def _choice(self, candidates: list[_Reference]) -> int | str:
-        """The row of the output that counts, or why none does."""
+    def _found(self, batch: str, test_id: str) -> _Reference | str | None:
+        """The output that counts, why none does, or None when there is none."""
+        references: list[_Reference] = self._database.execute(_FIND, (test_id,)).fetchall()
+        if not references:
+            return None
+        self._database.execute(_USE, (test_id,))
+        candidates = [each for each in references if each[0] == batch] or references
+        found = self._choice(candidates)
+        if len(candidates) > _MANY:
+            self._chosen[batch, test_id] = found if isinstance(found, str) else found[-1]
+        return found
+
+    def _choice(self, candidates: list[_Reference]) -> _Reference | str:
         first = min(candidates, key=lambda each: (each[1], each[2]))
-        if len(candidates) == 1:
-            return first[-1]
-        different = len({self._bytes(each) for each in candidates})
+        different = 1 if len(candidates) == 1 else len({self._bytes(each) for each in candidates})
         if different == 1:
-            return first[-1]
+            return first
         files = sorted({each[1] for each in candidates})
         more = f" and {len(files) - _SHOWN} more" if len(files) > _SHOWN else ""
         return f"there are {different} different outputs for the test id, in {', '.join(files[:_SHOWN])}{more}"

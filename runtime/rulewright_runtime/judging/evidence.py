@@ -270,5 +270,5 @@ def fold(text: str) -> str:
         text = text.replace(char, "'")
     if "'" in text:
         text = _OUTER_QUOTES.sub("", text)
-    text = folding.single_blanks(text).strip(" ")  # all white space is already spaces
+    text = folding.single_spaces(text).strip(" ")  # all white space is already spaces
     return _BLANK.sub("", text) if any(map(_WITHOUT_BLANK.match, unusual)) else text

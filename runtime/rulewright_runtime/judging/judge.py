@@ -23,7 +23,7 @@ from rulewright_runtime.strict_json import JsonObject
 REPLAY: Final = "replay:"
 PLUGIN: Final = "plugin:"  # a judge from an installed distribution
 SPEAKERS: Final = ("user", "assistant")
-WRAPPER: Final = "1"  # the version of prompt format and reply parsing; a change makes a different judge
+WRAPPER: Final = "2"  # the version of prompt format and reply parsing; a change makes a different judge
 
 
 def is_live(judge: str | None) -> bool:

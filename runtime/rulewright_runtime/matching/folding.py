@@ -153,13 +153,13 @@ def _replaced(text: str, unusual: Iterable[str], differences: frozenset[str], *,
     if "white_space" not in differences:
         return data.translate(blanks, dropped).decode("utf-8", "surrogatepass")
     data = _LINE_BREAK.sub(b"\n", data)  # most runs of spaces
-    return single_blanks(data.translate(blanks, dropped).decode("utf-8", "surrogatepass"))
+    return single_spaces(data.translate(blanks, dropped).decode("utf-8", "surrogatepass"))
 
 
 _LINE_BREAK: Final = re.compile(rb"\n\s+")
 
 
-def single_blanks(text: str) -> str:
+def single_spaces(text: str) -> str:
     """`text` with every run of spaces as one."""
     while "  " in text:
         text = " ".join(text.split("  "))
