@@ -18,7 +18,7 @@ from rulewright.check.project_check import compile_project
 from rulewright.cli import main
 from rulewright.errors import UsageError
 from rulewright.reporting.leaderboard import _Entry, _rank_sets, leaderboard
-from rulewright_runtime.judging.judge import JudgeRecord
+from rulewright_runtime.judging.judge import WRAPPER, JudgeRecord
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.report.summary import is_unproven
 from rulewright_runtime.runs.store import run
@@ -327,7 +327,7 @@ def test_a_run_names_its_judge_its_prompts_and_the_wrapper(tmp_path: Path) -> No
     folder = scan(tmp_path / "a", same, {("a", "day"): GOOD}, judge=recorded(tmp_path / "s", a="PASS"))
     judge = json.loads((folder / "summary.json").read_text())["judge"]
     assert (judge["provider"], judge["name"], len(judge["digest"])) == ("replay", "replies.json", 64)
-    assert (list(judge["prompts"]), judge["wrapper"]) == (["W-1"], "1")
+    assert (list(judge["prompts"]), judge["wrapper"]) == (["W-1"], WRAPPER)
     assert f"recorded replies replies.json (sha256 {judge['digest'][:12]})" in (folder / "summary.md").read_text()
 
 
