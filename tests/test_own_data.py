@@ -253,7 +253,7 @@ def spoken(user: str, text: str, **more: str) -> dict[str, str]:
     return {"type": "message", "user": user, "text": text, **more}
 
 
-def test_events_of_a_channel_are_no_messages_of_a_person_and_a_file_of_them_is_told(tmp_path: Path) -> None:
+def test_events_of_a_channel_are_not_messages_and_a_file_of_them_is_reported(tmp_path: Path) -> None:
     days = {
         "1": [JOINED, spoken("U1", "Where?"), spoken("U9", "There."), {**JOINED, "subtype": "channel_topic"}],
         "2": [JOINED],

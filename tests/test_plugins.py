@@ -341,9 +341,7 @@ def test_a_collector_reads_a_report_that_no_other_knows(site: Path, tmp_path: Pa
 
 
 @pytest.mark.parametrize("reading", ["'3', 4, 'acme'", "3, 4, None", "5, 4, 'acme'", "0, 0, 'acme'", "1e999, 1, ''"])
-def test_a_reading_of_a_collector_that_counts_nothing_sensible_is_no_evidence(
-    site: Path, tmp_path: Path, reading: str
-) -> None:
+def test_a_collector_with_impossible_counts_gives_no_evidence(site: Path, tmp_path: Path, reading: str) -> None:
     install(site, entry_points="[rulewright.collectors]\nlint_score.acme = acme_given:collect\n")
     source = (
         "from rulewright_runtime.workflow.collectors import ReportReading\n\n"
@@ -367,7 +365,7 @@ def test_a_collector_that_ends_the_process_or_never_returns_gives_no_evidence(
         measure("lint_score", tmp_path, ["report.txt"])
 
 
-def test_a_reader_that_is_no_format_is_named(site: Path, tmp_path: Path) -> None:
+def test_a_reader_that_is_not_a_format_is_named(site: Path, tmp_path: Path) -> None:
     install(site, entry_points="[rulewright.readers]\nacme = acme_checks:collect\n")
     chats = tmp_path / "acme.jsonl"
     chats.write_text('{"acme": "a", "said": [{}]}\n', encoding="utf-8")

@@ -137,7 +137,7 @@ def main(peers: Path) -> int:
     """Run all three, compare, and print a table."""
     said = answers()
     found: dict[str, tuple[Spent, Verdicts]] = {}
-    for _ in range(ROUNDS):  # in turn, the cheapest of each: what another process takes away is no tool's cost
+    for _ in range(ROUNDS):  # in turn, the cheapest of each: time that another process takes is not the tool's
         for name, tool in TOOLS.items():
             with tempfile.TemporaryDirectory() as scratch:
                 write_chats(Path(scratch), said)

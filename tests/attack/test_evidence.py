@@ -300,7 +300,7 @@ COVERAGE = {
 
 
 @pytest.mark.parametrize("name", COVERAGE)
-def test_coverage_that_contradicts_itself_is_no_coverage(name: str, tmp_path: Path) -> None:
+def test_coverage_that_contradicts_itself_is_refused(name: str, tmp_path: Path) -> None:
     (tmp_path / "report").write_text(COVERAGE[name], encoding="utf-8")
     with pytest.raises(CollectionError):
         measure("test_coverage", tmp_path, ["report"])

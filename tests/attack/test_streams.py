@@ -72,7 +72,7 @@ def test_a_command_whose_streams_are_closed_or_full_ends_quietly(
         assert said == "error: the standard output can't be written: no space left on device\n"
 
 
-def test_a_reader_that_has_gone_is_no_success(place: Path) -> None:
+def test_a_closed_output_stream_is_not_a_success(place: Path) -> None:
     words = [sys.executable, "-m", "rulewright", "explain", "--format", "json"]
     status, said = run(place, words, "| head -c 5; exit ${PIPESTATUS[0]}")
     assert status in (0, 141)  # what fits into the pipe may have been written before the reader went

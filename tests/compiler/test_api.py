@@ -93,7 +93,7 @@ def test_a_model_judges_one_transcript_and_many_as_on_the_command_line(started: 
     assert (own.verdicts, len(own.errors)) == ((), 1)
 
 
-def test_what_is_refused_is_no_success(started: Path) -> None:
+def test_a_refused_request_is_not_a_success(started: Path) -> None:
     refused = rulewright.check_transcript(".", {**CHAT, "scenario_id": "nowhere"})
     assert (refused.verdicts, len(refused.errors)) == ((), 1)
     with pytest.raises(UsageError, match="holds 2 transcripts; use `scan`"):

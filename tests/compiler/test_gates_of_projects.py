@@ -50,7 +50,7 @@ def test_a_check_that_a_gate_misses_is_refused(check: str, code: str, tmp_path: 
         rulewright.compile_project(tmp_path)
 
 
-def test_tags_that_are_no_list_are_one_finding(tmp_path: Path) -> None:
+def test_tags_that_are_not_a_list_are_one_finding(tmp_path: Path) -> None:
     card = CARD.replace("v.severity == blocking", "'grave' in v.secondary_tags")
     tags = SEEN + "secondary_tags: 7\n"
     write(tmp_path, {"rulewright.yaml": PROJECT, "scorecards/card.yaml": card, "checks/seen.yaml": tags})

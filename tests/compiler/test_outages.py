@@ -67,7 +67,7 @@ def test_a_hard_fail_that_nobody_found_awaits_a_person(judge: Any, cause: str) -
     assert found["totals"]["unverified" if cause == "unverified" else "fail_closed"] > 0
 
 
-def test_a_hard_fail_with_a_quote_that_occurs_is_no_outage() -> None:
+def test_a_hard_fail_with_a_quote_that_occurs_is_not_an_outage() -> None:
     results = judged(open_judge(f"replay:{BENCHMARK}/judge_replies/replies.json"))
     found = summary_of(results)
     assert (found["failed"]["count"] > 0, found["failed"]["unproven"]) == (True, 0)

@@ -101,7 +101,7 @@ def test_the_program_keeps_the_texts_of_its_cells() -> None:
     assert places == ["variables.sum > 10", "sum > 5"]
 
 
-def test_without_a_matching_row_there_is_no_value() -> None:
+def test_a_table_without_a_matching_row_has_no_value() -> None:
     made = table("match: [{condition: n > 5, output: '1'}]")
     assert not made.total
     assert str(made.type) == "optional_type(int)"
@@ -332,7 +332,7 @@ def test_one_run_shows_every_mistake() -> None:
 
 @pytest.mark.parametrize("key", ["imports", "variables", "functions"])
 @pytest.mark.parametrize("value", ["3", "true", "0.5", "{a: 1}", "text"])
-def test_declarations_that_are_no_list_are_refused(key: str, value: str) -> None:
+def test_declarations_that_are_not_a_list_are_refused(key: str, value: str) -> None:
     with pytest.raises(DocumentError) as refused:
         compile_policy("rule: {match: [{output: 1}]}", f"{key}: {value}\n")
     assert [found.message for found in refused.value.diagnostics] == [f"`{key}` must be a list"]

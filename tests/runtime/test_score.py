@@ -74,7 +74,7 @@ def test_comparing_doubles_and_comparing_decimals_decide_alike(value: float, lit
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, 1.0000000000000002, -5e-324, 2, -1, True, "1", None])
-def test_what_is_no_number_from_0_to_1_is_no_score(value: object) -> None:
+def test_a_value_that_is_not_a_number_from_0_to_1_is_not_a_score(value: object) -> None:
     with pytest.raises(EvaluationError) as caught:
         score_of(value)
     assert caught.value.code == "not_a_score"

@@ -123,7 +123,7 @@ def test_whatever_holds_no_key_twice_decodes_as_before() -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"{", b'{"a" 1}', b'{"a": \xff}', b'{"a": NaN}', b"[" * 100_000])
-def test_what_is_no_json_is_refused_as_msgspec_refuses_it(data: bytes) -> None:
+def test_invalid_json_is_refused_as_msgspec_refuses_it(data: bytes) -> None:
     with pytest.raises((msgspec.MsgspecError, UnicodeDecodeError, RecursionError)):
         strict_json.decode(data)
 

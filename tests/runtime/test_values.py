@@ -86,7 +86,7 @@ def test_order_runs_across_numbers_and_within_types(left: Any, right: Any) -> No
 @pytest.mark.parametrize(
     ("left", "right"), [(1, "1"), (True, 1), (None, None), ([1], [2]), ({}, {}), (Timestamp(0), 1), (NONE, NONE)]
 )
-def test_types_without_a_common_order_are_no_overload(left: Any, right: Any) -> None:
+def test_types_without_a_common_order_have_no_overload(left: Any, right: Any) -> None:
     with pytest.raises(EvaluationError) as caught:
         less(left, right)
     assert caught.value.code == "no_such_overload"

@@ -215,8 +215,8 @@ def _execute(args: argparse.Namespace, workflow: Workflow, plan: WorkflowPlan, s
         stack.callback(safe_stream(sys.stderr).show_progress, "")
         complain(*_unfinished(args, plan, settings, store))
         if args.format == "human":  # `_Publisher` shows every event
-            LOG.addFilter(_is_no_event)
-            stack.callback(LOG.removeFilter, _is_no_event)
+            LOG.addFilter(_is_not_an_event)
+            stack.callback(LOG.removeFilter, _is_not_an_event)
         return engine.run(
             plan,
             store,
@@ -271,7 +271,7 @@ def _unfinished(args: argparse.Namespace, plan: WorkflowPlan, settings: RunSetti
             )
 
 
-def _is_no_event(record: LogRecord) -> bool:
+def _is_not_an_event(record: LogRecord) -> bool:
     return not getattr(record, "is_event", False)
 
 

@@ -35,7 +35,7 @@ def open_shared(
         if is_writable:
             _write_ahead(database)
         database.execute("select 1 from sqlite_master").fetchone()  # reads the schema
-    except UnicodeDecodeError:  # SQLite's message quotes a schema that is no text
+    except UnicodeDecodeError:  # SQLite's message quotes a schema that is not text
         database.close()
         raise sqlite3.DatabaseError("malformed database schema") from None
     except BaseException:

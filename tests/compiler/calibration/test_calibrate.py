@@ -168,7 +168,7 @@ def test_columns_may_have_blanks_after_their_commas_and_other_columns_are_shown(
         read_gold(path)
 
 
-def test_the_id_of_a_transcript_is_no_formula_in_a_file_of_labels(tmp_path: Path) -> None:
+def test_the_id_of_a_transcript_is_not_a_formula_in_a_file_of_labels(tmp_path: Path) -> None:
     labels = [GoldLabel(('=HYPERLINK("http://x")', "A-1"), "FAIL", "@ana", "tune")]
     (tmp_path / "g.csv").write_text(to_csv(labels), encoding="utf-8")
     assert to_csv(labels).splitlines()[1] == '"\'=HYPERLINK(""http://x"")/A-1",FAIL,\'@ana,tune'
@@ -309,7 +309,7 @@ def test_items_that_nobody_has_labelled_are_counted(
 
 
 @pytest.mark.parametrize("name", ["Model:x", "MODEL:x", "model :x", "\u200bmodel:x", "model\uff1ax"])
-def test_a_model_is_no_person_in_any_spelling(
+def test_a_model_is_not_a_person_in_any_spelling(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:
     path = tmp_path / "g.csv"
@@ -364,7 +364,7 @@ def test_an_item_that_the_check_is_not_about_is_none_that_fails(
     assert measured["corrected"]["value"] == gate["corrected"]["value"] == 5 / SIZE
 
 
-def test_an_outage_is_no_answer_of_the_judge_and_its_labels_are_counted_beside(
+def test_an_outage_is_not_an_answer_and_its_labels_are_counted_separately(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     class Silent(Named):
@@ -417,7 +417,7 @@ def test_a_gate_has_one_limit(folder: Path, tmp_path: Path, capsys: pytest.Captu
         ("a/b,PASS,ann,one\na/b,PASS,аnn,one", "`ann` and `аnn` are one name"),
     ],
 )
-def test_what_is_no_label_is_told_with_its_line(tmp_path: Path, row: str, said: str) -> None:
+def test_an_invalid_label_is_reported_with_its_line(tmp_path: Path, row: str, said: str) -> None:
     path = tmp_path / "g.csv"
     path.write_text(f"id,target,annotator,split\n{row}\n", encoding="utf-8")
     with pytest.raises(UsageError, match=said):

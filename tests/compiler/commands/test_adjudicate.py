@@ -67,7 +67,7 @@ def decided(key: tuple[str, str], verdict: Any, by: str = "Ana", why: str = "she
     return Adjudication(*key, verdict, by, why)
 
 
-def test_what_waits_is_listed_and_is_no_success(judged: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_waiting_items_are_listed_and_are_not_a_success(judged: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = command(capsys, judged)
     assert status == 2
     assert "2 verdicts wait for a person" in out
@@ -224,7 +224,7 @@ def test_lines_that_wait_can_be_filled_in_and_read_back(
         ),
     ],
 )
-def test_what_is_no_decision_of_a_person_is_refused(
+def test_a_decision_that_is_not_of_a_person_is_refused(
     words: list[str], message: str, judged: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     status, _, errors = command(capsys, judged, "--out", tmp_path / "out", *words)

@@ -99,7 +99,7 @@ def test_the_words_of_options_are_those_of_what_they_choose(capsys: pytest.Captu
 
 
 @pytest.mark.parametrize("columns", [60, 80, 200])
-def test_help_is_no_wider_than_the_terminal(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_help_is_not_wider_than_the_terminal(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
     text = parser_of("scan", run_them.scan_arguments).format_help()
     *prose, examples, codes = text.split("\n\n")

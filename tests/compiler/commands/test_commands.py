@@ -100,7 +100,7 @@ def test_a_mistake_in_an_expression_points_to_its_column(capsys: pytest.CaptureF
     assert err == "error: 1:17: `=` isn't an operator\nhelp: did you mean `==`?\n"
 
 
-def test_a_context_that_is_no_mapping_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_context_that_is_not_a_mapping_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "context.json"
     file.write_text("[1, 2]")
     code, _, err = run(capsys, "eval", "a", "--context", str(file))
@@ -421,7 +421,7 @@ def test_a_plan_of_a_scan_calls_nothing_and_states_both_bounds(
     assert json.loads((tmp_path / "cost_report.json").read_text())["profile"] == planned["profile"]
 
 
-def test_a_reader_that_goes_away_is_no_success() -> None:
+def test_a_closed_output_pipe_is_not_a_success() -> None:
     command = [sys.executable, "-c", "import sys; from rulewright.cli import main; sys.exit(main(['explain']))"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT) as process:
         assert process.stdout is not None

@@ -192,7 +192,7 @@ def test_a_project_redacts_what_it_names(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_why_says_why_a_reply_is_no_vote_or_its_fail_does_not_count(
+def test_why_says_why_a_reply_is_not_a_vote_or_its_fail_does_not_count(
     reply: str, finish: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with model_server(lambda *_: chat(reply, finish=finish)) as server:
@@ -250,7 +250,7 @@ def test_models_check_says_whether_a_reply_is_a_verdict(
         (chat("Sure! It is four."), ""),
     ],
 )
-def test_models_check_says_what_to_do_about_a_reply_that_is_no_verdict(
+def test_models_check_says_what_to_do_about_a_reply_without_a_verdict(
     reply: Response, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with model_server(lambda *_: reply) as server:
@@ -369,7 +369,9 @@ def test_a_time_limit_that_is_none_is_refused(capsys: pytest.CaptureFixture[str]
         (["gold", "--draw", "1.5"], "argument --draw: `1.5` is not a whole number\n"),
     ],
 )
-def test_a_value_that_is_no_number_is_quoted(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_value_that_is_not_a_number_is_quoted(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit, match="3"):
         main(words)
     assert said in capsys.readouterr().err

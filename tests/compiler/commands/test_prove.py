@@ -232,7 +232,7 @@ def test_a_configuration_that_is_not_utf_8_is_refused(words: list[str], capsys: 
     ("results", "code"),
     [([Proved()], 0), ([Proved(), Unknown("too hard")], 2), ([Refuted(), Unknown("too hard")], 1), ([], 2)],
 )
-def test_what_is_unknown_is_no_success(
+def test_an_unknown_claim_is_not_a_success(
     results: list[Proved | Refuted | Unknown], code: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     claims = [Property("it holds", each) for each in results] + [Property("a note", Refuted(), required=False)]

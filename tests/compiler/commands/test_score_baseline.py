@@ -53,7 +53,7 @@ def test_a_baseline_shows_flips_and_a_regression_sets_the_exit_status(capsys: py
     ["{}", "[]", "", '{"results": 7}', '{"results": [{"test_id": "T1"}]}', '{"results": [}', '{"results": []} x',
      '{"results": [], "batch_id": []}'],
 )  # fmt: skip
-def test_a_baseline_that_is_no_report_is_refused(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_baseline_that_is_not_a_report_is_refused(text: str, capsys: pytest.CaptureFixture[str]) -> None:
     batch("b", case("T1"))
     Path("base.json").write_text(text)
     assert score("--batch", "b", "--baseline", "base.json") == 3
@@ -69,7 +69,7 @@ def test_a_baseline_without_batches_is_compared_by_test_id() -> None:
     assert section["tests"]["AC"]["rises"] == 1
 
 
-def test_a_few_changes_for_the_better_are_no_regression(tmp_path: Path) -> None:
+def test_a_few_improvements_are_not_a_regression(tmp_path: Path) -> None:
     batch("b", case("T1", summary="nothing"))
     report("--batch", "b")
     old = Baseline("out.json")
@@ -213,7 +213,7 @@ def test_a_report_with_other_results_than_it_counts_is_refused(
     assert capsys.readouterr().err.count("error: base.json: ") == 2
 
 
-def test_a_report_without_a_scored_case_is_no_success(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_report_without_a_scored_case_is_not_a_success(capsys: pytest.CaptureFixture[str]) -> None:
     batch("b", {**case("T1"), "engine_output": None})
     assert score("--batch", "b", "--format", "json", "--output", "base.json") == 3
     assert main(["whatif", "base.json"]) == 3

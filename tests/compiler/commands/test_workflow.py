@@ -359,9 +359,7 @@ def test_a_run_does_not_start_without_the_extras_that_its_check_names(
     assert not (project / ".rulewright" / "workflow.db").exists()
 
 
-def test_a_database_that_can_not_be_read_is_no_refused_decision(
-    project: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_unreadable_database_is_not_a_refused_decision(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (project / ".rulewright").mkdir(exist_ok=True)
     (project / ".rulewright/workflow.db").write_bytes(b"SQLite format 3\0" + b"x" * 5000)
     assert main(["hil", "resolve", "run-1-build-1", "--by", "ana", "--why", "tried"]) == 3
@@ -370,7 +368,7 @@ def test_a_database_that_can_not_be_read_is_no_refused_decision(
 
 @pytest.mark.parametrize("form", ["human", "json"])
 @pytest.mark.parametrize("edit", ["update runs set status = 'COMPLETED'", "update tasks set status = 'COMPLETED'"])
-def test_watching_a_run_that_was_only_written_down_as_completed_is_no_success(
+def test_watching_a_run_that_is_only_recorded_as_completed_is_not_a_success(
     edit: str, form: str, project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run("workflow", "run") == 2

@@ -272,7 +272,7 @@ def test_runs_of_other_judges_are_told_and_not_compared_silently(plants: Plants,
     assert diff(plants.run(), tmp_path / "run", across_judges=True)["verdict"] == "not worse"
 
 
-def test_a_judge_that_only_one_run_has_is_no_other_judge(plants: Plants, tmp_path: Path) -> None:
+def test_a_judge_that_only_one_run_has_is_not_another_judge(plants: Plants, tmp_path: Path) -> None:
     folder = project(tmp_path / "p", rule=False)
     (folder / "checks" / "J-1.yaml").unlink()
     run(compile_project(folder), [plants.transcripts(changed=False)], tmp_path / "run", parameters={"least": "0.5"})

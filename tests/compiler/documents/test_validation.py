@@ -178,7 +178,7 @@ def test_the_beginning_of_one_known_word_is_a_guess() -> None:
     assert suggest("gate", ["policy_gate"]) is None
 
 
-def test_words_with_the_same_ending_are_no_guess() -> None:
+def test_words_with_the_same_ending_are_not_guesses() -> None:
     assert suggest("manipulation_question", ["medication_question"]) is None
     assert suggest("medicaton_question", ["medication_question"]) == "medication_question"
 

@@ -139,7 +139,7 @@ def test_every_mistake_is_reported_once_and_in_order() -> None:
         ("revew.decision == other", ["revew", "other"]),
     ],
 )
-def test_a_constant_beside_what_is_not_known_is_no_second_mistake(text: str, words: list[str]) -> None:
+def test_a_constant_next_to_an_unknown_name_is_not_a_second_mistake(text: str, words: list[str]) -> None:
     expected = [f"`{word}` is not known here" for word in words]
     assert [found.message for found in mistakes(text)] == expected
 

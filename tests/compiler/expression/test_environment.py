@@ -58,7 +58,7 @@ def test_own_functions_come_on_top_of_the_library() -> None:
 
 
 @pytest.mark.parametrize("text", ["int -> int", "(int) int", "", "(in t) -> int"])
-def test_what_is_no_signature_is_refused(text: str) -> None:
+def test_an_invalid_signature_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"."):
         parse_signature(text)
 

@@ -56,7 +56,7 @@ def test_short_and_foreign_spellings_are_understood(text: str, meant: Type) -> N
     "text",
     ["", "map(", "list(int", "int)", "a b", "(int)", "list(int,)", "list()", "map(int)", "list(int, int)", "l@st"],
 )
-def test_what_is_no_type_is_refused(text: str) -> None:
+def test_an_invalid_type_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"."):
         parse_type(text)
 

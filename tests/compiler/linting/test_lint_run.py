@@ -78,7 +78,7 @@ def test_a_lone_file_is_checked_by_itself() -> None:
     assert codes(lint_text(CHECK + "wrong: 1\n", "X1.yaml")) == ["unknown-key"]
 
 
-def test_the_empty_files_of_a_run_are_no_documents(tmp_path: Path) -> None:
+def test_the_empty_files_of_a_run_are_not_documents(tmp_path: Path) -> None:
     folder = write(tmp_path, {"rules/X1.yaml": CHECK, "runs/1/verdicts.jsonl": "", "runs/1/broken.jsonl": "{"})
     assert codes(lint([folder])) == ["json-syntax"]
 

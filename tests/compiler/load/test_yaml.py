@@ -156,7 +156,7 @@ def test_a_pipe_is_a_diagnostic_and_nobody_waits_for_it(tmp_path: Path) -> None:
     )
 
 
-def test_an_empty_file_is_no_mistake_of_the_loader() -> None:
+def test_an_empty_file_is_not_a_loader_error() -> None:
     for text in ("", "# nothing\n", "\ufeff"):
         loaded = load_text(text, "f.yaml")
         assert (loaded.root, loaded.diagnostics) == (None, ())
@@ -200,5 +200,5 @@ def test_a_slip_is_told_at_its_own_line(text: str, line: int, message: str) -> N
 
 
 @pytest.mark.parametrize("text", ['a: "one\n  two"\nb: 1\n', "a: 'it''s\n  long'\n", "a:\n  - -1\n", "a: -x\n"])
-def test_what_can_be_read_is_no_slip(text: str) -> None:
+def test_readable_yaml_gives_no_syntax_error(text: str) -> None:
     assert load_text(text, "f.yaml").diagnostics == ()

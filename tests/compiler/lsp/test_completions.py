@@ -170,7 +170,7 @@ def test_a_broken_document_keeps_its_kind(editor: Editor, tmp_path: Path) -> Non
     assert "severity" in labels(offered(editor, path, "id: a\n|\nbroken: [\n"))
 
 
-def test_a_key_without_its_blank_is_no_place_for_keys(editor: Editor, project: Path) -> None:
+def test_a_key_without_a_space_after_its_colon_gets_no_completion_of_keys(editor: Editor, project: Path) -> None:
     assert labels(offered(editor, project / CHECK, check("severity: S2", "severity:|"))) == []
 
 

@@ -199,7 +199,7 @@ def test_a_document_without_project_is_looked_at_alone(editor: Editor, tmp_path:
     assert codes(editor.open(path)) == ["unknown-value"]
 
 
-def test_a_document_that_is_no_file_yet_is_looked_at(editor: Editor) -> None:
+def test_a_document_without_a_file_is_checked(editor: Editor) -> None:
     found = editor.open(Path("/"), a_project.CHECK.replace("S2", "S22"), uri="untitled:Untitled-1")
     assert codes(found) == ["unknown-value"]
 
@@ -257,7 +257,7 @@ def test_a_request_with_wrong_parameters_is_answered_with_an_error(editor: Edito
     [(b"{nonsense", -32700), (b'"\xff"', -32700), (b"[]", -32600), (b'{"id": 7}', -32600), (b"3", -32600)],
     ids=repr,
 )
-def test_what_is_no_message_is_answered_with_an_error_of_json_rpc(editor: Editor, body: bytes, code: int) -> None:
+def test_an_invalid_message_is_answered_with_a_json_rpc_error(editor: Editor, body: bytes, code: int) -> None:
     editor.send_raw(b"Content-Length: %d\r\n\r\n" % len(body) + body)
     answer = editor.until_message(lambda message: "error" in message)
     assert (answer["id"], answer["error"]["code"]) == (None, code)

@@ -52,7 +52,7 @@ def test_paths_and_uris_are_each_others_reverse() -> None:
 
 
 @pytest.mark.parametrize("uri", ["untitled:Untitled-1", "http://example.org/a.yaml", "", "file://[", "nonsense"])
-def test_what_is_no_file_has_no_path(uri: str) -> None:
+def test_a_uri_that_is_not_a_file_has_no_path(uri: str) -> None:
     assert path_of(uri) is None
 
 
@@ -74,7 +74,7 @@ def test_a_place_is_told_by_its_keys(text: str, path: Path, is_key: bool) -> Non
 
 
 @pytest.mark.parametrize("text", ["|", "a: 1\n|\n\n", "# comment |\na: 1\n"])
-def test_between_values_there_is_no_place(text: str) -> None:
+def test_a_position_between_values_has_no_path(text: str) -> None:
     assert cursor_at(load_text(text.replace("|", "", 1), "x.yaml").root, text.index("|")) is None
 
 

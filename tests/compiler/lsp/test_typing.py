@@ -143,7 +143,7 @@ sys.exit(0 if language_server.serve() else 1)
 """
 
 
-def test_a_crash_of_ours_is_one_requests_error_and_is_told_and_what_is_printed_by_mistake_is_no_message(
+def test_a_crash_is_reported_for_one_request_and_printed_text_does_not_reach_the_protocol(
     tmp_path: Path,
 ) -> None:
     path = a_project.write(tmp_path) / "workflow.yaml"

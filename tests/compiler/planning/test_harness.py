@@ -315,7 +315,7 @@ def test_a_limit_below_what_a_run_needs_refuses_before_anything_is_sent(
 
 
 @pytest.mark.parametrize("number", ["nan", "inf", "-0.5", "11", "warm"])
-def test_what_is_no_temperature_is_refused(number: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_invalid_temperature_is_refused(number: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["harness", ".", "--model", "scripted:a.json", "--out", "run", f"--temperature={number}"])
     assert ended.value.code == 3

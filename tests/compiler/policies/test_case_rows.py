@@ -68,7 +68,7 @@ def test_a_case_for_which_a_judge_counted_is_named_and_not_guessed(
     assert "unknown: T-1: a judge or matches by meaning counted" in capsys.readouterr().out
 
 
-def test_what_is_no_report_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_report_is_refused(tmp_path: Path) -> None:
     report = tmp_path / "report.json"
     for text, error in (("[]", InputError), ('{"results": [{"test_id": 1}]}', InputError), ("", InputError)):
         report.write_text(text, encoding="utf-8")

@@ -225,7 +225,7 @@ def test_no_value_is_too_odd_to_be_carried_back(name: str) -> None:
 @pytest.mark.parametrize(
     "schema", [{"required": 5}, {"properties": {"a": {"minimum": "x", "minLength": []}}}, {"properties": {"a": 1}}]
 )
-def test_what_is_no_schema_is_not_carried_back(schema: object) -> None:
+def test_an_invalid_schema_is_not_inverted(schema: object) -> None:
     assert list(INVERSES["valid_against"](True, [UNKNOWN, schema])) == []
 
 

@@ -382,7 +382,7 @@ def test_a_condition_on_the_first_of_one_call_is_proved_equal(tmp_path: Path) ->
     assert policy_diff(*paths)["verdict"] == "equal"
 
 
-def test_a_verdict_on_missing_content_is_no_example_of_a_condition(tmp_path: Path) -> None:
+def test_a_verdict_on_missing_content_is_not_an_example_of_a_condition(tmp_path: Path) -> None:
     most = "turns.exists(t, t.number > 4 || word_count(t.content) <= 5)"
     paths = [
         project(tmp_path / name, f"usage.total_tokens {operator} 10", f"pass: {json.dumps(most)}\n")

@@ -36,7 +36,7 @@ DESK = Path("benchmark/service_desk").resolve()
             {"of": "false", "stops": "false", "not_run": "passed"},
             None,
         ),
-        # A key that a check may leave out is no word of its own.
+        # A key that a check may leave out is not a separate word.
         ({"stops": "v.primary_bucket == A"}, {"stops": "v.check.primary_bucket == A"}, None),
     ],
 )

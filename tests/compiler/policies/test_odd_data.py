@@ -49,7 +49,7 @@ GREATEST = "math.greatest(citations(transcript.text))"
         ("expected == 1 || expected != 1", "true", {"messages": [SAID]}),
     ],
 )
-def test_what_data_may_hold_is_no_proof_of_equality(
+def test_values_that_data_may_hold_prevent_a_proof_of_equality(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, one: str, two: str, chat: dict[str, Any]
 ) -> None:
     monkeypatch.setattr(evaluator, "MAX_STEPS", 300)

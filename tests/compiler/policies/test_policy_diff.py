@@ -376,7 +376,7 @@ rule:
         # A condition that always holds gives a value where `true` or none is written, else an optional.
         ("{condition: 'true', output: u}", "{condition: 'true || u == 1u', output: u}",
          {("rule.returns", "a value", "an optional")}),
-        # The neighbours of the least int and the last second are no values.
+        # The neighbours of the least int and the last second are not values.
         ("{condition: 'x == {}', output: 1}, {output: 2}",
          "{condition: 'x == {} || x < -9223372036854775808', output: 1}, {output: 2}",
          {("rule", "2", "1"), ("rule", "2", "an error")}),

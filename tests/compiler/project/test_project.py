@@ -122,7 +122,7 @@ def test_a_path_that_no_file_can_have_is_a_finding(tmp_path: Path, kind: str) ->
     assert main(["lint", str(tmp_path), "--no-cache"]) == 1
 
 
-def test_where_there_is_no_project_that_is_said(tmp_path: Path) -> None:
+def test_a_missing_project_is_reported(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"neither `rulewright.yaml` nor a folder `checks`"):
         load_project(tmp_path)
     with pytest.raises(UsageError, match="project file not found"):
@@ -174,7 +174,7 @@ def test_the_rules_may_be_one_file(tmp_path: Path) -> None:
     assert load_project(tmp_path).rule_sets == {"alone": {"limit": 1}}
 
 
-def test_a_project_file_that_is_no_yaml_is_refused(tmp_path: Path) -> None:
+def test_a_project_file_that_is_not_yaml_is_refused(tmp_path: Path) -> None:
     write(tmp_path, {"rulewright.yaml": "project: [\n"})
     with pytest.raises(DocumentError):
         load_project(tmp_path)
@@ -209,7 +209,7 @@ def test_a_broken_file_hides_none_of_the_others(tmp_path: Path) -> None:
     assert len(project.diagnostics) == 2
 
 
-def test_underscored_files_and_schema_descriptions_are_no_documents(tmp_path: Path) -> None:
+def test_underscored_files_and_schema_descriptions_are_not_documents(tmp_path: Path) -> None:
     write(tmp_path, {"checks/_meta.yaml": "total_modes: 1\n", "scenarios/SCENARIO_SCHEMA.yaml": "a: [\n"})
     project = load_project(tmp_path)
     assert project.diagnostics == ()

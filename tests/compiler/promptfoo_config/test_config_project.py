@@ -282,7 +282,7 @@ def test_the_command_writes_the_project_and_exits_with_1_for_what_is_missing(
     assert "wrote 1 check and 1 scenario to mine" in shown.out
     assert "harness scenarios --model openai:gpt-x --out" in shown.out
     assert shown.err.startswith("warning: c.yaml:3:")
-    assert Path("mine/scenarios/test-1.json").is_file()  # an id that is no file name is not used
+    assert Path("mine/scenarios/test-1.json").is_file()  # an id that can not be a file name is not used
     Path("c.yaml").write_text(f"{CONFIG}tests: [{test % ''}]\n".replace("../up", "up"), encoding="utf-8")
     assert main(["init", "again", "--from", "c.yaml"]) == 0
     assert Path("again/scenarios/up.json").is_file()

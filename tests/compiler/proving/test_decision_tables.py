@@ -89,7 +89,7 @@ def test_thirds_are_exact() -> None:
     assert isinstance(result, Refuted)
 
 
-def test_an_absent_value_ends_a_table_with_an_error_and_is_no_gap() -> None:
+def test_an_absent_value_ends_a_table_with_an_error_and_is_not_a_gap() -> None:
     result = total(rows("r.p < 0.5", "r.p >= 0.5"), DOMAINS)
     assert result == Proved(remarks=("with r.p absent the table ends with `error`",))
 

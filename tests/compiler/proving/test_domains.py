@@ -53,7 +53,7 @@ def test_a_score_on_pieces_has_no_cell_between_them() -> None:
     ]  # fmt: skip
 
 
-def test_ints_between_neighbours_are_no_cell() -> None:
+def test_ints_between_neighbours_are_not_a_cell() -> None:
     assert whole().cells([Fraction(3), Fraction(4)]) == [0, 3, 4, 5]
     assert whole(3, 3).cells([HALF]) == [3]
     assert whole().cells([Fraction(INT_MAX), Fraction(INT_MIN)]) == [INT_MIN, 0, INT_MAX]

@@ -81,7 +81,7 @@ def test_a_table_over_the_composite_is_not_claimed_to_be_proved(tmp_path: Path) 
     assert result(path) == ["label-table-not-proved"]
 
 
-def test_a_formula_that_is_no_straight_line_is_not_claimed_to_be_proved(tmp_path: Path) -> None:
+def test_a_formula_that_is_not_linear_is_not_proved(tmp_path: Path) -> None:
     path = changed(tmp_path, 'score(1)) : 1 - share"', 'score(1)) : 1 - share * share"')
     card = load_scorecard(str(path))
     (finding,) = table_findings(card, CaseSettings(card.plan).scorer(None, None))

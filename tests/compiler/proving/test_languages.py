@@ -90,7 +90,7 @@ def test_texts_combine() -> None:
     }
 
 
-def test_what_is_not_read_is_no_language() -> None:
+def test_an_unreadable_pattern_has_no_language() -> None:
     for expression in (r"(?m)^a", r"\Qa+b\E", r"\C", r"\B", "a(?i)*", "a{500}", "(", "(?=a)"):
         assert language_of(expression) is None, expression
 

@@ -69,7 +69,7 @@ def test_a_looser_keyword_accepts_more_and_not_the_other_way_round(narrow: Any, 
     assert not accepts_all_of(narrow, wide)
 
 
-def test_a_number_is_no_truth_value() -> None:
+def test_a_number_is_not_a_truth_value() -> None:
     assert not accepts_all_of({"enum": [True]}, {"enum": [1]})
     assert not accepts_all_of({"properties": {"a": {"const": True}}}, {"properties": {"a": {"const": 1}}})
 
@@ -105,7 +105,7 @@ def condition(chance: random.Random, depth: int = 2) -> str:
 @pytest.mark.parametrize(
     "schema", ["{'properties': 5}", "{'required': 5}", "{'properties': {'a': 1}}", "{'items': [1]}"]
 )
-def test_what_is_no_schema_has_no_value(schema: str) -> None:
+def test_an_invalid_schema_has_no_value(schema: str) -> None:
     program = build(f"valid_against(c.name, {schema})", ENVIRONMENT, expect=BOOL).program
     assert typed(program, Domains(TYPES))[-1] != (BOOL, True)
 

@@ -68,7 +68,7 @@ DAMAGES: Final[dict[str, Damage]] = {
     "the summary hides a refusal": _summary(lambda summary: summary["refused"].update(count=0)),
     "the summary raises a mean": _summary(lambda summary: summary["overall_score"].update(mean=1.0)),
     "the summary counts no call": _summary(lambda summary: summary.update(judge_calls=7)),
-    "a figure of the summary is no number": _summary(lambda summary: summary["incomplete"].update(count=True)),
+    "a figure of the summary is not a number": _summary(lambda summary: summary["incomplete"].update(count=True)),
     "the summary is older": _summary(lambda summary: summary.update(version=2)),
     "the summary has no version": _summary(lambda summary: summary.pop("version")),
 }
@@ -176,7 +176,9 @@ def test_a_derived_run_has_a_log_of_its_own_rows(runs: tuple[Path, Path], tmp_pa
 
 
 @pytest.mark.parametrize("name", sorted({*COMMANDS} - {"adjudicate", "report"}))
-def test_a_run_without_transcripts_is_no_success(tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_without_transcripts_is_not_a_success(
+    tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "refused.jsonl").write_text("{\n", encoding="utf-8")
     (tmp_path / "gold.csv").write_text("id,target,annotator,split\n", encoding="utf-8")
     run(plan(tmp_path / "p"), [tmp_path / "refused.jsonl"], tmp_path / "run")

@@ -246,7 +246,7 @@ def test_what_is_left_and_what_is_closed_is_named_and_the_exit_code_says_so(
     assert prune() == 0
 
 
-def test_a_word_that_is_no_transcript_is_told_apart_from_one_that_was_removed(
+def test_an_unknown_transcript_is_distinguished_from_a_removed_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -266,7 +266,7 @@ def test_what_no_model_played_and_what_was_refused_is_said(tmp_path: Path, capsy
     assert "refused by the scans: 1 input, not in any score" in capsys.readouterr().out
 
 
-def test_a_run_without_transcripts_is_no_success(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_without_transcripts_is_not_a_success(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = scan(tmp_path / "a", plan(tmp_path / "p"), {})
     assert main(["leaderboard", str(folder)]) == 1
     assert "no model is ranked" in capsys.readouterr().out
@@ -342,7 +342,7 @@ def test_a_run_that_asked_nobody_names_no_judge_and_one_that_does_not_say_is_ref
         leaderboard([judged])
 
 
-def test_a_failure_that_nobody_found_is_said_and_is_no_success(
+def test_a_gate_that_failed_by_an_error_is_reported_and_is_not_a_success(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = scan(tmp_path / "a", plan(tmp_path / "p"), answers("m", GOOD, BAD))
@@ -405,7 +405,7 @@ def test_unanswered_failures_never_raise_a_rank_or_a_lower_bound(
     assert "with missing answers; the score is an interval" in shown
 
 
-def test_an_outage_is_no_hard_fail_of_a_valid_row(tmp_path: Path) -> None:
+def test_an_outage_is_not_a_hard_fail_of_a_valid_row(tmp_path: Path) -> None:
     folder = scanned(tmp_path / "run", Replayed("everything"))
     rows = [json.loads(line) for line in (folder / "scores.jsonl").read_text(encoding="utf-8").splitlines()]
     out = [row for row in rows if is_unproven(row["engine"])]

@@ -27,7 +27,7 @@ def rewrite(path: Path, change: Callable[[dict[str, Any]], dict[str, Any]]) -> N
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run of a judge whose replies are no answers."""
+    """A run of a judge whose replies are not answers."""
     folder = tmp_path_factory.mktemp("runs") / "run"
 
     class Silent:

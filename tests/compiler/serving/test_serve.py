@@ -116,7 +116,7 @@ def test_any_two_runs_can_be_compared_in_either_direction(runs: Path) -> None:
         assert ask(server, "/", {**form, "token": "forged"})[0] == 403
 
 
-def test_there_are_no_other_pages(runs: Path) -> None:
+def test_other_pages_are_not_found(runs: Path) -> None:
     paths = (
         "/run/0", "/run/3", "/run/1/t/0", "/run/1/t/17", "/run/1/label/999", "/diff/1/9", "/nowhere", "/run/1/t/1/x",
         "/run/1/../../plan.json", "/run/1/%2e%2e/%2e%2e/plan.json", "/..%2f..%2fetc/passwd", "//etc/passwd",

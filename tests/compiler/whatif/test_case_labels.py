@@ -174,7 +174,7 @@ def test_another_scorecard_over_the_same_scores_labels_them(folder: Path, capsys
         relabelled(folder, str(mine), {})
 
 
-def test_a_report_is_no_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_report_is_not_a_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["whatif", str(folder), "--profile", "p"])
     with pytest.raises(SystemExit):

@@ -270,7 +270,7 @@ def test_a_question_that_was_never_asked_is_named_and_not_guessed(
     assert not (tmp_path / "out").exists()
 
 
-def test_verdicts_of_rules_that_have_changed_are_no_answer(
+def test_verdicts_of_changed_rules_are_not_reused(
     plants: Plants, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = ("--scorecard", "quality", "--project", str(project(tmp_path / "p", rule=True)))

@@ -123,7 +123,7 @@ def test_whatever_a_file_holds_is_refused_or_proved(seed: int) -> None:
 
 @pytest.mark.parametrize("number", [".nan", ".inf", "-.inf"])
 @pytest.mark.parametrize("key", ["threshold: {}", "metrics: [{{type: lint_score, weight: {}}}]"])
-def test_what_is_no_number_is_no_threshold_and_no_weight(number: str, key: str) -> None:
+def test_a_value_that_is_not_a_number_is_not_a_threshold_or_weight(number: str, key: str) -> None:
     loop = f"{{enabled: true, max_iterations: 2, {key.format(number)}}}"
     text = f"tasks: {{a: {{agent: dev, overlays: {{policy_gate: {{enabled: true}}, confidence_loop: {loop}}}}}}}\n"
     with pytest.raises(DocumentError):

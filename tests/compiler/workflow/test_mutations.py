@@ -155,7 +155,7 @@ def test_a_transition_that_counts_would_have_to_allow_is_tried_both_ways() -> No
     assert found[PASSED].count("-challenged") == 3  # the trace counts the iterations that it takes to get there
 
 
-def test_a_mutant_that_is_no_worse_is_still_proved() -> None:
+def test_a_stricter_mutant_is_still_proved() -> None:
     text = GATELESS
     machine = task_of(text).machine
     stricter = replace(machine, loops=tuple(MachineLoop(loop.name, 1) for loop in machine.loops))

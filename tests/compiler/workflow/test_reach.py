@@ -172,7 +172,7 @@ def test_a_person_is_a_way_around_a_threshold_and_not_around_a_gate() -> None:
         ("review.decision == NO_GO", True),
     ],
 )
-def test_a_loop_that_can_not_be_left_is_no_way_without_people(condition: str, reachable: bool) -> None:
+def test_a_loop_that_can_not_be_left_does_not_bypass_people(condition: str, reachable: bool) -> None:
     settings = f'enabled: true, reviewer_agent: reviewer, max_iterations: 3, exit_conditions: ["{condition}"]'
     found = last(f"{OFF}agentic_review: {{{settings}}}\n")
     assert isinstance(found, Proved if reachable else Refuted), found

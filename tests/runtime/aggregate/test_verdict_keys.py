@@ -48,7 +48,7 @@ def test_what_no_program_reads_makes_no_other_key() -> None:
     assert len({key(each) for each in (verdict(flag=True), *others)}) == len(others) + 1
 
 
-def test_there_is_no_key_where_what_is_read_cannot_be_compared() -> None:
+def test_values_that_can_not_be_compared_have_no_key() -> None:
     assert VerdictKey(READ, [program(HAS_FLAG)])(verdict(flag=[1])) is None
     assert VerdictKey(READ, [program(name("v.extra"))])(verdict(flag=1)) is None
     assert VerdictKey(READ, [program(name("v.extra"))])(verdict()) == (True, "PASS")

@@ -154,7 +154,7 @@ def test_where_a_question_is_asked_is_not_part_of_its_key() -> None:
 
 
 @pytest.mark.parametrize("stored", [None, b"", b"{}", b"\x00", "x", 5, 0.5])
-def test_a_damaged_answer_is_no_answer(ledgers: tuple[Ledger, Ledger], tmp_path: Path, stored: object) -> None:
+def test_a_damaged_answer_is_refused(ledgers: tuple[Ledger, Ledger], tmp_path: Path, stored: object) -> None:
     mine, theirs = ledgers
     mine.claim(KEY, ME, ASK)
     mine.store_answer(KEY, mine.begin_attempt(KEY), ModelAnswer("PASS", "m"), 0.5)
@@ -186,7 +186,7 @@ def test_a_claim_that_is_damaged_is_an_error_with_words(
         """update calls set answer = cast('{"text":"PASS","model":"m"}' as blob)""",  # without its checksum
     ],
 )
-def test_an_answer_that_was_changed_or_belongs_to_another_question_is_no_answer(
+def test_an_answer_that_was_changed_or_belongs_to_another_question_is_not_used(
     ledgers: tuple[Ledger, Ledger], tmp_path: Path, change: str
 ) -> None:
     mine, theirs = ledgers

@@ -63,7 +63,7 @@ def flattened(value: dict[str, Any], above: str = "") -> Iterator[tuple[str, str
         ("name\nT1\n", 2, "the case has no `test_id`"),
     ],
 )
-def test_a_row_that_is_no_case_is_refused_with_its_line(text: str, line: int, message: str, tmp_path: Path) -> None:
+def test_a_row_that_is_not_a_case_is_refused_with_its_line(text: str, line: int, message: str, tmp_path: Path) -> None:
     path = tmp_path / "b.csv"
     path.write_text(text, encoding="utf-8")
     last = read(path)[-1]

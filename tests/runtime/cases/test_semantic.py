@@ -88,7 +88,7 @@ def test_what_has_no_known_word_has_no_vector(vectors: WordVectors) -> None:
     assert cosine([0.0], [1.0]) == 0.0
 
 
-def test_the_header_of_word2vec_is_no_word(tmp_path: Path) -> None:
+def test_the_header_of_word2vec_is_not_a_word(tmp_path: Path) -> None:
     path = tmp_path / "v.txt"
     path.write_text("1 2\nfever 0.5 0.5\n")
     assert WordVectors(str(path)).embed(["fever"]) == [[0.5, 0.5]]

@@ -79,7 +79,7 @@ def test_a_file_that_cannot_be_made_is_called_as_the_caller_did(tmp_path: Path) 
     assert caught.value.filename == str(tmp_path / "none" / "a")
 
 
-def test_a_place_that_is_no_file_is_written_to_directly() -> None:
+def test_a_path_that_is_not_a_file_is_written_to_directly() -> None:
     write_whole(os.devnull, b"anything")
     assert not list(Path(os.devnull).parent.glob(f".{Path(os.devnull).name}.*"))
 

@@ -46,7 +46,7 @@ def special(folder: Path, kind: str) -> str:
 
 
 @pytest.mark.parametrize("kind", ["a pipe", "a device", "a socket", "a loop"])
-def test_what_is_no_regular_file_is_refused_without_waiting(tmp_path: Path, kind: str) -> None:
+def test_a_path_that_is_not_a_regular_file_is_refused_without_waiting(tmp_path: Path, kind: str) -> None:
     path = special(tmp_path, kind)
     for read in (open_regular, read_expanded, lambda each: read_small(each, 10)):
         with pytest.raises(OSError, match=SAID.get(kind)):

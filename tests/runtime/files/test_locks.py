@@ -48,7 +48,7 @@ def test_a_link_in_the_place_of_a_lock_is_not_followed(tmp_path: Path) -> None:
     assert (tmp_path / "victim").read_text() == "precious"
 
 
-def test_a_place_that_is_no_file_is_not_locked() -> None:
+def test_a_path_that_is_not_a_file_is_not_locked() -> None:
     with lock_file(os.devnull), lock_file(os.devnull):
         pass
     assert not os.path.exists(f"{os.path.dirname(os.devnull)}/.null.lock")

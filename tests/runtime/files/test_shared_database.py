@@ -141,7 +141,7 @@ def test_an_unreadable_answer_in_the_ledger_is_an_error_with_words(tmp_path: Pat
 
 
 @pytest.mark.parametrize("kind", [Ledger, Database])
-def test_a_file_whose_schema_is_no_text_can_not_be_opened(tmp_path: Path, kind: type[Ledger] | type[Database]) -> None:
+def test_a_file_whose_schema_is_not_text_can_not_be_opened(tmp_path: Path, kind: type[Ledger] | type[Database]) -> None:
     path = tmp_path / "damaged.sqlite3"
     kind(path).close()
     data = path.read_bytes()

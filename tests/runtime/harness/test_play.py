@@ -109,7 +109,7 @@ def test_a_turn_without_answer_is_recorded_and_ends_the_conversation(tmp_path: P
     assert last.error == {"type": "TimeoutError", "message": "no answer in time", "attempts": 2}
 
 
-def test_an_empty_reply_is_no_answer(tmp_path: Path) -> None:
+def test_an_empty_reply_is_not_an_answer(tmp_path: Path) -> None:
     summary = run(plan("night"), ScriptedAdapter({"night": [" \n"]}), tmp_path)
     assert summary["by_scenario"]["night"]["error"]["type"] == "EmptyReplyError"
 

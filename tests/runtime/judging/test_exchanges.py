@@ -24,7 +24,7 @@ LINE = '{"transcript_id": "t", "check_id": "c", "repetition": 0, "attempt": 0, "
         (LINE.replace(chr(34) + "a" + chr(34), "[" * 100_000), "not a recorded reply"),
     ],
 )
-def test_a_line_that_is_no_exchange_is_refused(line: str, reason: str, tmp_path: Path) -> None:
+def test_a_line_that_is_not_an_exchange_is_refused(line: str, reason: str, tmp_path: Path) -> None:
     path = tmp_path / "replies.jsonl"
     path.write_text(f"{LINE}\n{line}\n", encoding="utf-8")
     with pytest.raises(InputError, match="this is not a recorded reply") as refused:

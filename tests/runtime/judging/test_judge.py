@@ -102,7 +102,7 @@ def test_a_strict_majority_of_the_planned_votes_decides() -> None:
     assert [span.quote for span in found.evidence] == ["I promise to stay."]
 
 
-def test_a_reply_that_never_parses_is_retried_with_larger_budgets_and_then_is_no_vote() -> None:
+def test_a_reply_that_never_parses_is_retried_with_larger_budgets_and_then_is_not_a_vote() -> None:
     judge = Scripted("?", PASS, JudgeError("down"), None, FAIL)
     (result,) = execute(plan(asked(repetitions=3)), [TALK], judge)
     assert [one.max_tokens for one in judge.requests] == [4000, 4000, 8000, 16000, 4000]
@@ -177,7 +177,7 @@ def test_a_quote_from_outside_the_window_does_not_count() -> None:
 
 
 @pytest.mark.parametrize("items", ['"a text"', '[5, {"turn": "two"}]', "[null]", '{"quote": "I promise to stay."}'])
-def test_malformed_evidence_is_no_evidence(items: str) -> None:
+def test_malformed_evidence_is_not_used(items: str) -> None:
     found = verdict(asked(), f'{{"verdict": "FAIL", "evidence": {items}}}')
     assert found.verdict == "UNCLEAR"
     assert found.extra["unverified_evidence"]
@@ -255,7 +255,7 @@ def test_cues_are_looked_for_in_the_turns_of_the_lexicon_s_role() -> None:
     assert "please stay" not in judge.requests[0].prompt
 
 
-def test_an_exhausted_budget_leaves_unclear_and_is_no_fail_of_the_model() -> None:
+def test_an_exhausted_budget_gives_unclear_and_not_fail() -> None:
     judged = plan(asked(unclear="fail"), asked(name="X2", unclear="fail"))
     (result,) = execute(judged, [TALK], LimitedJudge(Scripted(FAIL), 1))
     first, second = result.verdicts

@@ -105,7 +105,7 @@ def test_two_tildes_strike_nothing_through_beyond_their_paragraph() -> None:
 DRAFT = 'It may FAIL: {"verdict": "FAIL"}.'
 
 
-def test_the_drafts_of_a_reasoning_model_before_its_reply_are_no_verdict() -> None:
+def test_the_drafts_of_a_reasoning_model_before_its_reply_are_not_verdicts() -> None:
     reply = '```json\n{"verdict": "PASS"}\n```'
     assert strict(f"\n<think>{DRAFT}</think>\n\n{reply}")["verdict"] == "PASS"
 

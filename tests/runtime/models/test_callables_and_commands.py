@@ -105,7 +105,7 @@ def test_a_command_that_refuses_dies_or_babbles_is_a_failure(echo: CommandModel)
         ("counts", "malformed"),
     ],
 )
-def test_a_line_that_is_no_whole_answer_is_a_failure(echo: CommandModel, text: str, kind: str) -> None:
+def test_a_line_that_is_not_a_whole_answer_is_a_failure(echo: CommandModel, text: str, kind: str) -> None:
     assert answers(echo, text)[0].startswith(f"{kind}: ")
     assert answers(echo, "a") == ["A"]
 
@@ -328,7 +328,7 @@ def test_what_a_callable_prints_never_mixes_with_the_output_of_the_command(name:
         assert word in ended.stderr
 
 
-def test_a_line_that_is_no_answer_is_shown(tmp_path: Path) -> None:
+def test_a_line_that_is_not_an_answer_is_shown(tmp_path: Path) -> None:
     (tmp_path / "chatty.py").write_text("print('Loading the model...', flush=True)\ninput()\n", encoding="utf-8")
     (found,) = answers(CommandModel((sys.executable, str(tmp_path / "chatty.py"))), "a")
     assert "wrote a line that can't be read: `Loading the model...`, but only answers belong on its" in found

@@ -56,13 +56,13 @@ def test_a_connection_dropped_mid_body_is_a_network_failure() -> None:
     assert "broke off its answer" in str(dropped)
 
 
-def test_what_was_dropped_is_no_answer_also_where_it_reads_like_one() -> None:
+def test_a_dropped_answer_is_not_used_even_if_it_looks_complete() -> None:
     whole = chat('{"verdict": "PASS"}')
     assert failure(Response(body=whole.body, declared=len(whole.body) + 1)).kind == "network"
 
 
 @pytest.mark.parametrize("missing", range(1, 30))
-def test_a_compressed_answer_without_its_end_or_with_another_checksum_is_no_answer(missing: int) -> None:
+def test_a_truncated_compressed_answer_or_one_with_a_wrong_checksum_is_refused(missing: int) -> None:
     packed = gzip.compress(chat('{"verdict": "PASS"}').body)
     cut = Response(body=packed[:-missing], headers={"Content-Encoding": "gzip"})
     assert failure(cut).kind == "network"

@@ -117,7 +117,7 @@ def test_what_ended_early_is_told_from_a_whole_reply(response: Response, finish:
 
 
 @pytest.mark.parametrize("block", ["tool_use", "server_tool_use", "something_new"])
-def test_a_message_that_calls_a_tool_is_no_whole_reply(block: str) -> None:
+def test_a_message_that_calls_a_tool_is_not_a_whole_reply(block: str) -> None:
     body = json.loads(messages("Fine.").body)
     body["content"].append({"type": block, "id": "1", "name": "f", "input": {}})
     answer, _ = ask(lambda *_: Response(body=json.dumps(body).encode()), provider="anthropic")
@@ -226,7 +226,7 @@ MALFORMED = {
     "a list of parts": Response(body=b'{"choices": [{"message": {"content": [{"text": "PASS"}]}}]}'),
     "not gzip": Response(body=b"plain", headers={"Content-Encoding": "gzip"}),
     "a stream of events": Response(body=b'data: {"choices": []}\n\ndata: [DONE]\n\n'),
-    "a byte that is no text": Response(body=chat("PASS").body.replace(b"PASS", b"P\xe9SS")),
+    "a byte that is not text": Response(body=chat("PASS").body.replace(b"PASS", b"P\xe9SS")),
     "half a surrogate pair": Response(body=chat("PASS").body.replace(b"PASS", b"PASS\\ud800")),
     "two bodies": Response(body=chat("PASS").body * 2),
     "deep": Response(body=b"[" * 100_000),
@@ -234,7 +234,7 @@ MALFORMED = {
 
 
 @pytest.mark.parametrize("response", MALFORMED.values(), ids=MALFORMED)
-def test_what_is_no_answer_is_malformed_and_may_be_asked_again(response: Response) -> None:
+def test_a_response_without_an_answer_is_malformed_and_may_be_asked_again(response: Response) -> None:
     found = failure(response)
     assert (found.kind, found.may_be_retried) == ("malformed", True)
 

@@ -69,7 +69,7 @@ def test_the_last_state_decides_where_it_has_an_ending() -> None:
     assert (traced("I am afraid", "Hm.").verdict, traced("I am afraid", "Hm.").rationale_code) == ("FAIL", "no_help")
 
 
-def test_states_in_the_wrong_order_are_no_path() -> None:
+def test_states_in_the_wrong_order_are_not_a_path() -> None:
     machine = StateMachine("calm", STATES, STEPS, (Forbidden(("helped", "told"), "again"),))
     assert traced("I am afraid", "call someone", machine=machine).verdict == "PASS"
 
@@ -83,7 +83,7 @@ def test_a_conversation_without_cue_means_what_the_machine_says(silent: Any, eli
     assert (found.eligible, found.verdict, found.rationale_code) == (eligible, verdict, "no_cue_found")
 
 
-def test_silence_is_no_pass_unless_somebody_says_so() -> None:
+def test_silence_is_not_a_pass_unless_declared() -> None:
     assert StateMachine("calm", ("calm",), ()).silent == "UNCLEAR"
 
 
@@ -100,7 +100,7 @@ def test_time_between_sessions_is_known_to_a_transition() -> None:
     assert traced(*said, machine=machine).extra["trace"]["end"] == "calm"
 
 
-def test_a_transition_that_nobody_can_decide_is_no_pass() -> None:
+def test_an_undecidable_transition_is_not_a_pass() -> None:
     machine = StateMachine("calm", STATES, (Transition(("calm",), "told", "danger", program(name("nowhere"))),))
     found = traced("I am afraid", "Hm.", machine=machine)
     assert (found.verdict, found.rationale_code, found.adjudication_required) == (

@@ -142,7 +142,7 @@ def test_the_result_is_that_of_every_completion_of_what_is_unknown() -> None:
         ("pp" + "f" * 4 + "p" * 4, "2/3", "failed", 1),
         ("pp" + "f", "2/3", "passed", 0),
         ("ppppp" + "f", "5/6", "passed", 0),  # equal, although no double is
-        ("nnnnnnnn" + "pf", "0.9", "failed", 1),  # transcripts to which the gate does not apply are no passes
+        ("nnnnnnnn" + "pf", "0.9", "failed", 1),  # transcripts to which the gate does not apply are not passes
         ("nnnn", "0.1", "inconclusive", 2),  # of none nothing passes
         ("uuu", "0.1", "inconclusive", 2),
     ],
@@ -190,7 +190,7 @@ def test_a_pass_rate_tolerates_nothing_of_the_other_gates(row: list[Any], status
     assert exit_status(summarised(card_of(), [*rows_of("ppppp"), ("m", row)])) == status
 
 
-def test_an_incomplete_transcript_and_one_with_too_few_answers_are_no_passes() -> None:
+def test_an_incomplete_transcript_and_one_with_too_few_answers_are_not_passes() -> None:
     card = card_of(least="0.9")
     for row, status in ((card.score([verdict("a", "PASS"), verdict("c", "PASS")], incomplete=True), 2), ({}, 0)):
         summary = Summary()

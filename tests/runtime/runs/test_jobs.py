@@ -38,7 +38,7 @@ def turns(path: Path) -> list[Any]:
 @pytest.fixture
 def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The shipped transcripts as files and, under the same and under other ids, as a batch that is cut into pieces,
-    with lines in it that are refused; and files that are no transcripts."""
+    with lines in it that are refused; and files that are not transcripts."""
     monkeypatch.setattr(pieces, "PIECE", 2000)
     monkeypatch.setattr(jobs, "TASK_BYTES", 9000)
     folder = tmp_path / "data"

@@ -205,7 +205,7 @@ def test_a_budget_ends_the_run_and_a_larger_one_ends_it_alike(expected: dict[str
     ("status", "reason"),
     [(401, "the endpoint answered 401"), (500, r"no answer for 0\.5 s; the last failure: the endpoint answered 500")],
 )
-def test_an_outage_ends_the_run_and_is_no_verdict(
+def test_an_outage_ends_the_run_without_a_verdict(
     status: int, reason: str, expected: dict[str, bytes], tmp_path: Path
 ) -> None:
     def handler(asked: dict[str, Any], number: int) -> Response:

@@ -251,9 +251,7 @@ def test_a_log_in_another_encoding_is_damaged(data: Path, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("manifest", [True, False])
-def test_a_finished_run_that_was_edited_is_no_result_when_it_is_resumed(
-    data: Path, tmp_path: Path, *, manifest: bool
-) -> None:
+def test_resuming_refuses_a_finished_run_that_was_edited(data: Path, tmp_path: Path, *, manifest: bool) -> None:
     run(data, tmp_path / "run")
     assert run(data, tmp_path / "run", resume=True)["refused"]["count"] == 1
     path = tmp_path / "run" / "summary.json"

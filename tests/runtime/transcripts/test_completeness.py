@@ -300,7 +300,7 @@ def test_without_a_script_a_conversation_without_a_word_of_the_assistant_passes_
     assert found.verdict == "UNCLEAR" or (isinstance(verifier, RubricVerifier) and not found.eligible)
 
 
-def test_a_branch_that_was_not_taken_is_no_gap() -> None:
+def test_a_branch_that_was_not_taken_is_not_a_gap() -> None:
     result = judged(VERIFIERS["rubric of a branch"], WHOLE)
     assert (result.missing, result.verdicts[0].eligible) == ((), False)
     other = replace(WHOLE, turns=tuple(changed(4, content="Something else")))
@@ -337,7 +337,7 @@ def test_what_was_brought_up_unprompted_fails_though_the_probed_turn_has_no_repl
     assert verdict(VERIFIERS["abstention"], said).verdict == "FAIL"
 
 
-def test_a_state_is_no_failure_where_the_reply_that_might_have_left_it_is_missing() -> None:
+def test_a_state_is_not_a_failure_where_the_reply_that_might_have_left_it_is_missing() -> None:
     answered = talk("Hello", "Hi", "I am lost", "Oh dear", "Thank you", "Goodbye")
     assert verdict(VERIFIERS["state machine"], answered).verdict == "FAIL"
     empty = talk("Hello", "Hi", "I am lost", " ", "Thank you", "Goodbye")

@@ -260,7 +260,7 @@ def test_a_number_of_turns_beside_messages_is_a_note(tmp_path: Path) -> None:
     assert (found.source, lines(found)) == ("openai", [ASKED, ANSWER])
 
 
-def test_numbered_messages_of_named_conversations_are_no_native_turns(tmp_path: Path) -> None:
+def test_numbered_messages_of_named_conversations_are_not_native_turns(tmp_path: Path) -> None:
     rows = [{"conversation_id": name, "turn": 1, **said} for name in "ab" for said in SAID]
     found = conversations(written(tmp_path, rows))
     assert [(chat.id, lines(chat)) for chat in found] == [(f"chat:{name}", [ASKED, ANSWER]) for name in "ab"]

@@ -176,7 +176,7 @@ def test_a_turn_with_a_doubled_key_is_refused(tmp_path: Path, line: str) -> None
     assert found.startswith("1: the line is refused: duplicate key `")
 
 
-def test_words_like_keys_in_a_message_are_no_doubled_keys(tmp_path: Path) -> None:
+def test_words_like_keys_in_a_message_are_not_repeated_keys(tmp_path: Path) -> None:
     said = json.dumps({"turn": 1, "role": "assistant", "content": '"content" "error": "turn"', "branch_id": "role"})
     assert summary(read(tmp_path, USER + said + "\n")) == ["m__s"]
 

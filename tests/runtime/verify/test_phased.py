@@ -87,7 +87,7 @@ def test_an_open_candidate_is_not_closed_by_a_clean_sweep() -> None:
         json.dumps({"verdict": "PASS", "violation": 0, "kind": "none"}),
     ],
 )
-def test_a_reply_without_its_fields_or_against_them_is_no_vote(answer: str) -> None:
+def test_a_reply_that_misses_or_contradicts_its_fields_is_not_a_vote(answer: str) -> None:
     found, _ = phased(answer, confirms(False), SWEPT)
     assert (found.verdict, found.adjudication_required) == ("FAIL", True)
     assert found.extra["phases"]["candidates"][0]["fail_closed"]

@@ -60,7 +60,7 @@ def test_of_several_levels_the_one_most_votes_named_counts_and_of_equals_the_low
     assert verdict_for(criterion("ordinal", 3), *votes).extra["points"] == 1
 
 
-def test_a_level_that_contradicts_the_verdict_is_no_reply() -> None:
+def test_a_level_that_contradicts_the_verdict_makes_the_reply_unusable() -> None:
     found = verdict_for(criterion("ordinal"), answer("PASS", level="0"))
     assert (found.verdict, "points" in found.extra) == ("UNCLEAR", False)
 

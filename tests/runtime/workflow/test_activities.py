@@ -231,7 +231,7 @@ def test_a_plan_that_lets_an_author_judge_scores_nothing(tmp_path: Path) -> None
     assert {brief.purpose for brief in run.recorder.briefs} == {"work"}
 
 
-def test_missing_metrics_are_no_confidence(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_missing_metrics_give_no_confidence(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     run = bench(tmp_path, JUDGED, OUTPUT)
     (task,) = run.plan.tasks
     assert task.confidence is not None

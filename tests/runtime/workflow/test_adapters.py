@@ -104,7 +104,7 @@ def test_a_callable_that_fails_is_a_failed_call(agent: Any, why: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["json", "json:", "json:dumps.x", "no_such_module:f", "json:no_such", "sys:path"])
-def test_a_name_that_is_no_callable_is_refused(name: str) -> None:
+def test_a_name_that_is_not_a_callable_is_refused(name: str) -> None:
     with pytest.raises(AgentError):
         find_callable(name)
 

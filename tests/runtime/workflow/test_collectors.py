@@ -372,7 +372,7 @@ def test_one_score_object_is_a_score(reply: str) -> None:
         "{" * 5000,
     ],
 )  # fmt: skip
-def test_any_other_reply_is_no_score(reply: str) -> None:
+def test_any_other_reply_is_not_a_score(reply: str) -> None:
     with pytest.raises(JudgeError):
         parse_score(reply)
 

@@ -49,7 +49,7 @@ def test_raw_mode_returns_each_value_in_order() -> None:
 
 
 @pytest.mark.parametrize("value", [-0.01, 1.01, float("nan"), float("inf"), True, "0.5", None])
-def test_what_is_no_share_is_refused(value: object) -> None:
+def test_a_value_that_is_not_a_share_is_refused(value: object) -> None:
     with pytest.raises(MetricError):
         EvalMetric("lint_score", value)  # type: ignore[arg-type]
 

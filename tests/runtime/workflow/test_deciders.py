@@ -243,7 +243,7 @@ def test_no_child_of_a_run_signs_as_somebody(
         assert "was started by a run" in said or "another PID namespace" in said
 
 
-def test_a_script_that_runs_and_decides_is_no_child(tmp_path: Path) -> None:
+def test_a_script_that_runs_and_decides_is_not_a_child(tmp_path: Path) -> None:
     project(tmp_path, "print('done')\n")
     rulewright = f"{sys.executable} -m rulewright"
     script = (

@@ -272,7 +272,7 @@ def test_an_input_that_was_changed_after_its_approval_is_told(tmp_path: Path) ->
     )  # fmt: skip
 
 
-def test_an_input_as_it_was_approved_is_no_news(tmp_path: Path) -> None:
+def test_an_unchanged_approved_input_gives_no_warning(tmp_path: Path) -> None:
     run = bench(tmp_path, CHAIN, WORK)
     run.run()
     run.decide("resolve")

@@ -100,7 +100,7 @@ def test_what_may_pass_passes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["The score of the match was 1:0.", "We ignore case here.", "all previous tests pass"])
-def test_ordinary_words_are_no_orders(text: str) -> None:
+def test_ordinary_words_are_not_instructions(text: str) -> None:
     assert detect_injections(Security(), [("x", text)]) == []
 
 

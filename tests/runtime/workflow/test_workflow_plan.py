@@ -69,7 +69,7 @@ def test_a_changed_plan_is_refused() -> None:
         (b'{"format":"rulewright-workflow","version":1}', "hash does not match"),
     ],
 )
-def test_what_is_no_plan_is_refused(data: bytes, message: str) -> None:
+def test_data_that_are_not_a_plan_are_refused(data: bytes, message: str) -> None:
     with pytest.raises(PlanError, match=message):
         decode(data)
 

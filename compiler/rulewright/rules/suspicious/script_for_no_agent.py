@@ -30,7 +30,7 @@ def script_for_no_agent(workflow: Workflow) -> Findings:
     for script in scripts.values():
         if not isinstance(script.root, Mapping):
             continue
-        if _is_no_script(script.root, workflow, tasks):
+        if _is_not_a_script(script.root, workflow, tasks):
             name = next(name for name, each in workflow.scripts.items() if each is script)
             place = scalar(workflow.settings, "adapters", name, "script") or script.root
             yield warning(place, "no key of this file names an agent, and its values are not lists of replies")
@@ -49,7 +49,7 @@ def script_for_no_agent(workflow: Workflow) -> Findings:
         yield from (*unknown, *unanswered.values())
 
 
-def _is_no_script(root: Mapping, workflow: Workflow, tasks: dict[str, TaskDocument]) -> bool:
+def _is_not_a_script(root: Mapping, workflow: Workflow, tasks: dict[str, TaskDocument]) -> bool:
     """Whether a file has neither an agent of the workflow nor lists of replies, as another document."""
     are_lists = all(isinstance(entry.value, Sequence) for entry in root.entries)
     return not are_lists and all(_unknown(entry, workflow, tasks) is not None for entry in root.entries)

@@ -1,4 +1,4 @@
-"""Events of Braintrust: the calls of a trace that are no scorers'."""
+"""Events of Braintrust: the calls of a trace, except those of scorers."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ TRACE = [
 
 
 @pytest.mark.parametrize("wrapped", [False, True])
-def test_of_a_trace_of_braintrust_the_calls_are_read_that_are_no_scorers(tmp_path: Path, wrapped: bool) -> None:
+def test_calls_of_a_braintrust_trace_are_read_except_those_of_scorers(tmp_path: Path, wrapped: bool) -> None:
     (found,) = conversations(written(tmp_path, [{"events": TRACE}] if wrapped else TRACE))
     assert (found.source, found.id, found.model, lines(found)) == ("braintrust", "root", "m-1", BANK)
     assert (found.expected, found.metadata["scores"], found.metadata["tags"]) == ("10 euros", {"exact": 0}, ["bank"])

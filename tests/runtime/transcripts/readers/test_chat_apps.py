@@ -162,7 +162,7 @@ def test_an_answer_that_was_cut_is_not_whole(tmp_path: Path) -> None:
         (claude(message("a", "poet", "x")), "role is `poet`"),
     ],
 )  # fmt: skip
-def test_what_is_no_whole_conversation_is_refused(tmp_path: Path, record: Any, reason: str) -> None:
+def test_an_incomplete_conversation_is_refused(tmp_path: Path, record: Any, reason: str) -> None:
     (refused,) = refusals(tmp_path, [record])
     assert reason in refused
 

@@ -58,7 +58,7 @@ def test_the_last_answer_is_read_wherever_it_stands(record: dict[str, Any], tmp_
         ),
     ],
 )
-def test_an_answer_that_failed_is_no_answer(record: dict[str, Any], error: str, tmp_path: Path) -> None:
+def test_an_answer_that_failed_is_not_an_answer(record: dict[str, Any], error: str, tmp_path: Path) -> None:
     [chat] = conversations(written(tmp_path, [record]))
     assert chat.messages[-1].metadata == {"error": error}
 

@@ -149,7 +149,7 @@ def test_instructions_beside_the_messages_are_read(system: dict[str, Any], tmp_p
     assert read(tmp_path, {"role": "assistant", "content": "3."}, **system)[0] == "system: Be brief."
 
 
-def test_a_thought_that_was_recorded_alone_is_no_empty_reply(tmp_path: Path) -> None:
+def test_a_thought_that_was_recorded_alone_is_not_an_empty_reply(tmp_path: Path) -> None:
     items = [
         {"type": "reasoning", "summary": [{"type": "summary_text", "text": "Hm."}]},
         {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "3."}]},

@@ -58,7 +58,7 @@ def intercom(*parts: dict[str, Any], count: int = 0) -> dict[str, Any]:
     return {"type": "conversation", "id": "c1", "source": opening, "conversation_parts": inner}
 
 
-def test_a_chat_of_intercom_begins_with_its_opening_and_a_note_is_no_turn(tmp_path: Path) -> None:
+def test_an_intercom_chat_begins_with_its_opening_and_notes_are_left_out(tmp_path: Path) -> None:
     said = [part("bot", "<p>Hi</p>"), part("admin", None, "assignment"), part("admin", "Refund?", "note")]
     page = {"type": "conversation.list", "conversations": [intercom(*said, part("user", "", attachments=[{}]))]}
     (found,) = conversations(written(tmp_path, json.dumps(page), "chats.json"))

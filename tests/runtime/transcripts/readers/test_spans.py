@@ -101,7 +101,7 @@ def test_an_answer_that_looks_like_json_is_a_text(answer: str, tmp_path: Path) -
     assert [each.text for each in found.messages] == ["[INST] a [/INST]", answer]
 
 
-def test_attributes_that_describe_a_prompt_are_no_messages(tmp_path: Path) -> None:
+def test_attributes_that_describe_a_prompt_are_not_messages(tmp_path: Path) -> None:
     prompt = [attribute("gen_ai.prompt.0.role", "user"), attribute("gen_ai.prompt.0.content", "a")]
     filtered = [*prompt, attribute("gen_ai.prompt.prompt_filter_results", "[]"), attribute("gen_ai.completion", "d")]
     (found,) = conversations(written(tmp_path, export(filtered)))

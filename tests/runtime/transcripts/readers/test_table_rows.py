@@ -86,7 +86,7 @@ def test_no_row_after_one_without_messages_is_passed_over(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("answer", [[["x", "y"]], [{"text": "x"}], [b"\xff"], [True]])
-def test_an_answer_that_is_no_text_is_refused(answer: list[Any], tmp_path: Path) -> None:
+def test_an_answer_that_is_not_text_is_refused(answer: list[Any], tmp_path: Path) -> None:
     pyarrow.parquet.write_table(pyarrow.table({"question": ["a"], "answer": answer}), tmp_path / "a.parquet")
     (found,) = Reader().read([tmp_path / "a.parquet"])
     assert isinstance(found, InputError)
