@@ -108,7 +108,7 @@ def root_of(path: Path) -> Mapping:
     if loaded.diagnostics:
         raise DocumentError(loaded.diagnostics)
     if not isinstance(loaded.root, Mapping):
-        raise UsageError(f"`{path}` is {'empty' if loaded.root is None else 'no document of a project'}")
+        raise UsageError(f"`{path}` is {'empty' if loaded.root is None else 'not a document of a project'}")
     return loaded.root
 
 

@@ -249,7 +249,7 @@ def test_an_unknown_claim_is_not_a_success(
             "scenario_id: x\n",
             "nothing can be proved about `bad.yaml`; a scorecard, a policy, a workflow or a check was",
         ),
-        ("- id: x\n", "`bad.yaml` is no document of a project"),
+        ("- id: x\n", "`bad.yaml` is not a document of a project"),
         (TEXT.replace("CR >= CR_pass && AH", "CR >= CR_pas && AH"), "CR_pas"),
     ],
 )
