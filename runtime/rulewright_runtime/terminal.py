@@ -14,8 +14,8 @@ import os
 import sys
 from codecs import getincrementaldecoder
 from contextvars import ContextVar
-from unicodedata import category, east_asian_width
 
+from rulewright_runtime.cells import cells, width
 from rulewright_runtime.english import reason_of
 
 TYPE_CHECKING = False  # importing `typing` takes longer than a cached lint may take
@@ -118,25 +118,14 @@ def width_for(stream: TextIO) -> int:
     return get_terminal_size((WIDTH, 24)).columns
 
 
-def width(text: str) -> int:
-    """The width of `text` in columns: East Asian wide characters take two, combining ones none."""
-    return len(text) if text.isascii() else sum(map(_width_of, text))
-
-
-def _width_of(char: str) -> int:
-    if category(char) in ("Mn", "Me", "Cf"):
-        return 0
-    return 2 if east_asian_width(char) in ("W", "F") else 1
-
-
 def fit(text: str, columns: int) -> str:
     """`text` on one line, truncated to `columns` with `…`."""
     text = one_line(text)
     if width(text) <= columns:
         return text
     chars, size = [], 0
-    for char in text:
-        size += _width_of(char)
+    for char, cell in zip(text, cells(text), strict=True):
+        size += cell.width
         if size > columns - 1:
             break
         chars.append(char)

@@ -17,8 +17,8 @@ from rulewright.diagnostics import Diagnostic, Edit, Fix, Span, advice, error, w
 from rulewright.errors import UsageError
 from rulewright.load import Source
 from rulewright.render import human as human_format
-from rulewright.render.human import width_of
 from rulewright.render.output_formats import render
+from rulewright_runtime.cells import width
 from rulewright_runtime.terminal import wants_colour
 
 SOURCE = Source("a/f.yaml", "one: 1\nzwei: 日本語 x 👩‍👩‍👧 y\n\ttab: 2\none: 3\n")
@@ -67,7 +67,7 @@ def caret_line(found: Diagnostic, source: Source = SOURCE) -> tuple[str, str]:
 @pytest.mark.parametrize(("word", "before", "carets"), [("本", "zwei: 日", 2), ("x", "zwei: 日本語 ", 1)])
 def test_carets_are_below_wide_characters(word: str, before: str, carets: int) -> None:
     _, under = caret_line(error(span_of(word), "m", code="c"))
-    assert under == " " * width_of(before) + "^" * carets
+    assert under == " " * width(before) + "^" * carets
 
 
 def test_a_family_of_joined_emoji_is_one_wide_character() -> None:
@@ -79,16 +79,31 @@ def test_a_family_of_joined_emoji_is_one_wide_character() -> None:
 
 @pytest.mark.parametrize(
     ("text", "cells"),
-    [("e\u0301", 1), ("🇩🇪🇫🇷", 4), ("👍🏽", 2), ("❤\ufe0f", 2), ("한글", 4), ("\u1112\u1161\u11ab", 2), ("a\u202eb", 3)],
+    [
+        ("e\u0301", 1),
+        ("🇩🇪🇫🇷", 4),
+        ("👍🏽", 2),
+        ("❤\ufe0f", 2),
+        ("한글", 4),
+        ("\u1112\u1161\u11ab", 2),
+        ("a\u202eb", 3),
+        ("می\u200cخواهم", 7),
+    ],
 )
 def test_text_is_measured_as_terminals_draw_it(text: str, cells: int) -> None:
-    assert width_of(text) == cells
+    assert width(text) == cells
 
 
 def test_what_would_reorder_or_move_the_cursor_is_not_printed() -> None:
     source = Source("f", "a: \u202e\x1b[2J x\n")
     text, _ = caret_line(error(source.span(0, 1), "m", code="c"), source)
     assert text == "a: \ufffd\ufffd[2J x"
+
+
+def test_the_joiners_of_persian_words_are_printed() -> None:
+    source = Source("f", "a: می\u200cخواهم\n")
+    text, _ = caret_line(error(source.span(3, 4), "m", code="c"), source)
+    assert "\u200c" in text
 
 
 def test_tabs_are_shown_as_blanks() -> None:
@@ -141,11 +156,11 @@ TEXT = st.text(alphabet="ab 日é\u0301👩\u200d🇩\t\ufe0f\u202e\n", min_size
 
 
 @given(TEXT, st.integers(0, 30), st.integers(0, 30), st.integers(20, 80))
-def test_every_place_can_be_drawn(text: str, start: int, length: int, width: int) -> None:
+def test_every_place_can_be_drawn(text: str, start: int, length: int, columns: int) -> None:
     source = Source("f", text)
-    drawn = human(error(source.span(start, start + length), "m", code="c"), source=source, width=width)
+    drawn = human(error(source.span(start, start + length), "m", code="c"), source=source, width=columns)
     assert "^" in drawn
-    assert all(width_of(line) <= max(width, 24) + 1 for line in drawn.splitlines())
+    assert all(width(line) <= max(columns, 24) + 1 for line in drawn.splitlines())
 
 
 class Terminal(io.StringIO):

@@ -12,12 +12,13 @@ from typing import Any
 from rulewright.commands.output import writing_to
 from rulewright.exit_codes import FAILED, MET, UNDECIDED
 from rulewright.reporting.leaderboard import RAW, leaderboard
+from rulewright_runtime.cells import width
 from rulewright_runtime.english import plural, ticked
 from rulewright_runtime.files.atomic import write_whole
 from rulewright_runtime.report.summary import judge_line
 from rulewright_runtime.report.text import NO_SCENARIO, number, percent
 from rulewright_runtime.strict_json import JsonMapping
-from rulewright_runtime.terminal import WIDTH, left, right, width, width_for, wrapped
+from rulewright_runtime.terminal import WIDTH, left, right, width_for, wrapped
 
 HEADS = (("score", 14), ("95 %", 12), ("failed", 12), ("95 %", 10), ("unscored", 10))
 FIGURES = sum(size for _, size in HEADS)

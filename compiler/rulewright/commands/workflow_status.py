@@ -9,8 +9,9 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import asdict
 
+from rulewright_runtime.cells import width
 from rulewright_runtime.report.text import number
-from rulewright_runtime.terminal import WIDTH, fit, left, right, width
+from rulewright_runtime.terminal import WIDTH, fit, left, right
 from rulewright_runtime.workflow.run_database import Store
 from rulewright_runtime.workflow.run_records import StoredWorkflow
 from rulewright_runtime.workflow.workflow_plan import WorkflowPlan

@@ -11,11 +11,12 @@ from rulewright.comparing.diff import undetected
 from rulewright.reporting.overview import Figure
 from rulewright.reporting.report_files import Link
 from rulewright.web.rendering import PageFrame, rendered
+from rulewright_runtime.cells import width
 from rulewright_runtime.english import plural, some
 from rulewright_runtime.report.gathered import pass_rate_lines, unresolved_lines
 from rulewright_runtime.report.text import because, escape, p_value, reason_words, section, table
 from rulewright_runtime.strict_json import JsonMapping
-from rulewright_runtime.terminal import left, one_line, width, wrapped
+from rulewright_runtime.terminal import left, one_line, wrapped
 
 MAX_ROWS: Final = 50
 _HEAD: Final = re.compile(r" *(?:\S+ {2,})?")  # the indentation of a line and its first column

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from textwrap import wrap
 
 from msgspec import Struct
@@ -14,6 +12,7 @@ from msgspec.structs import replace
 from rulewright.diagnostics import Diagnostic, Severity, Span
 from rulewright.load import load_file
 from rulewright.load.nodes import Source
+from rulewright_runtime.cells import cells, width
 from rulewright_runtime.english import plural
 from rulewright_runtime.terminal import WIDTH, paint
 
@@ -136,7 +135,7 @@ class _Painter:
             colour = severity.value if mark.sign == "^" else _FRAME
             before, length = window.underline(mark.span)
             under = " " * before + self.paint(mark.sign * length, colour)
-            if mark.words and before + length + 1 + width_of(mark.words) <= room:
+            if mark.words and before + length + 1 + width(mark.words) <= room:
                 lines.append(f"{self.frame('', gutter)} {under} {self.paint(_visible(mark.words), colour)}")
                 continue
             lines.append(f"{self.frame('', gutter)} {under}")
@@ -213,65 +212,3 @@ class _Excerpt:
 def _visible(text: str) -> str:
     """Return text without characters that move the cursor or break the line."""
     return text if text.isascii() and text.isprintable() else "".join(cell.shown for cell in cells(text))
-
-
-TAB = "    "
-_JOINER = "\u200d"
-_EMOJI_STYLE = "\ufe0f"
-_REGIONAL = range(0x1F1E6, 0x1F200)
-_SKIN = range(0x1F3FB, 0x1F400)
-_JAMO = range(0x1160, 0x1200)  # vowels and finals, drawn inside the syllable of their lead consonant
-
-
-@dataclass(slots=True)
-class Cell:
-    """One code point as shown; a `width` of 0 joins it to the one before."""
-
-    shown: str
-    width: int
-
-
-def cells(line: str) -> list[Cell]:
-    """Return one cell for each code point; characters that move the cursor or reorder text show as U+FFFD."""
-    result: list[Cell] = []
-    flags = 0
-    for i, char in enumerate(line):
-        point = ord(char)
-        if point < 0x7F and char >= " ":
-            result.append(Cell(char, 1))
-        elif char == "\t":
-            result.append(Cell(TAB, len(TAB)))
-        elif point in _REGIONAL:
-            flags += 1
-            result.append(Cell(char, 0 if flags % 2 == 0 else 2))
-            continue
-        elif result and (_joins(point) or line[i - 1] == _JOINER):
-            result.append(Cell(char, 0))
-            if char == _EMOJI_STYLE:
-                _widen(result)
-        elif unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp"):
-            result.append(Cell("\ufffd", 1))
-        else:
-            result.append(Cell(char, 2 if unicodedata.east_asian_width(char) in "WF" else 1))
-        flags = 0
-    return result
-
-
-def width_of(text: str) -> int:
-    """Return the width of a text in cells."""
-    if text.isascii() and text.isprintable():
-        return len(text)
-    return sum(cell.width for cell in cells(text))
-
-
-def _joins(point: int) -> bool:
-    """Whether a code point belongs to the grapheme before it."""
-    return unicodedata.category(chr(point)) in ("Mn", "Me") or point == 0x200D or point in _SKIN or point in _JAMO
-
-
-def _widen(row: list[Cell]) -> None:
-    """Widen the symbol before an emoji variation selector to two cells; spaces and tabs are not symbols."""
-    for cell in reversed(row):
-        if cell.width:
-            cell.width = cell.width if cell.shown.isspace() else 2
-            return

@@ -8,10 +8,11 @@ from typing import Final
 
 from msgspec import Struct
 
+from rulewright_runtime.cells import width
 from rulewright_runtime.english import plural
 from rulewright_runtime.report.text import number, percent
 from rulewright_runtime.strict_json import JsonMapping
-from rulewright_runtime.terminal import center, fit, left, one_line, width
+from rulewright_runtime.terminal import center, fit, left, one_line
 
 _INNER: Final = 71
 _TITLE_AT: Final = 22

@@ -26,7 +26,7 @@ from rulewright.scoring.score_settings import SUFFIXES
 from rulewright.shipped import shipped_root
 from rulewright_grammar import schema
 from rulewright_runtime.__main__ import main as runtime
-from rulewright_runtime.terminal import width
+from rulewright_runtime.cells import width
 
 __all__ = ["elsewhere"]
 

@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
+from rulewright_runtime.cells import width
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.report.console import scorecard
 from rulewright_runtime.report.markdown import markdown
 from rulewright_runtime.report.summary import Summary, exit_status
 from rulewright_runtime.report.text import escape, p_value
-from rulewright_runtime.terminal import center, fit, left, one_line, right, width, wrapped
+from rulewright_runtime.terminal import center, fit, left, one_line, right, wrapped
 
 
 @dataclass
