@@ -10,8 +10,10 @@ A stream that is closed or full never ends a command with a traceback: see `Safe
 
 from __future__ import annotations
 
+import io
 import os
 import sys
+from _thread import get_ident
 from codecs import getincrementaldecoder
 from contextvars import ContextVar
 
@@ -172,7 +174,8 @@ class SafeStream:
     """A standard stream that writes only visible text.
 
     A stream that is closed from the start discards everything. If a write fails, the rest is discarded and `failure`
-    says why; if the reader of the standard output is gone, BrokenPipeError ends the command.
+    says why; if the reader of the standard output is gone, BrokenPipeError ends the command. Code of the user can't
+    close it, and what it prints in other threads goes to the standard error.
     """
 
     colour = "auto"  # or `always` or `never`
@@ -181,6 +184,7 @@ class SafeStream:
         self.stream = stream
         self.failure: OSError | None = None
         self._is_output = is_output
+        self._thread = get_ident()
         self._at_line_start = True
         self._needs_flush = False
 
@@ -189,7 +193,15 @@ class SafeStream:
 
     def isatty(self) -> bool:
         """Whether the stream is a terminal."""
-        return self.stream is not None and self.stream.isatty()
+        return self.stream is not None and not self.stream.closed and self.stream.isatty()
+
+    def close(self) -> None:
+        """Flush the stream; it stays open."""
+        self.flush()
+
+    def detach(self) -> None:
+        """Raises UnsupportedOperation."""
+        raise io.UnsupportedOperation("detach")
 
     @property
     def buffer(self) -> IO[bytes]:
@@ -206,8 +218,8 @@ class SafeStream:
         return raw
 
     def write(self, text: str) -> int:
-        """Write the visible form of `text`; to the standard error within `PrintsToErrors`."""
-        if self._is_output and _prints_to_errors.get():
+        """Write the visible form of `text`; to the standard error within `PrintsToErrors` and in other threads."""
+        if self._is_output and (_prints_to_errors.get() or get_ident() != self._thread):
             return safe_stream(sys.stderr).write(text)
         self._put(self._without_commands(visible(text)))
         return len(text)
@@ -281,14 +293,18 @@ class SafeStream:
         return text
 
 
-class _Bytes:
+class _Bytes(io.BufferedIOBase):
     """A safe stream for UTF-8 bytes, such as reports and plans."""
 
     def __init__(self, safe_stream: SafeStream) -> None:
         self._stream = safe_stream
         self._decoder = getincrementaldecoder("utf-8")("replace")
 
-    def write(self, data: bytes) -> int:
+    def writable(self) -> bool:
+        """True."""
+        return True
+
+    def write(self, data: bytes) -> int:  # type: ignore[override]
         """Write the visible form of the text."""
         self._stream.write(self._decoder.decode(data))
         return len(data)

@@ -147,6 +147,10 @@ def test_a_child_process_that_a_plug_in_forks_does_not_continue_the_run(shop: Sh
         "os.makedirs('elsewhere', exist_ok=True); os.chdir('elsewhere')",
         "sys.stdout = None",
         "sys.stderr = None",
+        "sys.stdout.close()",
+        "sys.stderr.close()",
+        "import io; io.TextIOWrapper(sys.stdout.buffer, encoding='utf-8')",
+        "sys.setrecursionlimit(10**6)",
     ],
 )
 def test_a_function_that_changes_the_working_folder_or_the_streams_changes_nothing_of_the_run(
@@ -154,12 +158,34 @@ def test_a_function_that_changes_the_working_folder_or_the_streams_changes_nothi
 ) -> None:
     shop_here.plug_in(body, check="pass: not acme.given(answer)")
     monkeypatch.chdir(shop_here.folder)
-    streams = sys.stderr
+    streams, recursion = sys.stderr, sys.getrecursionlimit()
     assert main(["scan", "chats.jsonl", "-o", "run", "--no-cache"]) == 1
-    assert sys.stderr is streams
+    assert (sys.stderr, sys.getrecursionlimit()) == (streams, recursion)
     assert shop_here.verdicts == ["FAIL"] * 5
     assert "run/summary.md" in capsys.readouterr().out
     assert not list(shop_here.folder.rglob("*.part"))
+
+
+PRECISE = "string(double(size(answer)) + 0.8125) == '4.8125'"
+
+
+def test_a_function_that_changes_the_precision_of_decimals_changes_no_other_condition(shop_here: Shop) -> None:
+    shop_here.plug_in("import decimal; decimal.getcontext().prec = 1", check=f"pass: acme.given(answer) and {PRECISE}")
+    assert main(shop_here.words("--no-cache")) == 0
+    assert shop_here.verdicts == ["PASS"] * 5
+
+
+def test_output_that_a_function_closed_is_no_success(shop: Shop) -> None:
+    shop.plug_in("sys.__stdout__.close()")
+    ended = shop.scan()
+    assert ended.returncode == 3
+    assert ended.stderr == "error: the standard output can't be written: I/O operation on closed file.\n"
+
+
+def test_a_thread_that_a_plug_in_starts_prints_to_the_standard_error(shop: Shop) -> None:
+    shop.plug_in("talking = threading.Thread(target=print, args=('lost',)); talking.start(); talking.join()")
+    ended = shop.scan()
+    assert (ended.returncode, ended.stderr, "lost" in ended.stdout) == (0, "lost\n" * 5, False)
 
 
 def test_a_thread_that_a_plug_in_leaves_running_is_not_waited_for(shop: Shop) -> None:

@@ -8,7 +8,6 @@ import os
 import sys
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
-from contextvars import copy_context
 from importlib import import_module
 from threading import Thread
 from typing import Any, Final
@@ -20,7 +19,6 @@ from rulewright_runtime.models import ModelError
 from rulewright_runtime.models.call import CallFailure, Identity, ModelAnswer, ModelCall
 from rulewright_runtime.models.capabilities import Capabilities
 from rulewright_runtime.processes.user_code import Called, UserCode, failure_of
-from rulewright_runtime.terminal import PrintsToErrors
 
 WRAPPER: Final = "1"
 
@@ -44,8 +42,7 @@ class CallableModel:
         """Return the callable's answer. Raises CallFailure, which may be retried, for any exception of the callable,
         SystemExit included."""
         try:
-            with PrintsToErrors():
-                value = await (self._in_loop(call) if _is_async(self._function) else self._in_thread(call))
+            value = await (self._in_loop(call) if _is_async(self._function) else self._in_thread(call))
         except CallFailure:
             raise
         except asyncio.CancelledError as error:
@@ -91,7 +88,7 @@ class CallableModel:
             with suppress(RuntimeError):  # the loop has ended: the result is not needed
                 loop.call_soon_threadsafe(settle, value, failure)
 
-        Thread(target=copy_context().run, args=(work,), daemon=True).start()
+        Thread(target=work, daemon=True).start()
         return await done
 
     def _validate(self, value: object) -> ModelAnswer:

@@ -1,7 +1,8 @@
 """Code of the user in this process, such as plug-ins: it prints to the standard error, can't end the process, leaves
-the working folder and the standard streams as they were, and is stopped when it does not return.
+the precision of decimals, the recursion limit, the working folder and the standard streams as they were, and is stopped
+when it does not return.
 
-This holds in the main thread only, except for the first two. Code is stopped where the system has alarms (not on
+This holds in the main thread only, except for the first three. Code is stopped where the system has alarms (not on
 Windows), and native code only between its checks for signals.
 """
 
@@ -11,6 +12,7 @@ import os
 import signal
 import sys
 from contextlib import suppress
+from decimal import localcontext
 from threading import Thread, current_thread, main_thread
 from time import monotonic, sleep
 from types import FrameType, TracebackType
@@ -54,14 +56,16 @@ class _LateError(BaseException):
 
 
 class _ProcessState:
-    """What code may change for the whole process: the working folder, which relative paths of the run depend on, and
-    the standard streams."""
+    """What code may change for the whole process: the working folder, which relative paths of the run depend on, the
+    standard streams, and the depth at which a recursion ends as an error and not as a crash."""
 
     def __init__(self) -> None:
         self._streams, self._folder = (sys.stdout, sys.stderr), _working_folder()
+        self._recursion = sys.getrecursionlimit()
 
     def restore(self) -> None:
         sys.stdout, sys.stderr = self._streams
+        sys.setrecursionlimit(self._recursion)
         if self._folder is not None and _working_folder() != self._folder:
             with suppress(OSError):  # it is removed
                 os.chdir(self._folder)
@@ -84,10 +88,11 @@ class UserCode:
 
     def __init__(self, called: Called) -> None:
         """Calls of the same `called` are counted together."""
-        self._called, self._prints = called, PrintsToErrors()
+        self._called, self._prints, self._decimals = called, PrintsToErrors(), localcontext()
 
     def __enter__(self) -> None:
         self._prints.__enter__()
+        self._decimals.__enter__()
         self._process = os.getpid()
         is_main = current_thread() is main_thread()
         self._state = _ProcessState() if is_main else None
@@ -112,6 +117,7 @@ class UserCode:
             self._restore_alarm()
         if self._state is not None:
             self._state.restore()
+        self._decimals.__exit__(None, None, None)
         self._prints.__exit__()
         if self._is_late:
             self._refuse_late()
