@@ -150,6 +150,8 @@ def _trace(scalar: Scalar) -> _Offsets | None:
     trace = _Offsets(content)
     if style in ('"', "j"):
         _decode(trace, text, content, end, style)
+    elif style == "|":
+        _align_lines(trace, scalar.value, text, content, end)
     else:
         _align(trace, scalar.value, text, content, end, style)
     return trace if trace.text == scalar.value else None
@@ -166,6 +168,20 @@ def _content_of_block(scalar: Scalar) -> tuple[int, int]:
     return (scalar.start if first_break is None or first_break.end() == end else first_break.end()), end
 
 
+def _align_lines(trace: _Offsets, value: str, text: str, at: int, end: int) -> None:
+    """Align a literal block: its lines are those of the file without their indentation. Stops where one is missing."""
+    lines, breaks = value.split("\n"), [*_ANY_BREAK.finditer(text, at, end)]
+    for number, line in enumerate(lines):
+        line_end = breaks[number].start() if number < len(breaks) else end
+        if not text.endswith(line, at, line_end):
+            return
+        if line:
+            trace.add(line, line_end - len(line), line_end)
+        if number < min(len(breaks), len(lines) - 1):
+            at = breaks[number].end()
+            trace.add("\n", line_end, at)
+
+
 def _align(trace: _Offsets, value: str, text: str, at: int, end: int, style: str) -> None:
     """Align a text without escapes: its words are those of the file, and only the spaces between them differ, by
     indentation, folding and chomping. Stops where one is missing."""
@@ -174,7 +190,7 @@ def _align(trace: _Offsets, value: str, text: str, at: int, end: int, style: str
         assert gap is not None
         at = gap.end() if piece[0] in " \t\n" or run.start() == 0 else at
         if piece[0] in " \t\n":
-            _align_blanks(trace, piece, gap, ends_block=run.end() == len(value) and style in ("|", ">"))
+            _align_blanks(trace, piece, gap, ends_block=run.end() == len(value) and style == ">")
             continue
         for part in re.split("(')", piece) if style == "'" else [piece]:
             written = "''" if part == "'" and style == "'" else part
