@@ -16,7 +16,7 @@ import pytest
 from tests.source_code import parsed, walked
 
 from rulewright.cli import COMMANDS, PARSES_ITSELF, SHARING
-from rulewright.lower.expressions_of import EXPRESSION_READERS
+from rulewright.lower.scopes import EXPRESSION_READERS
 from rulewright.rules import MODULES
 from rulewright_runtime.models import PROVIDERS
 

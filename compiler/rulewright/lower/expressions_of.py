@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Hashable, Iterator
 from functools import lru_cache
-from importlib import import_module
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from msgspec import Struct
@@ -16,9 +15,9 @@ from rulewright.diagnostics import Span
 from rulewright.errors import ExpressionError
 from rulewright.expression.build import parsed
 from rulewright.expression.checker import CheckedExpression, check
-from rulewright.expression.environment import Environment
 from rulewright.expression.syntax_tree import Binary, Expr, ListLiteral, Literal, MapLiteral, below
 from rulewright.load import Entry, Mapping, Node, Scalar, Sequence, place
+from rulewright.lower.scopes import scoped_expressions
 
 if TYPE_CHECKING:
     from rulewright.documents.check import CheckDocument
@@ -32,18 +31,6 @@ DocumentWithExpressions: TypeAlias = (
     "CheckDocument | Profile | ScenarioDocument | ScorecardDocument | CaseScorecardDocument | StateMachineDocument"
     "| TaskDocument"
 )
-ScopedExpressions = list[tuple[Scalar, Environment]]
-# The function that finds the expressions of a document: its module lowers that kind, and is imported with the first
-# such document.
-EXPRESSION_READERS: Final = {
-    "CheckDocument": ("expression_checks", "check_expressions"),
-    "Profile": ("expressions", "profile_expressions"),
-    "ScenarioDocument": ("harness", "branch_expressions"),
-    "StateMachineDocument": ("machines", "transition_expressions"),
-    "ScorecardDocument": ("scorecard", "scorecard_expressions"),
-    "CaseScorecardDocument": ("case_scorecard", "case_scorecard_expressions"),
-    "TaskDocument": ("workflow_guards", "task_expressions"),
-}
 CACHE_SIZE: Final = 64  # documents that several rules read one after the other
 
 
@@ -119,13 +106,3 @@ def texts_in(document: Hashable, find: Callable[[Expr], Iterator[Literal]]) -> I
     for written in expressions_of(document):
         for literal in (found for part in written.parts for found in find(part)):
             yield str(literal.value), written.span(literal)
-
-
-def scoped_expressions(document: object) -> ScopedExpressions:
-    """Return every expression of a document, valid or not, with its environment."""
-    reader = EXPRESSION_READERS.get(type(document).__name__)
-    if reader is None:
-        return []
-    module, name = reader
-    expressions: Callable[[object], ScopedExpressions] = getattr(import_module(f"rulewright.lower.{module}"), name)
-    return expressions(document)

@@ -17,7 +17,7 @@ from rulewright.expression.environment import Environment
 from rulewright.load import Loaded, Mapping, Node, Scalar, load_text
 from rulewright.lower.expression_checks import environment_of
 from rulewright.lower.expressions import prompt_environment
-from rulewright.lower.expressions_of import scoped_expressions
+from rulewright.lower.scopes import scoped_expressions
 from rulewright.lsp.workspace import DocumentContext
 
 MARK: Final = "rulewright_cursor"  # stands for the word at the cursor: a name in YAML, JSON and expressions alike

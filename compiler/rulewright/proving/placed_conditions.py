@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
-from rulewright.lower.expressions_of import DocumentWithExpressions, scoped_expressions
+from rulewright.lower.expressions_of import DocumentWithExpressions
+from rulewright.lower.scopes import scoped_expressions
 from rulewright.proving.studies import LocatedCondition, placed
 
 SCORECARDS: Final = frozenset({"ScorecardDocument", "CaseScorecardDocument"})  # know more than their conditions say

@@ -54,6 +54,7 @@ from rulewright.rules.suspicious.comma_missing import comma_missing
 from rulewright.rules.suspicious.cue_lexicon_ignores_the_user import cue_lexicon_ignores_the_user
 from rulewright.rules.suspicious.cue_nobody_says import cue_nobody_says
 from rulewright.rules.suspicious.event_window_unbounded import event_window_unbounded
+from rulewright.rules.suspicious.excluded_check_not_selected import excluded_check_not_selected
 from rulewright.rules.suspicious.file_named_unlike_its_scenario import file_named_unlike_its_scenario
 from rulewright.rules.suspicious.gate_ignores_a_severity import gate_ignores_a_severity
 from rulewright.rules.suspicious.impossible_date import impossible_date
@@ -75,7 +76,6 @@ from rulewright.rules.suspicious.price_of_another_model import price_of_another_
 from rulewright.rules.suspicious.prompt_names_another_check import prompt_names_another_check
 from rulewright.rules.suspicious.reply_lexicon_reads_the_user import reply_lexicon_reads_the_user
 from rulewright.rules.suspicious.rule_no_answer_meets import rule_no_answer_meets
-from rulewright.rules.suspicious.setting_overruled import setting_overruled
 from rulewright.rules.suspicious.shared_name import shared_name
 from rulewright.rules.suspicious.tag_no_scenario_carries import tag_no_scenario_carries
 from rulewright.rules.suspicious.unchanged_copy import unchanged_copy
@@ -153,7 +153,7 @@ PROJECT: Final[tuple[Rule[Project], ...]] = (
     model_of_another_provider,
     cue_nobody_says,
     phrase_nearly_said,
-    setting_overruled,
+    excluded_check_not_selected,
     milliseconds_for_seconds,
 )
 

@@ -308,6 +308,19 @@ def test_an_unchanged_project_is_answered_without_importing_the_linter(project: 
     assert second[1].endswith("[]")
 
 
+@pytest.mark.parametrize(("check", "is_imported"), [(CHECK, False), ("id: X1\nfail: size(answer) > 80\n", True)])
+def test_the_expression_language_is_imported_with_the_first_expression(
+    tmp_path: Path, check: str, is_imported: bool
+) -> None:
+    (tmp_path / "X1.yaml").write_text(check, encoding="utf-8")
+    words = (
+        "import sys\nfrom rulewright.cli import main\nmain(['lint', '--no-cache', 'X1.yaml'])\n"
+        "print('rulewright.expression.build' in sys.modules)"
+    )
+    run = subprocess.run([sys.executable, "-c", words], capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert run.stdout.endswith(f"{is_imported}\n")
+
+
 def test_settings_of_the_project_around_a_lone_file_are_noticed(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -18,7 +18,7 @@ from rulewright.errors import DocumentError, UsageError
 from rulewright.linting.lint_report import Report
 from rulewright.linting.lint_run import fix, lint, lint_text
 from rulewright.linting.lint_settings import RuleSelection
-from rulewright.lower.expressions_of import EXPRESSION_READERS
+from rulewright.lower.scopes import EXPRESSION_READERS
 from rulewright.manual import every_rule, explain, pages
 from rulewright.project import load_project, stopping
 from rulewright.rules import (

@@ -4,7 +4,7 @@ from importlib import import_module
 
 import pytest
 
-from rulewright.lower.expressions_of import EXPRESSION_READERS
+from rulewright.lower.scopes import EXPRESSION_READERS
 
 
 @pytest.mark.parametrize(("module", "name"), EXPRESSION_READERS.values())

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 from rulewright.diagnostics import Findings, replace, warning
 from rulewright.load import Node, Scalar, Sequence, walk
 from rulewright.load.load_errors import shorten
-from rulewright.lower.expressions_of import scoped_expressions
+from rulewright.lower.scopes import scoped_expressions
 
 if TYPE_CHECKING:
     from rulewright.documents.check import CheckDocument
