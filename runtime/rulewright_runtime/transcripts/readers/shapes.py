@@ -185,16 +185,28 @@ KNOWN: Final = frozenset((
 _PLAIN: Final = {"role", "content"}
 _BESIDE: Final = frozenset(("parts", "audio", "toolInvocations", "experimental_attachments"))  # the content
 _TEXTS: Final = frozenset(("content", "text", "value", "message", "body"))  # next to the content, in any case
+_OF_PASSAGES: Final = ("text", "content", "page_content", "pageContent", "passage", "chunk", "context", "body")
 _NESTED: Final = ("replies", "messages", "children", "thread")
 SAYING: Final = _BESIDE | {"content", "tool_calls", "function_call", "refusal"}
 
 
 def passages(value: object) -> Iterator[Message]:
-    """Yield retrieved passages, a text or a list of texts, as the result of a tool; nothing without any text."""
-    listed = value if isinstance(value, list) else [value]
-    text = "\n\n".join(filter(None, map(word, listed)))
+    """Yield retrieved passages, a text or a list of texts or of objects with one, as the result of a tool; nothing
+    without any text. Raises ShapeError for a passage that holds no text."""
+    listed = value if is_list(value) else [value]
+    text = "\n\n".join(filter(None, map(_passage, listed)))
     if text:
-        yield Message("tool", (Part(text=text),), "retrieval")
+        more = {"passages": value} if any(map(is_record, listed)) else {}
+        yield Message("tool", (Part(text=text),), "retrieval", metadata=more)
+
+
+def _passage(value: object) -> str:
+    if value is None or value == "":
+        return ""
+    text = word(first_of(value, _OF_PASSAGES) if is_record(value) else value)
+    if not text:
+        raise ShapeError(f"a passage is {shown(value)}; expected a text, or an object with a `text`")
+    return text
 
 
 def messages(value: object, where: str) -> list[Message]:

@@ -14,7 +14,7 @@ from typing import Final
 
 from rulewright_runtime.english import either, ticked
 from rulewright_runtime.errors import RuntimeFailure
-from rulewright_runtime.strict_json import Json, JsonObject
+from rulewright_runtime.strict_json import Json
 from rulewright_runtime.transcripts.containers import is_event
 from rulewright_runtime.transcripts.messages import Conversation, Message, Part
 from rulewright_runtime.transcripts.readers.openai import CONVERSATION_KEYS, answer_beside
@@ -39,7 +39,6 @@ from rulewright_runtime.transcripts.readers.shapes import (
     SAYING,
     Format,
     attempt,
-    chat,
     messages,
     passages,
     record_by_record,
@@ -60,6 +59,8 @@ FIELDS: Final[dict[str, tuple[str, ...]]] = {
     "model": ("model", "model_name"),
     "scenario_id": ("scenario_id",),
     "name": ("name",),
+    "tool_calls": (),
+    "tool_call_id": (),
     "timestamp": ("timestamp", "created_at", "createdat", "time", "date"),
 }
 _TASK: Final = ("instruction", "input")  # of a data set of instructions
@@ -138,7 +139,8 @@ def exchange(row: Record, fields: Mapping[str, str]) -> Conversation:
     ]
     if not found:
         raise ShapeError("the row has no message")
-    return _conversation(row, fields, found, word(row.get(fields.get("id", fields.get("conversation", "")))))
+    name = word(row.get(fields.get("id", fields.get("conversation", ""))))
+    return _conversation(row, fields, SPOKEN, found, name)
 
 
 def _column_messages(role: str, value: object, where: str) -> list[Message]:
@@ -174,7 +176,7 @@ def joined(
         except ShapeError as wrong:
             yield wrong
         else:
-            yield _conversation(merged[name], fields, found, name)
+            yield _conversation(merged[name], fields, (*_OF_MESSAGES, "passages"), found, name)
 
 
 def _message(row: Record, fields: Mapping[str, str], mapping: Mapping[str, str], where: str) -> list[Message]:
@@ -182,11 +184,15 @@ def _message(row: Record, fields: Mapping[str, str], mapping: Mapping[str, str],
         return [Message("system", (Part(text=word(row.get(fields["content"]))),), word(row["subtype"]))]
     record = {key: row.get(fields[key]) for key in _OF_MESSAGES if key in fields}
     role = _role_of(record["role"], mapping, f"{where}.{fields['role']}")
-    return messages({"content": None, **record, "role": role}, where)
+    retrieved = passages(row.get(fields.get("passages", "")))
+    return [*retrieved, *messages({"content": None, **record, "role": role}, where)]
 
 
-def _conversation(row: Record, fields: Mapping[str, str], found: list[Message], name: str) -> Conversation:
-    read = set(fields.values())
+def _conversation(
+    row: Record, fields: Mapping[str, str], spoken: Sequence[str], found: list[Message], name: str
+) -> Conversation:
+    """The conversation of these messages, which were read from the fields `spoken`; other columns are its metadata."""
+    read = {fields[field] for field in (*spoken, *_OF_CONVERSATIONS) if field in fields}
     return Conversation(
         name,
         tuple(found),
@@ -210,7 +216,8 @@ def _exchanges(rows: Sequence[Record], fields: Mapping[str, str]) -> Iterator[Co
         yield attempt(exchange, row, fields)
 
 
-_OF_MESSAGES: Final = ("role", "content", "name", "timestamp")
+_OF_MESSAGES: Final = ("role", "content", "name", "tool_calls", "tool_call_id", "timestamp")
+_OF_CONVERSATIONS: Final = ("conversation", "id", "expected", "model", "scenario_id")
 _SPEAKERS: Final = ("system", "user", "assistant")  # fields that name roles
 
 
@@ -221,8 +228,7 @@ def mapped_format(mapping: Mapping[str, str]) -> Format:
 
 def _mapped_conversations(mapping: Mapping[str, str], record: Record) -> Iterator[Conversation]:
     path = mapping["messages"]
-    values = _listed_under(record, path)
-    asked = chat([_mapped_message(mapping, each, f"{path}[{index}]") for index, each in enumerate(values)], path)
+    asked = _mapped_messages(mapping, record, path)
     about = rest(record, *(part if part in record else part.partition(".")[0] for part in (path, *path.split("+"))))
     _refuse_beside(about, mapping, path)
     name, conversation, model, scenario, expected = (
@@ -269,19 +275,36 @@ def _seen_instead(record: Record, path: str) -> str:
     return f"the keys are {ticked(key[:40] for key in [*record][:20])}"
 
 
-def _mapped_message(mapping: Mapping[str, str], value: Json, where: str) -> JsonObject:
-    """An item as a message of OpenAI. Raises ShapeError for a speaker without a role."""
+def _mapped_messages(mapping: Mapping[str, str], record: Record, path: str) -> list[Message]:
+    """The messages under a path, and before the first of the assistant what was retrieved for the record."""
+    values = _listed_under(record, path)
+    if not values:
+        raise ShapeError(f"`{path}` is empty; a conversation needs at least one message")
+    found = [message for at, each in enumerate(values) for message in _mapped_message(mapping, each, f"{path}[{at}]")]
+    first = next((at for at, each in enumerate(found) if each.role == "assistant"), len(found))
+    return [*found[:first], *_retrieved(mapping, record), *found[first:]]
+
+
+def _retrieved(mapping: Mapping[str, str], record: Record) -> Iterator[Message]:
+    return passages(value_at(record, mapping["passages"])) if "passages" in mapping else iter(())
+
+
+def _mapped_message(mapping: Mapping[str, str], value: Json, where: str) -> list[Message]:
+    """The messages of an item, and what was retrieved for it. Raises ShapeError for a speaker without a role."""
     item = record_at(value, where)
     paths = {
         field: mapping.get(field) or next(filter(item.__contains__, FIELDS[field]), field) for field in _OF_MESSAGES
     }
     found = {field: each for field, path in paths.items() if (each := value_at(item, path)) is not None}
-    for field in ("role", *(["content"] if SAYING.isdisjoint(item) else [])):
+    for field in ("role", *(["content"] if SAYING.isdisjoint(item.keys() | found) else [])):
         if field not in found:
             keys = ticked(key[:40] for key in [*item][:20])
             raise ShapeError(f"{where} has no `{paths[field]}` for `{field}`; its keys are {keys}")
+    if is_record(found.get("tool_calls")):
+        found["tool_calls"] = [found["tool_calls"]]
     role = _role_of(found["role"], mapping, f"{where}.{paths['role']}")
-    return {**rest(item, *paths.values()), **found, "role": role}
+    message = {**rest(item, *paths.values()), **found, "role": role}
+    return [*_retrieved(mapping, item), *messages(message, where)]
 
 
 def _role_of(value: Json, mapping: Mapping[str, str], where: str) -> str:

@@ -98,3 +98,34 @@ def test_what_the_names_do_not_fit_is_refused(tmp_path: Path, record: Any, reaso
 
 def test_an_empty_speaker_is_nobody_even_if_a_name_given_is_empty(tmp_path: Path) -> None:
     assert "expected a role" in refusal(tmp_path, {"events": [{"who": "", "text": "x"}]}, user="|x")
+
+
+def test_calls_of_tools_their_results_and_retrieved_texts_have_names_of_their_own(tmp_path: Path) -> None:
+    given = {"messages": "log", "role": "by.kind", "content": "body.text", "tool_calls": "did", "tool_call_id": "of"}
+    log: list[dict[str, Any]] = [
+        {"by": {"kind": "customer"}, "body": {"text": "When?"}},
+        {"by": {"kind": "bot"}, "body": {"text": None}, "did": {"id": "c", "name": "visit", "args": {"day": 3}}},
+        {"by": {"kind": "tool"}, "body": {"text": "8 to 12"}, "of": "c"},
+        {"by": {"kind": "bot"}, "body": {"text": "At 8."}},
+    ]
+    chunks = [{"text": "Visits are at 8.", "score": 0.8}, "Nothing else."]
+    record = {"log": log, "found": {"chunks": chunks}}
+    (chat,) = conversations(written(tmp_path, [record]), columns={**given, "passages": "found.chunks"})
+    assert lines(chat) == [
+        "user: When?",
+        "tool retrieval: Visits are at 8.\n\nNothing else.",
+        'assistant:  -> visit {"day": 3}',
+        "tool visit: 8 to 12",
+        "assistant: At 8.",
+    ]
+    assert chat.messages[1].metadata == {"passages": chunks}
+    log[-1]["found"] = {"chunks": "At eight."}
+    (chat,) = conversations(written(tmp_path, [{"log": log}]), columns={**given, "passages": "found.chunks"})
+    assert lines(chat)[-2:] == ["tool retrieval: At eight.", "assistant: At 8."]
+
+
+def test_a_retrieved_text_that_is_none_is_refused(tmp_path: Path) -> None:
+    record = {"events": [ASKED], "found": [{"score": 0.8}]}
+    assert 'a passage is `{"score":0.8}`; expected a text, or an object with a `text`' in refusal(
+        tmp_path, record, passages="found"
+    )

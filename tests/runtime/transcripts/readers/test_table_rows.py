@@ -41,6 +41,20 @@ def test_retrieved_passages_are_what_a_tool_gave_before_the_answer(tmp_path: Pat
     assert refusals(tmp_path, [{**row, "contexts": [{"text": "a"}]}])[0].startswith("1: unknown shape")
 
 
+def test_columns_that_no_message_reads_are_kept_with_the_conversation(tmp_path: Path) -> None:
+    (found,) = conversations(written(tmp_path, "question,answer,date\nhi,hello,today\n", "chat.csv"))
+    assert found.metadata == {"date": "today"}
+    rows = "id,speaker,utterance,prompt\n1,user,hi,be kind\n1,assistant,hello,be kind\n"
+    (found,) = conversations(written(tmp_path, rows, "chat.csv"))
+    assert found.metadata == {"prompt": "be kind"}
+
+
+def test_retrieved_passages_of_a_row_come_before_its_message(tmp_path: Path) -> None:
+    rows = "id,speaker,utterance,context\n1,user,How long?,\n1,assistant,Two years.,2 years\n"
+    (found,) = conversations(written(tmp_path, rows, "chat.csv"))
+    assert lines(found) == ["user: How long?", "tool retrieval: 2 years", "assistant: Two years."]
+
+
 def test_a_column_mapping_names_fields_that_there_are() -> None:
     with pytest.raises(
         RuntimeFailure, match="unknown field `usr` in a column mapping; expected `messages`, `conversation`"
