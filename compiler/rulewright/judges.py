@@ -18,7 +18,7 @@ from rulewright.project import Project
 from rulewright_runtime.calls.budget import Budget, BudgetError, Price, minimum_budget
 from rulewright_runtime.calls.ledger import Ledger
 from rulewright_runtime.calls.scheduler import CallLimits, OnAmbiguous
-from rulewright_runtime.english import ticked
+from rulewright_runtime.english import either
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.judging.independence import Independence
 from rulewright_runtime.judging.judge import Judge, JudgeRequest, is_live
@@ -133,8 +133,9 @@ def warn_of_unknown_families(live: LiveJudge, subjects: Iterable[str]) -> None:
     if unknown:
         rows = ", ".join(f"{json.dumps(name, ensure_ascii=False)}: FAMILY" for name in unknown[:3])
         more = f" (and {len(unknown) - 3} more)" if len(unknown) > 3 else ""
+        named = either([f"`{name}`" for name in unknown[:3]], "and")
         complain(
-            f"warning: the family of {ticked(unknown[:3])}{more} is unknown, so a judge of the same family is not "
+            f"warning: the family of {named}{more} is unknown, so a judge of the same family is not "
             f"detected; write `families: {{{rows}}}` under `judge` in the project file"
         )
 

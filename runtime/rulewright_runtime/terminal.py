@@ -187,6 +187,7 @@ class SafeStream:
         self._thread = get_ident()
         self._at_line_start = True
         self._needs_flush = False
+        self._shows_progress = False
 
     def __getattr__(self, name: str) -> object:
         return getattr(self.stream, name)
@@ -221,6 +222,8 @@ class SafeStream:
         """Write the visible form of `text`; to the standard error within `PrintsToErrors` and in other threads."""
         if self._is_output and (_prints_to_errors.get() or get_ident() != self._thread):
             return safe_stream(sys.stderr).write(text)
+        if self._shows_progress:
+            self.show_progress("")
         self._put(self._without_commands(visible(text)))
         return len(text)
 
@@ -242,8 +245,10 @@ class SafeStream:
         self._put(visible(text))
 
     def show_progress(self, text: str) -> None:
-        """Replace the last line of a terminal; does nothing elsewhere. An empty text clears the line."""
+        """Replace the last line of a terminal; does nothing elsewhere. An empty text clears the line, as does what is
+        written after it."""
         if self.isatty():
+            self._shows_progress = bool(text)
             self._put(f"\r{visible(text)}" if text else CLEAR_LINE)
             self.flush()
 

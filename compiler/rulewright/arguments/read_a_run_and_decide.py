@@ -105,8 +105,7 @@ def diff_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--pair",
         choices=("transcript", "scenario"),
-        default="transcript",
-        help="how transcripts are paired (default: transcript)",
+        help="how transcripts are paired (default: by their ids; by scenario if no id is in both)",
     )
     add_sources(parser)
     option(parser, "--margin", "D", "largest decrease of the mean score that is not worse (default: 0.05)", type=number)

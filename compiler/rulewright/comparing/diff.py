@@ -19,6 +19,7 @@ from rulewright.comparing.recombine import (
     Side,
     other_judge,
     other_replies,
+    pairing,
     pairs,
     rank_of,
 )
@@ -48,7 +49,7 @@ def diff(
     before: Path,
     after: Path,
     *,
-    by: str = "transcript",
+    by: str | None = None,
     transcripts: Sequence[str] = (),
     replies: Sequence[Path] = (),
     margin: float = MARGIN,
@@ -64,11 +65,13 @@ def diff(
     `across_judges`.
 
     `transcripts` are files and folders with conversations that were moved since the runs, `replies` the files that the
-    runs replayed: with them, more causes can be told apart.
+    runs replayed: with them, more causes can be told apart. Transcripts are paired `by` their ids (`transcript`) or by
+    `scenario`; the default is the ids, unless no id is in both runs.
 
     Raises UsageError and PlanError if a folder has no finished run, or if the runs have nothing in common.
     """
     runs = read_run(before), read_run(after)
+    by = by or pairing(*runs)
     paired = pairs(*runs, by)
     recombiner = Recombiner(*(Side.of(run, replies, transcripts) for run in runs))
     severities = (*reversed(runs[1].plan.severities), *runs[0].plan.severities, "")

@@ -43,14 +43,24 @@ class Pairs(Struct, frozen=True):
     only_after: tuple[str, ...]
 
 
+def pairing(before: StoredRun, after: StoredRun) -> str:
+    """How the transcripts of two runs are paired: by their ids, or by `scenario` if only scenarios are in both."""
+    ids = before.rows.keys() & after.rows.keys()
+    scenarios = _scenarios(before) & _scenarios(after)
+    return "scenario" if scenarios and not ids else "transcript"
+
+
+def _scenarios(run: StoredRun) -> set[str]:
+    return {str(row["scenario_id"]) for row in run.rows.values() if row.get("scenario_id")}
+
+
 def pairs(before: StoredRun, after: StoredRun, by: str) -> Pairs:
     """Return the pairs with the same id (`transcript`) or the same scenario (`scenario`). Raises UsageError if a run
     has several transcripts of a scenario, or if the runs have nothing in common."""
     left, right = _keyed(before, by), _keyed(after, by)
     both = tuple((left[key], right[key]) for key in left if key in right)
     if not both:
-        other = "; `--pair scenario` compares those of the same scenario" if by == "transcript" else ""
-        raise UsageError(f"`{before.folder}` and `{after.folder}` have no {by} in common{other}")
+        raise UsageError(f"`{before.folder}` and `{after.folder}` have no {by} in common")
     only_before = tuple(name for key, name in left.items() if key not in right)
     return Pairs(both, only_before, tuple(name for key, name in right.items() if key not in left))
 

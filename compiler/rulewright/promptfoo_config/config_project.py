@@ -72,26 +72,27 @@ class _Checks:
 
     files: dict[str, str] = field(default_factory=dict)
     ids: dict[Assertion, str | None] = field(default_factory=dict)
-    lost: dict[Assertion, dict[str, str]] = field(default_factory=dict)  # by place, the reason at the first
+    lost: dict[Assertion, str] = field(default_factory=dict)  # the reason
+    places: dict[str, dict[str, None]] = field(default_factory=dict)  # of each reason
 
     def add(self, assertion: Assertion) -> str | None:
         """The id of the assertion's check; None if it is not translated."""
         if assertion not in self.ids:
             self.ids[assertion] = self._written(assertion)
         if assertion in self.lost:
-            self.lost[assertion].setdefault(assertion.where, "")
+            self.places.setdefault(self.lost[assertion], {})[assertion.where] = None
         return self.ids[assertion]
 
     def notes(self) -> Iterator[str]:
-        """The assertions that are not translated, with the first place of each and the number of the others."""
-        for (place, reason), *others in (list(each.items()) for each in self.lost.values()):
+        """Why assertions are not translated, with the first place of each reason and the number of the others."""
+        for reason, (place, *others) in self.places.items():
             yield f"{place}: {reason}" + (f" (also at {plural(len(others), 'other place')})" if others else "")
 
     def _written(self, assertion: Assertion) -> str | None:
         try:
             body = check_body(assertion)
         except NotTranslatedError as error:
-            self.lost[assertion] = {assertion.where: str(error)}
+            self.lost[assertion] = str(error)
             return None
         stem = _NO_NAME.sub("-", (assertion.metric or assertion.kind).lower()).strip("-") or assertion.kind
         identity = next(each for each in _numbered(stem) if f"checks/{each}.yaml" not in self.files)

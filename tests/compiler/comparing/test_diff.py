@@ -287,9 +287,10 @@ def test_models_in_runs_of_their_own_are_compared_by_scenario(plants: Plants, tm
     plan = compile_project(project(tmp_path / "p", rule=False))
     others = write_transcripts(tmp_path / "said", {f"other__{name}": ANSWERS[1] for name in ("night", "day")})
     run(plan, [others], tmp_path / "run", judge=Judge("PASS"), parameters={"least": "0.5"})
-    with pytest.raises(UsageError, match="no transcript in common; `--pair scenario`"):
-        diff(plants.run(), tmp_path / "run")
-    found = diff(plants.run(), tmp_path / "run", by="scenario")
+    with pytest.raises(UsageError, match="no transcript in common"):
+        diff(plants.run(), tmp_path / "run", by="transcript")
+    found = diff(plants.run(), tmp_path / "run")
+    assert found["paired_by"] == "scenario"
     assert {flip["before_transcript_id"] for flip in found["flips"]} == set(TRANSCRIPTS)
     assert {str(flip["causes"]["sets"]) for flip in found["flips"]} == {"[['transcript']]"}
 
@@ -313,6 +314,12 @@ def test_transcripts_without_a_scenario_are_not_compared_by_scenario(tmp_path: P
     )
     with pytest.raises(UsageError, match=r"several transcripts without a scenario \(`a:1`, `a:2`\); pair them by tr"):
         diff(tmp_path / "r", tmp_path / "r", by="scenario")
+    for name in "xy":
+        (tmp_path / f"{name}.jsonl").write_text(json.dumps({"id": name, **lines[0]}), encoding="utf-8")
+        plan = compile_project(tmp_path / "p")
+        run(plan, [tmp_path / f"{name}.jsonl"], tmp_path / name, judge=Judge("PASS"))
+    with pytest.raises(UsageError, match="no transcript in common"):
+        diff(tmp_path / "x", tmp_path / "y")
 
 
 def test_a_changed_conversation_is_not_taken_for_the_one_that_was_read(tmp_path: Path) -> None:

@@ -129,8 +129,8 @@ def test_a_system_message_before_those_of_the_user_is_one_of_the_scenario(tmp_pa
 
 
 def test_an_assertion_of_several_tests_that_is_not_translated_is_named_once_with_their_number(tmp_path: Path) -> None:
-    each = "  - {vars: {question: Hi}, assert: [{type: python, value: x}, {type: contains, value: Hi}]}\n"
-    made = translated(tmp_path, f"tests:\n{each * 3}")
+    each = "  - {{vars: {{question: Hi}}, assert: [{{type: python, value: {}}}, {{type: contains, value: Hi}}]}}\n"
+    made = translated(tmp_path, "tests:\n" + "".join(map(each.format, "xyx")))
     assert len(made.notes) == 1
     assert made.notes[0].endswith("(also at 2 other places)")
 

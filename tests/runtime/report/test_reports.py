@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +14,7 @@ from rulewright_runtime.report.console import scorecard
 from rulewright_runtime.report.markdown import markdown
 from rulewright_runtime.report.summary import Summary, exit_status
 from rulewright_runtime.report.text import escape, p_value
-from rulewright_runtime.terminal import center, fit, left, one_line, right, wrapped
+from rulewright_runtime.terminal import SafeStream, center, fit, left, one_line, right, wrapped
 
 
 @dataclass
@@ -260,6 +261,20 @@ def test_widths_are_those_of_a_terminal() -> None:
     assert fit("日本語", 4) == "日…"
     assert fit("abc", 0) == ""
     assert (left("日", 4), right("日", 4), center("日", 5)) == ("日  ", "  日", " 日  ")
+
+
+class Screen(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_line_of_progress_is_cleared_before_what_is_printed_after_it() -> None:
+    screen = Screen()
+    stream = SafeStream(screen, is_output=False)
+    stream.show_progress("5 of 60 transcripts")
+    stream.write("note: told\n")
+    stream.write("warning: told\n")
+    assert screen.getvalue() == "\r5 of 60 transcripts\r\x1b[Knote: told\nwarning: told\n"
 
 
 def test_control_characters_and_direction_marks_do_not_reach_a_terminal() -> None:
