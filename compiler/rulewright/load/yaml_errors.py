@@ -421,24 +421,46 @@ def _odd_line(source: Source, lines: list[_Line], line: int) -> Diagnostic | Non
     before = lines[:index]
     if not before or not (current := next((each for each in lines if each.number == line), None)):
         return None
-    if (
-        all(each.number == before[0].number or each.indent == 0 for each in before)
-        and before[0].indent > current.indent == 0
-    ):
-        return _indented_wrongly(source, before[0])
-    neighbours = [each for each in [*before[-3:], current] if _KEY.match(each.text)]
+    odd = (
+        _indented_first(before, current)
+        or _only_uneven([each for each in [*before[-3:], current] if _KEY.match(each.text)])
+        or _indented_twice(lines[: index + 1], current)
+        or _below_a_value(source, before, current)
+    )
+    return _indented_wrongly(source, odd) if odd else None
+
+
+def _indented_first(before: list[_Line], current: _Line) -> _Line | None:
+    """The first line, if it is the only indented one before a line that is not."""
+    first = before[0]
+    is_only = all(each.number == first.number or each.indent == 0 for each in before)
+    return first if is_only and first.indent > current.indent == 0 else None
+
+
+def _only_uneven(neighbours: list[_Line]) -> _Line | None:
+    """The only one of some keys that is indented by an odd number of spaces."""
     uneven = [each for each in neighbours if each.indent % 2]
-    if len(uneven) == 1:
-        return _indented_wrongly(source, uneven[0])
-    for header, child in pairwise(lines[: index + 1]):
-        level = [each for each in before if each.number > header.number and each.indent == child.indent]
-        jumps = _is_header(header) and child.indent - header.indent > 2 and child.number <= line
-        if jumps and current.indent < child.indent and current.indent > header.indent:
-            return _indented_wrongly(source, child if len(level) == 1 else header)
+    return uneven[0] if len(uneven) == 1 else None
+
+
+def _indented_twice(lines: list[_Line], current: _Line) -> _Line | None:
+    """A child indented by more than two spaces with no line level with it, or else its header, if the current line is
+    between the two."""
+    for header, child in pairwise(lines):
+        jumps = _is_header(header) and child.indent - header.indent > 2 and child.number <= current.number
+        if jumps and header.indent < current.indent < child.indent:
+            before = [each for each in lines if header.number < each.number < current.number]
+            return child if sum(each.indent == child.indent for each in before) == 1 else header
+    return None
+
+
+def _below_a_value(source: Source, before: list[_Line], current: _Line) -> _Line | None:
+    """The line that is indented below a key with a value, or that key, if the current line's indentation occurs
+    elsewhere."""
     above = before[-1]
     aligned = any(each.indent == current.indent for each in before[-4:-1]) or _has_aligned_successor(source, current)
     if _KEY.match(above.text) and not _is_header(above) and current.indent > above.indent and aligned:
-        return _indented_wrongly(source, current if _is_header(current) else above)
+        return current if _is_header(current) else above
     return None
 
 

@@ -49,28 +49,29 @@ def yaml_trap(
     if is_json and "\\b" not in document.node.source.text:
         return
     for node in walk(document.node):
-        if is_json:
-            yield from _backspaces(node, document)
-            continue
-        if type(node) is Sequence:
+        if not is_json and type(node) is Sequence:
             yield from _commas(node)
             yield from _swallowed(node)
-        if type(node) is not Scalar or node.style:
+        elif is_json or type(node) is not Scalar or node.style:
             yield from _backspaces(node, document)
-            continue
-        if isinstance(node.value, str):
-            if node.value[-1:] in ("'", '"') and LONE_QUOTE.fullmatch(node.value):
-                help = "add the opening quote, or remove this one"
-                yield warning(node, f"the text ends with `{node.value[-1]}` without an opening quote", help=help)
-            if len(node.value) > LONGEST or node.value[:1] not in STARTS:
-                continue  # fast path for most texts
-            what = next((what for trap, what in TRAPS if trap.fullmatch(node.value)), None)
-            if what is not None:
-                fix = replace(node, f'"{node.value}"', "quote it", safe=True)
-                yield warning(node, f"`{node.value}` is text here, but {what} in YAML 1.1", fix=fix)
+        elif isinstance(node.value, str):
+            yield from _unquoted(node, node.value)
         elif isinstance(node.value, int) and OCTAL.fullmatch(node.raw) and int(node.raw, 8) != node.value:
             fix = replace(node, str(node.value), "write it without the zero", safe=True)
             yield warning(node, f"`{node.raw}` is {node.value} here, but {int(node.raw, 8)} in YAML 1.1", fix=fix)
+
+
+def _unquoted(node: Scalar, text: str) -> Findings:
+    """A text that YAML 1.1 does not read as a text, or that lacks its opening quote."""
+    if text[-1:] in ("'", '"') and LONE_QUOTE.fullmatch(text):
+        help = "add the opening quote, or remove this one"
+        yield warning(node, f"the text ends with `{text[-1]}` without an opening quote", help=help)
+    if len(text) > LONGEST or text[:1] not in STARTS:
+        return  # fast path for most texts
+    what = next((what for trap, what in TRAPS if trap.fullmatch(text)), None)
+    if what is not None:
+        fix = replace(node, f'"{text}"', "quote it", safe=True)
+        yield warning(node, f"`{text}` is text here, but {what} in YAML 1.1", fix=fix)
 
 
 def _swallowed(node: Sequence) -> Findings:

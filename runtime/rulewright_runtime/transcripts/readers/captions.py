@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 Lines = Sequence[tuple[int, str]]
@@ -23,38 +23,44 @@ _NOT_IN_NAMES: Final = re.compile(r"^[\W_]+|[:*_\[\]\s]+")
 
 
 def are_captions(lines: Sequence[str]) -> bool:
-    """Whether lines, without the blank ones, begin as WebVTT or with a cue of SRT."""
+    """Whether lines, without the empty ones, begin as WebVTT or with a cue of SRT."""
     first = lines[0].removeprefix("\ufeff") if lines else ""
     return first.split(" ")[0] == "WEBVTT" or (first.isdigit() and any(map(_CUE.fullmatch, lines[1:2])))
 
 
 def spoken(lines: Lines, speaker_of: Callable[[str], tuple[str, int]]) -> list[tuple[int, str]]:
-    """What is said in numbered lines, of which the blank ones are missing: a text for each speaker in turn.
+    """Return what each speaker says in turn, with the number of its first line. `lines` are the numbered lines that are
+    not empty.
 
     `speaker_of` returns the known speaker before the first colon of a line, and where the text begins.
     """
     utterances: list[tuple[int, list[str]]] = []
-    time = current = voice = ""
+    current = ""
+    for number, time, voice, text in _captions(lines):
+        speaker, start = (voice, 0) if voice else speaker_of(text)
+        if speaker not in ("", current) or not utterances:
+            current = speaker
+            utterances.append((number, [f"[{time}] {speaker}: {text[start:]}" if speaker else text]))
+        else:
+            utterances[-1][1].append(text[start:])
+    return [(number, "\n".join(texts)) for number, texts in utterances]
+
+
+def _captions(lines: Lines) -> Iterator[tuple[int, str, str, str]]:
+    """The texts of the captions, with their line, time and voice; a voice speaks until the next one or the next cue."""
+    time = voice = ""
     has_asides = not lines[0][1].removeprefix("\ufeff").isdigit()  # SRT has none
-    is_aside, last = has_asides, 0  # so is the header
+    is_aside, last = has_asides, 0  # the header of WebVTT is one
     for at, (number, line) in enumerate(lines):
         begins, last = number > last + 1, number
         cue = _CUE.fullmatch(line)
         is_before = any(next == number + 1 and _CUE.fullmatch(text) for next, text in lines[at + 1 : at + 2])
-        if cue or (is_before and (line.isdigit() or (begins and has_asides))):  # of a cue, its name
-            is_aside, time, voice = False, cue[1].replace(",", ".") if cue else "", ""  # a cue, or its name
+        if cue or (is_before and (line.isdigit() or (begins and has_asides))):  # the identifier of a cue
+            is_aside, time, voice = False, cue[1].replace(",", ".") if cue else "", ""
             continue
         is_aside = (is_aside and not begins) or (has_asides and begins and _ASIDE.fullmatch(line) is not None)
         before, *voices = [""] if is_aside else _VOICE.split(line)
         for name, text in [("", before), *zip(voices[::2], voices[1::2], strict=True)]:
-            text = html.unescape(_TAG.sub("", text)).strip()
             voice = _NOT_IN_NAMES.sub(" ", name).strip()[:40] or "a voice without a name" if name else voice
-            if not text:
-                continue
-            speaker, start = (voice, 0) if voice else speaker_of(text)
-            if speaker not in ("", current) or not utterances:
-                current = speaker
-                utterances.append((number, [f"[{time}] {speaker}: {text[start:]}" if speaker else text]))
-            else:
-                utterances[-1][1].append(text[start:])
-    return [(number, "\n".join(texts)) for number, texts in utterances]
+            if text := html.unescape(_TAG.sub("", text)).strip():
+                yield number, time, voice, text
