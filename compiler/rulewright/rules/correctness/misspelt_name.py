@@ -21,6 +21,14 @@ def misspelt_name(project: Project) -> Findings:
     Why it matters: what is meant to be one group is two, and a selection by name misses a part of it.
     Instead: use one spelling, or declare the word in the vocabulary.
     """
+    yield from _declared(project)
+    yield from _judge_model(project)
+    yield from _tags(project)
+
+
+def _declared(project: Project) -> Findings:
+    """Declared words that no check uses while several use a similar one, and words of several checks that are missing
+    from a list."""
     for part, key in DECLARED.items():
         used = Counter(str(found.value) for each in project.checks if (found := scalar(each.node, key)))
         words = None if project.file is None else project.file.get("vocabulary", part)
@@ -37,6 +45,10 @@ def misspelt_name(project: Project) -> Findings:
             message = f"`{part}` does not declare `{lacking[0]}`, the {key} of {used[lacking[0]]} checks"
             written = f"{words.source.text[words.start : words.end - 1].rstrip()}, {', '.join(lacking)}]"
             yield error(words, message, fix=replace(words, written, f"write `{written}`", safe=False))
+
+
+def _judge_model(project: Project) -> Findings:
+    """The judge's model, or a price, under a name that differs from that of the other."""
     model = None if project.file is None else scalar(project.file.node, "judge", "model")
     near = None if model is None else suggest(str(model.value), project.pricing)
     if model is not None and near is not None and model.value not in project.pricing:
@@ -47,7 +59,6 @@ def misspelt_name(project: Project) -> Findings:
             yield error(price, f"no model is called `{near}`, and `{written}` has no price", help=Guess(written))
         else:
             yield error(model, f"no price is known for the model `{written}`", help=Guess(near))
-    yield from _tags(project)
 
 
 def _tags(project: Project) -> Findings:

@@ -27,18 +27,32 @@ def order_reversed(project: Project) -> Findings:
     for document in (*project.checks, *project.scorecards.values()):
         for section in ("params", "parameters"):
             yield from _limits(entries(document.node, section))
+    yield from _severities(project)
+    yield from _prices(project)
+    yield from _token_counts(project)
+    yield from _precisions(project)
+
+
+def _severities(project: Project) -> Findings:
     words = None if project.file is None else project.file.get("vocabulary", "severities")
     degrees = [
         rank for each in text_scalars(words) for rank, names in enumerate(DEGREES) if str(each.value).lower() in names
     ]
     if words is not None and degrees != sorted(degrees):
         yield warning(words, "a more severe word comes before a milder one", help="declare the mildest first")
+
+
+def _prices(project: Project) -> Findings:
     for entry in entries(project.roots.get("pricing")):
         prices = [each.value for each in items(entry.value) if isinstance(each, Scalar)]
         numbers = [each for each in prices if isinstance(each, int | float)]
         if len(prices) == len(numbers) == 2 and numbers[0] > numbers[1] > 0:  # a model for embeddings has no output
             message = f"the input of `{entry.name}` costs more than its output"
             yield warning(entry.value, message, help="the price of the input comes first")
+
+
+def _token_counts(project: Project) -> Findings:
+    """The numbers of tokens per call that another profile has the other way around."""
     tokens = [[numeric(each.node, f"{way}_tokens_per_llm_call") for way in WAYS] for each in project.profiles.values()]
     pairs = [(sent, received) for sent, received in tokens if sent is not None and received is not None]
     usual = {(sent.value, received.value) for sent, received in pairs}
@@ -47,6 +61,9 @@ def order_reversed(project: Project) -> Findings:
             notes = [(received, "the tokens of a reply")]
             message = f"{sent.raw} tokens are sent and {received.raw} received here, but in another profile the reverse"
             yield warning(sent, message, notes=notes)
+
+
+def _precisions(project: Project) -> Findings:
     for lexicon in project.lexicons.values():
         right, labelled = (numeric(lexicon.node, "precision", key) for key in ("right", "labelled"))
         if right is not None and labelled is not None and float(str(right.value)) > float(str(labelled.value)):

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from typing import TypeAlias
 
 from rulewright.diagnostics import Findings, Span, warning
@@ -29,27 +29,32 @@ def misspelt_tool(project: Project) -> Findings:
     from rulewright.project.recorded_calls import recorded_calls
 
     recorded = recorded_calls(project.root)
-    words = [word for check in checks for word in _words(check)]
-    counts = Counter(word for word, _ in words)
+    counts = Counter(word for check in checks for word, _ in _words(check))
     usual = {word for word, count in counts.items() if count > 1}
-    meant = [each for check in checks for each in _meant_both(check)]
-    for word, where in words:
-        other = word.replace("-", "_")
-        if other != word and other in counts and word not in (*recorded, *usual):
-            yield warning(where, f"`{word}` is also written `{other}`", help=Guess(other))
-            continue
-        known = recorded.keys() if word not in usual else ()
-        near = next((name for name in (*known, *usual) if is_spelt_like(word, name)), None)
-        if near is not None and word not in (*recorded, *usual) and not any({word, near} <= each for each in meant):
-            message = f"no recorded chat calls `{word}`" if near in recorded else f"`{word}` occurs only here"
-            yield warning(where, message, help=Guess(near))
+    yield from _misspelt(checks, recorded.keys(), counts.keys(), usual)
     shown = {str(node.value) for each in checks for node in walk(each.get("examples")) if isinstance(node, Scalar)}
     yield from _of_two_checks(checks, {*recorded, *usual}, shown)
-    arguments = set().union(*recorded.values())
-    for word, where in (each for check in checks for each in _arguments(check)) if arguments else ():
-        if word not in arguments:
-            listed = ticked(sorted(arguments))
-            help = did_you_mean(word, arguments) or f"the recorded arguments are {listed}"
+    yield from _unknown_arguments(checks, set().union(*recorded.values()))
+
+
+def _misspelt(checks: list[CheckDocument], recorded: Set[str], written: Set[str], usual: Set[str]) -> Findings:
+    """The words that no chat has and only one place of the checks, and that are similar to a word with more use."""
+    meant = [each for check in checks for each in _meant_both(check)]
+    for word, where in (each for check in checks for each in _words(check) if each[0] not in recorded | usual):
+        other = word.replace("-", "_")
+        near = next((name for name in (*recorded, *usual) if is_spelt_like(word, name)), None)
+        if other != word and other in written:
+            yield warning(where, f"`{word}` is also written `{other}`", help=Guess(other))
+        elif near is not None and not any({word, near} <= each for each in meant):
+            message = f"no recorded chat calls `{word}`" if near in recorded else f"`{word}` occurs only here"
+            yield warning(where, message, help=Guess(near))
+
+
+def _unknown_arguments(checks: list[CheckDocument], known: set[str]) -> Findings:
+    """The arguments that no recorded call has, if any call has arguments."""
+    for word, where in (each for check in checks for each in _arguments(check)) if known else ():
+        if word not in known:
+            help = did_you_mean(word, known) or f"the recorded arguments are {ticked(sorted(known))}"
             yield warning(where, f"no recorded call has an argument `{word}`", help=help)
 
 
