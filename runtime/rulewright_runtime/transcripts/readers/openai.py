@@ -14,7 +14,7 @@ import msgspec
 from rulewright_runtime.strict_json import Json, JsonObject
 from rulewright_runtime.transcripts.messages import Conversation, Message, repeats
 from rulewright_runtime.transcripts.readers.content import as_json
-from rulewright_runtime.transcripts.readers.payloads import is_of_langchain, run_messages, talk
+from rulewright_runtime.transcripts.readers.payloads import INPUT_KEYS, is_of_langchain, run_messages, talk
 from rulewright_runtime.transcripts.readers.record_values import (
     Record,
     ShapeError,
@@ -47,6 +47,7 @@ LISTS: Final = ("messages", "conversation", "conversations", "chat", "dialog", "
 _BESIDE: Final = ("history", "chat_history", "items", "input", "prompt")  # may repeat the messages
 _SYSTEMS: Final = ("system", "systemInstruction", "system_instruction", "instructions")  # next to the messages
 _ANSWERS: Final = ("response", "output", "completion", "reply", "message")  # next to the messages
+_ASKING: Final = ("messages", "contents", *INPUT_KEYS)  # where no list of messages is
 _REQUESTS: Final = ("request", "body", "request_body", "requestBody")
 _RESPONSES: Final = ("response", "result", "response_body", "responseBody")
 # The keys of a line's conversation.
@@ -119,10 +120,9 @@ def conversations(record: Record) -> Iterator[Conversation]:
     """Yield the conversations in a record: one, or one for each choice of a completion. Raises ShapeError."""
     key = _only_list(record)
     if _is_completion(record):
-        before = (*_instructions(record), *talk(record[key], key)) if key else ()
+        key, asked = _question(record)
         for answer, index in _answers(record):
-            read = ("choices", "candidates", *([key] if key else []))
-            yield _conversation(record, (*before, *answer), *read, index=index)
+            yield _conversation(record, (*asked, *answer), "choices", "candidates", key, index=index)
     elif _is_exchange(record):
         yield from _exchange(record)
     elif key is not None:
@@ -150,10 +150,10 @@ def _only_list(record: Record) -> str | None:
     for key in others:
         if not held.issuperset(map(as_json, comparable(talk(record[key], key)))):
             raise ShapeError(f"`{key}` holds other messages than `{keys[0]}`")
-    choices = record.get("choices")
+    choices = _choices(record)
     are_options = is_list(choices) and choices and all(map(is_text, choices))  # of a question, not of a completion
     if is_list(choices) and not are_options and not _is_completion(record):
-        raise ShapeError("`choices` holds no message")
+        raise ShapeError(f"`{'candidates' if is_list(record.get('candidates')) else 'choices'}` holds no message")
     return listed(record)
 
 
@@ -213,18 +213,28 @@ def _exchange(record: Record) -> Iterator[Conversation]:
             (*found, *(() if found and found[-1].role == "assistant" else (_NO_ANSWER,))),
             answer.scenario_id,
             first_of(record, EXPECTED),
-            {**rest(request, *LISTS, "input", "instructions", "model"), **answer.metadata, **outer},
+            {**rest(request, *LISTS, *_ASKING, "instructions", "model"), **answer.metadata, **outer},
             answer.usage,
             "openai",
             answer.model or word(request.get("model")),
         )
 
 
+def _question(record: Record) -> tuple[str, tuple[Message, ...]]:
+    """The messages of a request, as a list, its JSON text or one text, and their key. Raises ShapeError for a list
+    without messages."""
+    key = listed(record)
+    if key is None:
+        key = next((each for each in _ASKING if record.get(each) and isinstance(record[each], str | list)), "")
+        if is_list(record.get(key)) and not _has_roles(record[key]):
+            raise ShapeError(f"`{key}` holds no messages with a `role`")
+    return key, (*_instructions(record), *(prompt_messages(record[key]) if key else ()))
+
+
 def _request_messages(request: Record) -> tuple[Message, ...]:
-    key = listed(request)
-    if key is not None:
-        return (*_instructions(request), *talk(request[key], key))
-    return tuple(_response(request)) if "input" in request or "instructions" in request else ()
+    if listed(request) is None and ("input" in request or "instructions" in request):
+        return tuple(_response(request))
+    return _question(request)[1]
 
 
 def _response(record: Record) -> Iterator[Message]:

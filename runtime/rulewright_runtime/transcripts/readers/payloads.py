@@ -173,9 +173,12 @@ def _plain(fields: Record, role: object) -> JsonObject:
     known = ("content", "type", "role", "tool_calls", "invalid_tool_calls", "additional_kwargs", "usage_metadata")
     plain = {
         **rest(fields, *known),
+        "tool_calls": calls or None,
         "reasoning": more.get("reasoning_content"),
         "refusal": more.get("refusal"),
         "additional_kwargs": rest(more, "tool_calls", "reasoning_content", "refusal") or None,
         "response_metadata": fields.get("response_metadata") or None,
+        "usage": fields.get("usage_metadata"),
     }
-    return {**plain, "role": role, "content": content, "tool_calls": calls, "usage": fields.get("usage_metadata")}
+    contents = {"content": content} if "content" in fields or calls else {}
+    return {**rest(plain), **contents, "role": role}

@@ -18,6 +18,7 @@ import msgspec
 from rulewright_runtime.digests import blake2b
 from rulewright_runtime.strict_json import Json, JsonObject
 from rulewright_runtime.transcripts.messages import Conversation, Message
+from rulewright_runtime.transcripts.readers.content import as_json
 from rulewright_runtime.transcripts.readers.payloads import INPUT_KEYS, OUTPUT_KEYS, run_messages
 from rulewright_runtime.transcripts.readers.record_values import (
     Record,
@@ -296,10 +297,10 @@ def _listed(attributes: Record, names: Sequence[str], where: str) -> Iterator[Me
 
 def _values(attributes: Record, key: str, names: Sequence[str], where: str) -> list[Message]:
     """The messages in the value that OpenInference records for every span: a text, or the request or response."""
-    text = attributes.get(f"{key}.value")
-    if not isinstance(text, str) or not text.strip():
+    text = attributes.get(f"{key}.value") or ""
+    value, text = (parsed(text), text) if isinstance(text, str) else (text, as_json(text))
+    if not text.strip():
         return []
-    value = parsed(text)
     role = "user" if key == "input" else "assistant"
     found = run_messages(value, names, role, f"{where}: {key}.value") if is_record(value) else []
     return found or messages({"role": role, "content": text}, where)

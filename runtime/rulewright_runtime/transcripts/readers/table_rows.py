@@ -128,8 +128,8 @@ def _one_of(names: Mapping[str, object] | Sequence[str], last: str = "or") -> st
 
 def exchange(row: Record, fields: Mapping[str, str]) -> Conversation:
     """The conversation of a row with a question and its answer. Raises ShapeError."""
-    task, given = (word(row.get(name)) for name in _TASK)
-    if fields.get("user") == _TASK[1] and task and not {_TASK[0]} & set(fields.values()):  # a task with its input
+    if fields.get("user") == _TASK[1] and row.get(_TASK[0]) and _TASK[0] not in fields.values():  # a task, its input
+        task, given = (_text_at(row.get(name) or "", f"column `{name}`") for name in _TASK)
         row = {**row, _TASK[1]: f"{task}\n\n{given}".strip()}
     found = [
         message
@@ -146,10 +146,15 @@ def exchange(row: Record, fields: Mapping[str, str]) -> Conversation:
 def _column_messages(role: str, value: object, where: str) -> list[Message]:
     if role == "passages":
         return [*passages(value)]
-    text = value if is_text(value) else word(value)
+    return messages({"role": role, "content": _text_at(value, where)}, where)
+
+
+def _text_at(value: object, where: str) -> str:
+    """A text, or a number as text. Raises ShapeError for other values."""
+    text = word(value)
     if not text and value != "":
         raise ShapeError(f"{where} is {shown(value)}; expected text")
-    return messages({"role": role, "content": text}, where)
+    return text
 
 
 def joined(

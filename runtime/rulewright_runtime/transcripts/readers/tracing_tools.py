@@ -26,7 +26,6 @@ from rulewright_runtime.transcripts.readers.record_values import (
     is_list,
     is_record,
     list_at,
-    object_in,
     optional,
     parsed,
     rest,
@@ -334,14 +333,14 @@ def _steps_of_events(record: Record) -> Iterator[Step | None]:
 
 
 def _step_of_event(event: Record) -> Step:
-    metadata, metrics = object_in(event.get("metadata")), object_in(event.get("metrics"))
+    metadata, metrics = object_of(event.get("metadata")), object_of(event.get("metrics"))
     parents, start = event.get("span_parents"), metrics.get("start")
     return Step(
         id=word(event.get("span_id")),
         trace=word(event["root_span_id"]),
-        kind=_kind_of_event(object_in(event.get("span_attributes"))),
-        input=event.get("input"),
-        output=event.get("output"),
+        kind=_kind_of_event(object_of(event.get("span_attributes"))),
+        input=_decoded(event.get("input")),
+        output=_decoded(event.get("output")),
         parents=[word(each) for each in parents] if is_list(parents) and not event.get("is_root") else (),
         start=start if isinstance(start, int | float) else 0,
         error=event.get("error"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,13 @@ def test_calls_of_a_braintrust_trace_are_read_except_those_of_scorers(tmp_path: 
     assert (found.expected, found.metadata["scores"], found.metadata["tags"]) == ("10 euros", {"exact": 0}, ["bank"])
     usage = {"prompt_tokens": 20, "completion_tokens": 8, "total_tokens": 28, "duration_seconds": 2}
     assert found.usage == usage
+
+
+def test_events_with_json_text_in_their_columns_are_read(tmp_path: Path) -> None:
+    inner = ("span_attributes", "metrics", "metadata", "input", "output")
+    rows = [{key: json.dumps(each[key]) if key in inner else each[key] for key in each} for each in TRACE]
+    (found,) = conversations(written(tmp_path, rows))
+    assert (found.model, lines(found)) == ("m-1", BANK)
 
 
 @pytest.mark.parametrize(

@@ -108,3 +108,8 @@ def test_the_history_of_a_run_is_read_before_its_question(inputs: Any, said: lis
 )  # fmt: skip
 def test_a_run_that_says_two_things_is_refused(run: dict[str, Any], reason: str, tmp_path: Path) -> None:
     assert reason in refusals(tmp_path, [run])[0]
+
+
+def test_a_stored_message_without_content_is_refused(tmp_path: Path) -> None:
+    (found,) = refusals(tmp_path, [chain({"messages": [HUMAN]}, {"messages": [{"type": "ai", "data": "bad"}]})])
+    assert found.startswith("1: run 1: outputs.messages[0] has no `content`")

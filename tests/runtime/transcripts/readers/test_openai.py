@@ -196,3 +196,28 @@ def test_a_message_of_a_role_and_a_content_is_read_as_one_with_empty_fields(role
             return str(wrong)
 
     assert read(plain) == read({**plain, "name": None, "tool_calls": [], "refusal": None, "usage": {}})
+
+
+ANSWERED = {"choices": [{"message": SAID}]}
+
+
+@pytest.mark.parametrize("question", ["a", json.dumps([ASKED])])
+@pytest.mark.parametrize("key", ["messages", "contents", "prompt", "question"])
+def test_the_question_of_a_logged_answer_may_be_a_text_or_messages_as_json_text(
+    key: str, question: str, tmp_path: Path
+) -> None:
+    for record in ({key: question, **ANSWERED}, {"request": {key: question}, "response": ANSWERED}):
+        [chat] = conversations(written(tmp_path, [record]))
+        assert lines(chat) == ["user: a", "assistant: b"]
+
+
+@pytest.mark.parametrize("listed", [[[ASKED]], ["a"], [json.dumps(ASKED)], [{"content": "a"}, SAID]])
+def test_a_logged_answer_whose_question_is_not_read_is_refused(listed: list[Any], tmp_path: Path) -> None:
+    for record in ({"messages": listed, **ANSWERED}, {"request": {"messages": listed}, "response": ANSWERED}):
+        assert refusals(tmp_path, [record]) == ["1: `messages` holds no messages with a `role` (read as openai)"]
+
+
+def test_candidates_without_a_message_are_refused(tmp_path: Path) -> None:
+    asked = {"contents": [{"role": "user", "parts": [{"text": "a"}]}]}
+    record = {**asked, "candidates": [[{"content": {"role": "model", "parts": [{"text": "b"}]}}]]}
+    assert refusals(tmp_path, [record]) == ["1: `candidates` holds no message (read as openai)"]

@@ -217,3 +217,11 @@ def test_a_call_without_listed_messages_is_read_from_its_values(tmp_path: Path) 
         attributes = {"openinference.span.kind": "LLM", "input.value": asked, "output.value": answered}
         (found,) = conversations(written(tmp_path, [{"traceId": "t", "spanId": "s", "attributes": attributes}]))
         assert lines(found) == ["user: hi", "assistant: yo"]
+
+
+@pytest.mark.parametrize("answer", [{"text": "b"}, ["b"], {"messages": [{"role": "assistant", "content": "b"}]}])
+def test_a_value_of_a_span_may_be_any_json(answer: Any, tmp_path: Path) -> None:
+    attributes = {"openinference.span.kind": "LLM", "input.value": {"question": "a"}, "output.value": answer}
+    (found,) = conversations(written(tmp_path, [{"traceId": "t", "spanId": "s", "attributes": attributes}]))
+    said = "b" if isinstance(answer, dict) else "['b']"
+    assert lines(found) == ["user: a", f"assistant: {said}"]

@@ -32,6 +32,12 @@ def test_the_rows_of_a_table_are_conversations(
     assert lines(found)[:2] == said
 
 
+@pytest.mark.parametrize("task", [["Add."], {"text": "Add."}])
+def test_a_task_or_its_input_that_is_no_text_is_refused(tmp_path: Path, task: Any) -> None:
+    for row in ({"instruction": task, "input": "1", "output": "2"}, {"instruction": "1", "input": task, "output": "2"}):
+        assert refusals(tmp_path, [row, {"instruction": "Add.", "input": None, "output": "2"}])[0].startswith("1: ")
+
+
 @pytest.mark.parametrize("contexts", [["Two years.", "No returns."], "Two years.\n\nNo returns."])
 def test_retrieved_passages_are_what_a_tool_gave_before_the_answer(tmp_path: Path, contexts: Any) -> None:
     row = {"id": "w", "question": "How long?", "answer": "Two years.", "contexts": contexts, "ground_truth": "2"}
