@@ -44,42 +44,64 @@ def prompt_contradicts_rules(check: CheckDocument) -> Findings:
     verdict is an unusable reply.
     Instead: swap the explanations, or correct the name of the verdict.
     """
-    if check.prompt is None or not isinstance(check.prompt.value, str):
+    prompt = check.prompt
+    if prompt is None or not isinstance(prompt.value, str):
         return
-    text = check.prompt.value
-    words = [*WORD.finditer(text)]
-    slips = _misspelt({found[1] for found in words if not found[1].startswith(VERDICTS)}, text)
+    words = [*WORD.finditer(prompt.value)]
+    slips = _misspelt({found[1] for found in words if not found[1].startswith(VERDICTS)}, prompt.value)
     for found in words:
         if found[1] in slips:
-            yield warning(place(check.prompt, *found.span(1)), f"`{found[1]}` is not a verdict", help=slips[found[1]])
-    lines = {found[1]: found for found in LINE.finditer(text) if found[1] not in slips}
+            yield warning(place(prompt, *found.span(1)), f"`{found[1]}` is not a verdict", help=slips[found[1]])
+    lines = {found[1]: found for found in LINE.finditer(prompt.value) if found[1] not in slips}
+    yield from _unknown(prompt, lines)
+    yield from _asked_for_another(prompt, lines)
+    yield from _evidence_for_another(prompt, lines)
+    yield from _explained_alike(prompt)
+    yield from _swapped(check, lines)
+    yield from _contradicted(check, prompt, lines)
+
+
+def _unknown(prompt: Scalar, lines: dict[str, re.Match[str]]) -> Findings:
+    """A line that explains an unknown word between those of the verdicts, or one that begins as a verdict that has no
+    line."""
     begun = {_start(word) for word in lines}
     lacking = [each for each in VERDICTS if _start(each) not in begun]
     given = [found for word, found in lines.items() if word in VERDICTS]
     ends, starts = {found.end() + 1 for found in given}, {found.start() for found in given}  # of the explanations
     for word, found in lines.items():
         is_next = found.start() in ends or found.end() + 1 in starts
-        is_note = text.startswith(":", found.end(1)) and not SIGNS.keys() & {*lacking}  # `NOTE:` is not a verdict
+        is_note = str(prompt.value).startswith(":", found.end(1)) and not SIGNS.keys() & {*lacking}  # `NOTE:`
         near = lacking[0] if len(lacking) == 1 and is_next and not is_note else None
         near = next((each for each in VERDICTS if each not in lines and _start(each) == _start(word)), near)
         if word not in VERDICTS and near is not None:
-            yield warning(place(check.prompt, *found.span(1)), f"`{word}` is not a verdict", help=Guess(near))
+            yield warning(place(prompt, *found.span(1)), f"`{word}` is not a verdict", help=Guess(near))
+
+
+def _asked_for_another(prompt: Scalar, lines: dict[str, re.Match[str]]) -> Findings:
+    """An explanation of one verdict that asks for another one."""
+    for word, found in lines.items():
         inner = AND_THEN.search(found[2])
         if word in VERDICTS and inner is not None and inner[1] != word:
             at = found.start(2)
             message = f"the prompt asks for {inner[1]} where it explains {word}"
-            yield warning(place(check.prompt, at + inner.start(), at + inner.end()), message)
-    wrong = EVIDENCE.search(text)
+            yield warning(place(prompt, at + inner.start(), at + inner.end()), message)
+
+
+def _evidence_for_another(prompt: Scalar, lines: dict[str, re.Match[str]]) -> Findings:
+    """Evidence that is asked for with another verdict than FAIL, outside of the explanation of that verdict."""
+    wrong = EVIDENCE.search(str(prompt.value))
     within = next((word for word, found in lines.items() if wrong and found.start() < wrong.start() < found.end()), "")
-    if wrong is not None and "for fail" not in text.lower() and within != wrong[1]:
+    if wrong is not None and "for fail" not in str(prompt.value).lower() and within != wrong[1]:
         message = f"evidence is needed for FAIL, but the prompt asks for it for {wrong[1]}"
-        yield warning(place(check.prompt, *wrong.span(1)), message, help=Guess("FAIL"))
-    for one, other in repeated(EXPLAINED.finditer(text), lambda each: each[2].strip().lower()):
+        yield warning(place(prompt, *wrong.span(1)), message, help=Guess("FAIL"))
+
+
+def _explained_alike(prompt: Scalar) -> Findings:
+    """Two verdicts with the same explanation."""
+    for one, other in repeated(EXPLAINED.finditer(str(prompt.value)), lambda each: each[2].strip().lower()):
         if one[1] != other[1]:
-            notes = [(place(check.prompt, *other.span(1)), "the other one")]
-            yield warning(place(check.prompt, *one.span(1)), f"{one[1]} is explained as {other[1]} is", notes=notes)
-    yield from _swapped(check, lines)
-    yield from _contradicted(check, check.prompt, lines)
+            notes = [(place(prompt, *other.span(1)), "the other one")]
+            yield warning(place(prompt, *one.span(1)), f"{one[1]} is explained as {other[1]} is", notes=notes)
 
 
 def _swapped(check: CheckDocument, lines: dict[str, re.Match[str]]) -> Findings:
