@@ -81,7 +81,8 @@ def _of_models(models: Sequence[JsonMapping]) -> Iterator[str]:
     for model in models:
         if model["awaiting"]:
             what = plural(model["awaiting"], "transcript")
-            yield f"waiting: {what} of {model['model']} await a person, so its rank may change"
+            verb = "awaits" if model["awaiting"] == 1 else "await"
+            yield f"waiting: {what} of {model['model']} {verb} a person, so its rank may change"
         if model["unresolved"]:
             what = plural(model["unresolved"], "transcript")
             yield f"unresolved: {what} of {model['model']} with missing answers; the score is an interval"

@@ -168,7 +168,9 @@ def misplaced(kind: str, found: Iterable[Departure], root: Node) -> Iterator[tup
 def _home(kind: str, root: Node, place: Steps) -> tuple[str, ...] | None:
     """The path of the key's own mapping, which lacks it; None if the key may be where it does."""
     known = keys_of(kind)
-    if any(_fits(place, path) for path in known if path[-1] != EACH):
+    named = descend(root, *place)
+    held = [(*place, key) for key in named.keys] if isinstance(named, Mapping) else []
+    if any(_fits(each, path) for each in (place, *held) for path in known if path[-1] != EACH):
         return None
     homes = [path[:-1] for path in known if path[-1] == place[-1] and _is_around(path[:-1], place[:-1])]
     return next(

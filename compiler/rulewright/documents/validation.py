@@ -223,11 +223,19 @@ def _type(departure: Departure, node: Node, path: str, _: Owners) -> Findings:
         found = dataclass_replace(found, help=f"write {form}")
     elif not path and isinstance(node, Sequence) and any(isinstance(each, Mapping) for each in node.items):
         found = dataclass_replace(found, help=ONE_DOCUMENT)
+    elif found.fix is None and "enabled" in departure.named and (switch := _switch(node)):
+        found = dataclass_replace(found, fix=replace(node, switch, f"write `{switch}`", safe=True))
     elif found.fix is None and wanted == "object":
         found = dataclass_replace(
             found, help=_keys_of(departure) if departure.named else "write `NAME: ...` for each entry"
         )
     yield found if path else in_document(found, node, departure.properties)
+
+
+def _switch(node: Node) -> str | None:
+    """A mapping that is only switched on or off; None if the node is no such word."""
+    word = node.raw if isinstance(node, Scalar) and isinstance(node.value, bool) else _meant(node, [NAMES["boolean"]])
+    return f"{{enabled: {word}}}" if word else None
 
 
 def _wrong_type(node: Node, path: str, expected: Many[str]) -> Diagnostic:
@@ -343,7 +351,8 @@ def _unknown_key(node: Mapping, names: Many[str], path: str, departure: Departur
 
 def _keys_of(departure: Departure) -> str:
     read = [key for key, schema in departure.named.items() if schema.get("x-use") != "documentation"]
-    return f"the keys here are {ticked(sorted(read or departure.properties))}"
+    keys = sorted(read or departure.properties)
+    return f"the only key here is `{keys[0]}`" if len(keys) == 1 else f"the keys here are {ticked(keys)}"
 
 
 def _further_in(node: Mapping, names: Many[str], owners: Many[str | None], mappings: frozenset[str]) -> Fix | None:

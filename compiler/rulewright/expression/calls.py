@@ -32,6 +32,7 @@ from rulewright_runtime.english import ticked
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.ir import Node, Program, literal
+from rulewright_runtime.plugins import FUNCTIONS, installed
 
 _VARIADIC: Final = ("math.greatest", "math.least")
 ORDERING: Final = ("_<_", "_<=_", "_>_", "_>=_")
@@ -103,14 +104,24 @@ def check_call(c: CheckingContext, e: Call) -> Type:
 
 def _unknown_of_namespace(c: CheckingContext, e: Call, namespace: str) -> Type:
     name = f"{namespace}.{e.function}"
-    help = did_you_mean(name, c.environment.overloads) or did_you_mean(namespace, c.environment.variables)
+    help = (
+        _plug_in_of(name)
+        or did_you_mean(name, c.environment.overloads)
+        or did_you_mean(namespace, c.environment.variables)
+    )
     assert e.target is not None
     return c.report(
         e.target,
         f"unknown function `{name}`",
-        help or _foreign_name_help(c, e.function) or _PLUGIN_HINT,
+        _plug_in_of(name) or help or _foreign_name_help(c, e.function) or _PLUGIN_HINT,
         reason=_UNKNOWN,
     )
+
+
+def _plug_in_of(name: str) -> str | None:
+    """The help for a function of a plug-in that is installed but not named by the project."""
+    found = next((each.distribution for each in installed(FUNCTIONS) if each.name == name), None)
+    return found and f"it is a function of a plug-in: write `plugins: [{found}]` in the project file"
 
 
 def _is_declared(c: CheckingContext, name: str, absolute: bool) -> bool:

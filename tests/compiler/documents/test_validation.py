@@ -105,6 +105,19 @@ def test_a_key_too_far_out_is_one_finding_and_is_not_guessed() -> None:
     ]
 
 
+def test_a_switch_in_place_of_a_mapping_can_be_written_into_it() -> None:
+    root = load_text('version: "1"\nname: w\ntasks:\n  a:\n    agent: ba\n    overlays: {hil: yes}\n', "x.yaml").root
+    assert root is not None
+    (found,) = validate("workflow", root)
+    assert found.fix is not None
+    assert (found.fix.message, found.fix.edits[0].text) == ("write `{enabled: true}`", "{enabled: true}")
+
+
+def test_a_task_may_be_called_like_a_key() -> None:
+    text = 'version: "1"\nname: w\ntasks:\n  requirements:\n    agent: ba\n    timeout: 3\n'
+    assert [entry[3] for entry in findings("workflow", text)] == ["unknown key `timeout` in `tasks.requirements`"]
+
+
 def test_a_key_of_an_agents_role_is_sent_there() -> None:
     text = 'version: "1"\nname: w\nagents:\n  coder: {description: Writes}\ntasks: {}\n'
     helps = [entry[4] for entry in findings("workflow", text) if entry[0] == "unknown-key"]

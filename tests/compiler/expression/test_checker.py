@@ -172,6 +172,12 @@ ADVICE = [
     ("confidence_score >= 1.01", 21, "`1.01` is outside the range of a score, 0 to 1", None),
     ("confidence_score < -0.1", 20, "`-0.1` is outside the range of a score, 0 to 1", None),
     ("strtsWith(name, 'a')", 1, "unknown function `strtsWith`", "did you mean `startsWith`?"),
+    (
+        "minilm.similarity(name, 'a') > 0.5",
+        1,
+        "unknown function `minilm.similarity`",
+        "it is a function of a plug-in: write `plugins: [rulewright-runtime]` in the project file",
+    ),
     ("name.beginsWith('a')", 6, "unknown method `beginsWith`", None),
     ("regex(name, 'a')", 1, "unknown function `regex`", "write `text.matches(pattern)`"),
     (

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 from rulewright_runtime.english import ticked
 from rulewright_runtime.errors import OutageError
+from rulewright_runtime.strict_json import Json
 from rulewright_runtime.transcripts.containers import is_slack
 from rulewright_runtime.transcripts.readers import (
     agent_sessions,
@@ -18,7 +20,7 @@ from rulewright_runtime.transcripts.readers import (
     spans,
     tracing_tools,
 )
-from rulewright_runtime.transcripts.readers.record_values import Record
+from rulewright_runtime.transcripts.readers.record_values import Record, is_list, is_record, is_text, record_at
 from rulewright_runtime.transcripts.readers.shapes import Format
 
 LINES: Final = openai.LINES
@@ -87,6 +89,28 @@ def unknown(record: Record) -> str:
     return f"unknown shape: {shape}; expected {EXPECTED}{_mapping_of(record)}"
 
 
+def _paths_in(record: Record, depth: int = 3) -> Iterator[tuple[str, Json]]:
+    """Yield the keys of a record with their values, inside objects as paths."""
+    for key, value in record.items():
+        yield key, value
+        if is_record(value) and depth > 1:
+            yield from ((f"{key}.{path}", inner) for path, inner in _paths_in(value, depth - 1))
+
+
+def _items_in(record: Record) -> tuple[str, list[str]] | None:
+    """The path of the longest list of objects in a record, which may be its messages, and the texts in its first."""
+    lists = {
+        path: value for path, value in _paths_in(record) if is_list(value) and value and all(map(is_record, value))
+    }
+    path = max(lists, key=lambda each: len(lists[each]), default=None)
+    texts = [] if path is None else _texts_in(record_at(lists[path][0], path))
+    return (path[:60], [each[:40] for each in texts[:8]]) if path and texts else None
+
+
+def _texts_in(record: Record) -> list[str]:
+    return [path for path, value in _paths_in(record) if is_text(value)]
+
+
 def _mapping_of(record: Record) -> str:
     """The option that reads a record of any shape; empty for one that can hold no conversation."""
     if is_slack(record):
@@ -94,6 +118,10 @@ def _mapping_of(record: Record) -> str:
     is_nested = any(isinstance(value, dict | list) and value for value in record.values())
     pairs = "user=KEY,assistant=KEY` or `role=KEY,content=KEY`"
     if is_nested:
+        if (items := _items_in(record)) is not None:
+            path, texts = items
+            keys = f"an item of `{path}` has {ticked(texts)}"
+            return f" (name your keys with `--columns messages={path},role=KEY,content=KEY`; {keys})"
         paths = " or `user=KEY.KEY,assistant=KEY.KEY`" * any(isinstance(value, dict) for value in record.values())
         pairs = f"messages=KEY,role=KEY,content=KEY`{paths}"
     return f" (name your keys with `--columns {pairs})" if is_nested or len(record) > 1 else ""
