@@ -99,9 +99,9 @@ def named(group: str, name: str) -> PlugIn:
     matches = [each for each in installed(group) if each.name == name]
     if not matches:
         names = ticked(each.name for each in installed(group)) or "none"
-        raise PlugInError(f"no installed distribution brings `{name}` ({group}); there are {names}")
+        raise PlugInError(f"no installed distribution provides `{name}` ({group}); the installed ones are {names}")
     if len(matches) > 1:
-        raise PlugInError(f"`{name}` ({group}) is brought by {' and by '.join(each.about for each in matches)}")
+        raise PlugInError(f"`{name}` ({group}) is provided by {' and by '.join(each.about for each in matches)}")
     return matches[0]
 
 

@@ -264,7 +264,7 @@ def how_to_continue(cause: str, restart: str, judge: str = "") -> str:
     """Return how to continue a run that stopped because of `cause`; `restart` is for a model at a wrong address."""
     if cause == "replies":
         checked = f"once `rulewright models check {shlex.quote(judge)}` says that it can judge"
-        return f"{checked}, continue with `{again()}`, which asks to the end"
+        return f"{checked}, continue with `{again()}`, which asks all remaining questions"
     if cause == "name":
         return f"start the model or correct its name and address, then {restart}"
     return f"continue with `{again()}`"

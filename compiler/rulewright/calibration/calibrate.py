@@ -67,7 +67,9 @@ def calibrate(
     if measured_on is not None:
         _refuse_other_judge(run, measured_on, {check for _, check in gold.labels})
     if required and (choose_on is not None or run.scorecard is None):
-        why = "a chosen threshold decides no gate" if choose_on is not None else f"`{run.folder}` has no scorecard"
+        why = (
+            "a chosen threshold has no effect on gates" if choose_on is not None else f"`{run.folder}` has no scorecard"
+        )
         raise UsageError(f"`--require` can't be answered: {why}")
     thresholds = {} if choose_on is None else _choose_thresholds(labelled_run, gold_of(labels, choose_on))
     confusions = _confusions(labelled_run, gold.labels, thresholds)

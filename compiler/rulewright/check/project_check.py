@@ -94,7 +94,7 @@ def compile_project(path: Path | str | Project, *, profile: str | None = None, s
     checked = Checked(project, chosen, card)
     _refuse(project, checked.preliminary)
     if not project.checks and not chosen.include_rubrics:
-        raise UsageError(f"the project of `{project.folder}` has no checks, so there is nothing to compile")
+        raise UsageError(f"the project of `{project.folder}` has no checks to compile")
     _refuse(project, checked.blocking)
     return checked.plan()
 

@@ -181,8 +181,8 @@ def lowered_check(check: CheckDocument, project: Project) -> tuple[Check, Loweri
 
 
 def _prove_scorecard(path: Path, root: Mapping) -> list[Property]:
-    """Every condition over a verdict can hold, no verdict both stops a gate and leaves it open, and every gate stops on
-    each of its checks."""
+    """Every condition over a verdict can hold, no verdict both stops a gate and leaves it undecided, and every gate
+    stops on each of its checks."""
     document, plan = lowered_alone_or_in(project_around(path), root)
     domains = Domains(as_seen(scorecard_environment(document).variables))
     scoring = {"scoring": plan.scoring} if plan.scoring else {}
@@ -196,7 +196,9 @@ def _prove_scorecard(path: Path, root: Mapping) -> list[Property]:
         both = [programs[f"gates.{gate.name}.{key}"] for key in ("of", "stops", "undecided")]
         if all(paths_of(each) for each in both[1:]):
             result = out_of_reach(both, domains, [(0, TRUE), (1, TRUE), (2, TRUE)])
-            found.append(Property(f"no verdict both stops `{gate.name}` and leaves it open", result, gate.stops.span))
+            found.append(
+                Property(f"no verdict both stops `{gate.name}` and leaves it undecided", result, gate.stops.span)
+            )
     for gate, proof in zip(document.gates, prove_gates(plan, document.vocabulary), strict=True):
         found += _of_gate(gate, proof)
     return found
@@ -257,7 +259,7 @@ def _result_of(claim: GateClaim) -> Result:
         return claim.result
     witness = claim.result.witness
     return Refuted(
-        witness if witness is not None and witness.values else None, f"not so of `{claim.check}`" if claim.check else ""
+        witness if witness is not None and witness.values else None, f"not for `{claim.check}`" if claim.check else ""
     )
 
 

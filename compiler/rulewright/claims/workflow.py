@@ -164,7 +164,7 @@ def _stuck(graph: Graph, machine: Machine) -> str | None:
             return _trace(graph, node, f"{place.status}, but `{place.name}` is not the end")
         for edge in edges:
             if edge.transition is None:
-                end = f"no way on from `{place.name}` on `{edge.event}`{_world(edge)}"
+                end = f"no transition from `{place.name}` on `{edge.event}`{_world(edge)}"
                 return _trace(graph, node, f"{place.status} forever: {end}")
     return None
 

@@ -72,7 +72,8 @@ def _shown(found: JsonMapping) -> Iterator[str]:
     if labels["tied"]:
         yield f"no majority: {plural(len(labels['tied']), 'item')} ({', '.join(labels['tied'][:3])})"
     if labels["unlabelled"] and labels["items"]:
-        yield f"without a label: {plural(labels['unlabelled'], 'item')}; the figures hold only if chance left them out"
+        unlabelled = plural(labels["unlabelled"], "item")
+        yield f"without a label: {unlabelled}; the figures are valid only if these were left out at random"
     if labels["of_models"]:
         yield f"not by people: {plural(labels['of_models'], 'label')} of {', '.join(labels['models'])}; not counted"
     for check in found["checks"]:

@@ -223,7 +223,7 @@ def _outcome(summary: JsonMapping, out: str) -> list[str]:
         rows.append("note        `--resume` continues the conversations that ended with an error")
     if any(row.get("cut") for row in summary["by_scenario"].values()):
         then = "for `length`, play again with a larger `--max-reply-tokens`"
-        rows.append(f"note        nothing passes in a transcript with an incomplete reply; {then}")
+        rows.append(f"note        no check passes in a transcript with an incomplete reply; {then}")
     if summary["experimental"]:
         rows.append(f"note        `{summary['harness']}` is experimental; leaderboards do not rank it")
     return [*rows, f"transcripts {os.path.join(out, 'transcripts')}"]

@@ -105,7 +105,7 @@ class LiveProgress:
         elif progress.asked_again:
             times = plural(progress.asked_again, "time")
             shown = "`rulewright why RUN TRANSCRIPT CHECK` shows it"
-            complain(f"warning: the judge was asked again {times}, because a reply was missing or no vote; {shown}")
+            complain(f"warning: the judge was asked again {times}, because a reply was missing or unusable; {shown}")
 
     def explain(self) -> None:
         """Print why the questions that the ledger did not answer were asked."""

@@ -33,7 +33,7 @@ _CURES = {
     "which its server sets",
     "other": "the model or its server stopped for a reason of its own, such as a call of a tool, although none was "
     "offered; turn the server's tools off",
-    "refusal": "the model refused to answer so plain a question; name another model",
+    "refusal": "the model refused to answer such a simple question; name another model",
     "filter": "a filter of the provider held the reply back; the provider's settings for the model change it",
 }
 _OPEN_THOUGHTS = (

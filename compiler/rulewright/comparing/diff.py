@@ -350,7 +350,7 @@ def _open(comparison: JsonMapping, across_judges: bool) -> Iterator[str]:
         differ = f"{', '.join(properties).replace('_', ' ')} differ"
         yield f"other judges answered ({differ}); `--across-judges` accepts that"
     if unproven := [row["transcript_id"] for row in _falls(comparison, "failed") if row["unproven"]]:
-        yield f"{_count(unproven)} now fail{'s' if len(unproven) == 1 else ''} without anybody having found a failure"
+        yield f"{_count(unproven)} now fail{'s' if len(unproven) == 1 else ''} without a confirmed failure"
     if undecided := [row["transcript_id"] for row in _falls(comparison, "undecided")]:
         yield f"{_count(undecided)} {'is' if len(undecided) == 1 else 'are'} undecided now"
     if not comparison["failed"]["decided"]:
@@ -382,8 +382,8 @@ def _missing(side: JsonMapping) -> int:
 def undetected(score: JsonMapping) -> str:
     """The differences of the mean score that so few pairs can't show; scores are between 0 and 1."""
     if score["detectable"] >= 1:
-        return "no true difference would be seen"
-    return f"a true difference under {score['detectable']:.3f} would not be seen"
+        return "no true difference would be detected"
+    return f"a true difference under {score['detectable']:.3f} would not be detected"
 
 
 def _open_score(score: JsonMapping, margin: float) -> Iterator[str]:

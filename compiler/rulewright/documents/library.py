@@ -116,7 +116,7 @@ def _of_use(root: Mapping) -> Findings:
         return
     for name in DECIDING:
         if name in root:
-            message, help = f"`{name}` is decided by `{used.value}`", "write the check out to have it otherwise"
+            message, help = f"`{name}` is decided by `{used.value}`", "write a full check to change it"
             yield error(root.key_span(name), message, code="unknown-key", help=help)
 
 

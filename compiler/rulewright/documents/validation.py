@@ -439,7 +439,7 @@ _WORDS: Final[dict[str, Callable[[Departure, Node, str, Owners], Iterable[Diagno
     "required": _missing,
     "additionalProperties": _unknown_keys,
     "minItems": _bound("{subject} needs at least {bound} {noun}", "add what is missing"),
-    "maxItems": _bound("{subject} allows at most {bound} {noun}", "remove what is too much"),
+    "maxItems": _bound("{subject} allows at most {bound} {noun}", "shorten it"),
     "uniqueItems": _twice,
     "minimum": _bound("{subject} must be at least {bound}, not {value}"),
     "maximum": _bound("{subject} must be at most {bound}, not {value}"),

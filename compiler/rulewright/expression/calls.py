@@ -36,7 +36,7 @@ from rulewright_runtime.plugins import FUNCTIONS, installed
 
 _VARIADIC: Final = ("math.greatest", "math.least")
 ORDERING: Final = ("_<_", "_<=_", "_>_", "_>=_")
-_ABSENT: Final = "say what counts then, as in `x.orValue(0)`, or ask `x.hasValue()` first"
+_ABSENT: Final = "give a default, as in `x.orValue(0)`, or test `x.hasValue()` first"
 _UNKNOWN: Final = Reason.UNKNOWN_FUNCTION
 _PLUGIN_HINT: Final = "conditions of checks may call functions of plug-ins that the project names under `plugins`"
 
@@ -254,7 +254,7 @@ def _other_form(c: CheckingContext, arguments: Arguments) -> str | None:
         if name in ("_==_", "_!=_") and isinstance(other := types[place - 1], ListType) and other.element == type_:
             return f"write `{unparse(node)} in {unparse(nodes[place - 1])}`"
         if isinstance(node, Literal) and node.value is None:
-            return "it is never null here; `size(x) == 0` asks whether it is empty, `has(x.f)` whether a field is there"
+            return "it is never null here; `size(x) == 0` tests whether it is empty, `has(x.f)` whether a field exists"
     return None
 
 
@@ -334,7 +334,7 @@ def expect(c: CheckingContext, e: Expr, found: Type, expected: Type) -> None:
         c.conform(e, expected)
     if actual == DYN and expected != DYN and not c.strict:
         help = "compare it with a value" if expected == BOOL else f"convert it, as in `{expected}(...)`"
-        message = f"expected a `{expected}`, but the type of this is only known when it runs"
+        message = f"expected a `{expected}`, but the type of this is only known at run time"
         c.report(e, message, help, whole=True, reason=Reason.OPEN_TYPE)
     elif not (_widens(actual, expected) or c.known.fits(actual, expected)):
         compare = "compare it with a value" if expected == BOOL else None

@@ -170,7 +170,7 @@ class Checker(CheckingContext):
         return f"the names here are {ticked(sorted(names))}; a text needs quotes" if few else None
 
     def _report_unknown(self, e: ast.Name, help: str | None) -> Type:
-        return self.report(e, f"`{e.name}` is not known here", help, reason=Reason.UNKNOWN_NAME)
+        return self.report(e, f"unknown name `{e.name}`", help, reason=Reason.UNKNOWN_NAME)
 
     def select(self, e: ast.Select) -> Type:
         """The type of `operand.field`: of the declared dotted name, or else of the field."""

@@ -177,7 +177,7 @@ EXPLANATIONS: tuple[Explanation, ...] = (
     Explanation(
         lambda t: t.operator_due and t.is_word("mod", "div", "xor"),
         "`{token}` isn't an operator",
-        "there are `%` for the remainder, `/` for division, `!=` for exclusive or",
+        "use `%` for the remainder, `/` for division, `!=` for exclusive or",
         ("5 mod 2",),
     ),
     Explanation(
@@ -232,7 +232,7 @@ EXPLANATIONS: tuple[Explanation, ...] = (
     Explanation(
         lambda t: t.token.type == "PLUS" and t.value_due,
         "`+` needs a value on its left",
-        "there is no unary `+`, and no `++`",
+        "unary `+` and `++` are not supported",
         ("+1", "a++", "(+b)"),
     ),
     Explanation(
@@ -280,7 +280,7 @@ EXPLANATIONS: tuple[Explanation, ...] = (
     Explanation(
         lambda t: t.token.type in CLOSERS and t.opened is None,
         "{spelt} closes nothing",
-        "take it away, or open a bracket before it",
+        "remove it, or open a bracket before it",
         ("a)", "]", "f(x))", "{}}"),
         Reason.UNCLOSED,
     ),

@@ -175,7 +175,7 @@ class _CaseScorecardLowering(ExpressionCollector):
         if metric.judge_counts and metric.judge_unclear not in worse:
             place = place_of(metric.node, "judge", "unclear" if metric.judge_unclear else "count")
             message = "a verdict that counts needs `unclear`: a label of the table other than the accepted one"
-            help_text = f"known are {ticked(worse)}"
+            help_text = f"expected {ticked(worse)}"
             self.findings.append(error(place, message, code="unknown-label", help=help_text))
         unclear = metric.judge_unclear if metric.judge_counts else None
         return Question(str(metric.judge_prompt.value), str(metric.judge_of.value), unclear)

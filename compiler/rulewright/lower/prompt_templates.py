@@ -113,7 +113,7 @@ class _PromptLowering:
 
     def filter(self, node: nodes.Filter) -> str:
         if node.name not in FILTERS:
-            hint = did_you_mean(node.name, FILTERS) or f"there are {ticked(FILTERS)}"
+            hint = did_you_mean(node.name, FILTERS) or f"expected {ticked(FILTERS)}"
             raise _Unsupported(f"unknown filter `{node.name}`; {hint}", node.name)
         if node.args or node.kwargs or node.dyn_args or node.dyn_kwargs:
             raise _Unsupported(f"the filter `{node.name}` takes no arguments in prompts", node.name)

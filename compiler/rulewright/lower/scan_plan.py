@@ -214,7 +214,7 @@ def _refused(scenario: ScenarioDocument, project: Project) -> str:
         finding = error(scenario.place("eligible_modes", index), f"unknown check `{name}`", code="unknown-check")
         if not accepted(project, finding):
             location = f"{PurePath(finding.span.path).name}:{finding.span.line}"
-            return f"its scenario lists `{name}` in `eligible_modes`, and there is no such check ({location})"
+            return f"`eligible_modes` of its scenario lists the unknown check `{name}` ({location})"
     return ""
 
 

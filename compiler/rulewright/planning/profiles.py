@@ -89,7 +89,7 @@ def comparison_text(comparison: JsonObject) -> str:
             about = f"{row['bucket']} {row['severity']} {row['route']}, {row['planned_llm_calls']} calls"
             lines.append(f"only in {name}: {check} ({about})")
         for gate, checks in comparison["open_gates"][name].items():
-            lines.append(f"{name} leaves the gate `{gate}` open where these apply: {', '.join(checks)}")
+            lines.append(f"{name} leaves the gate `{gate}` undecided where these apply: {', '.join(checks)}")
     for key in ("fewer_calls", "more_calls"):
         for check, (before, after) in comparison[key].items():
             lines.append(f"{check}: {before} calls in {first}, {after} in {second}")

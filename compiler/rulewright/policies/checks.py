@@ -44,7 +44,7 @@ _COMPARED_ELSEWHERE: Final = (
     "id", "name", "suppressed", "eligible", "applies", "hash", "verifier.fails", "verifier.unclear", "verifier.passes",
 )  # fmt: skip
 _FILLED: Final = frozenset({("messages",)})  # calls of tools without a text are not turns
-LOOKED_AT: Final = ", which a person has to look at"
+LOOKED_AT: Final = ", which a person must decide"
 UNDECIDED_VERDICT: Final = f"UNCLEAR{LOOKED_AT}"
 _UNDECIDED: Final = PolicyOutcome("undecided", UNDECIDED_VERDICT)
 

@@ -70,7 +70,7 @@ _SIZES: Final = re.compile(rf"\b{SIZE}\.((?:lists|undecided)\.\w+)")
 _COUNTED: Final = PolicyOutcome("counted", "counted")
 _COUNTED_OPEN: Final = PolicyOutcome("counted, open", "counted, and asks for adjudication")
 # The effects of a verdict on a gate, from the weakest to the strongest.
-_STRENGTHS: Final = ("is outside", "is not eligible", "lets it pass", "leaves it open", "stops it")
+_STRENGTHS: Final = ("is outside", "is not eligible", "lets it pass", "leaves it undecided", "stops it")
 
 
 def policy_of_scorecard(

@@ -15,7 +15,7 @@ from rulewright.proving.results import Counterexample, Proved, Refuted, Result, 
 from rulewright_runtime.interpreter import Evaluator, prepare
 from rulewright_runtime.ir import CONNECTIVES, Node, Program
 
-TOO_MANY: Final = "there are too many cases to go through"
+TOO_MANY: Final = "too many cases to go through"
 TOO_DEEP: Final = "the conditions are nested too deeply"
 
 

@@ -18,7 +18,7 @@ _INNER: Final = 71
 _TITLE_AT: Final = 22
 _METRIC, _MEAN, _RATE, _STATUS = 8, 12, 11, 37
 _ID, _ARCHETYPE, _SCORE, _LABEL = 15, 21, 4, 7
-REFERENCE: Final = "Reference semantics: unknown keys are passed over, and what is missing is empty."
+REFERENCE: Final = "Reference semantics: unknown keys are ignored, and missing values are empty."
 _FLIPS: Final = 10
 _ROOM: Final = 6  # columns between the table of the seed and the terminal's edge
 

@@ -47,7 +47,7 @@ def findings(run: FinishedRun) -> Findings:
 
 def _of_transcript(judged: JudgedTranscript, checks: Mapping[str, Check]) -> Findings:
     if judged.row.get("missing"):
-        what = f"`{judged.id}` lacks something, so nothing passes there: {gaps(judged.row['missing'])}"
+        what = f"`{judged.id}` is incomplete, so no check passes: {gaps(judged.row['missing'])}"
         yield Diagnostic(INCOMPLETE, Severity.WARNING, what, _span(judged.path, judged.line))
     for verdict in judged.verdicts:
         if (level := _level(judged, verdict)) is not None:
@@ -131,7 +131,7 @@ def comment(run: FinishedRun, status: int) -> str:
     if len(text) <= MOST_CHARACTERS:
         return text
     kept = text[:MOST_CHARACTERS].rpartition("\n")[0]
-    return f"{kept}\n\nThe rest is in `summary.md` of the run.\n"
+    return f"{kept}\n\n`summary.md` of the run contains the rest.\n"
 
 
 def _lines(run: FinishedRun, status: int) -> Iterator[str]:

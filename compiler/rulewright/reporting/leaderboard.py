@@ -182,7 +182,7 @@ def _about(plan: Plan, summaries: Mapping[Path, JsonMapping]) -> JsonObject:
     about = {"plan": plan.hash, "profile": plan.profile, "semantics": plan.semantics}
     about["scorecard"] = plan.scorecard.name if plan.scorecard is not None else ""
     if about["scorecard"] == "":
-        raise UsageError("the runs have no scorecard, so there is nothing to rank by; name one with `--scorecard`")
+        raise UsageError("the runs have no scorecard to rank by; name one with `--scorecard`")
     summary = next(iter(summaries.values()))
     parameters = {"parameters": summary["parameters"]} if summary.get("parameters") else {}
     return {**about, **parameters, "judge": summary.get("judge")}

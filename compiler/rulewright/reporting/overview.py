@@ -113,7 +113,7 @@ def _figures_of_judged(report: Data, measured: tuple[Range, ...]) -> Iterator[Fi
         yield Figure("Not judged", str(outcomes["nothing_applied"]), ("no check applied",))
     yield _coverage(summary)
     if summary["incomplete"]["count"]:
-        yield Figure("Incomplete", str(summary["incomplete"]["count"]), ("nothing passes there",), "open")
+        yield Figure("Incomplete", str(summary["incomplete"]["count"]), ("no check passes",), "open")
 
 
 def _score(name: str, score: Range, *, exact: bool) -> Figure:

@@ -162,7 +162,7 @@ def _crossed_thresholds(settings: Node, root: Mapping) -> Findings:
             message = f"`{entry.name}` fails below {low.raw} and passes from {high.raw}"
             own, other = (low, high) if numeric(entry.value, "review") is not None else (high, low)
             notes = [(other, "the other threshold")]
-            yield warning(own, message, code="bad-setting", notes=notes, help="swap the two, if so it was meant")
+            yield warning(own, message, code="bad-setting", notes=notes, help="swap the two if they are mixed up")
 
 
 def _weights_of_zero(settings: Node) -> Findings:
@@ -227,7 +227,7 @@ class _FileReader:
         for item, form in zip(items(root, "reportFormats"), names, strict=True):
             if form not in FORMATS:
                 quoted = "this" if form is None else f"`{form}`"
-                self.report(item, f"{quoted} is not a format of a report; known are {ticked(FORMATS)}")
+                self.report(item, f"{quoted} is not a format of a report; expected {ticked(FORMATS)}")
         return ", ".join(str(form) for form in names) or None
 
     def values(self, node: Mapping, prefix: str, others: tuple[str, ...]) -> dict[str, SettingValue]:
@@ -308,7 +308,7 @@ def _read_command_line(
         if not equals:
             raise UsageError(f"`--set` takes NAME=VALUE, found `{word}`")
         if setting is None:
-            hint = question(name, by_name, f"; known are {', '.join(by_name)}")
+            hint = question(name, by_name, f"; expected {', '.join(by_name)}")
             raise UsageError(f"unknown setting `{name}`{hint}")
         value = _parse(setting, written.strip(), f"`--set {name}`")
         settings.chosen[name] = SettingValue(value, f"--set {name}")

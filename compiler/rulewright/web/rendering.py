@@ -108,7 +108,7 @@ def _shown(value: object) -> object:
 _TRIGGERS: Final = {
     "requires_human": "the task asks for a person before it starts",
     "loop_exhaustion": "a loop has no iteration left",
-    "overlay_escalation": "the policy gate failed and there is no loop to repeat the work",
+    "overlay_escalation": "the policy gate failed, and the task has no loop to repeat the work",
     "t2_gate": "sign-off of a T2 gate",
 }
 

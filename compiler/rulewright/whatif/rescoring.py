@@ -227,7 +227,7 @@ def with_votes(plan: Plan, votes: int | None, majority_of: str | None) -> Plan:
     judged checks.
     """
     if most_votes(plan) == 0:
-        raise UsageError("the plan has no judged checks, so there are no votes to recount")
+        raise UsageError("the plan has no judged checks whose votes could be counted")
 
     def changed(judging: Judging) -> Judging:
         if judging.repetitions == 0:

@@ -1,7 +1,8 @@
 """Aggregation: the verdicts of one transcript become gates, dimension scores, an overall score and a status.
 
 The policy is data (`ScorecardPlan`); this module only executes it. Nothing fails open: where a condition on a verdict
-is undecided, the verdict stops its gate or leaves it open, counts as a miss in its dimension and requests adjudication.
+is undecided, the verdict stops its gate or leaves it undecided, counts as a miss in its dimension and requests
+adjudication.
 """
 
 from __future__ import annotations

@@ -291,7 +291,9 @@ class VerdictEffects:
         undecided: list[Undecided] = []
         discounted = incomplete and verdict.eligible is not False and verdict.verdict != "FAIL"
         if verdict.eligible is not False and verdict.verdict not in VERDICTS:
-            reason = "there is no record" if verdict.verdict == NO_RECORD else f"`{verdict.verdict}` is not a verdict"
+            reason = (
+                "the check has no record" if verdict.verdict == NO_RECORD else f"`{verdict.verdict}` is not a verdict"
+            )
             undecided.append({"place": "verdict", "check_id": verdict.check_id, "reason": reason})
 
         def holds(test: Condition, place: str) -> bool:

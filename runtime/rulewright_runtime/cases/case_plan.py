@@ -196,7 +196,7 @@ def _check_references(plan: CaseScorecardPlan) -> None:
     references += [(metric.judge.unclear, labels) for metric in plan.metrics if metric.judge and metric.judge.unclear]
     references += [(label, labels) for label in (plan.accepted, *(row.label for row in plan.labels))]
     if plan.semantics not in SEMANTICS:
-        raise PlanError(f"the plan names the semantics `{plan.semantics}`; there are {' and '.join(SEMANTICS)}")
+        raise PlanError(f"unknown semantics `{plan.semantics}` in the plan; expected {' or '.join(SEMANTICS)}")
     for path in (*(f"{each.source}.{'.'.join(each.path)}" for each in plan.inputs), *plan.metadata):
         if _PATH.fullmatch(path) is None:
             raise PlanError(f"the plan reads `{path}`, which is not a path of a case or an output")

@@ -140,7 +140,7 @@ class Outputs:
             return first
         files = sorted({each[1] for each in candidates})
         more = f" and {len(files) - _SHOWN} more" if len(files) > _SHOWN else ""
-        return f"there are {different} different outputs for the test id, in {', '.join(files[:_SHOWN])}{more}"
+        return f"{different} different outputs have the test id, in {', '.join(files[:_SHOWN])}{more}"
 
     def unused(self, batches: Collection[str]) -> Iterator[InputError]:
         """Yield a note for every output in the file, or below a folder in the files of the batches, that was not
@@ -268,7 +268,7 @@ class CaseReader:
         before = self._batches.add(hash(test_id), batch.name)
         if self._is_other_content(hash((batch.name, own_id, test_id)), record):
             before = None  # the refusal says so
-            mistake = Mistake(f"the test id `{test_id}` exists already, with another content")
+            mistake = Mistake(f"the test id `{test_id}` already exists with different content")
         other_id = own_id if own_id != test_id else None
         if mistake is None:
             output, problem = self._output(batch, envelope, case, test_id, other_id)

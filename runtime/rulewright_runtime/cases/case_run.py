@@ -110,7 +110,7 @@ class BatchRun:
             if not all(map(str.strip, case.inputs[name])):
                 self.add_warning(_note(case, f"`{name}` holds an empty phrase, which every text contains"))
         if not any(map(case.inputs.get, self._lists)):
-            self.add_warning(_note(case, "there is nothing to look for, so every metric is at its best"))
+            self.add_warning(_note(case, "the case expects nothing, so every metric has its best score"))
         result = self._result(case, scored)
         if opinions:
             result.update(opinions)

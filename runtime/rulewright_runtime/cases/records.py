@@ -318,7 +318,7 @@ def elements_of(file: str, start: int = 0, path: str = "$") -> Iterator[Record |
             count += 1
         scanner.take(b"]")
         if path == "$" and not scanner.ended:
-            yield InputError("something follows the end of the array", file)
+            yield InputError("unexpected text after the end of the array", file)
 
 
 def _unclosed_end(file: str, rest: bytes, path: str, start: int, count: int) -> Iterator[Record | InputError]:

@@ -141,7 +141,7 @@ class CaseShape:
         holders = [envelope] if case is envelope else [envelope, case]
         outputs = [key for holder in holders for key in self._outputs_in(holder)]
         if len(outputs) > 1:
-            return Mistake(f"there are two outputs, in `{outputs[0]}` and in `{outputs[1]}`", (outputs[1],))
+            return Mistake(f"the case has two outputs, in `{outputs[0]}` and in `{outputs[1]}`", (outputs[1],))
         duplicates = [key for key in self._case_keys if len(holders) > 1 and getattr(envelope, key) is not UNSET]
         if not duplicates:
             return None

@@ -102,7 +102,7 @@ def _choices(plan: CaseScorecardPlan, parameters: JsonMapping) -> Choices:
     """Return the settings that the plan was compiled with, overridden by `parameters` of the command line."""
     declared = {setting.parameter.name: setting.parameter for setting in plan.settings}
     for name in parameters.keys() - declared.keys():
-        raise PlanError(f"unknown parameter `{name}`; declared are {ticked(declared)}")
+        raise PlanError(f"unknown parameter `{name}`; the plan declares {ticked(declared)}")
     overrides = {
         name: SettingValue(plain_value(declared[name], value), f"--set {name}") for name, value in parameters.items()
     }

@@ -127,7 +127,7 @@ class HttpModel:
         except httpx2.TimeoutException as error:
             raise CallFailure(f"the endpoint did not answer in time ({type(error).__name__})", "timeout") from None
         except httpx2.RemoteProtocolError as error:
-            raise CallFailure(f"{self.identity.endpoint} broke off its answer: {error}", "network") from None
+            raise CallFailure(f"{self.identity.endpoint} interrupted its answer: {error}", "network") from None
         except (httpx2.TransportError, httpx2.StreamError) as error:
             reason = f"{self.identity.endpoint} can't be reached: {why_unreachable(error, self._url)}"
             raise CallFailure(reason, "denied" if any(name in reason for name in _TLS) else "network") from None

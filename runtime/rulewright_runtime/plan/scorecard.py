@@ -42,7 +42,7 @@ def parameter_values(declared: Sequence[Parameter], overrides: Mapping[str, obje
     for name in overrides:
         if name not in names:
             declared_are = (
-                f"declared are {ticked(names)}" if names else "the scorecard declares none under `parameters`"
+                f"the scorecard declares {ticked(names)}" if names else "the scorecard declares none under `parameters`"
             )
             raise PlanError(f"unknown parameter `{name}`; {declared_are}")
     return {parameter.name: parameter_value(parameter, overrides.get(parameter.name)) for parameter in declared}

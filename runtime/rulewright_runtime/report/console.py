@@ -16,7 +16,9 @@ from rulewright_runtime.terminal import fit, left, paint, right, wrapped
 _BAR: Final = 20
 _MOST: Final = 8  # entries of a list
 _RULE: Final = "─"
-_NO_GATE_OPEN: Final = "no gate is open, but one did not run, too few checks were decided, or a condition could not be"
+_NO_GATE_OPEN: Final = (
+    "no gate is undecided, but one did not run, too few checks were decided, or a condition could not be"
+)
 
 
 def scorecard(summary: JsonMapping, *, columns: int = 80, colour: bool = False) -> str:
@@ -83,7 +85,7 @@ def _gates(summary: JsonMapping, paint: _Paint, columns: int) -> Iterator[str]:
     for line in pass_rate_lines(summary["unresolved"]):
         yield from wrapped(line, columns, "  ")
     if summary.get("left_out"):
-        why = "not asked" if summary.get("gates_only") else "open because the profile leaves out"
+        why = "not asked" if summary.get("gates_only") else "undecided because the profile leaves out"
         yield from wrapped(f"{why}: {', '.join(summary['left_out'])}", columns, "  ")
     yield ""
 
@@ -170,7 +172,7 @@ def _blindspots(summary: JsonMapping, columns: int) -> Iterator[str]:
 def _open(summary: JsonMapping, paint: _Paint, columns: int) -> Iterator[str]:
     incomplete = summary["incomplete"]
     if incomplete["count"]:
-        yield paint("open", f"{plural(incomplete['count'], 'incomplete transcript')}: nothing passes there")
+        yield paint("open", f"{plural(incomplete['count'], 'incomplete transcript')}: no check passes")
         for row in incomplete["transcripts"][:_MOST]:
             yield fit("  " + left(row["transcript_id"], 40) + " " + gaps(row["missing"]), columns)
         yield from _more(incomplete["count"], "transcript")

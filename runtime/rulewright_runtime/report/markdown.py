@@ -92,7 +92,7 @@ def _gates(summary: JsonMapping) -> Iterator[str]:
         rates = [f"- {escape(line)}" for line in pass_rate_lines(summary["unresolved"])]
         yield from section("Gates", [*table(GATE_HEADS, rows), *([""] if rates else []), *rates])
     if summary.get("left_out"):
-        why = "Open gates wait for checks that apply and that the profile leaves out:"
+        why = "Gates are undecided because the profile leaves out these checks, which apply:"
         lines = ["Only what may change a gate was asked. Not asked:" if summary.get("gates_only") else why, ""]
         lines += table(("check", "transcripts"), list(summary["left_out"].items()))
         yield from section("Left out", lines)
@@ -104,7 +104,7 @@ def _failed(summary: JsonMapping) -> Iterator[str]:
     lines = [f"{failed['count']} of {summary['transcripts']} ({percent(failed['rate'])}). {by}"]
     lines += ["", f"{outside}."] if (outside := outside_gates(summary)) else []
     if failed["unproven"]:
-        lines += ["", f"{unproven(summary)}. A person has to look at them: `rulewright adjudicate`."]
+        lines += ["", f"{unproven(summary)}. A person must decide them: `rulewright adjudicate`."]
     if failed["by_check"]:
         causes = [
             (e["check_id"], e["primary_bucket"] or "", e["severity"] or "", e["count"], e["unproven"])
@@ -120,7 +120,7 @@ def _failed(summary: JsonMapping) -> Iterator[str]:
 
 
 def _more(count: int) -> list[str]:
-    return ["", f"The first {_MAX_ROWS} of {count}; the files of the run hold all."] if count > _MAX_ROWS else []
+    return ["", f"The first {_MAX_ROWS} of {count}; the files of the run contain all."] if count > _MAX_ROWS else []
 
 
 def _because(row: JsonMapping) -> str:
@@ -150,7 +150,7 @@ def _incomplete(summary: JsonMapping) -> Iterator[str]:
     incomplete = summary["incomplete"]["transcripts"]
     if incomplete:
         rows = [(row["transcript_id"], gaps(row["missing"])) for row in incomplete[:_MAX_ROWS]]
-        lines = ["Nothing passes in a transcript that lacks something, and it scores 0.", ""]
+        lines = ["No check passes in an incomplete transcript, and it scores 0.", ""]
         lines += [*table(("transcript", "what is missing"), rows), *_more(summary["incomplete"]["count"])]
         yield from section("Incomplete transcripts", lines)
 

@@ -42,7 +42,7 @@ TOTALS: Final[dict[str, tuple[str, ...]]] = {
 # The reasons why a failure is unproven, as reports show them.
 UNPROVEN: Final = {
     "error": "no usable verdict",
-    "missing": "something was not said",
+    "missing": "missing content",
     "unverified": "quotes that do not occur",
     "unclear": "no clear answer",
 }

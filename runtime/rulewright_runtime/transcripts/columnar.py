@@ -134,7 +134,7 @@ def rows_of(path: str, shown: str, group: int, first: int) -> Iterator[Row]:
 
 def _damaged(error: Exception, kind: str, shown: str, number: int) -> InputError:
     """Why the rows of a file from `number` on are refused."""
-    reason = " ".join(str(error).split())[:200] or "it takes more memory than there is"
+    reason = " ".join(str(error).split())[:200] or "it needs more memory than is available"
     return InputError(f"the file of {kind} is damaged: {reason}", shown, number)
 
 

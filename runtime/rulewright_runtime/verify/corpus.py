@@ -102,7 +102,7 @@ class _Reading:
         for match in compile_regex(self.corpus.named).finditer(sentence):
             name = match.group(0)
             if any(self._hits(programme.names, name) for programme in mentioned):
-                yield "hallucinated", "holds", name, "the corpus has it"
+                yield "hallucinated", "holds", name, "it is in the corpus"
             elif self.corpus.closed:
                 yield "hallucinated", "fails", name, "it is not in the corpus, whose list is closed"
             else:
@@ -133,7 +133,7 @@ class _Reading:
         if not mentioned:
             outcomes: tuple[Outcome, ...] = ("unsupported", "hallucinated")
             for outcome in outcomes[: 2 if _DIGITS.search(sentence) else 1]:
-                yield outcome, "silent", programme.id, "the corpus says nothing of this"
+                yield outcome, "silent", programme.id, "the corpus says nothing about this"
 
     def _fact(self, fact: Fact, programme: Programme, sentence: str) -> Iterator[tuple[Outcome, str, str, str]]:
         about, source = f"{programme.id}.{fact.id}", f"({fact.source})"
@@ -141,7 +141,7 @@ class _Reading:
         wrong = [figure for figure in figures if figure not in fact.figures]
         if self._hits(fact.contradicts, sentence):
             phrase = self._first_hit(fact.contradicts, sentence)
-            yield "unsupported", "fails", about, f"the corpus says otherwise than `{phrase}` {source}"
+            yield "unsupported", "fails", about, f"the corpus contradicts `{phrase}` {source}"
         elif wrong and fact.closed:
             yield "hallucinated", "fails", about, f"`{wrong[0]}` is in no list, and the list is closed {source}"
         elif wrong:
@@ -152,7 +152,7 @@ class _Reading:
         elif self._hits(fact.agrees, sentence):
             yield "unsupported", "holds", about, f"`{self._first_hit(fact.agrees, sentence)}` {source}"
         else:
-            yield "unsupported", "silent", about, "the corpus neither says it nor its contrary"
+            yield "unsupported", "silent", about, "the corpus neither confirms nor contradicts it"
 
     def _path(self, programme: Programme, message: str) -> tuple[Outcome, str, str, str]:
         """Whether the message that makes a claim says where a person can verify it."""
@@ -160,8 +160,8 @@ class _Reading:
             if self._hits(lexicon, message):
                 return "no_verification_path", "holds", programme.id, f"`{self._first_hit(lexicon, message)}`"
         if programme.verify_at is None and self.corpus.verify_at is None:
-            return "no_verification_path", "silent", programme.id, "the corpus names no way to make sure"
-        return "no_verification_path", "fails", programme.id, "no way to make sure is named in the message"
+            return "no_verification_path", "silent", programme.id, "the corpus names no place to verify it"
+        return "no_verification_path", "fails", programme.id, "the message names no place to verify it"
 
     def _hits(self, name: str | None, text: str) -> bool:
         return name is not None and self._first_hit(name, text) is not None

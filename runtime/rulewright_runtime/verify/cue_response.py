@@ -52,7 +52,9 @@ def _answered(
     if expected is None and None in answers:  # the missing reply may have contained it
         return "cue_unanswered", spans
     if expected is None:
-        spans.append(context.quote(replies[0], context.turns[replies[0]].content[:200], "says none of it"))
+        spans.append(
+            context.quote(replies[0], context.turns[replies[0]].content[:200], "contains none of the expected phrases")
+        )
         return "expected_missing", spans
     return "answered_well", [*spans, expected]
 

@@ -110,7 +110,7 @@ def _time(probe: Probe, verifier: ProbeVerifier, context: EvaluationContext) -> 
         span = find(item, reply.content)
         if span is not None:
             return ProbeResult("PASS", "time_recalled", [_span(reply, span, f"time:{item}")], met=[item])
-    quote = EvidenceSpan(reply.role, reply.turn, reply.content[:200], "says nothing of the time")
+    quote = EvidenceSpan(reply.role, reply.turn, reply.content[:200], "does not mention the time")
     return ProbeResult("FAIL", "time_not_recalled", [quote], missed=["time"])
 
 

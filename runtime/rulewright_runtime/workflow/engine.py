@@ -154,10 +154,10 @@ def resumable(plan: WorkflowPlan, store: Store, resume: bool | str, *, changed: 
     else:
         runs = [run for run in store.runs(plan.name) if run.status not in OVER]
         if not runs:
-            raise EngineError(f"there is no unfinished run of `{plan.name}` to resume")
+            raise EngineError(f"`{plan.name}` has no unfinished run to resume")
         stored = runs[-1]
     if stored.status in OVER and not (changed and stored.status == "FAILED"):
-        raise EngineError(f"`{stored.run_id}` is {stored.status}: there is nothing to resume")
+        raise EngineError(f"`{stored.run_id}` is {stored.status}, so it can't be resumed")
     if stored.workflow != plan.name:
         raise EngineError(f"`{stored.run_id}` is a run of `{stored.workflow}`, not of `{plan.name}`")
     if not changed and _work_hash(decode(stored.plan)) != _work_hash(plan):

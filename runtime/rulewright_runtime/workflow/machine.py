@@ -146,7 +146,7 @@ class Machine(PlanPart, frozen=True, dict=True):
     def place(self, name: str) -> MachineState:
         """Return the place `name`. Raises StateError when the machine has none."""
         if name not in self._by_name:
-            raise StateError(f"the machine has no place `{name}`")
+            raise StateError(f"the machine has no state `{name}`")
         return self._by_name[name]
 
     def transitions_on(self, place: str, event: Event) -> Sequence[MachineTransition]:

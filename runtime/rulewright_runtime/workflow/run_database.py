@@ -138,7 +138,7 @@ class Store(RunRecords):
         with self.transaction() as db:
             run = self.run(run_id)
             if run.status in OVER:
-                raise StoreError(f"`{run_id}` is {run.status}: there is nothing to cancel")
+                raise StoreError(f"`{run_id}` is {run.status}, so it can't be cancelled")
             self._withdraw(db, run_id, set(self.records(run_id)), now, f"`{run_id}` was cancelled")
             cancelled = EventDraft("engine.cancelled", {"by": by, "reason": reason}, "warning")
             return self.finish(run_id, "CANCELLED", now, [cancelled])

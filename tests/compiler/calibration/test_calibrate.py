@@ -248,7 +248,7 @@ def test_a_threshold_is_never_reported_where_it_was_chosen(
     assert refused(
         "calibrate", str(folder), "--gold", str(path), "--choose-on", "tune", "--split", "report", "--require", "held=1"
     )
-    assert "a chosen threshold decides no gate" in capsys.readouterr().err
+    assert "a chosen threshold has no effect on gates" in capsys.readouterr().err
     code, found = calibrated(folder, path, capsys, "--choose-on", "tune", "--split", "report")
     assert (code, found["thresholds"]["chosen_on"], found["labels"]["items"]) == (0, "tune", 20)
 
@@ -305,7 +305,10 @@ def test_items_that_nobody_has_labelled_are_counted(
     _, found = calibrated(folder, path, capsys)
     assert (found["labels"]["items"], found["labels"]["unlabelled"]) == (10, 10)
     assert main(["calibrate", str(folder), "--gold", str(path)]) == 0
-    assert "without a label: 10 items; the figures hold only if chance left them out" in capsys.readouterr().out
+    assert (
+        "without a label: 10 items; the figures are valid only if these were left out at random"
+        in capsys.readouterr().out
+    )
 
 
 @pytest.mark.parametrize("name", ["Model:x", "MODEL:x", "model :x", "\u200bmodel:x", "model\uff1ax"])

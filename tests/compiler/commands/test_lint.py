@@ -214,7 +214,7 @@ def test_a_check_whose_suffix_is_in_capitals_is_a_check(tmp_path: Path, capsys: 
     (tmp_path / "checks").mkdir()
     (tmp_path / "checks" / "a.YAML").write_text("id: a\nfail: nope\n", encoding="utf-8")
     assert main(["lint", str(tmp_path)]) == 1
-    assert "`nope` is not known here" in capsys.readouterr().out
+    assert "unknown name `nope`" in capsys.readouterr().out
 
 
 def test_installed_packages_are_not_documents(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

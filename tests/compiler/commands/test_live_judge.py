@@ -298,7 +298,7 @@ def test_a_run_that_stopped_says_how_to_go_on(
         (
             chat("Sure!"),
             "help: once `rulewright models check JUDGE` says that it can judge, "
-            "continue with `SCAN --resume`, which asks to the end",
+            "continue with `SCAN --resume`, which asks all remaining questions",
         ),
         (
             Response(404, b"{}"),

@@ -136,7 +136,7 @@ def test_a_scorecard_over_verdicts_is_judged_verdict_by_verdict(capsys: pytest.C
     refuted = [line for line in lines(capsys.readouterr().out) if line.startswith("refuted")]
     assert [line.split(" ", 2)[2] for line in refuted] == [
         "`counts.never` can hold for some verdict: it never holds",
-        "no verdict both stops `safety` and leaves it open: not with v.primary_bucket = A, v.verdict = UNCLEAR",
+        "no verdict both stops `safety` and leaves it undecided: not with v.primary_bucket = A, v.verdict = UNCLEAR",
     ]
 
 

@@ -372,7 +372,7 @@ def test_the_semantics_can_be_chosen_everywhere_and_are_said(
     assert score("--batch", "b") == 3
     assert "error: cases/b.json: $[0]: `T1`: `followup_questions` is missing in" in capsys.readouterr().err
     assert score("--batch", "b", "--semantics", "reference") == 0
-    assert "Reference semantics: unknown keys are passed over" in capsys.readouterr().out
+    assert "Reference semantics: unknown keys are ignored" in capsys.readouterr().out
     monkeypatch.setenv("SAFE_V0_SEMANTICS", "reference")
     assert report("--batch", "b")["configuration"]["semantics"]["source"] == "environment SAFE_V0_SEMANTICS"
     for form in ("md", "html"):
@@ -428,7 +428,7 @@ def test_a_second_case_with_the_id_of_another_counts_in_the_total_and_is_not_tol
     assert (found["total_cases"], found["errors"], found["overall_pass_rate"]) == (3, 1, 2 / 3)
     assert score("--batch", "b", "--allow-errors") == 3
     told = capsys.readouterr().err
-    assert "`T1`: the test id `T1` exists already, with another content" in told
+    assert "`T1`: the test id `T1` already exists with different content" in told
     assert "both cases count" not in told
 
 

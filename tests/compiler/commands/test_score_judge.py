@@ -67,7 +67,7 @@ def test_a_judge_that_is_given_up_is_told_with_what_to_do(capsys: pytest.Capture
     told = capsys.readouterr().err
     assert "judge to 20 of 20 questions about AH: the judge failed: none of the first 16 replies of the judge" in told
     assert f"help: once `rulewright models check openai:a-model@{server.base}` says that it can judge, " in told
-    assert told.strip().endswith("--resume`, which asks to the end")
+    assert told.strip().endswith("--resume`, which asks all remaining questions")
     with model_server(lambda *_: chat('{"verdict": "PASS"}', finish="length")) as server:
         batch("one", case("T1"))
         words = ("--format", "junit", "--output", "one.xml")

@@ -140,7 +140,7 @@ def test_every_mistake_is_reported_once_and_in_order() -> None:
     ],
 )
 def test_a_constant_next_to_an_unknown_name_is_not_a_second_mistake(text: str, words: list[str]) -> None:
-    expected = [f"`{word}` is not known here" for word in words]
+    expected = [f"unknown name `{word}`" for word in words]
     assert [found.message for found in mistakes(text)] == expected
 
 
@@ -166,8 +166,8 @@ ADVICE = [
         "unknown value `PASSED` for `verdict`; expected `PASS`, `FAIL` or `UNCLEAR`",
         None,
     ),
-    ("counts > 1", 1, "`counts` is not known here", "did you mean `count`?"),
-    ("pair.approved", 1, "`pair` is not known here", "`pair` exists only where `paired_workflow` is enabled"),
+    ("counts > 1", 1, "unknown name `counts`", "did you mean `count`?"),
+    ("pair.approved", 1, "unknown name `pair`", "`pair` exists only where `paired_workflow` is enabled"),
     ("confidence_score >= 80", 21, "`80` is outside the range of a score, 0 to 1", "did you mean `0.8`?"),
     ("confidence_score >= 1.01", 21, "`1.01` is outside the range of a score, 0 to 1", None),
     ("confidence_score < -0.1", 20, "`-0.1` is outside the range of a score, 0 to 1", None),
@@ -198,7 +198,7 @@ ADVICE = [
     ("name.matches('(')", 14, None, None),
     ("name == 'a' and timestamp('yesterday') > timestamp(0)", 27, None, None),
     ("duration('5 minutes') > duration('1s')", 10, None, None),
-    ("review.decision == rewiew.x", 20, "`rewiew` is not known here", "did you mean `review`?"),
+    ("review.decision == rewiew.x", 20, "unknown name `rewiew`", "did you mean `review`?"),
     (
         "name.matches('?')",
         14,
@@ -216,8 +216,8 @@ ADVICE = [
     ("'a' in name", 5, None, "write `text.contains(part)`"),
     ("['a'].contains(name)", 15, None, "write `item in list`, or `list.exists(item, ...)` for a part of an item"),
     ("scores > 1", 8, None, "compare the number of its items, as in `size(list) > 0`"),
-    ("review_decision == 'a'", 1, "`review_decision` is not known here", "did you mean `review.decision`?"),
-    ("feedback == 'a'", 1, "`feedback` is not known here", "did you mean `review.feedback`?"),
+    ("review_decision == 'a'", 1, "unknown name `review_decision`", "did you mean `review.decision`?"),
+    ("feedback == 'a'", 1, "unknown name `feedback`", "did you mean `review.feedback`?"),
     ("contains_any(name, 'sorry')", 13, None, "write the text in a list, as in `['sorry']`"),
     ("contains_any(name, name)", 13, None, "write the text in a list, as in `[name]`"),
     ("count > '10'", 7, None, "write the number without quotes, as in `10`"),
@@ -226,10 +226,10 @@ ADVICE = [
         "name == null",
         6,
         None,
-        "it is never null here; `size(x) == 0` asks whether it is empty, `has(x.f)` whether a field is there",
+        "it is never null here; `size(x) == 0` tests whether it is empty, `has(x.f)` whether a field exists",
     ),
     ("called('transfer')", 7, None, "`rulewright explain called` shows its arguments"),
-    ("name == unquoted", 9, "`unquoted` is not known here", 'write "unquoted" in quotes if a text is meant'),
+    ("name == unquoted", 9, "unknown name `unquoted`", 'write "unquoted" in quotes if a text is meant'),
 ]
 
 
@@ -253,7 +253,7 @@ def test_messages_keep_to_one_line_and_begin_in_lower_case() -> None:
 def test_a_condition_must_be_bool_when_it_is_compiled() -> None:
     assert build("loose == 1", PLACE, expect=BOOL).type == BOOL
     (unknown,) = mistakes("loose", expect=BOOL)
-    assert unknown.message == "expected a `bool`, but the type of this is only known when it runs"
+    assert unknown.message == "expected a `bool`, but the type of this is only known at run time"
     (number,) = mistakes("count", expect=BOOL)
     assert number.message == "expected a `bool`, found `int`"
 

@@ -456,7 +456,7 @@ def test_a_gate_says_whether_it_failed(verdict: str | None, failed: bool) -> Non
 HELPS = {
     "gates.g == failed": "`gates.NAME.failed` is whether a gate failed",
     "size(lists.stopped) > 0": "nothing is declared under `lists`",
-    "!gates.g.passed": "say what counts then, as in `x.orValue(0)`, or ask `x.hasValue()` first",
+    "!gates.g.passed": "give a default, as in `x.orValue(0)`, or test `x.hasValue()` first",
     "gates.g.lost": "it has `passed`, `failed`, `reasons`",
 }
 
@@ -505,7 +505,7 @@ def test_weights_that_are_all_zero_are_refused() -> None:
 
 
 def test_a_parameter_that_nobody_declared_is_refused() -> None:
-    with pytest.raises(PlanError, match="unknown parameter `coverage`; declared are `minimum_coverage`"):
+    with pytest.raises(PlanError, match="unknown parameter `coverage`; the scorecard declares `minimum_coverage`"):
         card(shipped("two-tier"), coverage=1)
     with pytest.raises(PlanError, match="must be a score from 0 to 1, found `2`"):
         card(shipped("two-tier"), minimum_coverage=2)

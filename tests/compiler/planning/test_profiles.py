@@ -64,7 +64,7 @@ def test_a_comparison_says_what_is_left_out_and_saved(tmp_path: Path, capsys: py
     assert found["planned_llm_calls"]["smoke"] == 0
     assert found["saved"]["llm_calls"] == found["planned_llm_calls"]["publish"] > 0
     assert found["saved"]["cost_usd"] == pytest.approx(found["estimated_cost_usd"]["publish"])
-    assert "smoke leaves the gate `safety` open where these apply: " in shown
+    assert "smoke leaves the gate `safety` undecided where these apply: " in shown
     assert found["open_gates"]["publish"] == {}
 
 

@@ -53,7 +53,7 @@ def test_a_condition_that_can_be_undecided_is_not_equal_to_none(tmp_path: Path) 
     found = policy_diff(project(tmp_path / "one", "", FAIL), project(tmp_path / "two", always, FAIL))
     assert found["verdict"] == "different"
     shown = {region["after"] for region in found["regions"] if region["witness"] is not None}
-    assert "can't be decided, which a person has to look at" in shown
+    assert "can't be decided, which a person must decide" in shown
 
 
 class Passing:

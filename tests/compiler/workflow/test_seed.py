@@ -99,7 +99,7 @@ def test_the_second_fragment_has_two_mistakes_and_three_warnings() -> None:
             15, 13, "warning", "metric-without-source",
             f"{loop}.metrics[2]`: `requirement_coverage` counts as 0.0: `requirements` names no list of ids",
         ),
-        (19, 14, "error", "bad-condition", f"{loop}.exit_conditions[1]`: `pair` is not known here"),
+        (19, 14, "error", "bad-condition", f"{loop}.exit_conditions[1]`: unknown name `pair`"),
     ]  # fmt: skip
 
 

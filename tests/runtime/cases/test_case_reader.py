@@ -205,7 +205,7 @@ def test_a_bad_record_gives_one_message_and_the_rest_is_read(record: Any, messag
 
 def test_a_test_id_with_two_contents_is_refused_and_an_exact_repetition_is_not(tmp_path: Path) -> None:
     path = write(tmp_path / "b.json", [case("T1"), case("T1", summary="other"), case("T1")])
-    assert outcomes(read(path)) == ["T1", "the test id `T1` exists already, with another content", "T1"]
+    assert outcomes(read(path)) == ["T1", "the test id `T1` already exists with different content", "T1"]
 
 
 def test_a_bad_record_has_a_test_id_like_any_other(tmp_path: Path) -> None:
@@ -216,7 +216,7 @@ def test_a_bad_record_has_a_test_id_like_any_other(tmp_path: Path) -> None:
     assert isinstance(first, Case)
     assert isinstance(third, Case)
     assert (first.test_id, third.test_id) == ("T1", "T1")
-    assert outcomes([second]) == ["the test id `T1` exists already, with another content"]
+    assert outcomes([second]) == ["the test id `T1` already exists with different content"]
     assert isinstance(fourth, Case)
     assert (fourth.test_id, fourth.archetype) == ("T2", "B")
     assert fourth.problem == "`test_case.expectations` must be an object, not a number"
@@ -284,7 +284,7 @@ def test_cases_of_other_concerns_are_left_out_and_counted(tmp_path: Path) -> Non
         ("", "the file is empty"),
         ("[", "the file ends inside the array, after 0 elements"),
         ('[{"test_id": "a"}', "the file ends inside the array, after 1 elements"),
-        ("[] 7", "something follows the end of the array"),
+        ("[] 7", "unexpected text after the end of the array"),
         ('{"cases": [', "the JSON ends too early"),
         ("hello", "malformed JSON at byte 0"),
         ('"x"', "$: must be an array or an object of cases"),

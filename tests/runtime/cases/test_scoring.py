@@ -255,7 +255,7 @@ def test_a_case_that_expects_nothing_passes_and_is_said_so(tmp_path: Any) -> Non
     done = run(tmp_path, [case("T1", must=[], phrases=[], forbidden=[])])
     assert next(done.spool.results())["label"] == "Pass"
     assert [warning["message"] for warning in done.warnings] == [
-        "there is nothing to look for, so every metric is at its best"
+        "the case expects nothing, so every metric has its best score"
     ]
 
 

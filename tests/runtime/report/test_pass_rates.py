@@ -143,7 +143,7 @@ def test_the_result_is_that_of_every_completion_of_what_is_unknown() -> None:
         ("pp" + "f", "2/3", "passed", 0),
         ("ppppp" + "f", "5/6", "passed", 0),  # equal, although no double is
         ("nnnnnnnn" + "pf", "0.9", "failed", 1),  # transcripts to which the gate does not apply are not passes
-        ("nnnn", "0.1", "inconclusive", 2),  # of none nothing passes
+        ("nnnn", "0.1", "inconclusive", 2),  # an empty selection never passes
         ("uuu", "0.1", "inconclusive", 2),
     ],
 )
@@ -222,7 +222,7 @@ def test_a_rate_of_nothing_is_refused(least: object) -> None:
         ("90", "`gates.helpful.pass_rate` must be at most 1, not 90", "did you mean `0.9`?"),
         ("-0.9", "`gates.helpful.pass_rate` must be at least 0, not -0.9", "did you mean `0.9`?"),
         ('"90"', "`90` is outside the range of a score, 0 to 1", "did you mean `0.9`?"),
-        ("leest", "`leest` is not known here", "did you mean `least`?"),
+        ("leest", "unknown name `leest`", "did you mean `least`?"),
         ("true", "must be a number or text", None),
         ("null", "must be a number or text", None),
         (".nan", "must be a number or text", None),

@@ -211,7 +211,7 @@ def test_the_console_shows_gates_failures_and_refusals_without_colour() -> None:
 
 def test_the_console_says_why_a_transcript_is_undecided_although_no_gate_is_open() -> None:
     few = " ".join(scorecard(summary(row(engine=engine("undecided")))).split())
-    assert "no gate is open, but one did not run, too few checks were decided" in few
+    assert "no gate is undecided, but one did not run, too few checks were decided" in few
     assert "no gate is open" not in scorecard(summary(row(engine=engine("undecided", "undecided", ("A1",)))))
 
 

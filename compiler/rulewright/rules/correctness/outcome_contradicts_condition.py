@@ -76,7 +76,7 @@ def _unlike_expected(document: DocumentWithExpressions, written: WrittenExpressi
         for call, operator in ((part.left, part.operator), (part.right, OPPOSITE[part.operator])):
             meant = operator if sign > 0 else OPPOSITE[operator]
             if _is_of_usage(call) and meant[0] == upward and not _is_least(call, part):
-                who, how = ("dear or slow", "pass") if upward == ">" else ("cheap or fast", "fail")
+                who, how = ("expensive or slow", "pass") if upward == ">" else ("cheap or fast", "fail")
                 yield warning(written.span(part), f"with `{written.text(part)}`, {who} answers {how}")
             if _is_of_expected(call) and meant[0] != upward:
                 who, how = ("unlike", "pass") if upward == ">" else ("like", "fail")

@@ -48,7 +48,7 @@ def prompt_asks_for_unreadable_reply(document: CheckDocument | CaseScorecardDocu
         if prompt is not None and isinstance(prompt.value, str):
             yield from _offers(prompt, prompt.value)
             for named in _NAMED.finditer(prompt.value) if _DEFINED.search(prompt.value) else ():
-                message = f"the reply `{named[1]}` is not a verdict and counts as no vote"
+                message = f"the reply `{named[1]}` is not a verdict and does not count as a vote"
                 yield error(place(prompt, *named.span(1)), message, help=f"the verdicts are {', '.join(VERDICTS)}")
             yield from _requests(prompt, prompt.value, has_fields=document.get("phases") is not None)
 
@@ -61,7 +61,7 @@ def _offers(prompt: Scalar, text: str) -> Findings:
             if wrong:
                 span = place(prompt, offer.start(1) + word.start(1), offer.start(1) + word.end(1))
                 help = f"the verdicts are {', '.join(VERDICTS)}"
-                yield error(span, f"the reply `{wrong[0]}` is not a verdict and counts as no vote", help=help)
+                yield error(span, f"the reply `{wrong[0]}` is not a verdict and does not count as a vote", help=help)
                 return
         known = set(re.findall("[A-Z_]+", offer[1])) & {*VERDICTS}
         lacking = next((word for word in EXPLAINED.findall(text) if word not in known), None)
@@ -74,13 +74,13 @@ def _offers(prompt: Scalar, text: str) -> Findings:
 def _requests(prompt: Scalar, text: str, *, has_fields: bool) -> Findings:
     help = "ask for PASS, FAIL, UNCLEAR or NOT_APPLICABLE; a question needs no words about the form of the reply"
     for request in _REQUEST.finditer(text):
-        message = f"a reply of `{request[1]}` is not a verdict and counts as no vote"
+        message = f"a reply of `{request[1]}` is not a verdict and does not count as a vote"
         yield warning(place(prompt, *request.span(1)), message, help=help)
     keyed = None if has_fields or '"verdict"' in text else _KEYED.search(text)
     if keyed is not None:
-        message = f"the reply has no key `verdict`, but `{keyed[1]}`, and counts as no vote"
+        message = f"the reply has no key `verdict`, but `{keyed[1]}`, and does not count as a vote"
         yield error(place(prompt, *keyed.span(1)), message, help=Guess("verdict"))
     rating = None if '"verdict"' in text else _RATING.search(text) or _NUMBER.search(text)
     if rating is not None:
-        message = "the prompt asks for a number, which is not a verdict and counts as no vote"
+        message = "the prompt asks for a number, which is not a verdict and does not count as a vote"
         yield warning(place(prompt, *rating.span(rating.lastindex or 0)), message, help=help)

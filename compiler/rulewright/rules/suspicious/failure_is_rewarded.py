@@ -61,9 +61,11 @@ def _rewarded(written: WrittenExpression, named: Mapping[str, Expr], gates: int)
         worse, better = (part.then, part.otherwise) if failed else (part.otherwise, part.then)
         test = written.text(part.condition)
         if number_in(unwrapped(better)) == 0 and _is_graded(worse, named):
-            yield warning(written.span(part.condition), f"`{test}` gives the score 0 to what did not fail")
+            yield warning(written.span(part.condition), f"`{test}` gives the score 0 to transcripts that did not fail")
         elif not failed and isinstance(better, Literal) and isinstance(worse, Conditional) and _is_graded(worse, named):
-            message = f"`{test}` gives `{written.text(better)}` to all that did not fail, and grades the failures"
+            message = (
+                f"`{test}` gives `{written.text(better)}` to transcripts that did not fail, and grades the failures"
+            )
             yield warning(written.span(part.condition), message)
         elif (raised := _raised(worse, better)) is not None:
             message = f"`{written.text(raised)}` raises the score after a failure"

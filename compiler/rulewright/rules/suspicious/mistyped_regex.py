@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 IN_CLASS: Final = (
     (re.compile(r"(?<![\\\[])\[:(\w+):\]"), "is a class of these letters", r"[[:\1:]]"),
     (re.compile(r"(?<!\\)\[A-z"), "contains characters between `Z` and `a`", "[A-Za-z"),
-    (re.compile(r"(?<!\\)\[(\w{2,}(?:\|\w{2,})+)\](?![*+{])"), "is one character out of these", r"(?:\1)"),
+    (re.compile(r"(?<!\\)\[(\w{2,}(?:\|\w{2,})+)\](?![*+{])"), "is a single one of these characters", r"(?:\1)"),
     (
         re.compile(r"(?<!\\)(\[[^\[\]]{2,}[^\[\]\\])(?:(?<=[+*?])|(?<=\d\}))(.?)(?=\[(?!:)[^\]]*\])"),
         "is a class without `]`",
@@ -73,13 +73,13 @@ OUTSIDE: Final = (
     (re.compile(r"(?:^|(?<=\)))\\\\b(?=\w|\()|(?<=[\w)])\\\\b$"), "is a backslash and a letter", r"\\b"),
     (re.compile(r"(?:^|(?<=\(\?i\)))/b(?=\w|\()|(?<=[\w)\]])/b$"), "is a slash and a letter", r"\\b"),
     (re.compile(r"\\\\([dsw])(?=[+*{])"), "is a backslash and a letter", r"\\\1"),
-    (re.compile(r"(?<!\\)([%€£!,;])\\b(?=$|[)| ]|\\s)"), "finds nothing before a space or the end", r"\1"),
+    (re.compile(r"(?<!\\)([%€£!,;])\\b(?=$|[)| ]|\\s)"), "matches nothing before a space or the end", r"\1"),
     (
         re.compile(r"(\((?:\?:)?(?:[^()]*\|)?[^()|]*(?<!\\)[%€£!](?:\|[^()]*)?\))\\b(?=$|[)| ]|\\s)"),
-        "finds the sign only before a letter",
+        "matches the sign only before a letter",
         r"\1",
     ),
-    (re.compile(r"(?:^|(?<=[(| ]))\\b(\\\$|[€£#@])"), "finds the sign only after a letter", r"\1"),
+    (re.compile(r"(?:^|(?<=[(| ]))\\b(\\\$|[€£#@])"), "matches the sign only after a letter", r"\1"),
     (re.compile(r"(?<!\\)\$(?=\d|\\d|[a-z])"), "is the end of the text, and nothing comes after it", r"\$"),
 )
 # A group in the place of a word, and its empty alternative at the end, at the start and between two others.
@@ -105,18 +105,18 @@ WORD: Final = "qzq"  # likewise
 MOST: Final = 2  # expressions of a lexicon that say little about the habit of its author
 THOUSANDS: Final = re.compile(r"\d{1,3}(?:,\d{3})+")
 KEYS: Final = frozenset({"regex", "named", "figure"})  # of corpora and state machines
-# An assertion that is not at an end of an expression: without one, every expression finds something.
+# An assertion that is not at an end of an expression: without one, every expression matches something.
 ASSERTED: Final = re.compile(r"(?<!^)(?<!^\(\?[ims]\))(?:\\[bA]|(?<![\[\\])\^)|(?:\\[bz]|(?<!\\)\$)(?!$)", re.DOTALL)
 
 
 def mistyped_regex(subject: LexiconDocument | ScenarioDocument | CheckDocument | Project) -> Findings:
-    """A regular expression contains a typical slip, finds something in every text, or finds nothing in any.
+    """A regular expression contains a typical slip, matches every text, or none.
 
-    Why it matters: it is valid, so nothing refuses it, but it finds less or more than was meant: `(:?a|b)` is a group
-    with an optional colon, `[yes|no]` one character, `{1-3}` the five characters themselves, and `$5` finds nothing.
-    `d+` finds the letter. An expression that finds something in every text, such as `yes|`, makes every answer a hit.
-    An empty alternative in the place of a word, as in `you (must|should|) pay`, finds no word there. `pin\\bcode`
-    finds nothing: no word ends between two letters.
+    Why it matters: it is valid, so nothing refuses it, but it matches less or more than was meant: `(:?a|b)` is a group
+    with an optional colon, `[yes|no]` one character, `{1-3}` the five characters themselves, and `$5` matches nothing.
+    `d+` matches the letter. An expression that matches every text, such as `yes|`, makes every answer a hit.
+    An empty alternative in the place of a word, as in `you (must|should|) pay`, matches no word there. `pin\\bcode`
+    matches nothing: no word ends between two letters.
     Instead: write `(?:a|b)`, `(?:yes|no)`, `{1,3}`, `\\d+`, `\\$5`, no empty alternative, `\\b` at the edge of a word.
     """
     for written in _expressions(subject):
@@ -149,9 +149,9 @@ def _slips(written: Scalar, *, is_literal: bool = False) -> Findings:
         fix = None if is_escaped or not meant else replace(part, meant, f"write `{meant}`", safe=False)
         yield warning(part, message, help=f"write `{meant}`" if is_escaped and meant else None, fix=fix)
     elif _finds_always(text):
-        yield warning(written, f"`{text}` finds something in every text", help="remove the part that may be empty")
+        yield warning(written, f"`{text}` matches every text", help="remove the part that may be empty")
     elif ASSERTED.search(text) and _finds_never(text):
-        yield warning(written, f"`{text}` finds nothing in any text", help=_conflict(text))
+        yield warning(written, f"`{text}` matches no text", help=_conflict(text))
 
 
 def _of_lexicon(lexicon: LexiconDocument) -> list[Scalar]:
@@ -246,7 +246,7 @@ def _finds_never(text: str) -> bool:
 
 
 def _conflict(text: str) -> str:
-    """What to correct in an expression that finds nothing."""
+    """What to correct in an expression that matches nothing."""
     if r"\b" in text:
         return r"`\b` is only between a letter, digit or `_` and something else: remove the one in the wrong place"
     return "`^` belongs at the start and `$` at the end"

@@ -45,7 +45,7 @@ def part_exceeds_whole(document: DocumentWithExpressions) -> Findings:
         elif part.operator in (">", ">=") and len(left) == 1 and _is_part(left[0], right[-1], counts):
             if not any((_number(each, document) or 0) > 1 for each in right[:-1]):
                 continue
-            result = "this never holds for more than none"
+            result = "this holds at most where both counts are 0"
         else:
             continue
         small, large = (right, left) if part.operator == "/" else (left, right)

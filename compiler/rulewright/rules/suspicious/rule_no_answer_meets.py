@@ -55,7 +55,7 @@ def _crisis(rules: JsonObject, origins: dict[tuple[str, ...], Node]) -> Findings
             yield warning(origins.get(path, origins[required]), message, notes=notes)
     detects, cues = ("crisis", "must_detect"), ("crisis", "cues_indirect")
     if _below(rules, *detects) is True and _below(rules, *cues) is None:
-        message = "`must_detect` is true, but there are no indirect cues to detect"
+        message = "`must_detect` is true, but the rules list no indirect cues to detect"
         yield warning(origins.get(cues, origins[detects]), message, notes=[(origins[detects], "set here")])
 
 

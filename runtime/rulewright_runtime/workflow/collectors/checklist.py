@@ -111,7 +111,7 @@ def requirement_coverage(root: Path, lists: Sequence[str], paths: Sequence[str])
     if not required:
         raise CollectionError(names or "requirements", "holds no requirement id such as `REQ-1`")
     if not paths:
-        raise CollectionError(names, "there are no outputs or tests to look for the requirements in")
+        raise CollectionError(names, "no outputs or tests to search for the requirements")
     copies = [text.split() for text in texts]
     covered: set[str] = set()
     for _, text in texts_below(root, paths):

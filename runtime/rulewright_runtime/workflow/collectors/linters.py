@@ -41,7 +41,7 @@ def ruff_json(root: Path, path: str, scope: Sequence[str]) -> ReportReading:
     bad = [_relative(root, text_of(path, row.get("filename"), "filename")) for row in findings]
     looked_at = _python_files(root, scope)
     if scope and not bad and not looked_at and not _has_python_files(root, path):
-        raise CollectionError(path, "the linter scanned no file: there is no Python file below the working folder")
+        raise CollectionError(path, "the linter scanned no file, because the working folder contains no Python file")
     return _clean_files(path, bad, looked_at)
 
 
