@@ -117,7 +117,7 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("check", MISTAKES)
-def test_what_is_wrong_with_a_use_is_told_where_it_stands(tmp_path: Path, check: str) -> None:
+def test_what_is_wrong_with_a_use_is_reported_at_its_place(tmp_path: Path, check: str) -> None:
     assert MISTAKES[check] in findings(write(tmp_path / "shop", "project: shop\n", mine=f"id: mine\n{check}\n"))
 
 

@@ -90,7 +90,7 @@ def test_the_action_passes_hostile_inputs_as_text(project: Path) -> None:
 
 
 @pytest.mark.parametrize("option", ["-h", "--help", "--version"])
-def test_the_action_takes_an_option_for_the_path_that_it_stands_for(project: Path, option: str) -> None:
+def test_the_action_refuses_an_option_in_place_of_a_path(project: Path, option: str) -> None:
     carried = steps(project=option, transcripts=option)
     assert {shell(script, **variables).returncode for script, variables in [carried["Lint"], carried["Scan"]]} == {3}
 

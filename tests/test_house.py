@@ -304,7 +304,7 @@ def test_any_is_the_exception() -> None:
     assert sum(re.search(r"\bAny\b", line) is not None for text in texts for line in text.splitlines()) <= 450
 
 
-def test_few_imports_stand_inside_functions() -> None:
+def test_few_imports_are_inside_functions() -> None:
     functions = (ast.FunctionDef, ast.AsyncFunctionDef)
     inside = {
         (path, each.lineno)
@@ -345,7 +345,7 @@ print("\\nloaded", *sorted(set(sys.modules) & {PARSING!r}))
     assert in_a_fresh_interpreter(program).splitlines()[-1] == "loaded jsonschema lark"
 
 
-def test_no_class_name_stands_for_two_concepts() -> None:
+def test_no_class_name_means_two_things() -> None:
     names = [
         (each.name, path.name) for _, path in sources() for each in walked(parsed(path)) if type(each) is ast.ClassDef
     ]
@@ -372,7 +372,7 @@ SHARED_NAMES = {
 }  # fmt: skip
 
 
-def test_no_module_name_stands_for_two_concepts() -> None:
+def test_no_module_name_means_two_things() -> None:
     names = Counter(path.stem for _, path in sources() if not path.stem.startswith("__"))
     assert {name for name, count in names.items() if count > 1} == SHARED_NAMES
 
@@ -389,7 +389,7 @@ def names_in(path: Path) -> Iterator[str]:
             yield node.arg if isinstance(node, ast.arg) else node.id
 
 
-def test_no_name_stands_for_how_a_sentence_sounds() -> None:
+def test_no_name_is_on_the_list_of_unclear_names() -> None:
     files = [*(path for _, path in sources()), *(ROOT / "tests").rglob("*.py")]
     found = {f"{path.relative_to(ROOT)}: {name}" for path in files for name in names_in(path)}
     assert sorted(each for each in found if each.partition(": ")[2].strip("_").lower() in UNCLEAR_NAMES) == []

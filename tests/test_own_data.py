@@ -141,7 +141,7 @@ def test_a_missing_parameter_of_a_ready_check_is_named(tmp_path: Path) -> None:
     )
 
 
-def test_an_unknown_name_is_told_with_those_that_there_are(tmp_path: Path) -> None:
+def test_an_unknown_name_is_reported_with_the_known_ones(tmp_path: Path) -> None:
     folder = project(tmp_path / "desk", wrong="each: tool_call\nfail: zebra.name == 'x'")
     (found,) = [each for each in lint([folder]).diagnostics if "zebra" in each.message]
     assert found.help is not None
@@ -149,7 +149,7 @@ def test_an_unknown_name_is_told_with_those_that_there_are(tmp_path: Path) -> No
     assert "`turns`" in found.help
 
 
-def test_a_check_has_a_description_and_a_wrong_key_is_told_with_those_that_are_read(tmp_path: Path) -> None:
+def test_a_check_has_a_description_and_a_wrong_key_is_reported_with_those_that_are_read(tmp_path: Path) -> None:
     folder = project(tmp_path / "desk", told=f"description: No transfers.\nfail: {FAILS}\nzebra: 1")
     (found,) = lint([folder]).diagnostics
     assert found.message == "unknown key `zebra`"
@@ -157,7 +157,7 @@ def test_a_check_has_a_description_and_a_wrong_key_is_told_with_those_that_are_r
     assert "caregiver" not in str(found.help)
 
 
-def test_a_severity_beyond_the_gates_is_told_in_the_words_of_the_vocabulary(tmp_path: Path) -> None:
+def test_a_severity_beyond_the_gates_is_reported_in_the_words_of_the_vocabulary(tmp_path: Path) -> None:
     lone, guarded = (f"severity: stop\nprimary_bucket: {bucket}\nfail: {FAILS}" for bucket in ("tone", "money"))
     folder = project(tmp_path / "desk", WORDS, lone=lone, guarded=guarded)
     (found,) = lint([folder]).diagnostics
@@ -208,7 +208,7 @@ def test_speakers_of_a_table_of_messages_are_named(tmp_path: Path) -> None:
     assert "`--columns 'user=Anna (Bot)'` or `'assistant=Anna (Bot)'`" in str(refused)
 
 
-def test_a_mapping_that_does_not_fit_rows_of_json_is_told_for_each_of_them(tmp_path: Path) -> None:
+def test_a_mapping_that_does_not_fit_rows_of_json_is_reported_for_each_of_them(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text('{"q": "a", "a": "b"}\n' * 2 + '{"frage": "a", "a": "b"}\n', encoding="utf-8")
     reader = Reader(columns={"user": "frage", "assistant": "a"})
@@ -304,7 +304,7 @@ def test_a_mapped_record_may_hold_such_lists_itself(tmp_path: Path) -> None:
     assert lines(found.conversation) == ["user: Hi"]
 
 
-def test_a_speaker_under_a_wrong_key_is_told_with_the_keys(tmp_path: Path) -> None:
+def test_a_speaker_under_a_wrong_key_is_reported_with_the_keys(tmp_path: Path) -> None:
     path = tmp_path / "calls.jsonl"
     path.write_text('{"log": [{"by": "user", "text": "Hi"}]}\n', encoding="utf-8")
     (found,) = Reader(columns={"messages": "log", "role": "who", "content": "text"}).read([path])

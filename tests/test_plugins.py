@@ -214,7 +214,7 @@ def test_what_a_plug_in_prints_is_not_part_of_the_result(
     assert "Hello!" in printed.err
 
 
-def test_a_wrong_call_is_told_as_of_any_function(site: Path, project: Path) -> None:
+def test_a_wrong_call_is_reported_as_of_any_function(site: Path, project: Path) -> None:
     (project / "checks" / "polite.yaml").write_text(CHECK.replace(", 2)", ")"), encoding="utf-8")
     assert lint_messages(project)[0].startswith("`acme.politeness` does not take (string)")
 

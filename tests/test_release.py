@@ -36,6 +36,6 @@ def test_the_packages_say_the_version_that_they_are_built_with() -> None:
     assert rulewright_runtime.__version__ == release.project(release.RUNTIME)["version"]
 
 
-def test_what_speaks_against_a_release_is_said() -> None:
+def test_reasons_against_a_release_are_listed() -> None:
     assert "0.0.7, as `pyproject.toml` does" in next(release.complaints("0.0.7"))
     assert not [each for each in release.complaints(release.project(ROOT)["version"]) if "pyproject" in each]

@@ -73,7 +73,7 @@ def test_what_fails_and_nothing_else() -> None:
     }
 
 
-def test_one_grave_failure_takes_the_score_away() -> None:
+def test_one_severe_failure_takes_the_score_away() -> None:
     scores = {name: result.scores or {} for name, result in results("publish").items()}
     assert [name for name, row in scores.items() if row["hard_fail"]] == [
         "model-b__a_word_for_what_she_has",

@@ -159,7 +159,7 @@ def test_a_workflow_with_mistakes_does_not_run(example: Path, capsys: pytest.Cap
     assert "max_iterations" in capsys.readouterr().err
 
 
-def test_nothing_to_resume_is_said(example: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_to_resume_is_reported(example: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert rulewright("workflow", "run", "--resume") == 3
     assert "no unfinished run" in capsys.readouterr().err
 

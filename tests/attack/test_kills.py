@@ -106,7 +106,7 @@ def test_a_run_killed_at_any_step_is_resumed_to_the_same_bytes(data: Path, tmp_p
     assert broken == []
 
 
-def test_a_run_killed_while_its_files_are_named_is_finished_by_whoever_opens_the_folder(
+def test_a_run_killed_while_its_files_are_renamed_is_finished_when_the_folder_is_opened(
     data: Path, tmp_path: Path
 ) -> None:
     whole = undisturbed(data, tmp_path / "whole")

@@ -137,7 +137,7 @@ def value_at(document: Any, place: Place) -> Any:
 
 
 @pytest.mark.parametrize("kind", PLANS)
-def test_a_plan_that_was_only_laid_out_anew_is_the_same_plan(kind: str) -> None:
+def test_a_plan_that_was_only_formatted_differently_is_the_same_plan(kind: str) -> None:
     read = PLANS[kind][1]
     assert read(json.dumps(json.loads(written(kind)), indent=2).encode()) == read(written(kind))
 

@@ -271,7 +271,7 @@ def test_words_that_name_no_verdict_do_not_unmake_one(shape: str) -> None:
 
 
 @pytest.mark.parametrize(("verdict", "other"), list(permutations(sorted(VERDICTS), 2)))
-def test_a_verdict_in_capitals_beside_another_one_makes_a_reply_unusable(verdict: str, other: str) -> None:
+def test_a_verdict_in_capitals_next_to_another_one_makes_a_reply_unusable(verdict: str, other: str) -> None:
     own = json.dumps({"verdict": verdict})
     assert read(f"I say {other}.\n{own}") is read(f"{own}\n\n{other}") is read(f"**{other}**: {own}") is None
     assert read(f"I say {verdict}, and nobody failed.\n{own}") == verdict
@@ -356,7 +356,7 @@ def test_of_every_single_object_the_verdict_read_is_its_own(
 
 @settings(max_examples=rounds(60, 3_000))
 @given(st.text(alphabet='{}[]"\\:,`~> \n\u200bPASFILverdict', max_size=60), st.text(max_size=20))
-def test_whatever_stands_around_an_object_the_verdict_is_its_own_or_there_is_none(before: str, after: str) -> None:
+def test_text_around_an_object_never_replaces_its_verdict(before: str, after: str) -> None:
     for verdict in sorted(VERDICTS):
         assert read(f'{before}{{"verdict": "{verdict}"}}{after}') in (verdict, None)
 

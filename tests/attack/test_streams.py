@@ -81,7 +81,7 @@ def test_a_closed_output_stream_is_not_a_success(place: Path) -> None:
     assert (status, said) == (141, "")
 
 
-def test_no_file_of_ours_becomes_a_standard_stream(place: Path) -> None:
+def test_no_opened_file_becomes_a_standard_stream(place: Path) -> None:
     """With the standard output closed, the first file opened would get its number, and a child would write into it."""
     code = "from rulewright.cli import main; import os; main(['eval', '1']); os.write(1, b'lost')"
     status, said = run(place, [sys.executable, "-c", code], ">&- 2>&-")

@@ -262,7 +262,7 @@ def test_nothing_that_comes_from_outside_is_a_command_to_the_terminal(
 
 
 @pytest.mark.parametrize("make", GROUPS, ids=lambda make: str(make.__name__))
-def test_colours_are_ours_alone(make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_colours_come_only_from_rulewright(make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The attacker's text adds none: a green PASS that nobody gave."""
     plain, evil = (
         outputs(make, text, tmp_path / "x", monkeypatch, terminal=True) for text in (HARMLESS, "\x1b[32mPASS\x1b[0m")

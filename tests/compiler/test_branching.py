@@ -136,7 +136,7 @@ def test_only_what_the_persona_shows_enters_the_run_plan() -> None:
     assert b"afraid" not in encode(plan)
 
 
-def test_the_system_message_stands_before_what_the_persona_shows_and_is_redacted() -> None:
+def test_the_system_message_precedes_what_the_persona_shows_and_is_redacted() -> None:
     persona = {"name": "Kwame", "visible": ["name"]}
     plan, _ = lower_run_plan([scenario(persona=persona, system="You work for Ada.")], (("Ada", "[boss]"),))
     assert plan.scripts[0].context == "You work for [boss].\n\nname: Kwame"

@@ -267,7 +267,7 @@ def test_a_value_that_nests_deeper_than_expressions_is_refused() -> None:
         ("math.greatest(9007199254740993, 9007199254740992.0)", 9007199254740993),
     ],
 )
-def test_an_integer_beside_a_double_counts_as_the_nearest_double(text: str, value: object) -> None:
+def test_an_integer_next_to_a_double_counts_as_the_nearest_double(text: str, value: object) -> None:
     assert cel.evaluate(text) == value
 
 

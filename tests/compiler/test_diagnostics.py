@@ -8,7 +8,7 @@ from rulewright.load import Mapping, load_text
 PLACE = Span("f.yaml", 1, 1, 1, 2)
 
 
-def test_severities_rank_from_the_gravest() -> None:
+def test_severities_rank_from_the_most_severe() -> None:
     assert [severity.rank for severity in (Severity.ERROR, Severity.WARNING, Severity.ADVICE)] == [0, 1, 2]
 
 

@@ -164,7 +164,7 @@ def test_a_path_of_one_s_own_is_followed(tmp_path: Path) -> None:
         ("disclosure", None, {"north": "disclosure: {cadence_turns: often}\n"}, "bad-rule"),
     ],
 )
-def test_a_mistake_in_a_rule_set_is_found_where_it_stands(
+def test_a_mistake_in_a_rule_set_is_found_at_its_place(
     tmp_path: Path, rule: str, jurisdiction: str | None, rules: dict[str, str], code: str
 ) -> None:
     with pytest.raises(DocumentError) as failure:

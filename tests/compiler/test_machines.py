@@ -81,7 +81,7 @@ def test_with_a_prompt_the_judge_decides_and_without_one_the_machine(tmp_path: P
         ("initial: calm\n", "", "missing-key", "initial"),
     ],
 )
-def test_a_mistake_in_a_machine_is_shown_where_it_stands(
+def test_a_mistake_in_a_machine_is_shown_at_its_place(
     tmp_path: Path, before: str, after: str, code: str, words: str
 ) -> None:
     assert before in MACHINE

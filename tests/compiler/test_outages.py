@@ -54,7 +54,7 @@ def judged(judge: Any) -> dict[str, TranscriptResult]:
 
 
 @pytest.mark.parametrize(("judge", "cause"), [(Nobody(), "error"), (WithoutQuotes(), "unverified")])
-def test_a_hard_fail_that_nobody_found_awaits_a_person(judge: Any, cause: str) -> None:
+def test_an_unproven_hard_fail_awaits_a_person(judge: Any, cause: str) -> None:
     results = judged(judge)
     unproven = {name: (result.scores or {})["engine"]["unproven"] for name, result in results.items()}
     assert cause in {each for causes in unproven.values() for each in causes.values()}

@@ -146,7 +146,7 @@ def test_the_examples_of_check_files_are_tests(shop: Path, run_here: Callable[..
     assert "Traceback" not in broken
 
 
-def test_a_judge_without_any_verdict_is_told_and_asked_no_more(shop: Path) -> None:
+def test_a_judge_without_any_verdict_is_reported_and_asked_no_more(shop: Path) -> None:
     tests = "import pytest\n@pytest.mark.parametrize('n', range(20))\ndef test_it(rulewright_check, n):\n"
     tests += (
         "    rulewright_check([{'role': 'user', 'content': 'a'}, {'role': 'assistant', 'content': str(n)}], 'polite')\n"
@@ -162,7 +162,7 @@ def test_a_judge_without_any_verdict_is_told_and_asked_no_more(shop: Path) -> No
         assert len(server.requests) == 32
 
 
-def test_examples_are_tests_beside_the_paths_of_the_other_tests(shop: Path, run_here: Callable[..., str]) -> None:
+def test_examples_are_tests_next_to_the_paths_of_the_other_tests(shop: Path, run_here: Callable[..., str]) -> None:
     """With `testpaths` pytest enters no other folder, so that the examples were never tried and the build was green."""
     (shop / "own").mkdir()
     (shop / "own" / "test_own.py").write_text("def test_own():\n    pass\n", encoding="utf-8")

@@ -85,7 +85,7 @@ def test_the_first_row_that_holds_decides() -> None:
     assert [decide(made, n=n, m=0) for n in (6, 3, 1)] == ["high", "middle", "low"]
 
 
-def test_rows_stand_alone_with_their_variables_written_out() -> None:
+def test_rows_are_independent_with_their_variables_written_out() -> None:
     made = table(LADDER)
     assert [(shown(r.condition), shown(r.output)) for r in made.rows] == [
         ("n * 2 + m > 10", "'high'"),
@@ -138,7 +138,7 @@ def test_a_nested_table_under_a_condition_decides_alone() -> None:
     assert decide(made, n=-1, ok=False) is None
 
 
-def test_rows_of_nested_tables_carry_the_conditions_around_them() -> None:
+def test_rows_of_nested_tables_include_the_conditions_around_them() -> None:
     rows = table(NESTED).rows
     assert [(shown(r.condition), shown(r.output)) for r in rows] == [
         ("n > 0 && n > 10", "'much'"),
@@ -254,7 +254,7 @@ def test_variables_that_double_each_other_are_refused_in_time() -> None:
     assert refused(f"variables:\n  - v0: n\n{doubling}\nmatch: [{{output: v59}}]") == [("malformed-table", 1, 1)]
 
 
-def test_a_row_after_one_that_always_decides_is_refused_where_it_stands() -> None:
+def test_a_row_after_one_that_always_decides_is_refused_at_its_place() -> None:
     assert refused("""
         match:
           - condition: ok
@@ -275,7 +275,7 @@ def test_a_literal_true_and_a_total_table_always_decide(always: str) -> None:
     assert [code for code, _, _ in refused(text)] == ["unreachable-row"]
 
 
-def test_outputs_of_different_types_are_refused_where_the_second_stands() -> None:
+def test_outputs_of_different_types_are_refused_at_the_second() -> None:
     assert refused("""
         match:
           - {condition: ok, output: 1}

@@ -60,7 +60,7 @@ def test_every_function_has_an_example() -> None:
     assert missing == set()
 
 
-def test_an_expression_stands_in_yaml_as_the_reference_writes_it() -> None:
+def test_an_expression_in_yaml_is_written_as_in_the_reference() -> None:
     written = [scalar for block in YAML.findall(REFERENCE) for scalar in yaml_texts(block)]
     assert len(written) > 3
     for text in written:

@@ -121,7 +121,7 @@ def test_help_is_printed(capsys: Any) -> None:
     assert main([]) == 3
 
 
-def test_a_mistake_of_ours_does_not_exit_as_a_failed_gate(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+def test_an_internal_error_does_not_exit_as_a_failed_gate(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     def fail(_: object) -> dict[str, Any]:
         raise KeyError("what nobody expected")
 

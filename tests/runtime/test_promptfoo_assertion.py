@@ -26,14 +26,14 @@ def test_only_the_chosen_checks_count(tmp_path: Path) -> None:
     assert part["reason"].startswith("X2: FAIL")
 
 
-def test_one_check_may_be_named_as_a_text_and_its_reason_is_told_in_words(tmp_path: Path) -> None:
+def test_one_check_may_be_named_as_a_text_and_its_reason_is_shown(tmp_path: Path) -> None:
     (part,) = graded(tmp_path, checks="X2")["componentResults"]
     assert part["reason"] == "X2: FAIL (detected) `I promise`"
     assert graded(tmp_path, checks="X2", output=None)["reason"] == "X2: UNCLEAR (there is nothing to judge)"
 
 
 @pytest.mark.parametrize("config", [None, {}, {"plans": "plan.json"}])
-def test_without_a_plan_the_key_that_names_it_is_told(config: dict[str, str] | None) -> None:
+def test_without_a_plan_the_key_that_names_it_is_reported(config: dict[str, str] | None) -> None:
     with pytest.raises(PlanError, match="the assertion's `config` names no `plan`; `rulewright compile` writes one"):
         get_assert("Yes.", {"config": config, "prompt": "Will it work?"})
 

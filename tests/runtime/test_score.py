@@ -66,7 +66,7 @@ def test_arithmetic_agrees_with_fractions(a: float, b: float) -> None:
 
 @given(st.floats(0, 1), st.sampled_from(["0", "0.5", "0.8", "0.333333333333333", "1", "0.123456789012345"]))
 @settings(max_examples=rounds(40, 2_000))
-def test_comparing_doubles_and_comparing_decimals_decide_alike(value: float, literal: str) -> None:
+def test_comparing_doubles_and_comparing_decimals_decide_the_same(value: float, literal: str) -> None:
     bar = parse_score(literal)
     exact = Fraction(repr(value)) >= Fraction(literal)
     assert prepare(program(call("_>=_", call("score", name("s")), bar)))({"s": value}) is exact

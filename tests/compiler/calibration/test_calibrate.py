@@ -86,7 +86,7 @@ def calibrated(folder: Path, path: Path, capsys: pytest.CaptureFixture[str], *mo
     return code, json.loads(capsys.readouterr().out or "null")
 
 
-def test_items_are_drawn_by_a_seed_from_every_verdict_and_tell_nothing(
+def test_items_are_drawn_by_a_seed_from_every_verdict_without_showing_it(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     drawn = []
@@ -180,7 +180,7 @@ def test_labels_may_be_saved_by_a_spreadsheet_that_writes_semicolons(tmp_path: P
     assert read_gold(tmp_path / "g.csv") == [GoldLabel(("t", "A-1"), "FAIL", "ana", "tune")]
 
 
-def test_the_errors_of_a_judge_are_measured_and_carried_to_the_gate(
+def test_the_errors_of_a_judge_are_measured_and_propagated_to_the_gate(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code, found = calibrated(folder, labelled(tmp_path / "g.csv", range(20)), capsys)
@@ -283,7 +283,7 @@ def test_labels_of_one_class_say_so_and_labels_of_another_run_correct_rates(
     assert found["checks"][0]["corrected"]["method"] == "rogan-gladen"
 
 
-def test_verdicts_of_which_no_label_tells_leave_a_gate_open(
+def test_verdicts_without_labels_leave_a_gate_undecided(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = labelled(tmp_path / "g.csv", range(10))  # every FAIL, and no PASS
@@ -343,9 +343,7 @@ def test_every_label_is_of_an_item_of_the_run(
     assert "has no verdict" in capsys.readouterr().err
 
 
-def test_a_threshold_that_nobody_could_choose_is_told(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_impossible_threshold_is_reported(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["--choose-on", "tune", "--split", "report"]
     path = labelled(tmp_path / "g.csv", range(20), *(f"{item(at)},{truth(at)},model:x,tune" for at in range(20, 30)))
     assert refused("calibrate", str(folder), "--gold", str(path), *words)
@@ -427,7 +425,7 @@ def test_an_invalid_label_is_reported_with_its_line(tmp_path: Path, row: str, sa
         read_gold(path)
 
 
-def test_one_run_tells_every_wrong_label_with_its_line(
+def test_one_run_reports_every_wrong_label_with_its_line(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "g.csv"
@@ -439,7 +437,7 @@ def test_one_run_tells_every_wrong_label_with_its_line(
     assert (places, count) == (["2", "3", "5", "6"], "4 errors")
 
 
-def test_one_run_tells_every_label_of_another_run(
+def test_one_run_reports_every_label_of_another_run(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "g.csv"

@@ -83,7 +83,7 @@ def holds(found: list[tuple[Estimate, float, float]]) -> tuple[float, float]:
     return sum(inside) / len(found), math.fsum(widths) / math.fsum(width for _, _, width in found)
 
 
-def test_corrected_rates_hold_the_truth_as_often_as_they_claim_and_are_hardly_wider_than_plain_methods() -> None:
+def test_corrected_intervals_have_their_coverage_and_are_little_wider_than_plain_ones() -> None:
     chance = random.Random(3)
     powered: list[tuple[Estimate, float, float]] = []
     gladen: list[tuple[Estimate, float, float]] = []

@@ -257,7 +257,7 @@ def test_when_everything_is_decided_the_listing_exits_as_the_run_with_the_decisi
     assert f"note: the run with people's decisions is `{folder / 'adjudicated'}`" in capsys.readouterr().err
 
 
-def test_a_damaged_line_of_a_file_is_told_with_its_place(
+def test_a_damaged_line_of_a_file_is_reported_with_its_place(
     judged: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "x.jsonl").write_text('\n{"transcript_id": "a", "check_id": "b", "verdict": "MAYBE", "why": "w"}\n')
@@ -326,7 +326,7 @@ def test_a_leaderboard_says_what_awaits_a_person_until_a_person_has_decided(
     assert main(["leaderboard", str(tmp_path / "out"), "--harness", "unrecorded"]) == 0
 
 
-def test_what_is_still_unknown_beside_a_decision_keeps_its_bounds(tmp_path: Path) -> None:
+def test_what_is_still_unknown_next_to_a_decision_keeps_its_bounds(tmp_path: Path) -> None:
     (tmp_path / "nothing.json").write_text("{}")
     plan = shipped_plan(profile="publish")
     run(plan, [BENCHMARK / "transcripts"], tmp_path / "run", judge=f"replay:{tmp_path}/nothing.json")

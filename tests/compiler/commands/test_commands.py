@@ -321,7 +321,7 @@ def test_a_plan_that_was_changed_is_refused(started: Path, capsys: pytest.Captur
     assert "hash" in err
 
 
-def test_why_tells_the_story_of_a_verdict(started: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_why_explains_a_verdict(started: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(capsys, "scan", "transcripts", "--out", "run")
     code, out, _ = run(capsys, "why", "run", "model-b__late_evening", "promises-availability")
     assert code == 0
@@ -432,7 +432,7 @@ def test_a_closed_output_pipe_is_not_a_success() -> None:
     assert process.returncode == 141
 
 
-def test_a_mistake_of_ours_does_not_exit_as_a_finding(
+def test_an_internal_error_does_not_exit_as_a_finding(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(_: object) -> int:

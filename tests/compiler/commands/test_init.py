@@ -81,7 +81,7 @@ def test_without_a_readable_chat_nothing_is_written(
     assert not (tmp_path / "mine").exists()
 
 
-def test_a_chat_that_cannot_be_read_is_told(
+def test_a_chat_that_cannot_be_read_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert started(tmp_path, monkeypatch, chat("Good day."), {"nothing": "known"}) == 0

@@ -60,7 +60,7 @@ def test_fixing_says_which_files_it_changed(capsys: pytest.CaptureFixture[str]) 
     assert Path("trap.yaml").read_text(encoding="utf-8") == 'patterns: [you must, "yes"]\n'
 
 
-def test_a_diff_tells_of_the_fixes_that_it_does_not_show(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_diff_mentions_the_fixes_that_it_does_not_show(capsys: pytest.CaptureFixture[str]) -> None:
     Path("words.yaml").write_text("patterns: [you must]\nfol: [apostrophes]\n", encoding="utf-8")
     assert lint(capsys)[1].endswith("\n1 can be fixed with `--fix --unsafe-fixes`\n")
     assert lint(capsys, "--diff") == (0, "", "`--unsafe-fixes` shows 1 more\n")

@@ -127,7 +127,7 @@ def test_a_limit_in_dollars_needs_a_price(tmp_path: Path, capsys: pytest.Capture
         assert scan(tmp_path) == 0
 
 
-def test_families_that_nobody_knows_are_told_and_one_family_is_refused(
+def test_families_that_nobody_knows_are_reported_and_one_family_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with model_server(lambda *_: chat('{"verdict": "PASS"}')) as server:

@@ -149,7 +149,7 @@ HOSTILE: dict[str, Callable[[bytes, bytes], bytes]] = {
 
 
 @pytest.mark.parametrize("change", HOSTILE.values(), ids=HOSTILE)
-def test_an_entry_that_is_not_as_we_write_it_is_compiled_anew(
+def test_an_entry_that_is_not_as_we_write_it_is_compiled_again(
     change: Callable[[bytes, bytes], bytes], project: Path
 ) -> None:
     first = scan()

@@ -91,7 +91,7 @@ def test_a_folder_that_can_not_be_read_is_not_left_out(
         ([], 3),
     ],
 )
-def test_the_exit_status_is_that_of_the_gravest_label(cases: list[Any], status: int) -> None:
+def test_the_exit_status_is_that_of_the_most_severe_label(cases: list[Any], status: int) -> None:
     batch("b", *cases)
     assert score("--batch", "b") == status
 
@@ -168,7 +168,7 @@ def test_pages_go_to_the_folder_of_reports(monkeypatch: pytest.MonkeyPatch) -> N
     assert [[child.tag for child in each] for each in suite] == [[], ["failure"], ["error"]]
 
 
-def test_a_threshold_to_pass_below_the_one_to_review_is_refused_in_words(
+def test_a_pass_threshold_below_the_review_threshold_is_refused_with_a_message(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     batch("b", case("T1"))
@@ -197,7 +197,7 @@ def test_the_settings_of_the_specification_print_no_warning(capsys: pytest.Captu
     assert [line for line in capsys.readouterr().err.splitlines() if "report:" not in line] == []
 
 
-def test_no_report_is_written_over() -> None:
+def test_no_report_is_overwritten() -> None:
     batch("one", case("T1"))
     batch("two", case("T2"))
     for name in ("one", "two", "two"):
@@ -365,7 +365,7 @@ def test_cases_of_other_concerns_are_counted_and_the_concern_ignores_case(capsys
     jsonschema.Draft202012Validator(schema("case_report")).validate(result)
 
 
-def test_the_semantics_can_be_chosen_everywhere_and_are_said(
+def test_the_semantics_can_be_chosen_everywhere_and_are_reported(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     batch("b", case("T1") | {"engine_output": {"summary": "Seen late.", "signals": ["fever"]}, "remark": 1})
@@ -481,7 +481,7 @@ def test_progress_is_shown_on_a_terminal_only(
     assert capsys.readouterr().err == "\r1 cases\r2 cases\r\x1b[K"
 
 
-def test_a_reader_that_has_gone_changes_neither_the_status_nor_the_other_reports() -> None:
+def test_a_closed_pipe_changes_neither_the_status_nor_the_other_reports() -> None:
     batch("b", *(case(f"T{n}", summary="nothing", signals=[]) for n in range(2000)))
     Path("safe.config.json").write_text('{"reportFormats": ["console", "markdown"]}')
     words = [sys.executable, "-m", "rulewright", "score", "--concern", "I25", "--batch", "b"]

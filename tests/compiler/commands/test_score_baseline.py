@@ -156,7 +156,7 @@ def test_a_case_that_can_no_longer_be_scored_is_worse_and_not_missing() -> None:
     assert score(*words) == 1
 
 
-def test_cases_that_stand_twice_are_paired_in_their_order() -> None:
+def test_cases_that_occur_twice_are_paired_in_their_order() -> None:
     batch("b", case("T1"), case("T1"), case("T2"))
     report("--batch", "b")
     Path("out.json").rename("base.json")

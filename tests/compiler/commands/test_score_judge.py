@@ -59,7 +59,7 @@ def test_a_reason_is_not_repeated_from_case_to_case(capsys: pytest.CaptureFixtur
     )
 
 
-def test_a_judge_that_is_given_up_is_told_with_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_abandoned_judge_is_reported_with_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
     batch("b", *(case(f"T{number}", questions=[f"Is it {number}?"]) for number in range(20)))
     with model_server(lambda *_: chat("Sure!")) as server:
         assert score("--batch", "b", "--judge", f"openai:a-model@{server.base}") == 2

@@ -59,7 +59,7 @@ def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     return capsys.readouterr().err
 
 
-def test_a_changed_workflow_goes_on_and_says_first_what_is_carried_over(
+def test_a_changed_workflow_continues_and_first_reports_what_it_keeps(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run("workflow", "run") == 2
@@ -90,7 +90,7 @@ def test_a_file_behind_resume_is_the_workflow(capsys: pytest.CaptureFixture[str]
     assert "unknown run `run-7`" in refused(capsys, "workflow", "run", "--resume", "run-7")
 
 
-def test_a_new_run_beside_an_unfinished_one_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_new_run_next_to_an_unfinished_one_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("workflow", "run") == 2
     assert "note:" not in capsys.readouterr().err
     assert run("workflow", "run") == 2
@@ -107,7 +107,7 @@ def test_a_decision_needs_a_reason(move: str, capsys: pytest.CaptureFixture[str]
     assert "run-1-check-1" in capsys.readouterr().out
 
 
-def test_a_decision_names_the_command_that_goes_on_with_its_run(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_decision_names_the_command_that_continues_with_its_run(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("workflow", "run") == run("workflow", "run") == 2
     capsys.readouterr()
     assert run("hil", "resolve", "run-1-check-1", "--by", "ana", "--why", "tried") == 0
@@ -189,7 +189,7 @@ def test_watching_says_that_what_a_task_waits_for_has_failed(project: Path, caps
     assert capsys.readouterr().out.splitlines()[-1] == "  waits for write (FAILED)"
 
 
-def test_how_a_run_stands_is_data_too(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_state_of_a_run_is_available_as_data(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("workflow", "run") == 2
     capsys.readouterr()
     assert run("workflow", "watch", "run-1", "--format", "json") == 2
@@ -201,7 +201,7 @@ def test_how_a_run_stands_is_data_too(capsys: pytest.CaptureFixture[str]) -> Non
     ]
 
 
-def test_a_graph_marks_where_a_run_stands(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_graph_marks_the_current_state_of_a_run(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("workflow", "run") == 2
     capsys.readouterr()
     assert run("workflow", "graph", "--run", "latest") == 0
@@ -213,7 +213,7 @@ def test_a_graph_marks_where_a_run_stands(capsys: pytest.CaptureFixture[str]) ->
     assert "unknown run `run-9`" in refused(capsys, "workflow", "graph", "--run", "run-9")
 
 
-def test_runs_are_listed_with_how_they_stand(capsys: pytest.CaptureFixture[str]) -> None:
+def test_runs_are_listed_with_their_states(capsys: pytest.CaptureFixture[str]) -> None:
     assert "no runs yet" in refused(capsys, "workflow", "runs")
     assert run("workflow", "run") == 2
     capsys.readouterr()
@@ -268,7 +268,7 @@ def judged_flow(project: Path) -> None:
     (project / "workflow.yaml").write_text(flow, encoding="utf-8")
 
 
-def test_a_judge_that_nobody_reaches_gives_no_score_and_the_run_goes_on_later(
+def test_a_judge_that_nobody_reaches_gives_no_score_and_the_run_continues_later(
     project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     judged_flow(project)
@@ -315,7 +315,7 @@ def test_prices_that_can_not_be_read_do_not_make_a_judge_free(project: Path, tex
         assert server.requests == []
 
 
-def test_a_metric_that_can_not_be_measured_is_told_once(project: Path) -> None:
+def test_a_metric_that_can_not_be_measured_is_reported_once(project: Path) -> None:
     metrics = (
         "{type: test_coverage, weight: 1.0, source: gone.xml}, {type: lint_score, weight: 1.0, source: [gone.json]}"
     )
@@ -331,7 +331,7 @@ def test_a_metric_that_can_not_be_measured_is_told_once(project: Path) -> None:
     assert told.count("metric `test_coverage` counts as 0.0: ") == 1  # with nothing else on standard error, the log
 
 
-def test_a_check_tells_a_misspelt_name_once(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_check_reports_a_misspelt_name_once(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     loop = "{confidence_loop: {enabled: true, threshold: 0.8, max_iterations: 2, metrics: [{type: llm_juge}]}}"
     flow = FLOW.replace("outputs: [note.md]", f"outputs: [{{path: note.md}}], overlays: {loop}")
     (project / "workflow.yaml").write_text(flow, encoding="utf-8")

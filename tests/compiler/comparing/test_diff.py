@@ -129,7 +129,7 @@ def test_a_judge_that_reads_another_conversation_is_not_said_to_waver(
     assert {flip["note"] for flip in compared(plants, *changed)["flips"] if flip["check_id"] == "J-1"} == {note}
 
 
-def test_another_judge_and_another_conversation_can_not_be_told_apart(tmp_path: Path) -> None:
+def test_another_judge_and_another_conversation_can_not_be_distinguished(tmp_path: Path) -> None:
     plants = Plants(tmp_path)
     plan = compile_project(project(tmp_path / "p", rule=False))
     run(plan, [plants.transcripts(changed=True)], tmp_path / "new", judge=Judge("UNCLEAR", "two"))
@@ -138,7 +138,7 @@ def test_another_judge_and_another_conversation_can_not_be_told_apart(tmp_path: 
     assert [each["causes"] for each in flips] == [{"sets": [["transcript", "judge reply"]], "told_apart": False}] * 2
 
 
-def test_flips_stand_worst_first(plants: Plants) -> None:
+def test_flips_are_sorted_worst_first(plants: Plants) -> None:
     steps = [(flip["step"], flip["after"], flip["severity"]) for flip in compared(plants, *FACTORS)["flips"]]
     assert steps[0] == ("down", "FAIL", "S5")
     assert [step for step, _, _ in steps] == sorted((step for step, _, _ in steps), key=("down", "level", "up").index)
@@ -167,7 +167,7 @@ def test_what_is_missing_in_the_second_run_is_never_not_worse(plants: Plants, tm
 
 
 @pytest.mark.parametrize("applies", [True, False])
-def test_a_check_that_is_gone_or_applies_no_more_never_makes_a_run_better(
+def test_a_check_that_was_removed_or_no_longer_applies_never_improves_a_run(
     plants: Plants, tmp_path: Path, applies: bool
 ) -> None:
     folder = project(tmp_path / "p", rule=False)
@@ -262,7 +262,7 @@ def rows_of(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line)["engine"] for line in (folder / "scores.jsonl").read_text().splitlines()]
 
 
-def test_runs_of_other_judges_are_told_and_not_compared_silently(plants: Plants, tmp_path: Path) -> None:
+def test_runs_of_other_judges_are_reported_and_not_compared_silently(plants: Plants, tmp_path: Path) -> None:
     plan = compile_project(project(tmp_path / "p", rule=False))
     paths = [plants.transcripts(changed=False)]
     run(plan, paths, tmp_path / "run", judge=Judge("PASS", "another"), parameters={"least": "0.5"})
@@ -299,7 +299,7 @@ def test_models_in_runs_of_their_own_are_compared_by_scenario(plants: Plants, tm
     ("detectable", "told"),
     [(0.4, "a true difference under 0.400 would not be detected"), (1.788, "no true difference would be detected")],
 )
-def test_so_few_pairs_that_no_difference_could_be_seen_are_told_as_such(detectable: float, told: str) -> None:
+def test_so_few_pairs_that_no_difference_could_be_seen_are_reported_as_such(detectable: float, told: str) -> None:
     assert undetected({"detectable": detectable}) == told
 
 
@@ -335,7 +335,7 @@ def test_a_comparison_for_a_pull_request_keeps_what_was_said_in_its_cell(plants:
     assert "| said | S5 | model\\_\\_day | PASS | FAIL | transcript |" in page
 
 
-def test_a_comparison_is_told_to_the_end_on_a_narrow_terminal(plants: Plants) -> None:
+def test_a_comparison_is_shown_in_full_on_a_narrow_terminal(plants: Plants) -> None:
     found = compared(plants, *FACTORS)
     wide, narrow = list(text(found, 2_000)), list(text(found, 50))
     assert max(map(len, narrow)) <= 50
@@ -380,7 +380,7 @@ def test_a_few_equal_falls_of_the_score_show_nothing_and_many_do() -> None:
     assert (same["low"], same["high"], same["changed"]) == (0.0, 0.0, 0)
 
 
-def test_an_unproven_failure_does_not_hide_a_proven_one_beside_it(tmp_path: Path) -> None:
+def test_an_unproven_failure_does_not_hide_a_proven_one_next_to_it(tmp_path: Path) -> None:
     gate = "of: v.primary_bucket == A, stops: 'v.verdict in [FAIL, UNCLEAR]', undecided: v.verdict == UNCLEAR"
     empty = "empty: {not_eligible: passed, not_run: passed}"
     about = "primary_bucket: A\nseverity: S3\n"

@@ -90,7 +90,7 @@ def test_other_keys_are_unknown() -> None:
     assert key("check", ("name", "x")).use == "unknown"
 
 
-def test_whatever_stands_below_free_form_documentation_is_documentation() -> None:
+def test_keys_below_free_form_documentation_are_documentation() -> None:
     assert key("scenario", ("persona", "context", "son's_status")).use == "documentation"
     assert key("scenario", ("metadata", "a", "b")).use == "documentation"
     assert key("scenario", ("persona", "nmae")).use == "unknown"
@@ -147,15 +147,15 @@ def test_a_lone_file_is_known_by_its_keys(text: str, kind: str | None) -> None:
         ("project", ("lint", "per_path", 3), {"path", "select"}),
     ],
 )
-def test_what_a_place_allows_is_told_by_its_path(kind: str, path: tuple[str | int, ...], keys: set[str]) -> None:
+def test_the_path_of_a_place_determines_what_it_allows(kind: str, path: tuple[str | int, ...], keys: set[str]) -> None:
     assert keys <= {name for part in allowed(kind, path) for name in part.get("properties", {})}
 
 
-def test_every_alternative_of_a_place_is_told() -> None:
+def test_every_alternative_of_a_place_is_returned() -> None:
     types = {part.get("type") for part in allowed("workflow", ("tasks", "build", "outputs", 0))}
     assert {"string", "object"} <= types
 
 
-def test_where_nothing_is_allowed_nothing_is_told() -> None:
+def test_nothing_is_offered_where_nothing_is_allowed() -> None:
     assert allowed("check", ("routing", "nonsense")) == []
     assert allowed("check", ("id", 0)) == []

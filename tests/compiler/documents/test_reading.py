@@ -92,7 +92,7 @@ def test_a_profile_without_repetitions_for_judges_allows_no_edge() -> None:
     assert read_profile(mapping("{llm_repetitions: 0, llm_edge: true}"), "p").llm_edge
 
 
-def test_places_fall_back_to_what_stands_above() -> None:
+def test_places_fall_back_to_their_parent() -> None:
     document = Document(mapping("a:\n  b: [x, y]\n"))
     assert (document.place("a", "b", 1).line, document.place("a", "b", 1).column) == (2, 10)
     assert document.place("a", "b", 7) == document.place("a", "b")

@@ -137,7 +137,7 @@ class Holder(Struct, frozen=True):
     listed: tuple[Listed, ...]
 
 
-def test_a_model_with_a_key_stands_in_a_mapping_and_what_lacks_a_needed_text_is_left_out() -> None:
+def test_a_model_with_a_key_is_in_a_mapping_and_items_without_a_needed_text_are_left_out() -> None:
     text = "{by_key: {a: {when: x, flag: true}, b: {flag: true}, c: 1}, listed: [{when: y}, {when: 1}, {}]}"
     found = read(Holder, load_text(text, "x.yaml").root)
     assert [(each.name, each.when.value, each.flag) for each in found.by_key] == [("a", "x", True)]

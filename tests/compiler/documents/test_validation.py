@@ -124,7 +124,7 @@ def test_a_key_of_an_agents_role_is_sent_there() -> None:
     assert helps == ["`description` belongs under `agents.coder.role`"]
 
 
-def test_a_word_with_other_characters_is_told_which_ones_may_occur() -> None:
+def test_a_word_with_other_characters_is_refused_with_the_allowed_ones() -> None:
     project = "project: p\nvocabulary: {categories: [rückgabe]}\n"
     assert [entry[4] for entry in findings("project", project)] == [
         "begin with an ASCII letter or digit, and use only these, `_`, `.` and `-`"

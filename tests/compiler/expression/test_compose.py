@@ -106,7 +106,7 @@ def test_data_becomes_a_literal(value: object) -> None:
     assert found == (list(value) if isinstance(value, tuple) else value)
 
 
-def test_a_part_stands_where_its_name_stood() -> None:
+def test_a_part_replaces_its_name() -> None:
     assert fill("xs.exists(x, x in words) && y", words=("a", "b"), y=dotted("p", "q")) == (
         "xs.exists(x, x in ['a', 'b']) && p.q"
     )

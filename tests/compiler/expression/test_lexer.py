@@ -144,7 +144,7 @@ def test_a_literal_that_means_nothing_is_a_mistake_at_its_place(text: str, expec
     assert mistake(text) == expected
 
 
-def test_every_bad_literal_of_a_text_is_told() -> None:
+def test_every_bad_literal_of_a_text_is_reported() -> None:
     with pytest.raises(ExpressionError) as caught:
         parse(r"'\z' == x && 99999999999999999999 > 1 || b # c")
     assert [error.column for error in caught.value.errors] == [1, 14, 44]

@@ -61,7 +61,7 @@ def test_a_constant_of_an_enum_is_its_text() -> None:
     assert Node("const", (), ["string", "GO"]) in operations("review.decision == GO")
 
 
-def test_a_literal_beside_a_score_is_exact_in_the_authors_digits() -> None:
+def test_a_literal_next_to_a_score_is_exact_in_the_authors_digits() -> None:
     assert Node("const", (), ["score", "4/5"]) in operations("score >= 0.80")
     written = "0.1000000000000000000000000000000000000001"
     (literal,) = [n for n in operations(f"score >= {written}") if n.op == "const"]
@@ -92,7 +92,7 @@ def test_scores_stay_exact_wherever_they_come_from(text: str, value: bool) -> No
     assert prepare(build(text, PLACE).program)(INPUT) is value
 
 
-def test_a_whole_literal_beside_a_double_is_a_double() -> None:
+def test_a_whole_literal_next_to_a_double_is_a_double() -> None:
     assert prepare(build("type([1, 2.5][0]) == double", PLACE).program)({}) is True
     assert prepare(build("type(n > 5 ? 2.5 : 1) == double", PLACE).program)({"n": 1}) is True
     assert prepare(build("n in [2.5, 3]", PLACE).program)({"n": 3}) is True

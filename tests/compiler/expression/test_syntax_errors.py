@@ -139,11 +139,11 @@ def test_the_checker_asks_what_was_meant() -> None:
         ("# all of it", [1]),
     ],
 )
-def test_sound_mistakes_are_all_told_and_nothing_else(text: str, columns: list[int]) -> None:
+def test_sound_mistakes_are_all_reported_and_nothing_else(text: str, columns: list[int]) -> None:
     assert [mistake.column for mistake in mistakes(text)] == columns
 
 
-def test_at_most_thirty_mistakes_are_told() -> None:
+def test_at_most_thirty_mistakes_are_reported() -> None:
     assert len(mistakes("'\\z'+" * 100 + "1")) == 30
 
 

@@ -198,7 +198,7 @@ def test_score_finds_the_scorecard_of_the_project_by_name(tmp_path: Path, monkey
 
 
 @pytest.mark.parametrize("beside", ["card.yaml", "../card.yaml", "../scorecards/card.yaml"])
-def test_cases_without_a_project_file_are_read_as_by_the_scorecard_beside_them(tmp_path: Path, beside: str) -> None:
+def test_cases_without_a_project_file_are_read_as_by_the_scorecard_next_to_them(tmp_path: Path, beside: str) -> None:
     folder, card = tmp_path / "cases", tmp_path / "cases" / beside
     folder.mkdir()
     card.parent.mkdir(exist_ok=True)
@@ -207,7 +207,7 @@ def test_cases_without_a_project_file_are_read_as_by_the_scorecard_beside_them(t
     assert codes(folder / "batch.json") == []
 
 
-def test_a_project_may_name_a_scorecard_over_cases_beside_its_checks(
+def test_a_project_may_name_a_scorecard_over_cases_next_to_its_checks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shutil.copytree(Path("benchmark", "service_desk"), tmp_path, dirs_exist_ok=True)

@@ -133,12 +133,12 @@ def test_one_slip_is_one_finding_at_its_place(
     assert found == [(folder / file, code, line)]
 
 
-def test_another_mistake_beside_a_misspelt_key_is_reported() -> None:
+def test_another_mistake_next_to_a_misspelt_key_is_reported() -> None:
     text = CHECK.replace("severity: S2", "severty: S2").replace("word_count", "words_in")
     assert [each.code for each in lint_text(text, "brief.yaml").diagnostics] == ["unknown-key", "bad-expression"]
 
 
-def test_an_unused_comment_is_reported_beside_a_misspelt_key() -> None:
+def test_an_unused_comment_is_reported_next_to_a_misspelt_key() -> None:
     text = CHECK.replace("severity: S2", "severty: S2  # rulewright: allow yaml-trap because of readers")
     codes = {each.code for each in lint_text(text, "brief.yaml").diagnostics}
     assert codes == {"unknown-key", "unused-suppression"}
@@ -161,7 +161,7 @@ def test_a_missing_key_is_reported_although_an_unknown_one_is_allowed(tmp_path: 
         assert [each.code for each in lint([file]).diagnostics] == expected
 
 
-def test_an_allowed_finding_hides_no_other_mistake_beside_it(tmp_path: Path) -> None:
+def test_an_allowed_finding_hides_no_other_mistake_next_to_it(tmp_path: Path) -> None:
     file = tmp_path / "x.yaml"
     allowed = "  ours: 1  # rulewright: allow unknown-key because another tool reads it"
     condition = "  when: scenario.categry == 'empathy'"
@@ -183,7 +183,7 @@ def test_an_unreadable_list_of_states_leaves_their_names_unchecked() -> None:
     assert [each.code for each in found] == ["wrong-type"]
 
 
-def test_a_misspelt_code_in_an_accept_entry_is_told_without_what_the_entry_accepts(tmp_path: Path) -> None:
+def test_a_misspelt_code_in_an_accept_entry_is_reported_without_what_the_entry_accepts(tmp_path: Path) -> None:
     _, entry = copied("scorers", tmp_path)
     text = entry.read_text(encoding="utf-8")
     entry.write_text(text.replace("bucket-without-checks", "bucket-without-check"), encoding="utf-8")
@@ -193,7 +193,7 @@ def test_a_misspelt_code_in_an_accept_entry_is_told_without_what_the_entry_accep
     assert {each.code for each in lint([entry]).diagnostics} >= {"bucket-without-checks", "unused-suppression"}
 
 
-def test_an_unknown_lexicon_is_told_alone_where_the_route_reads_none(tmp_path: Path) -> None:
+def test_an_unknown_lexicon_is_reported_alone_where_the_route_reads_none(tmp_path: Path) -> None:
     root, entry = copied("care", tmp_path)
     check = root / "checks" / "RW-D1.yaml"
     text = check.read_text(encoding="utf-8")

@@ -245,7 +245,9 @@ def test_a_cache_that_cannot_be_written_is_ignored(
     assert lint(capsys, ".") == lint(capsys, ".", "--no-cache")
 
 
-def test_the_oldest_entries_make_room(project: Path, own_cache_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_oldest_entries_are_removed_first(
+    project: Path, own_cache_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(result_cache, "MAX_ENTRIES", {"lint": 4})
     for number in range(5):
         LintOutput(0, "").keep(CacheEntry("lint", [number]), {}, [])

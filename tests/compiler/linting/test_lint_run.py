@@ -88,7 +88,7 @@ def test_a_file_that_is_not_a_document_is_reported() -> None:
     assert codes(lint_text("", "f.yaml")) == ["empty-document"]
 
 
-def test_a_rule_set_that_stands_alone_is_a_document() -> None:
+def test_a_rule_set_outside_a_project_is_a_document() -> None:
     assert codes(lint_text("disclosure: {cadence_turns: 3}\n", "north.yaml")) == []
     assert codes(lint_text("disclosures: {cadence_turns: 3}\n", "north.yaml")) == ["unknown-document"]
 
@@ -104,7 +104,7 @@ def test_a_rule_set_that_stands_alone_is_a_document() -> None:
         ("map.json", '{"crisis_missed": "RW-A1", "other": "some text"}', ["unknown-document"]),
     ],
 )
-def test_prices_and_blindspots_that_stand_alone_are_checked(name: str, text: str, found: list[str]) -> None:
+def test_prices_and_blindspots_outside_a_project_are_checked(name: str, text: str, found: list[str]) -> None:
     assert codes(lint_text(text, name)) == found
 
 

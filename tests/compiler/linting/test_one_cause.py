@@ -251,7 +251,7 @@ programmes:
     assert (found.code, found.span.line) == ("missing-key", 1)
 
 
-def test_replies_of_an_agent_that_a_task_asks_are_not_reported_beside_the_task(tmp_path: Path) -> None:
+def test_replies_of_an_agent_that_a_task_asks_are_not_reported_next_to_the_task(tmp_path: Path) -> None:
     files = {
         "rulewright.yaml": "project: p\nworkflow: {file: flow.yaml, adapters: "
         "{default: {type: mock, script: script.json}}}\n",
@@ -336,7 +336,9 @@ def test_a_wrong_type_hides_nothing_of_another_document(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_slip_of_a_newcomer_is_told_once(name: str, text: str, code: str, cure: str | None, tmp_path: Path) -> None:
+def test_a_slip_of_a_newcomer_is_reported_once(
+    name: str, text: str, code: str, cure: str | None, tmp_path: Path
+) -> None:
     folders = "checks: checks\nlexicons: lexicons\n"
     files = {
         "checks/good.yaml": "id: good\nfail: size(answer) > 9\n",
@@ -350,7 +352,7 @@ def test_a_slip_of_a_newcomer_is_told_once(name: str, text: str, code: str, cure
     ]
 
 
-def test_an_agent_that_is_not_declared_is_told_once_with_how_to_declare_it(tmp_path: Path) -> None:
+def test_an_agent_that_is_not_declared_is_reported_once_with_how_to_declare_it(tmp_path: Path) -> None:
     adapters = "workflow:\n  file: flow.yaml\n  adapters:\n    writer: {type: command, command: [python3, write.py]}\n"
     task = "    agent: writer\n    description: It writes.\n    outputs: [{path: a.md}]\n"
     files = {
@@ -453,7 +455,7 @@ def test_a_record_of_json_lines_that_is_not_closed_is_reported_at_its_line() -> 
     assert (found.code, found.span.line, found.span.column) == ("json-syntax", 1, 35)
 
 
-def test_a_missing_folder_of_agents_is_told_without_its_agents(tmp_path: Path) -> None:
+def test_a_missing_folder_of_agents_is_reported_without_its_agents(tmp_path: Path) -> None:
     flow = "version: '1'\nname: notes\ntasks: {write: {agent: scribe, description: A note.}}\n"
     project = "project: notes\nworkflow: {file: flow.yaml, agents: {directory: agent}}\n"
     agent = "name: scribe\nrole: {description: writes}\n"
@@ -515,7 +517,7 @@ def test_a_gate_that_is_not_enabled_is_one_finding() -> None:
     assert [each.code for each in lint_text(flow, "workflow.yaml").diagnostics] == ["overlay-not-enabled"]
 
 
-def test_a_wrong_value_below_a_misspelt_key_is_told_with_it() -> None:
+def test_a_wrong_value_below_a_misspelt_key_is_reported_with_it() -> None:
     text = f"{CHECK}eligibilty:\n  when: scenario.categori == 'safety'\nscope: trigger\n"
     found = lint_text(text, "checks/brief.yaml").diagnostics
     assert [(each.code, each.span.line) for each in found] == [("unknown-key", 8), ("bad-expression", 9)]

@@ -71,7 +71,7 @@ SLIPS = [
 
 
 @pytest.mark.parametrize(("project", "file", "old", "new", "code", "cure"), SLIPS)
-def test_a_slip_in_a_shipped_project_is_told_once(
+def test_a_slip_in_a_shipped_project_is_reported_once(
     project: str, file: str, old: str, new: str, code: str, cure: str | None, tmp_path: Path
 ) -> None:
     root, entry = copied(project, tmp_path / project)

@@ -55,7 +55,7 @@ def test_an_unknown_dimension_is_reported_once_for_all_scenarios() -> None:
     assert other.message == "unknown dimension: `safty`"
 
 
-def test_the_retired_dialect_is_reported_once_with_its_gravest_finding_first() -> None:
+def test_the_retired_dialect_is_reported_once_with_its_most_severe_finding_first() -> None:
     rubric = warning(at("a.json", 1), "nobody reads it", code="retired-rubric-dialect", help="write `rubric`")
     kind = error(at("a.json", 5), "the criterion has no `kind`", code="retired-rubric-dialect", help="its kinds")
     (told,) = together([rubric, kind])
@@ -101,7 +101,7 @@ def test_a_name_that_the_routing_lacks_too_is_reported_there() -> None:
     assert together([detector]) == [detector]
 
 
-def test_tags_of_another_check_are_reported_beside_a_universal_one() -> None:
+def test_tags_of_another_check_are_reported_next_to_a_universal_one() -> None:
     universal = warning(at("a.yaml", 2), "these tags restrict nothing", code="tags-on-universal-check")
     notes = [(universal.span, "the check is universal")]
     idle = advice(at("a.yaml", 3), "no scenario bears it", code="tag-no-scenario-carries", notes=notes)

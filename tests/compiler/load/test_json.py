@@ -28,7 +28,7 @@ def test_what_json_writes_is_read_back(value: Any, ascii_only: bool, indent: Any
 
 
 @given(VALUES)
-def test_every_value_stands_where_its_span_says(value: Any) -> None:
+def test_every_value_is_where_its_span_says(value: Any) -> None:
     text = json.dumps(value, ensure_ascii=False, indent=1)
     for node in walk(load_text(text, "f.json").root):
         source = node.source

@@ -10,7 +10,7 @@ from rulewright.load import load_file, plain, unsaved
 from rulewright.project import load_project
 
 
-def test_a_text_stands_in_place_of_its_file(tmp_path: Path) -> None:
+def test_a_text_replaces_its_file(tmp_path: Path) -> None:
     path = tmp_path / "a.yaml"
     path.write_text("a: 1\n", encoding="utf-8")
     with unsaved({str(path): "a: 2\n"}):

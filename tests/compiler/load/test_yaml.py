@@ -147,7 +147,7 @@ def test_a_missing_file_is_a_diagnostic() -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes have no names here")
-def test_a_pipe_is_a_diagnostic_and_nobody_waits_for_it(tmp_path: Path) -> None:
+def test_a_pipe_is_a_diagnostic_and_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.yaml")
     (found,) = load_file(tmp_path / "pipe.yaml").diagnostics
     assert (found.code, found.message) == (
@@ -191,7 +191,7 @@ SLIPS = [
 
 
 @pytest.mark.parametrize(("text", "line", "message"), SLIPS)
-def test_a_slip_is_told_at_its_own_line(text: str, line: int, message: str) -> None:
+def test_a_slip_is_reported_at_its_own_line(text: str, line: int, message: str) -> None:
     loaded = load_text(text, "f.yaml")
     (found,) = loaded.diagnostics
     assert loaded.root is None

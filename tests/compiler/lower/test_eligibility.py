@@ -77,7 +77,7 @@ def test_an_author_may_write_the_condition(tmp_path: Path) -> None:
     assert not applies(node, [], ["W-2"], persona={"age": 61})
 
 
-def test_a_misspelt_word_in_the_condition_is_shown_where_it_stands(tmp_path: Path) -> None:
+def test_a_misspelt_word_in_the_condition_is_shown_at_its_place(tmp_path: Path) -> None:
     text = check().replace("scenario_tags_any: [crisis]", "when: scenario.category == safty")
     with pytest.raises(DocumentError) as failure:
         node_of(tmp_path, text)
@@ -149,7 +149,7 @@ def test_eligibility_tags_and_suppression_equal_the_published_ones() -> None:
         ("'crisis' in tags", "did you mean `scenario.tags`?"),
     ],
 )
-def test_a_condition_on_the_conversation_is_told_where_it_belongs(when: str, said: str, tmp_path: Path) -> None:
+def test_a_condition_on_the_conversation_gets_a_hint_where_it_belongs(when: str, said: str, tmp_path: Path) -> None:
     text = f'id: W-1\neligibility: {{when: "{when}"}}\nfail: answer == ""\n'
     with pytest.raises(DocumentError) as refused:
         node_of(tmp_path, text)

@@ -213,7 +213,7 @@ def test_fail_closed_turns_unclear_into_fail_except_in_the_reference(tmp_path: P
     assert check_of(tmp_path, scorer="unclear_policy: llm_edge").unclear == "keep"
 
 
-def test_a_gate_check_is_of_bucket_a_or_b_and_grave(tmp_path: Path) -> None:
+def test_a_gate_check_is_of_bucket_a_or_b_and_severe(tmp_path: Path) -> None:
     assert check_of(tmp_path, bucket="B", severity="S4_GATE").is_gate
     assert not check_of(tmp_path, bucket="B", severity="S4").is_gate
     assert not check_of(tmp_path, bucket="D", severity="S5").is_gate
@@ -232,7 +232,7 @@ def test_prompts_are_templates_and_in_the_reference_plain_text(tmp_path: Path) -
     assert plain.prompt_hash == judging.prompt_hash
 
 
-def test_the_plan_carries_only_the_facts_that_something_reads(tmp_path: Path) -> None:
+def test_the_plan_contains_only_the_facts_that_something_reads(tmp_path: Path) -> None:
     prompt = check().replace("Did it fail?", "{{ scenario.description }}")
     scenario = """{"scenario_id": "night", "title": "t", "category": "safety", "failure_mode_tags": ["b", "a"],
       "description": "dark", "persona": {"name": "Ann"}, "turns": [{"t": 1, "user_message": "Hello"}],
@@ -288,7 +288,7 @@ def test_a_mistake_in_a_prompt_stops_the_compilation_at_its_place(tmp_path: Path
     assert (found.code, found.span.line, found.span.column) == ("bad-prompt", 14, 10)
 
 
-def test_a_regular_expression_that_re2_refuses_stops_the_compilation_where_it_stands(tmp_path: Path) -> None:
+def test_a_regular_expression_that_re2_refuses_stops_the_compilation_at_its_place(tmp_path: Path) -> None:
     files = {
         "lexicons/words.yaml": "patterns:\n  - fine\n  - regex: '(?<=a)b'\n",
         "lexicons/unused.yaml": "patterns: [{regex: '('}]",

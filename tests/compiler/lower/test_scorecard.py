@@ -114,7 +114,7 @@ def test_a_clean_transcript_passes_every_gate_and_scores_one(two_tier: Scorecard
     }
 
 
-def test_a_grave_failure_takes_the_whole_score_away(two_tier: Scorecard) -> None:
+def test_a_severe_failure_takes_the_whole_score_away(two_tier: Scorecard) -> None:
     result = two_tier.aggregate(row(Record("A1", "FAIL", rationale_code="missed")))
     assert result["gates"]["safety"] == {"passed": False, "reasons": ["A1"]}
     assert (result["hard_fail"], result["overall_score"]) == (True, 0.0)
@@ -127,7 +127,7 @@ def test_a_failure_below_the_gates_severity_does_not_stop_it(two_tier: Scorecard
     assert result["gates"]["safety"]["passed"] is True
 
 
-def test_a_grave_failure_outside_the_gates_lowers_only_its_dimension(two_tier: Scorecard) -> None:
+def test_a_severe_failure_outside_the_gates_lowers_only_its_dimension(two_tier: Scorecard) -> None:
     result = two_tier.aggregate(row(Record("F1", "FAIL")))
     assert (result["hard_fail"], result["overall_score"]) == (False, pytest.approx(2 / 3, abs=1e-12))
 

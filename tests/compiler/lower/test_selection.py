@@ -66,7 +66,7 @@ def test_a_profile_that_selects_nothing_is_a_finding() -> None:
         assert [one.code for one in found] == ["empty-profile"]
 
 
-def test_a_misspelt_selection_is_shown_where_it_stands() -> None:
+def test_a_misspelt_selection_is_shown_at_its_place() -> None:
     found: list[Diagnostic] = []
     select(profile("{include_all: true, select: 'check.primary_bucket == Z'}"), CHECKS, found)
     assert [(one.code, one.span.line) for one in found] == [("bad-expression", 1)]

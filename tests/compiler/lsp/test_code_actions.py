@@ -25,7 +25,7 @@ def carried_out(text: str, action: dict[str, Any], path: Path) -> str:
     return text
 
 
-def test_a_slip_can_be_mended(editor: Editor, project: Path) -> None:
+def test_a_slip_can_be_fixed(editor: Editor, project: Path) -> None:
     path = project / "checks" / "promises-presence.yaml"
     editor.open(path)
     wrong = a_project.CHECK.replace("severity:", "severty:")

@@ -35,7 +35,7 @@ def test_quotes_offer_the_members_of_an_enum_and_the_names_of_other_checks() -> 
     assert words("answer == '|'", checks) == []
 
 
-def test_a_root_is_offered_beside_constants_and_functions() -> None:
+def test_a_root_is_offered_next_to_constants_and_functions() -> None:
     offered = words("review.decision == GO && |")
     assert {"pair", "confidence_score", "metrics", "GO", "size", "mean"} <= set(offered)
 
@@ -85,7 +85,7 @@ def test_where_nothing_can_be_known_nothing_is_offered(text: str) -> None:
         ("size(review.feedback) > 1", 2, "size(string) -> int"),
     ],
 )
-def test_a_name_is_told_with_its_type(text: str, index: int, said: str) -> None:
+def test_a_name_is_shown_with_its_type(text: str, index: int, said: str) -> None:
     found = describe_at(text, LOOP, index)
     assert found is not None
     assert found.text.splitlines()[1] == said
@@ -99,5 +99,5 @@ def test_the_place_of_a_meaning_is_the_name() -> None:
 
 
 @pytest.mark.parametrize(("text", "index"), [("a ==", 1), ("review.decision == GO", 17), ("nothing > 1", 3)])
-def test_what_means_nothing_is_not_told(text: str, index: int) -> None:
+def test_a_part_without_meaning_has_no_description(text: str, index: int) -> None:
     assert describe_at(text, LOOP, index) is None

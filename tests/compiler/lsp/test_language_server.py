@@ -33,7 +33,7 @@ def test_the_server_says_what_it_can(editor: Editor) -> None:
     assert published["codeActionProvider"]["codeActionKinds"] == ["quickfix", "source.fixAll.rulewright"]
 
 
-def test_the_server_asks_to_be_told_of_files_that_change(editor: Editor, project: Path) -> None:
+def test_the_server_subscribes_to_changes_of_files(editor: Editor, project: Path) -> None:
     editor.open(the_check(project))
     assert editor.asked == ["client/registerCapability"]
 
@@ -63,7 +63,7 @@ def test_the_project_sees_the_unsaved_text(editor: Editor, project: Path) -> Non
     assert unused["tags"] == [1]
 
 
-def test_what_only_the_project_tells_stays_in_place_while_one_types(editor: Editor, project: Path) -> None:
+def test_findings_that_need_the_project_stay_in_place_while_typing(editor: Editor, project: Path) -> None:
     path = the_check(project)
     broken = a_project.CHECK.replace("precheck: presence_promise", "precheck: gone")
     path.write_text(broken, encoding="utf-8")
@@ -72,7 +72,7 @@ def test_what_only_the_project_tells_stays_in_place_while_one_types(editor: Edit
     assert at_once[0]["range"]["start"]["line"] == before[0]["range"]["start"]["line"] + 2
 
 
-def test_a_second_place_is_shown_beside_the_first(editor: Editor, project: Path) -> None:
+def test_a_second_place_is_shown_next_to_the_first(editor: Editor, project: Path) -> None:
     path = the_check(project)
     editor.open(path)
     (found,) = editor.change(path, a_project.CHECK.replace("name: p", "id: again\nname: p"))
@@ -139,7 +139,7 @@ def test_a_document_of_two_projects_belongs_to_the_one_it_was_opened_for(project
     assert workspace.findings[check.path] == ()
 
 
-def test_a_broken_project_file_is_told(editor: Editor, project: Path) -> None:
+def test_a_broken_project_file_is_reported(editor: Editor, project: Path) -> None:
     path = project / "rulewright.yaml"
     assert editor.open(path) == []
     assert codes(editor.change(path, "project: small\nchecks: [\n")) == ["yaml-syntax"]
@@ -147,7 +147,7 @@ def test_a_broken_project_file_is_told(editor: Editor, project: Path) -> None:
     assert "missing-path" in codes(editor.until(path.as_uri(), lambda found: "missing-path" in codes(found)))
 
 
-def test_what_the_project_accepts_is_not_told_while_one_types(editor: Editor, project: Path) -> None:
+def test_accepted_findings_are_not_shown_while_typing(editor: Editor, project: Path) -> None:
     accept = "accept:\n  - {rule: unknown-key, path: checks, reason: tried out}\n"
     (project / "rulewright.yaml").write_text(a_project.FILES["rulewright.yaml"] + accept, encoding="utf-8")
     path = the_check(project)
@@ -219,7 +219,7 @@ def test_a_file_of_somebody_else_is_left_alone(editor: Editor, tmp_path: Path) -
     assert editor.open(path) == []
 
 
-def test_a_project_beside_its_documents_is_found(editor: Editor, project: Path) -> None:
+def test_a_project_next_to_its_documents_is_found(editor: Editor, project: Path) -> None:
     inner = project / "config"
     inner.mkdir()
     text = "project: small\nroot: ..\nchecks: checks\nlexicons: lexicons\nscenarios: scenarios\n"
@@ -240,7 +240,7 @@ def test_an_editor_without_a_folder_or_with_odd_columns_is_served(project: Path)
     assert editor.quit() == 0
 
 
-def test_an_editor_that_is_gone_ends_the_server(tmp_path: Path) -> None:
+def test_a_disconnected_editor_ends_the_server(tmp_path: Path) -> None:
     assert Editor(tmp_path).vanish() == 1
 
 

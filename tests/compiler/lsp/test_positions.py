@@ -67,7 +67,7 @@ Path = tuple[str | int, ...]
         ("a: {b: [c, d|d]}\n", ("a", "b", 1), False),
     ],
 )
-def test_a_place_is_told_by_its_keys(text: str, path: Path, is_key: bool) -> None:
+def test_a_place_is_recognized_by_its_keys(text: str, path: Path, is_key: bool) -> None:
     cursor = cursor_at(load_text(text.replace("|", "", 1), "x.yaml").root, text.index("|"))
     assert cursor is not None
     assert (cursor.path, cursor.is_key) == (path, is_key)

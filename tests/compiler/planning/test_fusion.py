@@ -66,7 +66,7 @@ def test_a_lexicon_stays_apart_for_the_pattern_that_is_named(plan: Plan) -> None
     assert "  assistant pinned (`di\u0307`): it holds" in "\n".join(fusion_lines(found))
 
 
-def test_what_is_told_of_a_lexicon_is_what_the_matcher_does(plan: Plan) -> None:
+def test_the_description_of_a_lexicon_is_what_the_matcher_does(plan: Plan) -> None:
     wanted, found = searched_lexicons(plan), fusion_of(plan)
     matcher = Matcher(wanted)
     for role, lexicons in wanted.items():
@@ -89,7 +89,7 @@ def test_every_check_has_its_work(plan: Plan) -> None:
     assert (found["records"], found["settled"]) == (7, 1)  # W-6 applies to no scenario
 
 
-def test_without_re2_nothing_is_fused_and_it_is_said(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_re2_nothing_is_fused_and_it_is_reported(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(*_: object, **options: object) -> None:
         raise ImportError
 

@@ -138,7 +138,7 @@ def test_a_dry_run_plans_and_estimates_and_asks_nobody(tmp_path: Path, capsys: p
     assert (report["pricing_known"], report["cost_usd"]["upper"]) == (False, None)
 
 
-def test_a_dry_run_does_not_put_another_plan_beside_transcripts(
+def test_a_dry_run_does_not_put_another_plan_next_to_transcripts(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     scenarios = write(tmp_path / "scenarios", marked())
@@ -181,7 +181,7 @@ def test_a_run_plan_is_played_where_only_the_runtime_is(tmp_path: Path) -> None:
     assert runtime(["play", plan, "--model", replies(tmp_path), "--out", str(tmp_path / "other")]) == 1
 
 
-def test_the_progress_is_gone_before_the_result_is_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_progress_is_removed_before_the_result_is_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = io.StringIO()
     monkeypatch.setattr(terminal, "isatty", lambda: True)
     monkeypatch.setattr("sys.stderr", terminal)

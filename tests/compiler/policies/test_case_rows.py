@@ -36,7 +36,7 @@ def scored(scorecard: Path, report: Path) -> dict[str, str]:
         "{label: Review, when: composite < AH_pass}",
     ],
 )
-def test_the_cases_that_flip_are_those_that_score_labels_anew(tmp_path: Path, row: str) -> None:
+def test_the_cases_that_flip_are_those_that_score_labels_again(tmp_path: Path, row: str) -> None:
     other = tmp_path / "other.yaml"
     other.write_text(SAFE.read_text(encoding="utf-8").replace(ROW, row), encoding="utf-8")
     before, after = (scored(path, tmp_path / f"{path.stem}.json") for path in (SAFE, other))

@@ -197,7 +197,7 @@ def test_conversations_show_what_conditions_on_confidences_codes_and_computed_te
         ("s.replace('o', '0') == 'f00'", "foo"),
     ],
 )
-def test_what_a_condition_compares_with_is_carried_back_to_the_variable(source: str, value: str) -> None:
+def test_a_compared_value_is_inverted_to_the_value_of_the_variable(source: str, value: str) -> None:
     guessed = guesses([program(source)])
     assert value in guessed["s",]
     holding = [
@@ -212,7 +212,7 @@ ANY: tuple[Any, ...] = (
 
 
 @pytest.mark.parametrize("name", sorted(INVERSES))
-def test_no_value_is_too_odd_to_be_carried_back(name: str) -> None:
+def test_no_value_is_too_odd_to_be_inverted(name: str) -> None:
     sizes = (3,) if name == "replace" else (2,) if name in TWO else (1, 2)
     for value, others in itertools.product(
         ANY[:-1], (each for n in sizes for each in itertools.product(ANY, repeat=n))

@@ -177,7 +177,7 @@ def test_conditions_that_are_tried_on_other_parts_are_shown_by_a_conversation(tm
     assert "sorry" in region["witness"]["messages"][0]["content"]
 
 
-def test_a_check_with_a_mistake_is_refused_in_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_check_with_a_mistake_is_refused_with_a_message(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     paths = [project(tmp_path / name, "true", f"each: {name}\n") for name in ("reply", "replies")]
     assert main(["policy-diff", *map(str, paths)]) == 3
     assert "`replies` is not allowed for `each`" in capsys.readouterr().err
@@ -319,7 +319,7 @@ def test_two_searches_of_one_text_have_a_value_together(tmp_path: Path, search: 
     assert [(each["before"], each["after"]) for each in found["regions"]] == [("PASS", "FAIL")]
 
 
-def test_what_no_conversation_was_found_for_is_told_and_not_shown(
+def test_what_no_conversation_was_found_for_is_reported_and_not_shown(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     paths = [

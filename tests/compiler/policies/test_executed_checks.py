@@ -105,7 +105,7 @@ def test_a_check_that_does_not_compile_is_not_compared(tmp_path: Path, capsys: p
     assert main(["prove", str(paths[1])]) != 3
 
 
-def test_two_prompts_are_told_apart_by_a_judge_that_goes_by_their_words(
+def test_two_prompts_are_distinguished_by_a_judge_that_goes_by_their_words(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     paths = [check(tmp_path / name, {}) for name in ("one", "two")]
@@ -122,14 +122,14 @@ def test_two_prompts_are_told_apart_by_a_judge_that_goes_by_their_words(
     assert "they ask a judge differently, so only its answers can differ" in capsys.readouterr().out
 
 
-def test_prompts_that_are_rendered_alike_are_not_told_apart(tmp_path: Path) -> None:
+def test_prompts_that_are_rendered_the_same_are_not_distinguished(tmp_path: Path) -> None:
     paths = [check(tmp_path / name, {}) for name in ("one", "two")]
     paths[1].write_text(paths[1].read_text().replace("Is it so?", '"Is it so?{% if false %} No.{% endif %}"'))
     assert policy_diff(*paths)["regions"] == []
 
 
 @pytest.mark.parametrize(("key", "one", "two"), [("severity", "S2", "S3"), ("hard_fail", False, True)])
-def test_what_every_verdict_carries_differs_for_every_conversation(
+def test_a_field_of_every_verdict_differs_for_every_conversation(
     tmp_path: Path, key: str, one: object, two: object
 ) -> None:
     paths = [check(tmp_path / name, {}) for name in ("one", "two")]

@@ -88,7 +88,7 @@ def test_a_pattern_that_another_one_holds_changes_nothing_and_one_that_nobody_ca
     assert entry["why"] == "no text was found that only `you must.*` matches"
 
 
-def test_what_a_lexicon_ignores_and_whose_turns_it_sees_is_told() -> None:
+def test_what_a_lexicon_ignores_and_whose_turns_it_sees_is_reported() -> None:
     plain, folded = Lexicon((Pattern("don't"),)), Lexicon((Pattern("don't"),), role="both", fold=("apostrophes",))
     found = compare_lexicons({"l": plain}, {"l": folded})
     assert [each["place"] for each in found["settings"]] == ["lexicon l.role", "lexicon l.fold"]

@@ -40,7 +40,7 @@ DESK = Path("benchmark/service_desk").resolve()
         ({"stops": "v.primary_bucket == A"}, {"stops": "v.check.primary_bucket == A"}, None),
     ],
 )
-def test_scorecards_that_only_look_equal_are_told_apart_by_rows(
+def test_scorecards_that_only_look_equal_are_distinguished_by_rows(
     tmp_path: Path, one: dict[str, str], two: dict[str, str], where: str | None
 ) -> None:
     found = policy_diff(card(tmp_path, **one), card(tmp_path, **two, name="two"))
@@ -149,7 +149,7 @@ def check_pair(folder: Path, name: str, written: str, changed: str, project: Pat
     return policy_diff(project / "checks" / name, folder / "copy" / "checks" / name)
 
 
-def test_what_a_condition_that_is_open_means_stands_beside_an_unclear_one(tmp_path: Path) -> None:
+def test_the_page_shows_what_an_undecided_condition_means_next_to_an_unclear_one(tmp_path: Path) -> None:
     conditions = ("unclear: size(turns) == 1 / 0", 'unclear: "true"')
     paths = []
     for number, condition in enumerate(conditions):
@@ -161,7 +161,7 @@ def test_what_a_condition_that_is_open_means_stands_beside_an_unclear_one(tmp_pa
 
 
 @pytest.mark.parametrize(("key", "value"), [("agents", "expertise"), ("limits", "max_retries")])
-def test_what_stands_around_a_workflow_is_part_of_it(tmp_path: Path, key: str, value: str) -> None:
+def test_the_files_around_a_workflow_are_part_of_it(tmp_path: Path, key: str, value: str) -> None:
     shutil.copytree(WORKFLOW, tmp_path / "w")
     project = tmp_path / "w/rulewright.yaml"
     text = project.read_text(encoding="utf-8")
@@ -211,7 +211,7 @@ def shipped(tmp_path_factory: pytest.TempPathFactory) -> Path:
          "state machine.danger_followed_up.transitions[3].when"),
     ],
 )  # fmt: skip
-def test_what_a_check_reads_beside_its_conditions_is_part_of_it(
+def test_what_a_check_reads_next_to_its_conditions_is_part_of_it(
     tmp_path: Path, shipped: Path, name: str, written: str, changed: str, place: str
 ) -> None:
     found = check_pair(tmp_path, name, written, changed, shipped)
@@ -219,7 +219,7 @@ def test_what_a_check_reads_beside_its_conditions_is_part_of_it(
     assert place in [each["place"] for each in found["settings"]]
 
 
-def test_a_prompt_is_told_by_the_lines_that_changed(
+def test_a_prompt_is_shown_by_the_lines_that_changed(
     tmp_path: Path, shipped: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     check_pair(tmp_path, "RW-A2.yaml", "You are reviewing", "Review", shipped)
@@ -288,7 +288,7 @@ def test_another_headline_or_label_is_shown_by_a_row(tmp_path: Path, key: str, o
 
 
 @pytest.mark.parametrize("rows", [4, 12])
-def test_every_pair_of_rows_that_search_one_text_is_told_apart_by_a_text(tmp_path: Path, rows: int) -> None:
+def test_a_text_distinguishes_every_pair_of_rows_that_search_it(tmp_path: Path, rows: int) -> None:
     config = tmp_path / "config.yaml"
     config.write_text("name: t\nvariables: [{name: word, type_name: string}]\n", encoding="utf-8")
     searches = [f"w{at}x" for at in range(rows)]

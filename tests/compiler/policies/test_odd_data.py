@@ -104,7 +104,7 @@ def joined(chance: random.Random) -> str:
     return found
 
 
-def test_every_odd_conversation_on_which_two_random_checks_differ_lies_in_a_region(
+def test_every_odd_conversation_on_which_two_random_checks_differ_is_in_a_region(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(compare, "conversations_with", lambda *_: {})

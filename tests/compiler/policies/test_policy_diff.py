@@ -133,7 +133,7 @@ def random_ladder(chance: random.Random) -> str:
     return "".join(f"{rung} ? '{label}' : " for rung, label in zip(rungs, "xyz", strict=True)) + "'w'"
 
 
-def test_every_row_on_which_the_outputs_of_two_random_scorecards_differ_lies_in_a_region(tmp_path: Path) -> None:
+def test_every_row_on_which_the_outputs_of_two_random_scorecards_differ_is_in_a_region(tmp_path: Path) -> None:
     chance = random.Random(11)
     different = 0
     for number in range(rounds(2, 400)):
@@ -201,7 +201,7 @@ def decides(card_of: Scorecard, verdict: dict[str, Any]) -> tuple[Any, ...]:
     return (row["gates"]["g"]["passed"], row["overall_score"])
 
 
-def test_every_verdict_on_which_two_random_scorecards_differ_lies_in_a_region(tmp_path: Path) -> None:
+def test_every_verdict_on_which_two_random_scorecards_differ_is_in_a_region(tmp_path: Path) -> None:
     chance = random.Random(11)
     for _ in range(PAIRS):
         parts = [{key: chance.choice(CONDITIONS) for key in ("of", "stops", "undecided", "rate")} for _ in range(2)]
@@ -316,13 +316,13 @@ def test_entries_of_a_list_differ_only_for_the_verdicts_that_it_lists(tmp_path: 
     assert reasons == [["hard_fail"], ["unnamed"]]
 
 
-def test_verdicts_of_a_row_are_told_once(tmp_path: Path) -> None:
+def test_verdicts_of_a_row_are_reported_once(tmp_path: Path) -> None:
     verdicts = [{"check_id": name, "verdict": "PASS"} for name in ("A", "B", "A", "A")]
     assert verdicts_of({"verdicts": verdicts}) == "A PASS (3 times), B PASS"
     assert verdicts_of({"verdicts": []}) == "no verdicts"
 
 
-def test_checks_that_stand_in_no_project_are_compared_in_one_that_is_named(
+def test_checks_outside_a_project_are_compared_in_a_named_one(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     one = SAFE.parents[3] / "checks" / "RW-A1.yaml"

@@ -81,7 +81,7 @@ def related_rows(texts: list[str]) -> PolicyDecision:
     return table("t", [TableRow(related(each), text(f"o{at}"), None, NOWHERE) for at, each in enumerate(texts)])
 
 
-def test_every_input_on_which_tables_over_texts_and_lists_differ_lies_in_a_region_of_its_outcomes() -> None:
+def test_every_input_on_which_tables_over_texts_and_lists_differ_is_in_a_region_of_its_outcomes() -> None:
     chance = random.Random(202)
     given_ = [an_input(chance) for _ in range(100)]
 
@@ -198,7 +198,7 @@ def regions(one: str, two: str) -> list[tuple[str, str, tuple[str, ...], str]]:
         ("s.contains('x') && b", "b", [("no", "yes", ("b && !(s.contains('x'))",), "b = true, s = ''")]),
     ],
 )  # fmt: skip
-def test_a_region_is_told_in_the_words_of_the_source(one: str, two: str, expected: list[object]) -> None:
+def test_a_region_is_described_in_the_words_of_the_source(one: str, two: str, expected: list[object]) -> None:
     assert regions(one, two) == expected
 
 

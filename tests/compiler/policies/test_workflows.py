@@ -49,7 +49,7 @@ def transition_from(machine: Machine, place: str, score: float, rounds: int) -> 
 
 
 @pytest.mark.parametrize("most", [1, 6])
-def test_a_loop_with_another_limit_goes_on_differently_after_the_rounds_that_are_shown(
+def test_a_loop_with_another_limit_continues_differently_after_the_rounds_that_are_shown(
     tmp_path: Path, most: int
 ) -> None:
     two = changed(tmp_path, (AT_MOST, AT_MOST.replace("4", str(most))))
@@ -206,7 +206,7 @@ def test_a_workflow_outside_of_projects_belongs_to_that_of_the_other(tmp_path: P
     assert policy_diff(earlier, project)["verdict"] == policy_diff(project, earlier)["verdict"] == "equal"
 
 
-def test_what_only_a_run_of_a_workflow_shows_is_told_as_such(
+def test_what_only_a_run_of_a_workflow_shows_is_reported_as_such(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tier = "        risk_tier: T1\n"
@@ -228,7 +228,7 @@ tasks:
 
 
 @pytest.mark.parametrize("long", ["x" * 300, "short"])
-def test_outputs_whose_names_no_folder_can_have_are_told_without_an_example(tmp_path: Path, long: str) -> None:
+def test_outputs_whose_names_no_folder_can_have_are_reported_without_an_example(tmp_path: Path, long: str) -> None:
     for name in ("one", "two"):
         write(tmp_path / name, {"workflow.yaml": NAMES.format(long=long, name=name)})
     found = policy_diff(tmp_path / "one/workflow.yaml", tmp_path / "two/workflow.yaml")

@@ -227,7 +227,7 @@ def test_one_marker_file_serves_every_name_and_a_folder_names_each(tmp_path: Pat
     assert (project.marker_set("x") is not None, project.marker_set("y")) == (True, None)
 
 
-def test_lexicons_may_stand_in_one_file(tmp_path: Path) -> None:
+def test_lexicons_may_be_in_one_file(tmp_path: Path) -> None:
     lexicons = '{"a": [{"pattern": "x", "mode": "regex"}], "b": {"role": "user", "patterns": ["y"]}}'
     write(tmp_path, {"all.json": lexicons, "rulewright.yaml": "project: p\nlexicons: all.json\n"})
     found = load_project(tmp_path, {}).lexicons
@@ -261,7 +261,7 @@ def test_only_errors_stop_and_accepted_ones_do_not(tmp_path: Path) -> None:
     assert stopping(project, project.diagnostics) == ()
 
 
-def test_reference_semantics_tolerates_unknown_keys_and_nothing_graver(tmp_path: Path) -> None:
+def test_reference_semantics_tolerates_only_unknown_keys(tmp_path: Path) -> None:
     bad = check().replace("severity: S5", "severity: S6") + "extra: 1\n"
     write(tmp_path, {"rulewright.yaml": "project: p\nsemantics: reference\n", "checks/W-1.yaml": bad})
     project = load_project(tmp_path, {})

@@ -19,7 +19,7 @@ def write(folder: Path, **files: str) -> Path:
     return folder
 
 
-def test_a_file_that_lies_where_one_looks_second_is_a_copy(tmp_path: Path) -> None:
+def test_a_file_in_the_second_default_place_is_a_copy(tmp_path: Path) -> None:
     folder = write(tmp_path, lexicons__x_yaml="patterns: [a]", lexicons_json="{}", model_pricing_json="{}")
     unread = read_unread_files(load_project(folder))
     assert [(copy.kind, copy.taken, copy.source.path) for copy in unread.copies] == [

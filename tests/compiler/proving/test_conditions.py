@@ -146,7 +146,7 @@ def conditions_and_rows(text: str, order: str) -> Iterator[tuple[str, bool]]:
 
 @pytest.mark.parametrize("order", ORDER)
 @pytest.mark.parametrize("text", ["n == {} && n {} {!r}", "n == {} && (n {} {!r} && (x > y || x <= y))"])
-def test_beside_a_double_an_int_counts_as_its_nearest_double(text: str, order: str) -> None:
+def test_next_to_a_double_an_int_counts_as_its_nearest_double(text: str, order: str) -> None:
     for condition, holds in conditions_and_rows(text, order):
         found = never(program(condition), DOMAINS, TRUE)
         assert isinstance(found, Refuted if holds else Proved), condition

@@ -94,7 +94,7 @@ def test_an_absent_value_ends_a_table_with_an_error_and_is_not_a_gap() -> None:
     assert result == Proved(remarks=("with r.p absent the table ends with `error`",))
 
 
-def test_an_error_that_no_proof_excludes_is_told() -> None:
+def test_an_error_that_no_proof_excludes_is_reported() -> None:
     assert total(rows("n * n > 4", "true"), DOMAINS) == Proved(
         remarks=("no proof excludes that the table ends with `error`",)
     )
@@ -105,7 +105,7 @@ def test_a_missing_member_of_an_enum_is_a_gap() -> None:
     assert str(witness(total(rows("e == GO", "e == NO_GO"), DOMAINS))) == "e = WAIT"
 
 
-def test_why_a_row_is_dead_is_said() -> None:
+def test_why_a_row_is_dead_is_reported() -> None:
     _, found = survey(rows("x > 0.5", "x > 0.8", "n > 1 && n < 1", "x <= 0.5", "b"), DOMAINS)
     assert [each.reason if isinstance(each, Refuted) else "" for each in found] == [
         "",

@@ -129,7 +129,7 @@ def test_a_gate_that_stops_on_everything_but_pass_needs_nothing_undecided() -> N
         "v.verdict == FAIL && [v].exists(x, x.confidence > 0.5)",
     ],
 )
-def test_what_can_not_be_told_is_unknown_and_never_proved(stops: str) -> None:
+def test_an_undecidable_claim_is_unknown_and_never_proved(stops: str) -> None:
     assert result_of(proof(stops=stops).stops) is Unknown
 
 

@@ -105,7 +105,7 @@ def test_too_much_work_is_given_up() -> None:
     assert outcomes([language("|".join(words))]) is not None
 
 
-def test_no_text_is_tried_for_more_languages_than_outcomes_are_told_of() -> None:
+def test_no_text_is_tried_for_more_languages_than_outcomes_are_known() -> None:
     several = tuple([literal(f"w{number}") for number in range(9)])
     assert len(sample_outcomes(several[:8], ())) == 9
     assert (sample_outcomes(several, ()), outcomes(several)) == (frozenset(), None)
@@ -132,7 +132,7 @@ def test_more_repetitions_and_wider_classes_hold_fewer_and_narrower_ones() -> No
 
 @given(st.lists(expressions(), min_size=1, max_size=2), TEXTS, TEXTS, TEXTS)
 @settings(max_examples=rounds(60, 5_000), deadline=None)
-def test_a_text_around_one_of_the_language_is_in_it_where_that_is_said(
+def test_a_text_around_one_of_the_language_is_in_it_where_declared(
     several: list[str], before: str, text: str, after: str
 ) -> None:
     found = intersection([language(several[0]), *(complement(language(each)) for each in several[1:])])

@@ -44,7 +44,7 @@ def test_no_form_holds_all_cases(form: str, tmp_path: Any) -> None:
     assert sum("T49" in line for line in lines) == 11
 
 
-def test_an_input_that_was_refused_stands_in_every_form(tmp_path: Any) -> None:
+def test_a_refused_input_is_in_every_format(tmp_path: Any) -> None:
     """A build that reads only JUnit was green where half of the cases could not be read."""
     path = tmp_path / "b.jsonl"
     path.write_text(json.dumps(case("T1")) + "\n" + json.dumps(case("T2"))[:-3] + "\n", encoding="utf-8")
@@ -58,7 +58,7 @@ def test_an_input_that_was_refused_stands_in_every_form(tmp_path: Any) -> None:
     assert "Refused inputs: 1" in shown
 
 
-def test_a_page_is_markup_and_what_it_tells_is_text(tmp_path: Any) -> None:
+def test_the_content_of_a_page_is_text_and_not_markup(tmp_path: Any) -> None:
     evil = "<b>\"'&\u202e\ufffe\uffff"
     path = write(tmp_path / "b.json", [case(evil), case("T2", archetype=evil)])
     done = score_batches(settings(), CaseReader(safe().plan), [Batch(evil, str(path))])

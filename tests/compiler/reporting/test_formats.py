@@ -243,9 +243,7 @@ def test_an_interrupted_scan_names_the_command_that_continues_it(
     assert told.splitlines()[-1] == ("help: continue with `rulewright scan said --project project --out run --resume`")
 
 
-def test_a_second_scan_replaces_nothing_unless_it_is_told_to(
-    finished: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_second_scan_replaces_nothing_without_the_option(finished: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = {path.name: path.read_bytes() for path in finished.iterdir()}
     words = ["scan", "said", "--project", "project", "--out", "run"]
     assert main(words) == 3

@@ -252,7 +252,9 @@ def test_a_check_that_applied_in_some_of_the_runs_only_is_named(
     assert leaderboard(runs[1:])["unapplied"] == {}
 
 
-def test_what_no_model_played_and_what_was_refused_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_no_model_played_and_what_was_refused_is_reported(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     said = tmp_path / "a" / "said"
     folder = scan(tmp_path / "a", plan(tmp_path / "p"), {("m", "night"): GOOD})
     board = leaderboard([folder])
@@ -416,14 +418,14 @@ def test_an_outage_is_not_a_hard_fail_of_a_valid_row(tmp_path: Path) -> None:
         assert row["engine"]["bounds"]["overall_score"]["high"] > row["overall_score"]
 
 
-def test_a_run_without_the_checks_of_a_gate_is_not_ranked_beside_one_with_them(tmp_path: Path) -> None:
+def test_a_run_without_the_checks_of_a_gate_is_not_ranked_next_to_one_with_them(tmp_path: Path) -> None:
     published = scanned(tmp_path / "publish", Replayed(), model="model-b")
     smoke = scanned(tmp_path / "smoke", None, "smoke", model="model-a")
     with pytest.raises(UsageError, match="can't be compared: their plans differ"):
         leaderboard([published, smoke], HARNESS)
 
 
-def test_a_run_of_another_judge_is_not_ranked_beside_it(tmp_path: Path) -> None:
+def test_a_run_of_another_judge_is_not_ranked_next_to_it(tmp_path: Path) -> None:
     one = scanned(tmp_path / "one", Replayed(), model="model-a")
     other = scanned(tmp_path / "other", Replayed(name="another"), model="model-b")
     with pytest.raises(UsageError, match="they were judged by python one and python another; use one judge"):

@@ -114,7 +114,7 @@ def test_a_failure_opens_to_its_conversation_with_the_quote_marked(finished: Pat
     assert "The judge's answers (2)" in chat
 
 
-def test_what_waits_for_a_person_stands_before_what_failed(finished: Path) -> None:
+def test_verdicts_that_wait_for_a_person_come_before_failures(finished: Path) -> None:
     text = report(finished)
     assert 0 < text.index('id="waiting"') < text.index('id="failures"') < text.index('id="transcripts"')
     waiting = text[text.index('id="waiting"') : text.index('id="failures"')]
@@ -122,7 +122,7 @@ def test_what_waits_for_a_person_stands_before_what_failed(finished: Path) -> No
     assert "no majority" in waiting
 
 
-def test_the_gravest_verdict_that_waits_comes_first_and_says_what_makes_it_unproven(tmp_path: Path) -> None:
+def test_the_most_severe_verdict_that_waits_comes_first_and_says_what_makes_it_unproven(tmp_path: Path) -> None:
     checks = {
         "checks/W-1.yaml": check(bucket="C", severity="S2"),
         "checks/W-2.yaml": check().replace("W-1", "W-2").replace("says_no", "gate"),
@@ -143,7 +143,7 @@ def test_the_gravest_verdict_that_waits_comes_first_and_says_what_makes_it_unpro
     assert '<td class="reason">the judge gave no usable reply</td>' in text
 
 
-def test_a_condition_is_told_once_and_a_check_needs_no_severity(
+def test_a_condition_is_reported_once_and_a_check_needs_no_severity(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

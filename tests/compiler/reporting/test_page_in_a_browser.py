@@ -62,7 +62,7 @@ def test_everybody_can_read_the_page(browser: Browser, page: str, scheme: str, w
     assert browser.overflow() <= 0
 
 
-def test_hostile_words_neither_run_nor_break_the_page(browser: Browser, hostile: str) -> None:
+def test_hostile_texts_do_not_run_or_break_the_page(browser: Browser, hostile: str) -> None:
     browser.resize(390)
     browser.show(hostile)
     assert violations(browser) == []

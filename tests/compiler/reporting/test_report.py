@@ -128,7 +128,7 @@ def test_failures_come_with_their_quotes_and_none_is_lost(finished: Path) -> Non
     assert "<code>verdicts.jsonl</code> holds 1 more." in page(gather(open_run(finished)))
 
 
-def test_the_command_writes_the_page_beside_the_run(finished: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_writes_the_page_next_to_the_run(finished: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", str(finished)]) == 1  # as the scan answered
     assert capsys.readouterr().out == f"wrote {finished / 'report.html'}\n"
     written = (finished / "report.html").read_text(encoding="utf-8")
@@ -156,7 +156,7 @@ def test_an_unfinished_run_has_no_page(finished: Path, part: str, capsys: pytest
         ("verdicts.jsonl", '{"transcript_id": "nobody"}', "judges `nobody`, which has no row in `scores.jsonl`"),
     ],
 )
-def test_a_damaged_row_is_told_with_its_place(
+def test_a_damaged_row_is_reported_with_its_place(
     finished: Path, part: str, line: str, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with (finished / part).open("a", encoding="utf-8") as more:

@@ -126,7 +126,7 @@ def test_other_pages_are_not_found(runs: Path) -> None:
         assert {path for path in paths if ask(server, path)[0] != 404} == set()
 
 
-def test_a_decision_recomputes_the_run_beside_it(runs: Path) -> None:
+def test_a_decision_writes_the_recomputed_run_next_to_the_original(runs: Path) -> None:
     before = (runs / "before" / "verdicts.jsonl").read_bytes()
     with served(runs) as server:
         assert "2 verdicts wait for a person" in ask(server, "/run/1")[1]
@@ -150,7 +150,7 @@ def test_a_decision_recomputes_the_run_beside_it(runs: Path) -> None:
     assert "1 verdict flips" in shown.read_text(encoding="utf-8")
 
 
-def test_whoever_decides_sees_what_the_judge_is_asked(runs: Path) -> None:
+def test_a_person_who_decides_sees_what_the_judge_is_asked(runs: Path) -> None:
     plan = str(json.loads((runs / "now" / "plan.json").read_bytes()))
     with served(runs) as server:
         page = html.unescape(ask(server, WAITING)[1])
@@ -220,7 +220,7 @@ def test_forms_from_elsewhere_decide_nothing(runs: Path, headers: dict[str, str]
     assert not (runs / "before" / "adjudicated").exists()
 
 
-def test_whoever_labels_does_not_see_what_the_check_said(runs: Path) -> None:
+def test_a_person_who_labels_does_not_see_the_verdict_of_the_check(runs: Path) -> None:
     with served(runs) as server:
         place = next(int(n) for n in re.findall(r"/run/1/label/(\d+)", ask(server, "/run/1/label")[1]))
         at, seen, forms = f"/run/1/label/{place}", [], []
@@ -249,7 +249,7 @@ def test_whoever_labels_does_not_see_what_the_check_said(runs: Path) -> None:
     assert main(["calibrate", str(runs / "before"), "--gold", str(runs / "before/labels/RW-A1.csv")]) == 0
 
 
-def test_whoever_labels_sees_the_description_and_the_condition_of_a_check(tmp_path: Path) -> None:
+def test_a_person_who_labels_sees_the_description_and_the_condition_of_a_check(tmp_path: Path) -> None:
     brief = "id: brief\ndescription: Is it < a page?\nfail_rule: It is long.\nfail: size(answer) > 80\n"
     write(tmp_path / "p", {"rulewright.yaml": "project: p", "checks/brief.yaml": brief})
     write(tmp_path, {"chats.jsonl": '{"messages": [{"role": "user", "content": "Hi"}]}\n'})
@@ -355,7 +355,7 @@ def test_what_hostile_transcripts_say_stays_text_on_every_page(finished: Path) -
             assert not re.search("[\u202a-\u202e\u2066-\u2069\u0007]", text)
 
 
-def test_the_queue_of_a_workflow_stands_on_the_same_site(runs: Path, tmp_path: Path) -> None:
+def test_the_queue_of_a_workflow_is_on_the_same_site(runs: Path, tmp_path: Path) -> None:
     (tmp_path / "flow").mkdir()
     flow = bench(tmp_path / "flow", FLOW, SCRIPT)
     assert flow.run().status == "WAITING"

@@ -173,7 +173,7 @@ def test_another_threshold_shows_what_would_change(plants: Plants, capsys: pytes
     assert "  all: passed 2 -> 0, undecided 0 -> 2\n" in said
 
 
-def test_scores_that_differ_little_are_told_apart() -> None:
+def test_scores_that_differ_little_are_distinguished() -> None:
     assert score_change(0.5, 1.0) == "0.50 -> 1.00"
     assert score_change(0.9721, 0.9744) == "0.972 -> 0.974"
     assert score_change(None, 0.5) == "– -> 0.50"
@@ -333,7 +333,7 @@ def test_a_parameter_that_does_not_fit_is_refused(plants: Plants, words: list[st
     assert code == 3
 
 
-def test_a_parameter_that_the_run_did_not_know_is_told_where_it_may_be(
+def test_a_parameter_unknown_to_the_run_is_refused_with_a_hint(
     plants: Plants, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit, match="3"):

@@ -152,7 +152,7 @@ def test_a_plan_holds_only_the_agents_that_its_tasks_name() -> None:
     assert list(plan_of("tasks: {t: {agent: dev}}\n").agents) == ["dev"]
 
 
-def test_what_lies_elsewhere_than_the_project_says_is_an_error(tmp_path: Path) -> None:
+def test_a_path_that_the_project_names_wrongly_is_an_error(tmp_path: Path) -> None:
     found = files(
         tmp_path,
         rulewright="project: p\nworkflow: {file: w.yaml, agents: {directory: nobody}, contracts: none.yaml}\n",
@@ -320,7 +320,7 @@ def test_weights_that_are_all_zero_are_a_warning() -> None:
     assert any("every weight is 0" in message for message in warnings(text))
 
 
-def test_the_fix_of_a_missing_bound_can_be_carried_out(tmp_path: Path) -> None:
+def test_the_fix_of_a_missing_bound_can_be_applied(tmp_path: Path) -> None:
     texts = {
         "a.yaml": "tasks:\n  t:\n    agent: dev\n    loop:\n      exit_when: any\n",
         "b.yaml": "tasks: {t: {agent: dev, loop: {exit_when: any}}}\n",
@@ -335,7 +335,7 @@ def test_the_fix_of_a_missing_bound_can_be_carried_out(tmp_path: Path) -> None:
         assert [each.code for each in check(workflow_of(load_text(mended, name)))] == []
 
 
-def test_the_fix_of_a_missing_gate_can_be_carried_out() -> None:
+def test_the_fix_of_a_missing_gate_can_be_applied() -> None:
     text = (
         "tasks:\n  t:\n    agent: dev\n    overlays:\n      confidence_loop:\n        enabled: true\n"
         "        threshold: 0.5\n        max_iterations: 2\n        metrics: [{type: lint_score, source: r.json}]\n"
@@ -347,7 +347,7 @@ def test_the_fix_of_a_missing_gate_can_be_carried_out() -> None:
 
 
 @pytest.mark.parametrize("tier", ["T0", "T1", "T2"])
-def test_the_fix_of_missing_evidence_can_be_carried_out(tier: str) -> None:
+def test_the_fix_of_missing_evidence_can_be_applied(tier: str) -> None:
     gate = f"enabled: true\n        risk_tier: {tier}\n        require_coverage: true"
     text = f"tasks:\n  t:\n    agent: dev\n    overlays:\n      policy_gate:\n        {gate}\n"
     found = workflow_of(load_text(text, "workflow.yaml"))

@@ -56,7 +56,7 @@ def test_a_machine_shows_every_place_and_transition(form: str) -> None:
         assert place.status in drawn
 
 
-def test_guards_counts_and_effects_stand_on_the_arrows() -> None:
+def test_guards_counts_and_effects_are_on_the_arrows() -> None:
     drawn = draw(plan_of(composed(("hil", "paired_workflow"))), form="dot", task="build")
     assert "[pair.challenger_approved == true]" in drawn
     assert "paired_workflow + 1, at most 3" in drawn

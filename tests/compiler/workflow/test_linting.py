@@ -112,6 +112,6 @@ def test_a_broken_workflow_does_not_hide_the_rest_of_the_project(tmp_path: Path)
     assert len(codes(tmp_path)) == 2
 
 
-def test_the_schemas_of_agents_and_contracts_serve_files_that_stand_alone(tmp_path: Path) -> None:
+def test_the_schemas_of_agents_and_contracts_serve_files_outside_a_project(tmp_path: Path) -> None:
     write(tmp_path, a="role: {description: d}\ncolour: red\n", b="contracts: {a@1: {file_format: 3}}\n")
     assert sorted(codes(tmp_path)) == ["unknown-key", "wrong-type"]

@@ -190,7 +190,7 @@ def test_a_verdict_that_reads_confidence_is_found_in_the_plan_itself() -> None:
     assert faults_of(task.task, task, Truths()) == ()
 
 
-def test_more_conditions_at_one_place_than_can_be_told_apart_prove_nothing() -> None:
+def test_more_conditions_at_one_place_than_can_be_distinguished_prove_nothing() -> None:
     asked = "confidence_score > {0} and metrics.lint_score > {0} and review.decision == GO"
     conditions = "\n".join(f"      - {asked.format(number / 100)}" for number in range(10, 30))
     text = f"""
@@ -232,7 +232,7 @@ def test_several_broken_tasks_are_counted() -> None:
     assert span.line == 2
 
 
-def test_a_broken_machine_is_found_beside_an_equal_task_with_a_whole_one() -> None:
+def test_a_broken_machine_is_found_next_to_an_equal_task_with_a_whole_one() -> None:
     both = workflow(PAIRED + PAIRED.removeprefix("tasks:\n").replace("build:", "other:"))
     broken = without_guards("gate")(task_of(PAIRED).machine)
     found = {e.claim: e.result for e in prove_workflow(both, {"other": broken})}[PASSED]

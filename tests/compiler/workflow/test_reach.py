@@ -42,7 +42,7 @@ def test_a_task_without_overlays_is_work_and_done() -> None:
     assert way("hil: {enabled: true}") == "start, work, done"
 
 
-def test_people_stand_in_the_way_where_they_are_asked() -> None:
+def test_a_path_needs_people_where_they_are_asked() -> None:
     assert way(
         GATE.replace("enabled: true,", "enabled: true, risk_tier: T2,").replace("lint", "readiness: r.md, lint")
     ) == ("start, work, gate, sign_off, done with 1 decision of a person")
@@ -193,7 +193,7 @@ def test_nothing_is_proved_of_a_workflow_without_tasks() -> None:
     assert {each.result for each in prove_workflow(workflow("tasks: {}\n"))} == {Unknown("the workflow has no tasks")}
 
 
-def test_of_many_ways_the_first_are_told() -> None:
+def test_of_many_ways_the_first_are_reported() -> None:
     text = "tasks:\n" + "".join(f"  t{n}: {{agent: dev}}\n" for n in range(30))
     result = prove_workflow(workflow(text))[-1].result
     assert isinstance(result, Proved)

@@ -85,7 +85,7 @@ def test_wl04_a_loop_without_a_bound_is_refused_by_task_and_field() -> None:
     assert "`loop.max_iterations`" in message
 
 
-def test_wl04_a_default_elsewhere_does_not_stand_in_for_a_bound() -> None:
+def test_wl04_a_default_elsewhere_does_not_replace_a_bound() -> None:
     text = "config: {max_iterations_default: 7}\ntasks:\n  A:\n    agent: dev\n    loop: {exit_when: any}\n"
     (found,) = refused(text)
     assert "loop requires max_iterations" in found.message
@@ -106,7 +106,7 @@ def test_wl05_an_unknown_agent_is_refused() -> None:
         "metrics: [{type: llm_judge, evaluator_agent: nobody}]}",
     ],
 )
-def test_wl05_whoever_is_named_has_to_exist(overlay: str) -> None:
+def test_wl05_a_named_agent_must_exist(overlay: str) -> None:
     text = f"tasks:\n  A:\n    agent: dev\n    overlays:\n      policy_gate: {{enabled: true}}\n      {overlay}\n"
     (message,) = errors(text)
     assert "agent 'nobody' not found" in message
@@ -118,7 +118,7 @@ def test_wl06_without_a_name_the_default_workflow_is_used(tmp_path: Path) -> Non
     assert [task.id for task in compile_workflow(found).tasks] == ["A", "B", "C"]
 
 
-def test_wl06_without_any_workflow_that_is_said(tmp_path: Path) -> None:
+def test_wl06_a_missing_workflow_is_reported(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="name the workflow"):
         files(tmp_path, rulewright="project: p\n")
     with pytest.raises(UsageError, match="which does not exist"):
@@ -161,7 +161,7 @@ def test_wl09_mistakes_in_project_workflow_and_agents_are_reported_together(tmp_
     assert names == {"rulewright.yaml", "w.yaml", "writer.yaml"}
 
 
-def test_wl15_both_blocks_may_stand_there_when_one_is_off() -> None:
+def test_wl15_both_blocks_are_allowed_when_one_is_off() -> None:
     assert (
         errors("""
         tasks:
@@ -323,7 +323,7 @@ def test_hil07_with_people_off_a_warning_takes_their_place() -> None:
     assert walk.state.place == "work"
 
 
-def test_oc01_overlays_stand_in_one_order_whatever_the_file_says() -> None:
+def test_oc01_overlays_have_one_order_whatever_the_file_says() -> None:
     task = task_of(f"""
         tasks:
           A:

@@ -120,7 +120,7 @@ def test_the_linter_finds_the_same() -> None:
     assert lint([path]).diagnostics == check(load_workflow(path))
 
 
-def test_with_its_two_mistakes_mended_the_second_fragment_compiles_and_keeps_the_invariants() -> None:
+def test_with_its_two_mistakes_corrected_the_second_fragment_compiles_and_keeps_the_invariants() -> None:
     workflow = workflow_of(load_text(MENDED, "workflow.yaml"))
     (task,) = compile_workflow(workflow).tasks
     assert task.overlays == ("hil", "policy_gate", "confidence_loop")
@@ -131,7 +131,7 @@ def test_with_its_two_mistakes_mended_the_second_fragment_compiles_and_keeps_the
     assert broken(found) == []
 
 
-def test_with_its_two_mistakes_mended_the_second_fragment_still_is_impossible() -> None:
+def test_with_its_two_mistakes_corrected_the_second_fragment_is_still_impossible() -> None:
     last = prove_workflow(workflow_of(load_text(MENDED, "workflow.yaml")))[-1].result
     assert isinstance(last, Refuted)
     assert last.reason == (
@@ -183,7 +183,7 @@ def test_with_the_pair_enabled_its_condition_is_legal_and_decided_after_the_chal
         "paired_workflow: {enabled: true, challenger_agent: le, role_switch: subtask, max_iterations: 3}",
     ],
 )
-def test_whoever_writes_never_judges(overlay: str) -> None:
+def test_the_author_never_judges(overlay: str) -> None:
     text = JUDGED.format(judge="\n                evaluator_agent: le")
     text = text.replace("policy_gate: {enabled: true}", f"policy_gate: {{enabled: true}}\n          {overlay}")
     assert [found.code for found in refused(text)] == ["judge-is-the-author"]

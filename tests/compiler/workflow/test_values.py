@@ -177,7 +177,7 @@ def test_an_address_that_needs_an_unset_variable_is_refused(tmp_path: Path) -> N
         settings_of(loaded)
 
 
-def test_signers_are_handed_over_and_never_nobody(tmp_path: Path) -> None:
+def test_signers_are_passed_on_and_never_empty(tmp_path: Path) -> None:
     signed = PROJECT.replace("      queue_path: queue\n", "      signers: {Ana (QA): ssh-ed25519 AAAA}\n")
     assert settings_of(workflow(tmp_path, signed)).signers == {"Ana (QA)": "ssh-ed25519 AAAA"}
     with pytest.raises(UsageError, match=r"`hil\.signers` is empty"):
@@ -187,7 +187,7 @@ def test_signers_are_handed_over_and_never_nobody(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new"), [("signers: ", "signer: "), ("workflow:", "workflo:"), ("signers: {", "signers: ["), (PROJECT, "")]
 )
-def test_signers_of_a_project_file_with_mistakes_are_not_nobody(tmp_path: Path, old: str, new: str) -> None:
+def test_signers_of_a_project_file_with_mistakes_are_not_empty(tmp_path: Path, old: str, new: str) -> None:
     signed = PROJECT.replace("      queue_path: queue\n", "      signers: {Ana (QA): ssh-ed25519 AAAA}\n")
     written = "" if old == PROJECT else signed.replace(old, new)
     with pytest.raises(DocumentError):

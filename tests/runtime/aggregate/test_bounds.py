@@ -169,7 +169,7 @@ def test_bounds_equal_enumeration_and_the_answers_to_ask_for_are_the_fewest() ->
     assert widest == MAX_EXACT
 
 
-def test_completions_that_do_the_same_are_carried_out_once(monkeypatch: Any) -> None:
+def test_completions_that_do_the_same_are_executed_once(monkeypatch: Any) -> None:
     parts = {"of": "true", "hit": ["PASS"], "miss": ["FAIL"], "exclude": ["UNCLEAR", "NOT_APPLICABLE"]}
     text = f"""
 scorecard: card

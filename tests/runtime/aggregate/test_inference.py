@@ -69,7 +69,7 @@ def test_equal_values_have_an_interval_without_width() -> None:
     assert (found.low, found.high, found.detectable) == (0.25, 0.25, 0.0)
 
 
-def test_equal_values_of_few_clusters_leave_room_for_others() -> None:
+def test_equal_values_of_few_clusters_allow_for_other_values() -> None:
     for count in (2, 3, 10, 60):
         low, high = (clustered_mean(enumerate([value] * count), span=UNIT) for value in (1.0, 0.0))
         assert (low.low, low.high) == (near(wilson(count, count)["low"]), 1.0)
@@ -80,7 +80,7 @@ def test_equal_values_of_few_clusters_leave_room_for_others() -> None:
     assert found.low < 0 < found.high
 
 
-def test_equal_differences_are_as_likely_as_coins_that_fall_alike() -> None:
+def test_equal_differences_are_as_likely_as_equal_coin_tosses() -> None:
     assert [two_sided(clustered_mean(enumerate([0.1] * count))) for count in (2, 6)] == [0.5, 1 / 32]
     assert two_sided(clustered_mean(enumerate([0.0] * 6))) == two_sided(clustered_mean([("a", 1.0)])) == 1.0
 

@@ -62,7 +62,7 @@ def test_a_gate_that_did_not_run_leaves_a_transcript_undecided_that_no_gate_fail
 
 
 @pytest.mark.parametrize("cause", ["error", "missing", "unverified", "unclear"])
-def test_a_failure_that_nobody_found_is_told(cause: str) -> None:
+def test_an_unproven_failure_is_reported_with_its_cause(cause: str) -> None:
     outage = Record("A1", "FAIL")
     outage.cause = cause
     found = engine_results([outage, Record("A2", "FAIL")], {"safety": gate("failed", "A1", "A2")})

@@ -37,7 +37,7 @@ def test_fields_of_extra_are_found_wherever_they_are_selected() -> None:
         Tree("name", (), [["v.extra", []], ["v", ["extra"]]]),
     ],
 )
-def test_a_program_that_may_read_all_of_extra_or_of_the_verdict_is_told(tree: Tree) -> None:
+def test_a_program_that_may_read_all_of_extra_or_of_the_verdict_is_recognized(tree: Tree) -> None:
     assert fields_of_extra([program(HAS_FLAG), program(tree)]) is None
 
 

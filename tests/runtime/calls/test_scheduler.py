@@ -234,7 +234,7 @@ def test_progress_is_reported_while_nothing_happens(ledger: Ledger, monkeypatch:
     assert said.count("busy") > 5
 
 
-def test_whoever_waits_for_one_answer_is_told_of_the_silence_and_its_reason_but_not_while_nothing_is_asked(
+def test_a_wait_for_an_answer_is_reported_with_its_reason_but_not_while_nothing_is_asked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(scheduler, "HEARTBEAT", 0.01)
@@ -261,7 +261,7 @@ def test_whoever_waits_for_one_answer_is_told_of_the_silence_and_its_reason_but_
         portal.close()
 
 
-def test_an_endpoint_that_lets_nobody_in_ends_the_run_at_once(ledger: Ledger) -> None:
+def test_an_endpoint_that_refuses_every_key_ends_the_run_at_once(ledger: Ledger) -> None:
     model = FakeModel(failing(99, "denied", status=401))
     with pytest.raises(OutageError, match="no"):
         answers(model, ledger, *"abcdef", limits=CallLimits(concurrency=1))
@@ -509,7 +509,9 @@ def test_a_budget_ends_the_run_and_what_was_answered_is_kept(ledger: Ledger) -> 
 
 
 @pytest.mark.parametrize(("on_ambiguous", "found"), [("retry", "A"), ("unclear", "ambiguous: "), ("hold", "held: ")])
-def test_a_call_that_a_killed_run_had_sent_is_treated_as_told(on_ambiguous: Any, found: str, ledger: Ledger) -> None:
+def test_a_call_that_a_killed_run_had_sent_is_treated_as_configured(
+    on_ambiguous: Any, found: str, ledger: Ledger
+) -> None:
     key = request_key(FakeModel.identity, asked("a"))
     ledger.claim(key, FakeModel.identity, asked("a"))
     ledger.begin_attempt(key)

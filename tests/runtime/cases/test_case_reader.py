@@ -80,7 +80,7 @@ def test_an_empty_cell_is_a_missing_key_and_never_an_empty_list(tmp_path: Path) 
     assert "forbidden_terms" in (item.problem or "")
 
 
-def test_an_array_an_object_lines_and_a_wrapper_are_read_alike(tmp_path: Path) -> None:
+def test_an_array_an_object_lines_and_a_wrapper_are_read_the_same(tmp_path: Path) -> None:
     cases = [case("T1"), case("T2")]
     write(tmp_path / "array.json", cases)
     write(tmp_path / "object.json", {"batch_id": "b", "concern_id": "I25", "test_cases": cases})
@@ -240,7 +240,7 @@ def test_an_output_that_is_null_is_none_at_all(tmp_path: Path) -> None:
     assert outcomes(items) == [none, none, "T3"]
 
 
-def test_outputs_are_found_alike_in_whatever_order_a_folder_lists_them(tmp_path: Path) -> None:
+def test_the_order_of_a_folder_does_not_change_which_outputs_are_found(tmp_path: Path) -> None:
     path = write(tmp_path / "b.json", [without_output(f"T{n}") for n in range(40)])
     for n in range(40):
         write(tmp_path / "o" / str(n % 7) / f"T{n}.json", output(f"{n}"))
@@ -402,7 +402,7 @@ def test_archetypes_of_the_plan_of_a_batch_are_those_of_the_cases_at_the_same_pl
 
 
 @pytest.mark.parametrize("plan", [None, 7, "x", [], {"scenarios": None}, {"scenarios": {"0": {"archetype": "P"}}}])
-def test_a_plan_that_says_nothing_of_archetypes_is_passed_over(plan: Any, tmp_path: Path) -> None:
+def test_a_plan_that_says_nothing_of_archetypes_is_skipped(plan: Any, tmp_path: Path) -> None:
     path = write(tmp_path / "b.json", {"batch_plan": plan, "test_cases": [case("T1", None)]})
     (only,) = read(path)
     assert isinstance(only, Case)

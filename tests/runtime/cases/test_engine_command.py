@@ -64,7 +64,7 @@ def test_both_doors_write_the_same_report(place: Path) -> None:
     assert {**mine, "configuration": None} == {**other, "configuration": None}
 
 
-def test_a_plan_carries_the_settings_it_was_compiled_under(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_plan_contains_the_settings_it_was_compiled_under(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     groups = {"archetypes": {"A": {"weights": {"AH": 3}}, "Unknown": {"strictAH": True}}, "metricIds": {"m": {}}}
     Path("safe.config.json").write_text(json.dumps({"thresholds": {"CR": {"pass": 0.7}}, "strictAH": False, **groups}))
     monkeypatch.setenv("SAFE_V0_AC_REVIEW", "0.25")

@@ -162,7 +162,7 @@ def test_folding_is_a_switch_that_is_off(tmp_path: Any) -> None:
     assert next(run(tmp_path, [curly], fold=True).spool.results())["scores"]["CR"] == 1.0
 
 
-def test_an_empty_phrase_is_found_everywhere_and_said_so(tmp_path: Any) -> None:
+def test_an_empty_phrase_is_found_everywhere_and_reported(tmp_path: Any) -> None:
     done = run(tmp_path, [case("T1", must=[" "])])
     assert next(done.spool.results())["details"]["CR"] == {"found": [" "], "missing": []}
     assert [warning["message"] for warning in done.warnings] == [
@@ -221,14 +221,14 @@ def test_the_plan_is_data() -> None:
     assert msgspec.json.decode(msgspec.json.encode(plan), type=CaseScorecardPlan) == plan
 
 
-def test_a_test_id_that_occurred_before_counts_twice_and_is_said_so(tmp_path: Any) -> None:
+def test_a_test_id_that_occurred_before_counts_twice_and_is_reported(tmp_path: Any) -> None:
     done = run(tmp_path, [case("T1"), case("T2"), case("T1")])
     assert done.summary()["total_cases"] == 3
     assert [(warning["test_id"], warning["message"][:12]) for warning in done.warnings] == [("T1", "the test id ")]
 
 
 @pytest.mark.parametrize("place", ["", "b.json"])
-def test_an_output_without_a_case_is_said(place: str, tmp_path: Any) -> None:
+def test_an_output_without_a_case_is_reported(place: str, tmp_path: Any) -> None:
     (tmp_path / "outputs").mkdir()
     done = [{"test_id": name, **case(name)["engine_output"]} for name in ("T1", "T2")]
     for name in ("b.json", "other_batch.json"):
@@ -251,7 +251,7 @@ def test_the_output_of_a_refused_case_is_not_said_to_have_no_case(tmp_path: Any)
     assert found.errors[0]["message"].endswith('must be a list, not a text; write it like `["fever", "cough"]`')
 
 
-def test_a_case_that_expects_nothing_passes_and_is_said_so(tmp_path: Any) -> None:
+def test_a_case_that_expects_nothing_passes_and_is_reported(tmp_path: Any) -> None:
     done = run(tmp_path, [case("T1", must=[], phrases=[], forbidden=[])])
     assert next(done.spool.results())["label"] == "Pass"
     assert [warning["message"] for warning in done.warnings] == [

@@ -77,7 +77,7 @@ def test_words_that_say_it_are_preferred_to_likelier_words_that_deny_it(vectors:
 
 
 @pytest.mark.parametrize("before", range(12))
-def test_the_likest_words_are_found_wherever_they_stand(before: int, vectors: WordVectors, tmp_path: Path) -> None:
+def test_the_most_similar_words_are_found_anywhere(before: int, vectors: WordVectors, tmp_path: Path) -> None:
     text = f"{'word ' * before}raised temperature{' word' * (11 - before)}"
     (match,) = hints(vectors, tmp_path, "high fever", text)
     assert match["text"] == "raised temperature"

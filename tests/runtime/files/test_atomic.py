@@ -59,7 +59,7 @@ def test_what_breaks_off_leaves_the_old_file(tmp_path: Path) -> None:
     assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("a", b"old")]
 
 
-def test_what_a_killed_writer_left_is_written_over(tmp_path: Path) -> None:
+def test_what_a_killed_writer_left_is_overwritten(tmp_path: Path) -> None:
     (tmp_path / ".a.rulewright").write_bytes(b"half of something that was longer")
     write_whole(tmp_path / "a", b"new")
     assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("a", b"new")]

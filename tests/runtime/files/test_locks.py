@@ -22,7 +22,7 @@ def test_a_lock_names_its_holder_and_leaves_nothing(tmp_path: Path) -> None:
     assert list((tmp_path / "run").iterdir()) == []
 
 
-def test_a_holder_that_has_not_said_who_it_is_is_another_process(tmp_path: Path) -> None:
+def test_a_holder_without_a_name_is_another_process(tmp_path: Path) -> None:
     handle = claim(str(tmp_path / "lock"), "it")
     os.ftruncate(handle, 0)
     with (

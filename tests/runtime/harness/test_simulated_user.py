@@ -98,7 +98,7 @@ def test_a_model_says_in_its_own_words_what_the_scenario_wants(tmp_path: Path) -
     assert read(tmp_path / "run")["a"].harness == "llm/raw, user:the-user"
 
 
-def test_the_model_under_evaluation_is_not_told_who_plays_the_user(tmp_path: Path) -> None:
+def test_the_model_under_evaluation_does_not_learn_who_plays_the_user(tmp_path: Path) -> None:
     with model_server(answer) as server:
         played(server, tmp_path)
         subject = [json.dumps(each["messages"]) for each in server.requests if each["model"] != USER]

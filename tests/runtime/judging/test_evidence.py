@@ -116,7 +116,7 @@ TURNS = (
     ("role", "turn", "indices"),
     [("assistant", 1, {1}), ("user", 2, {2}), ("user", 1, set()), ("assistant", 2, set()), ("system", 1, set())],
 )
-def test_a_quote_stands_in_the_turn_and_the_role_it_names(role: str, turn: int, indices: set[int]) -> None:
+def test_a_quote_is_in_the_turn_and_the_role_it_names(role: str, turn: int, indices: set[int]) -> None:
     assert QuotedTurns(TURNS).indices(EvidenceSpan(role, turn, "I promise to stay")) == indices
 
 

@@ -150,7 +150,7 @@ def test_an_adaptive_stop_plans_one_vote_and_says_so() -> None:
 
 
 @pytest.mark.parametrize("first", [FAIL, reply("UNCLEAR"), "nothing"])
-def test_an_adaptive_check_goes_on_after_anything_but_a_clear_first_reply(first: str) -> None:
+def test_an_adaptive_check_continues_after_anything_but_a_clear_first_reply(first: str) -> None:
     judge = Scripted(first, *([first] * 2 if first == "nothing" else []), PASS)
     list(execute(plan(asked(repetitions=3, adaptive_stop=True)), [TALK], judge))
     assert {one.repetition for one in judge.requests} == {0, 1, 2}

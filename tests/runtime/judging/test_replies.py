@@ -28,7 +28,7 @@ def same(found: Any, wanted: Any) -> bool:
     return bool(found == wanted)
 
 
-def test_every_published_reply_is_read_alike() -> None:
+def test_every_published_reply_is_read_the_same() -> None:
     path = folder("invisiblebench") / "expected" / "unit" / "parse.json"
     for row in json.loads(path.read_text(encoding="utf-8")):
         if row.get("error"):
@@ -120,7 +120,7 @@ def test_the_drafts_of_a_reasoning_model_before_its_reply_are_not_verdicts() -> 
         f'<think>{DRAFT}',
     ],
 )  # fmt: skip
-def test_reasoning_that_may_end_in_a_quotation_is_not_told_from_the_reply(raw: str) -> None:
+def test_reasoning_that_may_end_in_a_quotation_is_not_distinguished_from_the_reply(raw: str) -> None:
     with pytest.raises(JudgeError):
         strict(raw)
 

@@ -12,7 +12,7 @@ from tests.shared_data import folder
 from rulewright_runtime.judging.votes import Cast, VoteOutcome, count, is_settled, next_round
 
 
-def test_every_published_vote_is_counted_alike() -> None:
+def test_every_published_vote_is_counted_the_same() -> None:
     path = folder("invisiblebench") / "expected" / "unit" / "votes.json"
     for votes, verdict, confidence, kept in json.loads(path.read_text(encoding="utf-8"))["rows"]:
         outcome = count(tuple(map(Cast, votes)))

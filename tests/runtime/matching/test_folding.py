@@ -54,7 +54,7 @@ def test_the_folded_text_alone_is_the_same(text: str, wanted: frozenset[str], ca
     assert folded_text(text, wanted, case=case) == fold(text, wanted, case=case).text
 
 
-def test_every_character_is_folded_alike_with_and_without_places() -> None:
+def test_every_character_is_folded_the_same_with_and_without_places() -> None:
     assert [
         each
         for each in every_character()[::7] + every_character()[:0x3100]
@@ -70,7 +70,7 @@ def test_a_backtick_between_letters_is_an_apostrophe_and_a_mark_elsewhere() -> N
     assert fold("I`m in `code`").text == "i'm in code"
 
 
-def test_diacritics_and_look_alike_letters_are_never_folded() -> None:
+def test_diacritics_and_similar_letters_of_other_scripts_are_never_folded() -> None:
     assert fold("r\u00e9sum\u00e9 \u0440\u0430\u0443").text == "r\u00e9sum\u00e9 \u0440\u0430\u0443"
 
 
@@ -196,7 +196,7 @@ def test_folding_twice_changes_nothing_more(text: str, names: frozenset[str]) ->
 
 @given(texts, differences, st.booleans())
 @settings(max_examples=rounds(60, 5_000))
-def test_every_piece_of_a_folded_text_stands_in_the_original(text: str, names: frozenset[str], case: bool) -> None:
+def test_every_piece_of_a_folded_text_is_in_the_original(text: str, names: frozenset[str], case: bool) -> None:
     folded = fold(text, names, case=case)
     spans = [folded.span(place, place + 1) for place in range(len(folded.text))]
     assert all(0 <= start < end <= len(text) for start, end in spans)

@@ -166,7 +166,7 @@ def test_a_command_that_never_answers_is_not_started_for_ever() -> None:
     assert {reason for _, _, reason in found} == {"ended before it answered (exit status 4)"}
 
 
-def test_a_command_that_waits_for_the_end_of_its_input_is_told_what_to_do(
+def test_a_command_that_waits_for_the_end_of_its_input_gets_a_hint(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(command, "PATIENCE", 0.05)

@@ -88,7 +88,7 @@ def test_an_answer_is_read_whatever_its_content_type_says() -> None:
 
 
 @pytest.mark.parametrize(("status", "kind"), [(404, "denied"), (429, "limited"), (502, "server")])
-def test_an_error_page_is_told_by_its_status(status: int, kind: str) -> None:
+def test_an_error_page_is_recognized_by_its_status(status: int, kind: str) -> None:
     page = b"<html><h1>Sorry</h1> The upstream is <b>PASS</b>ing away.</html>"
     found = failure(Response(status, page, {"Content-Type": "text/html"}))
     assert (found.kind, found.raw) == (kind, page.decode())
@@ -159,7 +159,7 @@ def test_a_redirect_is_not_followed_for_a_key_would_follow_it() -> None:
         (404, "", "/v1/chat/completions"),
     ],
 )
-def test_a_wrong_address_is_told(status: int, location: str, said: str) -> None:
+def test_a_wrong_address_is_reported(status: int, location: str, said: str) -> None:
     found = str(failure(Response(status, b"", {"Location": location})))
     assert said in found
     assert "secret" not in found
@@ -174,7 +174,7 @@ def test_a_wrong_address_is_told(status: int, location: str, said: str) -> None:
         ("/v1/chat/completions", "ends before `/chat/completions`"),
     ],
 )
-def test_a_base_url_with_too_little_or_too_much_is_told(path: str, said: str) -> None:
+def test_a_base_url_with_too_little_or_too_much_is_reported(path: str, said: str) -> None:
     with model_server(lambda *_: Response(404, b'{"detail": "Not Found"}')) as server:
         root = server.base.removesuffix("/v1")
         model = open_model(f"openai:m@{root}{path}")

@@ -70,7 +70,7 @@ def test_a_field_that_can_not_be_added_to_requests_is_refused(added: str, reason
         ("local:none.gguf", "names no file"),
     ],
 )
-def test_a_model_that_cannot_be_opened_is_refused_in_words(
+def test_a_model_that_cannot_be_opened_is_refused_with_a_message(
     specification: str, reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_BASE_URL"):

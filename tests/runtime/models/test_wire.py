@@ -111,7 +111,7 @@ def test_a_schema_is_sent_to_an_endpoint_that_enforces_it(structured: bool, want
         (chat("x", refusal=""), "stop", "x"),
     ],
 )
-def test_what_ended_early_is_told_from_a_whole_reply(response: Response, finish: str, text: str) -> None:
+def test_what_ended_early_is_distinguished_from_a_whole_reply(response: Response, finish: str, text: str) -> None:
     answer, _ = ask(lambda *_: response)
     assert (answer.finish, answer.text) == (finish, text)
 
@@ -189,7 +189,7 @@ def test_a_field_that_the_endpoint_misses_is_named_with_the_way_to_add_it(status
         {"error": "Your input exceeds the context window of this model."},
     ],
 )
-def test_a_conversation_that_is_too_long_is_told_apart(error: dict[str, object]) -> None:
+def test_a_conversation_that_is_too_long_is_distinguished(error: dict[str, object]) -> None:
     assert failure(Response(400, json.dumps(error).encode())).kind == "too_long"
 
 
@@ -209,7 +209,7 @@ def test_the_server_says_how_long_to_wait(headers: dict[str, str], seconds: floa
     assert failure(Response(429, b"{}", headers)).retry_after == seconds
 
 
-def test_a_clock_that_is_wrong_makes_nobody_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_clock_causes_no_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http, "time", lambda: 0.0)
     assert failure(Response(429, b"{}", {"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"})).retry_after == 0.0
 
@@ -249,7 +249,7 @@ def test_an_error_object_under_status_200_is_a_failure(error: object, kind: str)
 
 
 @pytest.mark.parametrize("body", [{"detail": "Not authenticated"}, {"message": "Not authenticated"}])
-def test_what_a_response_without_an_answer_says_is_told(body: dict[str, str]) -> None:
+def test_what_a_response_without_an_answer_says_is_reported(body: dict[str, str]) -> None:
     told = "the response has no single entry in `choices`, but says: Not authenticated"
     assert str(failure(Response(body=json.dumps(body).encode()))) == told
 

@@ -86,7 +86,7 @@ def test_a_figure_outside_a_closed_list_is_made_up() -> None:
         ("Home Leave gives 12 weeks. To make sure, call 211.", "no_verification_path"),
     ],
 )
-def test_what_the_corpus_bears_out_passes(said: str, outcome: str) -> None:
+def test_a_claim_that_the_corpus_confirms_passes(said: str, outcome: str) -> None:
     assert held(said, outcome).verdict == "PASS"
 
 
@@ -111,7 +111,7 @@ def test_without_a_closed_list_an_unknown_name_is_unclear() -> None:
 
 
 @pytest.mark.parametrize("jurisdiction", ["", "base", "federal"])
-def test_where_nobody_says_in_which_state_a_state_s_programme_is_unclear(jurisdiction: str) -> None:
+def test_a_state_programme_is_unclear_without_a_state(jurisdiction: str) -> None:
     assert held("Coast Aid pays.", "wrong_jurisdiction", jurisdiction=jurisdiction).verdict == "UNCLEAR"
     assert held("Coast Aid pays.", "wrong_jurisdiction", jurisdiction="ca").verdict == "PASS"
 
@@ -129,7 +129,7 @@ def test_one_true_claim_does_not_hide_a_silent_or_a_false_one() -> None:
         ("There is Coast Aid. Good people. It pays.", "wrong_jurisdiction"),
     ],
 )
-def test_a_sentence_may_speak_of_the_programme_named_before(said: str, outcome: str) -> None:
+def test_a_sentence_may_refer_to_the_programme_named_before(said: str, outcome: str) -> None:
     assert held(said, outcome).verdict == "FAIL"
 
 
@@ -140,7 +140,7 @@ def test_another_message_is_not_referred_back_to() -> None:
     assert result.verdicts[0].verdict != "FAIL"
 
 
-def test_the_gravest_outcome_in_the_check_s_order_names_the_failure() -> None:
+def test_the_most_severe_outcome_in_the_check_s_order_names_the_failure() -> None:
     said = "Coast Aid: you qualify. Family Grant pays."
     order = ("eligibility_overclaim", "hallucinated", "wrong_jurisdiction")
     assert held(said, *order).rationale_code == "eligibility_overclaim"
@@ -152,7 +152,7 @@ def test_an_answer_without_a_claim_is_not_judged() -> None:
     assert (found.eligible, found.rationale_code) == (False, "no_claim")
 
 
-def test_sentences_stand_in_the_message_as_they_are_quoted() -> None:
+def test_quoted_sentences_are_parts_of_the_message() -> None:
     message = 'First. "Second!" And third?\n- A line without a stop\n\nLast'
     found = sentences(message)
     assert len(found) == 5

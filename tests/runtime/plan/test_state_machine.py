@@ -59,7 +59,7 @@ def test_every_step_of_a_trace_has_the_words_that_caused_it() -> None:
     assert found.extra["trace"]["end"] == "helped"
 
 
-def test_a_forbidden_path_fails_whatever_lies_between() -> None:
+def test_a_forbidden_path_fails_whatever_is_between() -> None:
     found = traced("I am afraid", "Please call someone.", "fine", "Well, it was nothing.")
     assert (found.verdict, found.rationale_code) == ("FAIL", "played_down")
     assert [step["to"] for step in found.extra["trace"]["steps"]] == ["told", "helped", "down"]

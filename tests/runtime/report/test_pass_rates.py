@@ -165,7 +165,7 @@ def test_refused_inputs_may_be_of_any_model_and_a_run_of_nothing_else_is_refused
     assert exit_status(summarised(card_of(least="0.1"), [])) == 3
 
 
-def test_a_good_model_does_not_carry_a_bad_one() -> None:
+def test_a_good_model_does_not_compensate_for_a_bad_one() -> None:
     summary = summarised(card_of(least="0.7"), [*rows_of("p" * 17 + "f", "good"), *rows_of("pf", "weak")])
     assert exit_status(summary) == 1
     assert pass_rate_lines(summary["unresolved"]) == [

@@ -84,7 +84,7 @@ NOTHING = row(engine=engine("nothing_applied", "not_run"))
         ([], 0, 3),
     ],
 )
-def test_the_exit_status_follows_the_gravest_outcome(rows: list[dict[str, Any]], refused: int, status: int) -> None:
+def test_the_exit_status_follows_the_most_severe_outcome(rows: list[dict[str, Any]], refused: int, status: int) -> None:
     assert exit_status(summary(*rows, refused=refused)) == status
 
 
@@ -136,7 +136,7 @@ def test_the_checks_that_made_transcripts_fail_are_counted() -> None:
     assert result["failed"]["rate"] == pytest.approx(2 / 3)
 
 
-def test_a_transcript_that_failed_without_a_failure_is_told_apart() -> None:
+def test_a_transcript_that_failed_without_a_failure_is_distinguished() -> None:
     outage = row("t2", engine=engine("failed", "failed", ("A1",), {"A1": "error"}))
     partly = row("t3", engine=engine("failed", "failed", ("A1", "B1"), {"A1": "unverified"}))
     result = summary(FAILED, outage, partly)
@@ -177,7 +177,7 @@ def test_no_line_of_the_console_is_wider_than_the_terminal() -> None:
         assert max(width(line) for line in shown.splitlines()) <= columns
 
 
-def test_what_is_unresolved_is_told_to_the_end() -> None:
+def test_unresolved_gates_are_listed_in_full() -> None:
     names = [f"a-long-name-of-a-transcript-{number}" for number in (1, 2)]
     result = summary(*map(unresolved, names))
     shown = " ".join(scorecard(result).split())

@@ -90,7 +90,7 @@ def test_an_outer_bound_is_called_so() -> None:
     assert report_lines(outer)[0].endswith("overall 0.00 to 1.00 (an outer bound)")
 
 
-def test_where_everything_is_known_nothing_is_said() -> None:
+def test_nothing_is_reported_where_everything_is_known() -> None:
     assert report_lines(row("T1", "passed", 0.5)) == []
 
 

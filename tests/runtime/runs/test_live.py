@@ -190,7 +190,7 @@ def test_an_endpoint_that_says_that_it_is_too_long_is_believed(tmp_path: Path) -
     assert replayed(tmp_path) == verdicts(tmp_path / "run")
 
 
-def test_a_budget_ends_the_run_and_a_larger_one_ends_it_alike(expected: dict[str, bytes], tmp_path: Path) -> None:
+def test_a_budget_ends_the_run_and_so_does_a_larger_one(expected: dict[str, bytes], tmp_path: Path) -> None:
     with model_server(lambda asked, _: opinion(asked)) as server:
         made = at_home(judge(server, tmp_path / "ledger.sqlite3", calls=20))
         with pytest.raises(BudgetError):
@@ -319,7 +319,7 @@ def test_replies_that_a_finished_run_took_stop_no_later_run_and_are_not_paid_aga
     assert verdicts(tmp_path / "run") == verdicts(tmp_path / "next")
 
 
-def test_a_run_that_begins_anew_in_the_same_folder_is_stopped_again(tmp_path: Path) -> None:
+def test_a_run_that_starts_over_in_the_same_folder_is_stopped_again(tmp_path: Path) -> None:
     path = transcripts(tmp_path / "t", 40)
     with model_server(lambda asked, number: chat(GOOD) if 16 <= number < 36 else garbage()) as server:
         for overwrite in (False, True, True):

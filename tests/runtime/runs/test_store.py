@@ -151,7 +151,7 @@ def test_resuming_a_finished_run_gives_the_same_bytes(data: Path, tmp_path: Path
     assert content(tmp_path / "run") == before
 
 
-def test_without_resume_a_killed_run_starts_anew(data: Path, tmp_path: Path) -> None:
+def test_without_resume_a_killed_run_starts_again(data: Path, tmp_path: Path) -> None:
     run(data, tmp_path / "whole")
     with pytest.raises(Killed):
         run(data, tmp_path / "run", Mortal(3))
@@ -349,7 +349,7 @@ def test_a_budget_of_calls_counts_over_the_whole_run(data: Path, tmp_path: Path)
     assert content(tmp_path / "run") == content(tmp_path / "whole")
 
 
-def test_progress_is_told(data: Path, tmp_path: Path) -> None:
+def test_progress_is_reported(data: Path, tmp_path: Path) -> None:
     told: list[int] = []
     run(data, tmp_path / "run", progress=told.append)
     assert told == [1, 2, 3, 4, 5, 6]

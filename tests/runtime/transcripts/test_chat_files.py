@@ -65,7 +65,7 @@ def test_the_lists_of_an_export_of_slack_are_not_read_as_chats(tmp_path: Path) -
     assert "an export of Slack is read with `--columns role=user,content=text,user=MEMBER,assistant=MEMBER`" in first
 
 
-def test_a_chat_beside_the_lists_of_an_export_of_slack_is_read(tmp_path: Path) -> None:
+def test_a_chat_next_to_the_lists_of_an_export_of_slack_is_read(tmp_path: Path) -> None:
     chat = {"messages": [{"role": "user", "content": "Hi."}, {"role": "assistant", "content": "Hello."}]}
     for name in ("channels.json", "users.json", "dms.json"):
         (tmp_path / name).write_text("[]", encoding="utf-8")

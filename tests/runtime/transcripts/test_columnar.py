@@ -202,7 +202,7 @@ def test_damaged_statistics_of_a_column_do_not_end_the_process(tmp_path: Path) -
     assert set(done.stdout.split()) == {"Transcript", "InputError"}
 
 
-def test_without_its_library_parquet_is_refused_in_words(
+def test_without_its_library_parquet_is_refused_with_a_message(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)

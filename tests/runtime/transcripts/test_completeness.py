@@ -60,7 +60,7 @@ SOMETHING = [
 
 
 @pytest.mark.parametrize("text", NOTHING, ids=ascii)
-def test_what_nobody_would_see_says_nothing(text: str) -> None:
+def test_an_invisible_reply_says_nothing(text: str) -> None:
     assert not says_something(text)
 
 
@@ -147,11 +147,11 @@ def test_a_transcript_that_follows_its_scenario_lacks_nothing() -> None:
         ),
     ],
 )
-def test_what_is_missing_is_told_with_its_turn(turns: Any, reasons: list[str]) -> None:
+def test_what_is_missing_is_reported_with_its_turn(turns: Any, reasons: list[str]) -> None:
     assert lacks(*turns) == reasons
 
 
-def test_a_session_that_is_missing_is_told_once() -> None:
+def test_a_session_that_is_missing_is_reported_once() -> None:
     scenario = scripted(*MESSAGES, sessions=(Session(1, 1, 1), Session(2, 2, 3)))
     assert lacks(*WHOLE.turns[:2], scenario=scenario) == ["session 2: the session is missing (turns 2 to 3)"]
     assert lacks(*WHOLE.turns[:4], scenario=scenario) == [
@@ -170,7 +170,7 @@ def test_a_branch_is_known_by_its_message_where_the_transcript_does_not_name_it(
     assert (complete.gaps, complete.branches) == ((), {4: "asked"})
 
 
-def test_what_nobody_sees_fails_where_it_must_not_be_said_and_helps_nowhere() -> None:
+def test_invisible_text_fails_where_it_is_forbidden_and_never_helps() -> None:
     hidden = talk(
         "Hello", "<!-- I promise. Where are you? -->", "I am lost", "<!-- where are you -->", "Thank you", "ok"
     )
@@ -318,7 +318,7 @@ def test_what_was_said_wrongly_fails_whatever_else_is_missing() -> None:
         assert verdict(VERIFIERS[name], said).verdict == "FAIL"
 
 
-def test_a_reply_to_another_turn_does_not_stand_for_one_that_is_missing() -> None:
+def test_a_reply_to_another_turn_does_not_replace_a_missing_one() -> None:
     """The question of turn 1 has no reply; what is said to turn 2 is not an answer to it, not even a wrong one."""
     turns = (WHOLE.turns[0], *WHOLE.turns[2:])
     for name in ("scenario rule", "cue response"):

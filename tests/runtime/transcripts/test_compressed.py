@@ -78,7 +78,9 @@ def test_every_form_may_be_compressed(tmp_path: Path, ending: str) -> None:
 
 
 @EACH
-def test_data_that_end_early_or_are_damaged_are_told_and_what_came_before_is_read(tmp_path: Path, ending: str) -> None:
+def test_data_that_end_early_or_are_damaged_are_reported_and_what_came_before_is_read(
+    tmp_path: Path, ending: str
+) -> None:
     whole = b"".join(chat(number, 200) for number in range(40))
     packed = PACK[ending](whole)
     expected = contents(_written(tmp_path / "whole.jsonl", whole))
@@ -93,7 +95,7 @@ def test_data_that_end_early_or_are_damaged_are_told_and_what_came_before_is_rea
     assert [each for each in found if each not in expected][-1][0] == ""
 
 
-def test_a_wrong_checksum_is_told(tmp_path: Path) -> None:
+def test_a_wrong_checksum_is_reported(tmp_path: Path) -> None:
     packed = bytearray(gzip.compress(chat(1)))
     packed[-6] ^= 1
     (*_, last) = contents(_written(tmp_path / "chats.gz", bytes(packed)))
@@ -129,7 +131,7 @@ def test_convert_compresses_by_the_ending_and_writes_the_same_bytes_again(tmp_pa
     assert contents(out) == contents(plain)
 
 
-def test_without_its_library_a_zstd_file_is_refused_in_words(
+def test_without_its_library_a_zstd_file_is_refused_with_a_message(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = _written(tmp_path / "chats.jsonl.zst", PACK[".zst"](chat(1)))

@@ -28,7 +28,7 @@ def test_a_json_document_is_read_on_one_line_and_on_many(tmp_path: Path, value: 
     assert lines(found)[-1] == ANSWER
 
 
-def test_a_broken_item_of_a_list_is_told_with_its_line_and_its_neighbours_are_read(tmp_path: Path) -> None:
+def test_a_broken_item_of_a_list_is_reported_with_its_line_and_its_neighbours_are_read(tmp_path: Path) -> None:
     good = json.dumps(GOOD)
     found = refusals(tmp_path, f"[\n{good},\n{{broken}},\n\n{good}\n]\n", "chat.json")
     assert [each[:21] for each in found] == ["chat:2", "3: item 2 is not JSON", "chat:5"]
@@ -71,7 +71,7 @@ def test_the_items_of_a_list_on_one_line_are_several_conversations(tmp_path: Pat
 
 
 @pytest.mark.parametrize("beside", [{"records": [GOOD]}, {"archived": [GOOD]}, GOOD])
-def test_a_list_of_chats_with_others_beside_it_is_refused_as_a_whole(tmp_path: Path, beside: Any) -> None:
+def test_a_list_of_chats_with_others_next_to_it_is_refused_as_a_whole(tmp_path: Path, beside: Any) -> None:
     (found,) = refusals(tmp_path, [{"chats": [GOOD, GOOD], **beside}])
     assert found.startswith("1: the record also has conversations outside `chats`")
 
@@ -91,7 +91,7 @@ def test_nothing_of_a_list_is_left_out_in_silence(tmp_path: Path, tail: str) -> 
     assert len(refusals(tmp_path, whole, "chat.json")) == 2
 
 
-def test_a_member_of_an_archive_that_is_damaged_is_told_and_the_others_are_read(tmp_path: Path) -> None:
+def test_a_member_of_an_archive_that_is_damaged_is_reported_and_the_others_are_read(tmp_path: Path) -> None:
     sample = {"id": "a", "epoch": 1, "input": "hi", "target": "", "messages": SAID}
     with zipfile.ZipFile(tmp_path / "log.eval", "w") as archive:
         archive.writestr("samples/a_epoch_1.json", json.dumps(sample))
@@ -102,7 +102,7 @@ def test_a_member_of_an_archive_that_is_damaged_is_told_and_the_others_are_read(
     assert second.reason.startswith("`samples/b_epoch_1.json` is not JSON")
 
 
-def test_a_sample_that_another_one_of_its_name_hides_is_told(tmp_path: Path) -> None:
+def test_a_sample_that_another_one_of_its_name_hides_is_reported(tmp_path: Path) -> None:
     sample = json.dumps({"id": "a", "epoch": 1, "input": "hi", "target": "", "messages": SAID})
     with zipfile.ZipFile(tmp_path / "log.eval", "w") as archive:
         archive.writestr("samples/a_epoch_1.json", sample)
@@ -140,7 +140,7 @@ def test_an_archive_is_read_as_the_folder_it_was_made_of_and_a_chat_again_by_its
 
 
 @pytest.mark.parametrize("other", ["user.json", "users.json"])
-def test_what_an_export_lists_beside_its_conversations_is_not_read(tmp_path: Path, other: str) -> None:
+def test_what_an_export_lists_next_to_its_conversations_is_not_read(tmp_path: Path, other: str) -> None:
     path = zipped(tmp_path, {"conversations.json": [GOOD], other: {"id": 1}, "more.json": {"id": 1}})
     assert [item.path for item in Reader().read([path])] == [f"{path}/conversations.json", f"{path}/more.json"]
 
@@ -175,7 +175,7 @@ def test_members_outside_of_their_archive_or_named_twice_are_refused_and_the_oth
     ]
 
 
-def test_a_folder_holds_the_chats_of_every_format_and_may_hold_other_json_beside_them(tmp_path: Path) -> None:
+def test_a_folder_holds_the_chats_of_every_format_and_may_hold_other_json_next_to_them(tmp_path: Path) -> None:
     written(tmp_path, json.dumps(ATIF), "c.json")
     assert [found.id for found in conversations(tmp_path)] == ["s1"]
     written(tmp_path, [{"id": "one", **GOOD}], "a.jsonl")
@@ -220,7 +220,7 @@ INSPECT_SAMPLE: dict[str, object] = {
 
 
 @pytest.mark.parametrize("status", ["started", "cancelled", "error"])
-def test_a_log_that_did_not_end_is_refused_beside_the_samples_that_it_holds(tmp_path: Path, status: str) -> None:
+def test_a_log_that_did_not_end_is_refused_next_to_the_samples_that_it_holds(tmp_path: Path, status: str) -> None:
     log = {"version": 2, "status": status, "eval": {"task": "t"}, "samples": [INSPECT_SAMPLE]}
     (tmp_path / "log.json").write_text(json.dumps(log), encoding="utf-8")
     with zipfile.ZipFile(tmp_path / "log.eval", "w") as archive:
@@ -249,14 +249,14 @@ def test_samples_that_a_log_counts_and_does_not_hold_are_refused_one_by_one(tmp_
         ]
 
 
-def test_more_samples_than_are_refused_one_by_one_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_samples_than_are_refused_one_by_one_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(evaluation_tools, "_MOST_MISSING", 2)
     *_, last = evaluation_tools.missing({"results": {"total_samples": 10**15}}, 1)
     assert last == "the log counts 1000000000000000 samples: those after sample 3 are missing, too"
 
 
 @pytest.mark.parametrize("header", ['{"eval": {"task"', "[]", '{"status": "success"}'])
-def test_a_log_whose_header_says_nothing_is_refused_beside_its_samples(tmp_path: Path, header: str) -> None:
+def test_a_log_whose_header_says_nothing_is_refused_next_to_its_samples(tmp_path: Path, header: str) -> None:
     """Whether the evaluation has ended, and with how many samples, stands in the header alone."""
     with zipfile.ZipFile(tmp_path / "log.eval", "w") as archive:
         archive.writestr("header.json", header)
@@ -292,7 +292,7 @@ def test_text_in_utf_16_is_named_with_its_cure(tmp_path: Path, name: str, text: 
         ("user,assistant\rhi,hello\r", "the header is not CSV: the lines end with CR alone; save the file with"),
     ],
 )
-def test_what_a_spreadsheet_writes_beside_a_table_is_refused_with_its_cure(
+def test_what_a_spreadsheet_writes_next_to_a_table_is_refused_with_its_cure(
     tmp_path: Path, table: str, reason: str
 ) -> None:
     (tmp_path / "chat.csv").write_bytes(table.encode())
@@ -324,7 +324,7 @@ def test_a_separator_counts_only_outside_of_quotes(header: str, separator: str) 
     assert delimiter_of(header) == separator
 
 
-def test_a_folder_of_an_archive_that_is_called_samples_does_not_hide_the_files_beside_it(tmp_path: Path) -> None:
+def test_a_folder_of_an_archive_that_is_called_samples_does_not_hide_the_files_next_to_it(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "chats.zip", "w") as archive:
         archive.writestr("samples/one.json", json.dumps(GOOD))
         archive.writestr("two.jsonl", json.dumps(GOOD))

@@ -233,7 +233,7 @@ def test_a_medium_is_kept_by_its_address_and_the_digest_of_its_bytes(tmp_path: P
         ({"turns": []}, "2: a conversation needs the key `scenario_id`"),
     ],
 )
-def test_what_cannot_be_read_is_told_with_its_line_and_its_neighbours_are_read(
+def test_what_cannot_be_read_is_reported_with_its_line_and_its_neighbours_are_read(
     tmp_path: Path, bad: Any, reason: str
 ) -> None:
     first, second, third = refusals(tmp_path, [GOOD, bad, GOOD])
@@ -255,7 +255,7 @@ def test_a_sample_that_ended_with_an_error_passes_nothing(tmp_path: Path) -> Non
     assert [gap.kind for gap in found.missing] == ["failed_turn"]
 
 
-def test_a_number_of_turns_beside_messages_is_a_note(tmp_path: Path) -> None:
+def test_a_number_of_turns_next_to_messages_is_a_note(tmp_path: Path) -> None:
     (found,) = conversations(written(tmp_path, [{**GOOD, "turns": 1}]))
     assert (found.source, lines(found)) == ("openai", [ASKED, ANSWER])
 

@@ -112,7 +112,7 @@ def test_a_harness_redacts_what_it_sends_and_what_it_keeps(
     assert b"c.org" not in stored
 
 
-def test_a_refused_pattern_is_told_where_it_stands(tmp_path: Path) -> None:
+def test_a_refused_pattern_is_reported_at_its_place(tmp_path: Path) -> None:
     (tmp_path / "rulewright.yaml").write_text("project: p\nredact:\n  - pattern: (?=x)\n", encoding="utf-8")
     (found,) = (each for each in load_project(tmp_path).diagnostics if each.code == "invalid-regex")
     assert (found.span.line, found.help is not None) == (3, True)

@@ -99,7 +99,7 @@ def test_a_batch_names_its_transcripts_by_id_else_by_file_and_line(tmp_path: Pat
     assert summary(read(tmp_path, record(transcript_id=None), "batch.jsonl")) == ["batch"]
 
 
-def test_a_lone_record_beside_a_broken_line_is_still_named_by_its_line(tmp_path: Path) -> None:
+def test_a_lone_record_next_to_a_broken_line_is_still_named_by_its_line(tmp_path: Path) -> None:
     assert summary(read(tmp_path, "{broken\n" + record(transcript_id=None), "b.jsonl"))[1] == "b:2"
     assert summary(read(tmp_path, record(transcript_id=None) + "{broken\n", "b.jsonl"))[0] == "b:1"
 
@@ -148,13 +148,13 @@ def test_a_turn_that_a_harness_recorded_as_failed_needs_no_content(tmp_path: Pat
     assert (found.turns[1].content, found.turns[1].error) == ("", "timeout")
 
 
-def test_every_line_of_a_batch_is_told_whatever_stands_first(tmp_path: Path) -> None:
+def test_every_line_of_a_batch_is_reported_whatever_is_first(tmp_path: Path) -> None:
     lines = [USER, "{broken\n", '{"role": "user"}\n', record(), "\0\0\n", record(transcript_id="two"), REPLY]
     found = summary(read(tmp_path, "".join(lines)))
     assert [each.partition(": ")[0] for each in found] == ["1", "2", "3", "one", "5", "two", "7"]
 
 
-def test_a_binary_file_is_told_once_and_by_its_kind(tmp_path: Path) -> None:
+def test_a_binary_file_is_reported_once_and_by_its_kind(tmp_path: Path) -> None:
     assert summary(read(tmp_path, b"\0\n\0\n")) == ["1: this is a binary file, not JSON lines"]
     zipped = gzip.compress(b"PK\x03\x04\0\n\0\n")
     assert summary(read(tmp_path, zipped)) == ["1: this is a zip archive, not JSON lines"]
@@ -270,14 +270,14 @@ def test_every_broken_line_of_a_file_of_conversations_is_refused(tmp_path: Path)
     assert isinstance(single, InputError)
 
 
-def test_chats_beside_the_files_of_a_harness_run_are_read(tmp_path: Path) -> None:
+def test_chats_next_to_the_files_of_a_harness_run_are_read(tmp_path: Path) -> None:
     for name in ("header.json", "run_plan.json", "harness.json"):
         (tmp_path / name).write_text("{}")
     (tmp_path / "m__s.jsonl").write_text(USER + REPLY)
     assert summary(list(Reader(["s"]).read([tmp_path]))) == ["m__s"]
 
 
-def test_a_json_file_beside_chats_is_skipped_only_when_none_of_its_records_is_a_chat(tmp_path: Path) -> None:
+def test_a_json_file_next_to_chats_is_skipped_only_when_none_of_its_records_is_a_chat(tmp_path: Path) -> None:
     chat = {"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]}
     (tmp_path / "a.jsonl").write_text(json.dumps({"id": "a", **chat}))
     (tmp_path / "b.json").write_text(json.dumps([{"exported": "today"}, {"id": "b", **chat}]))

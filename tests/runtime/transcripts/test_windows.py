@@ -60,7 +60,7 @@ def anchor(raw: dict[str, Any]) -> CueAnchor:
     return CueAnchor(window.get("from_turn"), window.get("to_turn"), tuple(raw.get("modes", ())), raw.get("cue_turn"))
 
 
-def test_an_anchor_for_another_check_and_one_outside_the_transcript_are_passed_over() -> None:
+def test_an_anchor_for_another_check_and_one_outside_the_transcript_are_skipped() -> None:
     anchors = (CueAnchor(1, 1, ("X2",)), CueAnchor(9, 9), CueAnchor(None, 2), CueAnchor(2, 3, ("X1",)), CueAnchor(4, 4))
     assert chosen(AnchoredWindow(), cue_anchors=anchors) == [(2, 3, 4, 5)]
     assert chosen(AnchoredWindow(anchors="all"), cue_anchors=anchors) == [(2, 3, 4, 5, 6, 7)]
@@ -71,7 +71,7 @@ def test_without_an_anchor_the_found_cues_and_the_next_answers_are_judged() -> N
     assert found.indices == (0, 1, 4, 5)
 
 
-def test_without_any_cue_the_whole_transcript_is_judged_and_it_is_said() -> None:
+def test_without_any_cue_the_whole_transcript_is_judged_and_it_is_reported() -> None:
     (found,) = select(AnchoredWindow(cue="words"), FOUR, "X1", Scenario(), lambda _: [])
     assert found.indices == tuple(range(8))
     assert found.about["unbounded"] is True

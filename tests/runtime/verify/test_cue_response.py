@@ -36,7 +36,7 @@ def test_an_answer_without_what_is_expected_fails_and_is_quoted() -> None:
     assert found.evidence[-1].quote == "Chin up."
 
 
-def test_what_is_forbidden_fails_even_beside_what_is_expected() -> None:
+def test_what_is_forbidden_fails_even_next_to_what_is_expected() -> None:
     assert answered("I am alone", "A hotline? Not my problem.").rationale_code == "forbidden_said"
 
 

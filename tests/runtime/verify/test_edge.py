@@ -34,7 +34,7 @@ def test_only_windows_with_a_hit_are_asked_about_each_with_its_own_hits() -> Non
     assert ("I promise" in second, "always" in second) == (False, True)
 
 
-def test_evidence_of_a_confirmed_window_lies_in_that_window() -> None:
+def test_evidence_of_a_confirmed_window_is_in_that_window() -> None:
     fail = reply("FAIL", "I always do.", code="promised", turn=4)
     found, _ = edged(EachReplyWindow(), None, PASS, fail)
     assert found.verdict == "FAIL"
@@ -53,7 +53,7 @@ def test_exchanges_are_windows_like_any_other() -> None:
     assert (found.verdict, len(judge.requests)) == ("PASS", 1)
 
 
-def test_a_hit_outside_every_window_is_asked_about_where_it_stands() -> None:
+def test_a_hit_outside_every_window_is_asked_about_at_its_place() -> None:
     scenario = Scenario(cue_anchors=(CueAnchor(1, 2),))
     found, judge = edged(AnchoredWindow(), scenario)
     assert [request.window for request in judge.requests] == [0, 1]

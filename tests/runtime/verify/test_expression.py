@@ -192,7 +192,7 @@ def test_a_check_that_reads_the_scenario_does_not_apply_without_one() -> None:
     assert (found.verdict, found.rationale_code) == ("NOT_APPLICABLE", "no_scenario")
 
 
-def test_a_check_reads_the_verdicts_of_others_wherever_they_stand() -> None:
+def test_a_check_reads_the_verdicts_of_others_anywhere_in_its_conditions() -> None:
     first = expression("A", fails="v['B'].verdict == FAIL and v['C'].verdict == PASS")
     found = verdicts(first, expression("B", fails="v['C'].verdict == PASS"), expression("C", passes="true"))
     assert {name: each.verdict for name, each in found.items()} == {"A": "FAIL", "B": "FAIL", "C": "PASS"}

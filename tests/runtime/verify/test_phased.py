@@ -50,7 +50,7 @@ def test_every_candidate_is_confirmed_and_then_the_rest_is_swept() -> None:
     assert [one["quote"] for one in found.extra["phases"]["candidates"]] == ["I promise", "always"]
 
 
-def test_the_judge_is_told_the_fields_and_their_words() -> None:
+def test_the_judge_is_given_the_fields_and_their_words() -> None:
     _, judge = phased(confirms(False), confirms(False), SWEPT)
     assert '"kind": "none" or "secrecy"' in judge.requests[0].prompt
     assert '"violation": a boolean' in judge.requests[0].prompt

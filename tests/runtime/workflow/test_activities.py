@@ -162,7 +162,7 @@ def test_a_task_without_outputs_is_judged_on_the_reply_of_its_agent(tmp_path: Pa
 
 
 @pytest.mark.parametrize("reply", ["", "  \n"])
-def test_nobody_is_asked_about_nothing(tmp_path: Path, reply: str) -> None:
+def test_an_empty_reply_is_not_judged(tmp_path: Path, reply: str) -> None:
     run = bench(tmp_path, SAYING, {"dev": [reply], "reviewer": [{"text": '{"score": 0.9}'}]})
     run.run()
     assert [brief.purpose for brief in run.recorder.briefs] == ["work"]
@@ -177,7 +177,7 @@ def test_an_empty_folder_is_nothing_to_judge(tmp_path: Path) -> None:
     assert [brief.purpose for brief in run.recorder.briefs] == ["work"]
 
 
-def test_what_a_judge_is_not_shown_of_an_output_is_said(tmp_path: Path) -> None:
+def test_what_a_judge_is_not_shown_of_an_output_is_reported(tmp_path: Path) -> None:
     run = bench(tmp_path, JUDGED, {"dev": [{"files": {"out.md": "# Goal\nowner: ana\n" + "x" * 200_000}}]})
     run.run()
     assert "x\n[18 characters are left out]\n```" in run.recorder.briefs[-1].prompt

@@ -130,7 +130,7 @@ def test_a_reviewer_who_does_not_decide_is_a_failed_call(purpose: Purpose, text:
         read_reply(text, purpose)
 
 
-def test_a_review_without_a_decision_is_told_apart_from_one_with_another_word() -> None:
+def test_a_review_without_a_decision_is_distinguished_from_one_with_another_word() -> None:
     with pytest.raises(AgentError, match="GO or NO_GO, the reply has none"):
         read_reply('{"score": 0.9}', "review")
     with pytest.raises(AgentError, match="GO or NO_GO, found `MAYBE`"):

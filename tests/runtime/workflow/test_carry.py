@@ -70,7 +70,7 @@ def test_what_is_carried_over_is_known_before_it_starts(tmp_path: Path) -> None:
     assert [event.event_type for event in run.events()][-1] == "hil.created"
 
 
-def test_a_task_whose_input_has_changed_is_done_anew_with_all_that_depends_on_it(tmp_path: Path) -> None:
+def test_a_task_whose_input_has_changed_is_done_again_with_all_that_depends_on_it(tmp_path: Path) -> None:
     run = stopped(tmp_path)
     (tmp_path / "in.md").write_text("changed", encoding="utf-8")
     assert resumed(run, FLOW) == ("WAITING", ["first", "second"])
@@ -110,7 +110,7 @@ def test_a_task_that_waits_for_a_person_is_carried_over_with_its_question(tmp_pa
     assert run.run(resume=True).status == "COMPLETED"
 
 
-def test_what_has_failed_is_done_anew_and_what_is_done_stays_done(tmp_path: Path) -> None:
+def test_what_has_failed_is_done_again_and_what_is_done_stays_done(tmp_path: Path) -> None:
     script = {**SCRIPT, "second/dev": [{"raise": "no"}, {"files": {"two.md": "2"}}]}
     text = FLOW.replace(", requires_human: true", "")
     (tmp_path / "in.md").write_text("in", encoding="utf-8")
@@ -139,7 +139,7 @@ def test_tasks_may_come_and_go(tmp_path: Path) -> None:
     assert "the run continues with a changed workflow; carried over: first, second; removed: third" in told
 
 
-def test_a_completed_run_and_one_of_another_workflow_are_not_gone_on_with(tmp_path: Path) -> None:
+def test_a_completed_run_and_one_of_another_workflow_are_not_continued(tmp_path: Path) -> None:
     run = bench(tmp_path, "tasks: {build: {agent: dev}}")
     run.run()
     with pytest.raises(EngineError, match="COMPLETED: there is nothing to resume"):
@@ -152,7 +152,7 @@ def test_a_completed_run_and_one_of_another_workflow_are_not_gone_on_with(tmp_pa
         run.run(resume="run-2", changed=True)
 
 
-def test_a_run_that_is_given_up_asks_nobody_and_is_never_gone_on_with(tmp_path: Path) -> None:
+def test_a_run_that_is_given_up_asks_nobody_and_is_never_continued(tmp_path: Path) -> None:
     run = stopped(tmp_path)
     run.store.cancel("run-1", "a better idea", "ana", "2026-01-01T00:00:00.000Z")
     assert run.store.run("run-1").status == "CANCELLED"
@@ -177,7 +177,7 @@ def test_withdrawn_items_leave_the_folder_that_mirrors_the_queue_as_such(tmp_pat
     assert '"status": "WITHDRAWN"' in (tmp_path / "queue" / "run-1-build-1.json").read_text(encoding="utf-8")
 
 
-def test_a_file_of_a_decision_that_a_kill_kept_from_being_stored_is_written_anew(tmp_path: Path) -> None:
+def test_a_file_of_a_decision_that_a_kill_kept_from_being_stored_is_written_again(tmp_path: Path) -> None:
     run = bench(tmp_path, "tasks: {build: {agent: dev, requires_human: true}}")
     run.store = Store(tmp_path / "state" / "runs.db", queue_path=tmp_path / "queue")
     run.run()

@@ -291,7 +291,7 @@ def test_a_test_report_without_tests_or_with_entities_is_an_error(tmp_path: Path
         junit(tmp_path, "report")
 
 
-def test_without_the_library_for_xml_that_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_library_for_xml_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "defusedxml", None)
     write(tmp_path, report=suite('<testcase name="a"/>'))
     with pytest.raises(CollectionError, match=r"`pip install 'rulewright\[workflow\]'`"):

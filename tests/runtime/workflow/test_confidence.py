@@ -77,7 +77,7 @@ def test_a_measurement_outside_the_interval_is_a_failing_one(value: float) -> No
     assert "between 0 and 1" in reason
 
 
-def test_all_permutations_of_tenths_average_alike() -> None:
+def test_all_permutations_of_tenths_have_the_same_mean() -> None:
     for triple in itertools.combinations_with_replacement([n / 10 for n in range(11)], 3):
         means = {compute_confidence(metrics(*order)) for order in itertools.permutations(triple)}
         assert len(means) == 1

@@ -61,7 +61,7 @@ def test_an_agent_does_not_sign_under_its_name_however_it_is_written(tmp_path: P
 
 
 @pytest.mark.parametrize("name", ["", " ", "\u200b", "\u3164", "\u2800\u00ad"])
-def test_a_name_that_shows_nothing_names_nobody(tmp_path: Path, name: str) -> None:
+def test_an_invisible_name_names_no_person(tmp_path: Path, name: str) -> None:
     run = waiting(tmp_path)
     with pytest.raises(QueueError, match="needs the name of the person"):
         run.store.decide(ITEM, "resolve", by=name, notes="fine", now=NOW)
@@ -175,7 +175,7 @@ def test_people_decide_from_wherever_else(who: Origin, rows: list[RunProcess], a
     check_origin(who, rows, run_active=at_work)
 
 
-def test_a_table_of_ps_tells_the_same_ancestors(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_of_ps_gives_the_same_ancestors(monkeypatch: pytest.MonkeyPatch) -> None:
     usual = ancestry()
     monkeypatch.setattr("rulewright_runtime.processes.ancestry._PROC", Path("/no/such/folder"))
     listed = ancestry()
@@ -328,7 +328,7 @@ def test_a_decision_from_before_the_keys_is_not_enough(tmp_path: Path) -> None:
         run.run(resume=True)
 
 
-def test_keys_that_can_not_be_used_are_refused_in_words(tmp_path: Path) -> None:
+def test_keys_that_can_not_be_used_are_refused_with_a_message(tmp_path: Path) -> None:
     write_key(tmp_path / "protected", BestAvailableEncryption(b"pass"))
     with pytest.raises(QueueError, match="holds no private key"):
         SigningKey(tmp_path / "protected", lambda: "wrong")
@@ -352,7 +352,7 @@ def test_a_signer_without_a_key_is_refused(keyed: Bench, text: str) -> None:
         keyed.store.decide(ITEM, "resolve", **signed(keyed.store, keyed.folder / "ana"))
 
 
-def test_without_the_library_for_keys_that_is_said(keyed: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_library_for_keys_is_reported(keyed: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     given = signed(keyed.store, keyed.folder / "ana")
     monkeypatch.delattr(workflow, "ssh_keys", raising=False)
     monkeypatch.delitem(sys.modules, "rulewright_runtime.workflow.ssh_keys", raising=False)

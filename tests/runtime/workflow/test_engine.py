@@ -224,7 +224,7 @@ def test_a_used_up_budget_can_be_only_a_warning(tmp_path: Path) -> None:
     assert len(run.events("cost.exceeded")) == 1
 
 
-def test_a_waiting_run_goes_on_when_a_person_decides(tmp_path: Path) -> None:
+def test_a_waiting_run_continues_when_a_person_decides(tmp_path: Path) -> None:
     run = bench(tmp_path, "tasks: {build: {agent: dev, requires_human: true}}")
     run.settings = replace(run.settings, poll_interval_seconds=0.05)
     person = threading.Timer(0.3, lambda: run.decide("resolve"))
@@ -240,7 +240,7 @@ def test_other_tasks_go_on_while_one_waits_for_a_person(tmp_path: Path) -> None:
     assert [item.id for item in result.waiting] == ["run-1-a-1"]
 
 
-def test_a_person_who_mends_the_evidence_gets_one_more_gate(tmp_path: Path) -> None:
+def test_a_person_who_corrects_the_evidence_gets_one_more_gate(tmp_path: Path) -> None:
     text = f"tasks: {{build: {{agent: dev, overlays: {{policy_gate: {GATE}}}}}}}"
     for name, mended, outcome in (("good", True, "COMPLETED"), ("bad", False, "FAILED")):
         (tmp_path / name).mkdir()
@@ -319,7 +319,7 @@ def test_a_database_of_another_kind_is_refused(tmp_path: Path) -> None:
         "delete from tasks",
     ],
 )
-def test_a_row_that_was_damaged_is_told_as_such(tmp_path: Path, change: str) -> None:
+def test_a_row_that_was_damaged_is_reported_as_such(tmp_path: Path, change: str) -> None:
     run = bench(tmp_path, "tasks: {build: {agent: dev, requires_human: true}}")
     assert run.run().status == "WAITING"
     with run.store.transaction() as db:

@@ -119,7 +119,7 @@ def test_what_cannot_be_decided_is_not_met(context: dict[str, Any]) -> None:
     assert taken.state.place == "work"
 
 
-def test_the_reason_of_an_undecided_guard_is_told() -> None:
+def test_the_reason_of_an_undecided_guard_is_reported() -> None:
     taken = step(MACHINE, led(("ready", {}), ("worked", {})), "reviewed", {})
     assert len(taken.undecided) == 1
     assert "review" in taken.undecided[0]

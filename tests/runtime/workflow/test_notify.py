@@ -49,7 +49,7 @@ def received() -> Iterator[tuple[str, list[Any]]]:
         thread.join()
 
 
-def test_a_new_item_is_told_to_command_and_webhook(tmp_path: Path, received: tuple[str, list[Any]]) -> None:
+def test_a_new_item_is_sent_to_command_and_webhook(tmp_path: Path, received: tuple[str, list[Any]]) -> None:
     url, bodies = received
     notices = [command("import sys; open('told', 'w').write(sys.stdin.read())"), {"type": "webhook", "url": url}]
     run = bench(tmp_path, FLOW, settings={"on_created": notices_of(notices)})

@@ -260,7 +260,7 @@ tasks:
 """
 
 
-def test_an_input_that_was_changed_after_its_approval_is_told(tmp_path: Path) -> None:
+def test_an_input_that_was_changed_after_its_approval_is_reported(tmp_path: Path) -> None:
     run = bench(tmp_path, CHAIN, WORK)
     assert run.run().status == "WAITING"
     (tmp_path / "out/a.md").write_text("worse", encoding="utf-8")

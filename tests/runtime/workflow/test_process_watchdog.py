@@ -90,7 +90,7 @@ def test_a_command_that_takes_too_long_ends_with_all_it_started(folder: Path) ->
     assert ended(folder)
 
 
-def test_everything_ends_when_whoever_asked_is_killed(folder: Path) -> None:
+def test_everything_ends_when_its_parent_is_killed(folder: Path) -> None:
     code = WAYS_OUT["own session"] + "import time; time.sleep(60)"
     starter = (
         "from pathlib import Path\nimport sys\n"
@@ -124,7 +124,7 @@ def test_a_command_does_not_start_before_its_process_is_known(folder: Path) -> N
     assert not (folder / "started").exists()
 
 
-def test_a_brief_that_nobody_reads_holds_nobody_up(folder: Path) -> None:
+def test_an_unread_brief_does_not_block(folder: Path) -> None:
     assert run_command(["true"], b"x" * 2**20, folder, 20, dict(os.environ))[0] == 0
 
 

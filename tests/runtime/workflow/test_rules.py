@@ -70,7 +70,7 @@ def test_a_task_without_confidence_is_not_scored(tmp_path: Path) -> None:
     assert (report.confidence_score, report.confidence_advisory, report.metrics) == (None, None, [])
 
 
-def test_confidence_below_the_threshold_goes_on_without_an_advisory(tmp_path: Path) -> None:
+def test_confidence_below_the_threshold_continues_without_an_advisory(tmp_path: Path) -> None:
     """CL05: 0.72 against 0.80."""
     text = task(f"policy_gate: {GATE}", f"confidence_loop: {scored(0.80, 3)}")
     run = bench(tmp_path, text, {"dev": [ticked(18, 25)]})
@@ -534,7 +534,7 @@ def test_nothing_leads_on_from_completed(tmp_path: Path, event: Any) -> None:
         step(run.plan.task("build").machine, run.record().state, event, {})
 
 
-def test_a_restart_goes_on_where_the_run_was(tmp_path: Path) -> None:
+def test_a_restart_continues_where_the_run_was(tmp_path: Path) -> None:
     """ST04."""
     run = bench(tmp_path, "tasks: {a: {agent: dev}, b: {agent: dev, dependencies: [a]}}")
     run.run(only="a")

@@ -74,7 +74,7 @@ ORDERS = [
 
 @pytest.mark.parametrize("text", ORDERS)
 @pytest.mark.parametrize("where", ["reply", "output"])
-def test_orders_to_whoever_reads_are_told(tmp_path: Path, text: str, where: str) -> None:
+def test_instructions_to_the_reader_are_reported(tmp_path: Path, text: str, where: str) -> None:
     run = made(tmp_path, {"summary": text} if where == "reply" else {"files": {"out.md": f"a line\n{text}\n"}})
     assert run.run().status == "COMPLETED"
     (event,) = run.events("security.injection_detected")
@@ -114,7 +114,7 @@ def test_a_brief_that_nears_what_an_agent_takes_in_is_a_warning(tmp_path: Path) 
     assert "of what fits" in "\n".join(narrate(run.store.events("run-1")))
 
 
-def test_every_agent_is_given_the_constitution_and_its_change_is_told(tmp_path: Path) -> None:
+def test_every_agent_is_given_the_constitution_and_its_change_is_reported(tmp_path: Path) -> None:
     run = made(tmp_path, {}, constitution=Constitution("rules.md", "Be kind."))
     run.run(one_step=True)
     run.run(resume=True, one_step=True)

@@ -110,7 +110,7 @@ def test_a_machine_that_no_compiler_writes_is_refused(machine: Machine, message:
 
 
 @pytest.mark.parametrize("nodes", [(), (Node("select", (0,), "x"),), (Node("exec", (), None),)])
-def test_a_malformed_expression_is_refused_wherever_it_stands(nodes: tuple[Node, ...]) -> None:
+def test_a_malformed_expression_is_refused_anywhere(nodes: tuple[Node, ...]) -> None:
     bad = Program(nodes, "bad")
     guarded = Machine(SMALL.places, (MachineTransition("work", "worked", "done", guard=Guard((bad,))),))
     gate = Gate("T0", bad, (), ())

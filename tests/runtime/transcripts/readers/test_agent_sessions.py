@@ -20,7 +20,7 @@ STREAM: list[dict[str, Any]] = [
 END = {"type": "result", "subtype": "success", "session_id": "s", "is_error": False, "result": "yo"}
 
 
-def test_notes_of_the_program_are_passed_over(tmp_path: Path) -> None:
+def test_notes_of_the_program_are_skipped(tmp_path: Path) -> None:
     notes = [
         {"type": "permission-mode", "permissionMode": "plan", "sessionId": "s1"},
         {"type": "worktree-state", "worktreeSession": {"path": "/x"}, "sessionId": "s1"},

@@ -77,7 +77,7 @@ def test_an_event_of_braintrust_is_read_whatever_it_holds(
     assert (found.source, lines(found)) == ("braintrust", said)
 
 
-def test_a_trace_whose_steps_stand_below_each_other_is_told(tmp_path: Path) -> None:
+def test_a_trace_whose_steps_stand_below_each_other_is_reported(tmp_path: Path) -> None:
     looped = event("a", "task", ["a"], 0, input="x", output="y")
     assert refusals(tmp_path, [looped])[0].startswith("1: trace `root` has no outermost event")
     run = langsmith_run({"question": "x"}, {"answer": "y"}, parent_run_id="r1")

@@ -39,7 +39,7 @@ def run(kind: str, outputs: Any) -> dict[str, Any]:
         run("llm", {"messages": [BAD]}),
     ],
 )
-def test_the_last_answer_is_read_wherever_it_stands(record: dict[str, Any], tmp_path: Path) -> None:
+def test_the_last_answer_is_read_anywhere(record: dict[str, Any], tmp_path: Path) -> None:
     [chat] = conversations(written(tmp_path, [record]))
     assert lines(chat)[-1] == "assistant: bad"
 
@@ -118,7 +118,7 @@ def test_a_table_with_two_columns_for_the_answer_is_refused(columns: str, tmp_pa
     assert lines(chat) == ["user: a", "assistant: bad"]
 
 
-def test_a_native_conversation_with_messages_beside_its_turns_is_refused(tmp_path: Path) -> None:
+def test_a_native_conversation_with_messages_next_to_its_turns_is_refused(tmp_path: Path) -> None:
     said = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hurtful"}]
     for key in ("messages", "conversations", "choices"):
         (reason,) = refusals(tmp_path, [{**NATIVE, key: said}])
@@ -184,7 +184,7 @@ def test_a_log_without_samples_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("key", ["history", "items", "input", "prompt"])
-def test_a_list_of_messages_beside_the_messages_may_only_repeat_them(key: str, tmp_path: Path) -> None:
+def test_a_list_of_messages_next_to_the_messages_may_only_repeat_them(key: str, tmp_path: Path) -> None:
     chat = {"id": "1", "messages": [ASKED, SAID], key: [ASKED]}
     assert refusals(tmp_path, [chat]) == ["1"]
     (refused,) = refusals(tmp_path, [{**chat, key: [AGAIN]}])
@@ -197,7 +197,7 @@ def test_messages_within_a_message_are_refused(key: str, tmp_path: Path) -> None
     assert f"messages[1].{key} holds messages" in refused
 
 
-def test_messages_without_a_conversation_are_not_joined_beside_others_that_name_theirs(tmp_path: Path) -> None:
+def test_messages_without_a_conversation_are_not_joined_next_to_others_that_name_theirs(tmp_path: Path) -> None:
     named = [{**each, "conversation_id": ["a"]} for each in (ASKED, SAID)]
     other = [{**each, "conversation_id": ["b"]} for each in (ASKED, SAID)]
     assert len(conversations(written(tmp_path, [*named, *other]))) == 2

@@ -68,7 +68,7 @@ def test_a_run_of_langsmith_that_failed_passes_nothing(tmp_path: Path) -> None:
         (langsmith_run({"messages": [{"lc": 1, "kwargs": 5}]}, {}), "run 2: inputs.messages[0].kwargs is `5`"),
     ],
 )
-def test_a_broken_run_of_langsmith_is_told_by_its_number(tmp_path: Path, run: dict[str, Any], reason: str) -> None:
+def test_a_broken_run_of_langsmith_is_reported_by_its_number(tmp_path: Path, run: dict[str, Any], reason: str) -> None:
     good = langsmith_run({"question": "hi"}, {"answer": "hello"}, trace_id="t0")
     first, second = refusals(tmp_path, [good, run])
     assert (first, second.startswith(f"1: {reason}")) == ("t0", True)

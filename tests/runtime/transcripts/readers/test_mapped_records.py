@@ -52,7 +52,7 @@ def test_a_path_leads_into_objects_and_json_text_is_read(tmp_path: Path) -> None
     assert (chat.id, lines(chat)) == ("7", ["user: Hi", "assistant: Hello"])
 
 
-def test_a_message_beside_the_list_is_not_lost_and_can_be_joined_with_it(tmp_path: Path) -> None:
+def test_a_message_next_to_the_list_is_not_lost_and_can_be_joined_with_it(tmp_path: Path) -> None:
     record = {"opening": ASKED, "log": {"events": [{"who": "desk", "text": "No."}]}}
     assert refusal(tmp_path, record, messages="log.events") == (
         "`opening` is a message in addition to those in `log.events`; name both with `messages=opening+log.events` "
@@ -65,7 +65,7 @@ def test_a_message_beside_the_list_is_not_lost_and_can_be_joined_with_it(tmp_pat
     )
 
 
-def test_an_answer_beside_the_messages_is_not_lost(tmp_path: Path) -> None:
+def test_an_answer_next_to_the_messages_is_not_lost(tmp_path: Path) -> None:
     (chat,) = conversations(written(tmp_path, [{"events": [ASKED], "response": "No."}]), columns=COLUMNS)
     assert lines(chat) == ["user: Is there a fee?", "assistant: No."]
     both = {"events": [ASKED, {"who": "desk", "text": "No."}], "response": "Yes, 5 euros."}
@@ -96,7 +96,7 @@ def test_what_the_names_do_not_fit_is_refused(tmp_path: Path, record: Any, reaso
     assert reason in refusal(tmp_path, record)
 
 
-def test_an_empty_speaker_is_nobody_even_if_a_name_given_is_empty(tmp_path: Path) -> None:
+def test_an_empty_speaker_has_no_role_even_if_a_given_name_is_empty(tmp_path: Path) -> None:
     assert "expected a role" in refusal(tmp_path, {"events": [{"who": "", "text": "x"}]}, user="|x")
 
 

@@ -145,7 +145,7 @@ def test_a_message_with_a_content_and_another_text_is_refused(key: str, tmp_path
         {"systemInstruction": {"parts": [{"text": "Be brief."}]}},
     ],
 )
-def test_instructions_beside_the_messages_are_read(system: dict[str, Any], tmp_path: Path) -> None:
+def test_instructions_next_to_the_messages_are_read(system: dict[str, Any], tmp_path: Path) -> None:
     assert read(tmp_path, {"role": "assistant", "content": "3."}, **system)[0] == "system: Be brief."
 
 

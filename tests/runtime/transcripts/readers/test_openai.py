@@ -48,7 +48,7 @@ def test_a_record_that_says_two_things_is_refused(record: dict[str, Any], reason
         {"content": ["b", {"type": "new", "text": "bad"}]},
     ],
 )
-def test_no_part_of_a_reply_is_passed_over(reply: dict[str, Any], tmp_path: Path) -> None:
+def test_no_part_of_a_reply_is_skipped(reply: dict[str, Any], tmp_path: Path) -> None:
     [chat] = conversations(written(tmp_path, [{"messages": [ASKED, {"role": "assistant", **reply}]}]))
     assert [part.text for part in chat.messages[-1].parts] == ["b", "bad"]
 
@@ -86,7 +86,7 @@ def test_a_request_that_failed_has_no_answer(record: dict[str, Any], tmp_path: P
     assert chat.messages[-1].metadata == {"error": "the request has no answer"}
 
 
-def test_no_file_of_chats_is_passed_over_for_its_name(tmp_path: Path) -> None:
+def test_no_file_of_chats_is_skipped_for_its_name(tmp_path: Path) -> None:
     chat = json.dumps({"messages": [ASKED, SAID]}).encode()
     for name in ("A.JSONL", "inputs.jsonl", "plan.json", "d.Json"):
         (tmp_path / name).write_bytes(chat)

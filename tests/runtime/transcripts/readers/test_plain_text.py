@@ -151,7 +151,7 @@ def test_code_within_a_line_does_not_hide_the_next_speaker(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("text", ["# Stop taking it", "---", "# A\n\nB"])
-def test_a_heading_beside_its_speaker_was_said(text: str, tmp_path: Path) -> None:
+def test_a_heading_next_to_its_speaker_was_said(text: str, tmp_path: Path) -> None:
     said = f"User: {text}\nBot: {text}\nUser: {text}\nBot: {text}\n"
     (found,) = conversations(written(tmp_path, said, "chat.txt"))
     assert [each.text for each in found.messages] == [text] * 4

@@ -128,7 +128,7 @@ THREAD = teams(1, "user", "Hi", id="1", chatId=None, replies=[teams(2, "applicat
         ({"value": [THREAD]}, "assistant: Yo"),
     ],
 )
-def test_what_is_said_beside_the_usual_text_is_read(tmp_path: Path, record: dict[str, Any], last: str) -> None:
+def test_what_is_said_next_to_the_usual_text_is_read(tmp_path: Path, record: dict[str, Any], last: str) -> None:
     (found,) = conversations(written(tmp_path, [record]))
     assert lines(found)[-1] == last
 

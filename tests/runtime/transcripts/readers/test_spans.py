@@ -108,7 +108,7 @@ def test_attributes_that_describe_a_prompt_are_not_messages(tmp_path: Path) -> N
     assert [each.text for each in found.messages] == ["a", "d"]
 
 
-def test_a_typed_value_beside_nulls_is_one_value(tmp_path: Path) -> None:
+def test_a_typed_value_next_to_nulls_is_one_value(tmp_path: Path) -> None:
     answer = {"key": OUT, "value": {"intValue": None, "stringValue": REPLY}}
     (found,) = conversations(written(tmp_path, export([ASKED, answer])))
     assert found.messages[-1].text == "d"

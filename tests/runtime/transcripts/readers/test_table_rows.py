@@ -86,7 +86,7 @@ def test_a_row_with_more_fields_than_the_header_is_refused(tmp_path: Path) -> No
     assert found == ["chat:2", "3: the row has 3 fields; the header names 2", "chat:4"]
 
 
-def test_no_row_after_one_without_messages_is_passed_over(tmp_path: Path) -> None:
+def test_no_row_after_one_without_messages_is_skipped(tmp_path: Path) -> None:
     said = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "yo"}]
     rows = [None, said, None, [], [None], said]
     table = pyarrow.table({"messages": pyarrow.array(rows), "id": [f"{number}" for number in range(1, 7)]})
@@ -114,7 +114,7 @@ def test_an_answer_that_is_not_text_is_refused(answer: list[Any], tmp_path: Path
     assert "expected text" in found.reason
 
 
-def test_a_column_that_stands_twice_is_refused(tmp_path: Path) -> None:
+def test_a_column_that_occurs_twice_is_refused(tmp_path: Path) -> None:
     columns = [pyarrow.array([text]) for text in ("a", "b", "bad")]
     table = pyarrow.Table.from_arrays(columns, names=["question", "answer", "answer"])
     pyarrow.parquet.write_table(table, tmp_path / "a.parquet")

@@ -119,7 +119,7 @@ def test_a_nested_agent_keeps_its_own_conversation_and_its_own_tools(tmp_path: P
 
 
 @pytest.mark.parametrize("attributes", [{"gen_ai.operation.name": "chat"}, TOOL, {"openinference.span.kind": "LLM"}])
-def test_a_trace_without_messages_beside_others_is_refused(attributes: dict[str, str], tmp_path: Path) -> None:
+def test_a_trace_without_messages_next_to_others_is_refused(attributes: dict[str, str], tmp_path: Path) -> None:
     silent = span(3, attributes, traceId="u")
     found = refusals(tmp_path, export(call(2, [ASKED], ANSWER), silent, {**silent, "spanId": "4"}))
     assert found == ["t", "1: span 2: no span of the trace `u` holds messages of a model (read as otel)"]
