@@ -227,7 +227,7 @@ def test_a_plan_is_refused_where_its_plug_in_is_not_installed_as_it_says(
     install(site, version or "9")
     if not version:
         shutil.rmtree(site / "acme_checks-9.dist-info")
-    reason = f"installed from `acme-checks` {version}; compile" if version else "no installed distribution brings"
+    reason = f"installed from `acme-checks` {version}; compile" if version else "no installed distribution provides"
     with pytest.raises(PlanError, match=reason):
         verdicts(plan, "please")
 
@@ -279,7 +279,7 @@ def test_a_judge_answers_what_checks_ask(site: Path, project: Path, capsys: pyte
     out = str(project / "run")
     main(["scan", str(chat), "--project", str(project), "--judge", "plugin:acme:rude", "--out", out])
     assert "1 UNCLEAR" in capsys.readouterr().out  # a FAIL without a quote
-    with pytest.raises(PlugInError, match="no installed distribution brings `other`"):
+    with pytest.raises(PlugInError, match="no installed distribution provides `other`"):
         open_judge("plugin:other")
     with pytest.raises(JudgeError, match="expected `replay:FILE` or `plugin:NAME`"):
         open_judge("other")

@@ -282,7 +282,7 @@ def test_the_page_of_windows_counts_who_sees_the_whole_talk() -> None:
                 whole += "windows" not in verdict.extra and shown == (1, last)
     page = (PAGE.parent / "windows.md").read_text(encoding="utf-8")
     assert f"of {judged:,} judged verdicts saw the whole conversation. Now {whole} do" in page
-    assert f"and {unbounded} because there is no cue" in page
+    assert f"and {unbounded} because no cue was found" in page
     planned = scan_plan(load_project(PROJECT), plan(), transcripts().values())
     assert planned["windows"]["unbounded"] == unbounded
     assert f"become {planned['planned_llm_calls']:,}" in page

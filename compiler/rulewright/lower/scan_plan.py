@@ -214,7 +214,7 @@ def _refused(scenario: ScenarioDocument, project: Project) -> str:
         finding = error(scenario.place("eligible_modes", index), f"unknown check `{name}`", code="unknown-check")
         if not accepted(project, finding):
             location = f"{PurePath(finding.span.path).name}:{finding.span.line}"
-            return f"`eligible_modes` of its scenario lists the unknown check `{name}` ({location})"
+            return f"its scenario lists the unknown check `{name}` in `eligible_modes` ({location})"
     return ""
 
 

@@ -247,16 +247,16 @@ def test_transcripts_whose_scenario_lists_an_unknown_check_are_refused_and_the_r
         "error: transcripts/model-a__late_evening.jsonl:1:",
         "error: transcripts/model-b__late_evening.jsonl:1:",
     ]
-    assert "lists `promises-avilability` in `eligible_modes`" in err
+    assert "lists the unknown check `promises-avilability` in `eligible_modes`" in err
     summary = json.loads((started / "run" / "summary.json").read_text())
     assert (summary["transcripts"], summary["refused"]["count"]) == (1, 2)
     code, _, err = run(capsys, "plan", "transcripts", "--out", "planned")
-    assert (code, err.count("lists `promises-avilability`")) == (3, 2)
+    assert (code, err.count("lists the unknown check `promises-avilability`")) == (3, 2)
     assert json.loads((started / "planned" / "scan_plan.json").read_text())["transcript_count"] == 1
     (started / "profiles.yaml").write_text("one: {include_all: true}\ntwo: {include_all: true}\n")
     project.write_text(project.read_text() + "profiles: profiles.yaml\nprofile: one\n")
     code, _, err = run(capsys, "plan", "transcripts", "--compare", "one", "two", "--out", "planned")
-    assert (code, err.count("lists `promises-avilability`")) == (3, 2)
+    assert (code, err.count("lists the unknown check `promises-avilability`")) == (3, 2)
     assert json.loads((started / "planned" / "comparison.json").read_text())["transcript_count"] == 1
 
 

@@ -395,8 +395,8 @@ def test_the_semantics_can_be_chosen_everywhere_and_are_reported(
         ({"expectation": {}}, "unknown key `expectation`; did you mean `expectations`?"),
         ({"expectations": {"signals": []}}, "`signals` in `expectations`; did you mean `engine_output.signals`?"),
         ({"forbidden_terms": ["x"]}, "did you mean `expectations.followup_questions.forbidden_terms`?"),
-        ({"signals": ["x"]}, "there are two outputs, in `engine_output` and in `signals`"),
-        ({"output": {"summary": "", "signals": [], "followup_questions": []}}, "there are two outputs, in"),
+        ({"signals": ["x"]}, "the case has two outputs, in `engine_output` and in `signals`"),
+        ({"output": {"summary": "", "signals": [], "followup_questions": []}}, "the case has two outputs, in"),
         (
             {"engine_output": {"summary": "", "signals": []}},
             "`followup_questions` is missing in `engine_output`; write",

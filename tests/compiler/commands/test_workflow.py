@@ -233,7 +233,7 @@ def test_a_run_is_given_up_once(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == "run-1 is CANCELLED\nwithdrawn: run-1-check-1\n"
     assert run("hil", "list") == 0
     assert capsys.readouterr().out == "nothing waits for a person\n"
-    assert "is CANCELLED: there is nothing to cancel" in refused(capsys, "workflow", "cancel", "run-1")
+    assert "is CANCELLED, so it can't be cancelled" in refused(capsys, "workflow", "cancel", "run-1")
     assert run("workflow", "trace", "run-1") == 0
     assert "the run is cancelled by" in (told := capsys.readouterr().out)
     assert told.rstrip().endswith(": too dear")

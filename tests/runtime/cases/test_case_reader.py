@@ -144,7 +144,7 @@ def test_many_outputs_and_cases_of_one_test_id_are_compared_once(
     messages = outcomes(read(path, outputs=tmp_path / "outputs"))
     folder = tmp_path / "outputs"
     shown = ", ".join(str(folder / name) for name in ("0.json", "1.json", "10.json"))
-    assert messages == [f"there are 20 different outputs for the test id, in {shown} and 37 more"] * len(messages)
+    assert messages == [f"20 different outputs have the test id, in {shown} and 37 more"] * len(messages)
     assert len(messages) == 50
     assert compared == 40
 
@@ -154,7 +154,7 @@ def test_two_different_outputs_for_a_case_are_an_error(tmp_path: Path) -> None:
     for name in ("x", "y"):
         write(tmp_path / "outputs" / f"{name}.json", [{"test_id": "T1", "summary": name}])
     (message,) = outcomes(read(path, outputs=tmp_path / "outputs"))
-    assert message.startswith("there are 2 different outputs for the test id, in ")
+    assert message.startswith("2 different outputs have the test id, in ")
     for name in ("x", "y"):
         write(tmp_path / "same" / f"{name}.json", [{"test_id": "T1", **output("Late.")}])
     write(path, [{**without_output("T1"), "engine_output": output("Late.")}])

@@ -53,7 +53,7 @@ def test_a_connection_dropped_mid_body_is_a_network_failure() -> None:
     whole = chat("Fine.")
     dropped = failure(Response(body=whole.body[:40], declared=len(whole.body)))
     assert dropped.kind == "network"
-    assert "broke off its answer" in str(dropped)
+    assert "interrupted its answer" in str(dropped)
 
 
 def test_a_dropped_answer_is_not_used_even_if_it_looks_complete() -> None:

@@ -118,7 +118,7 @@ def test_what_has_failed_is_done_again_and_what_is_done_stays_done(tmp_path: Pat
     assert run.run().status == "FAILED"
     run.recorder.adapter._script["second/dev"] = [{"files": {"two.md": "2"}}]  # type: ignore[attr-defined]
     run.recorder.briefs.clear()
-    with pytest.raises(EngineError, match="is FAILED: there is nothing to resume"):
+    with pytest.raises(EngineError, match="is FAILED, so it can't be resumed"):
         run.run(resume="run-1")
     assert resumed(run, text) == ("COMPLETED", ["second", "third"])
     assert run.events("engine.changed")[0].details["anew"] == {"second": "it has failed: no"}
@@ -142,7 +142,7 @@ def test_tasks_may_come_and_go(tmp_path: Path) -> None:
 def test_a_completed_run_and_one_of_another_workflow_are_not_continued(tmp_path: Path) -> None:
     run = bench(tmp_path, "tasks: {build: {agent: dev}}")
     run.run()
-    with pytest.raises(EngineError, match="COMPLETED: there is nothing to resume"):
+    with pytest.raises(EngineError, match="COMPLETED, so it can't be resumed"):
         run.run(resume="run-1", changed=True)
     run.plan = seal(replace(plan_of(FLOW), name="other"))
     (tmp_path / "in.md").write_text("in", encoding="utf-8")
@@ -160,11 +160,11 @@ def test_a_run_that_is_given_up_asks_nobody_and_is_never_continued(tmp_path: Pat
     assert run.events("engine.cancelled")[0].details == {"by": "ana", "reason": "a better idea"}
     with pytest.raises(QueueError, match="WITHDRAWN: `run-1` was cancelled"):
         run.store.decide("run-1-third-1", "resolve", by="ana", notes="fine", now="")
-    with pytest.raises(StoreError, match="is CANCELLED: there is nothing to cancel"):
+    with pytest.raises(StoreError, match="is CANCELLED, so it can't be cancelled"):
         run.store.cancel("run-1", "", "ana", "")
     with pytest.raises(EngineError, match="no unfinished run"):
         run.run(resume=True)
-    with pytest.raises(EngineError, match="CANCELLED: there is nothing to resume"):
+    with pytest.raises(EngineError, match="CANCELLED, so it can't be resumed"):
         run.run(resume="run-1")
     assert run.run().run_id == "run-2"
 

@@ -262,7 +262,7 @@ def test_a_changed_workflow_is_not_resumed(tmp_path: Path) -> None:
 
 def test_there_must_be_something_to_resume(tmp_path: Path) -> None:
     run = bench(tmp_path, "tasks: {build: {agent: dev}}")
-    with pytest.raises(EngineError, match="no unfinished run of `flow`"):
+    with pytest.raises(EngineError, match="`flow` has no unfinished run"):
         run.run(resume=True)
     run.run()
     with pytest.raises(EngineError, match="`run-1` is COMPLETED"):

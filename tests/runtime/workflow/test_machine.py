@@ -138,7 +138,7 @@ def test_an_event_that_nobody_waits_for_is_refused() -> None:
 
 
 def test_a_place_that_does_not_exist_is_refused() -> None:
-    with pytest.raises(StateError, match="no place `nowhere`"):
+    with pytest.raises(StateError, match="no state `nowhere`"):
         step(MACHINE, TaskState("nowhere", (0,)), "ready", {})
 
 
