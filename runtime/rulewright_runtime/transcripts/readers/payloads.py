@@ -16,6 +16,7 @@ from rulewright_runtime.transcripts.readers.record_values import (
     first_of,
     is_list,
     is_record,
+    is_text,
     list_at,
     object_in,
     parsed,
@@ -54,6 +55,8 @@ def run_messages(values: Record, names: Sequence[str], role: str, where: str) ->
         if role == "user" and values.get(name)
         for each in _listed(list_at(values[name], f"{where}.{name}"), role, f"{where}.{name}")
     ]
+    if history and not found and any(values.get(name) for name in names):
+        raise ShapeError(f"{where}: the question after the history is no message")
     is_repeated = all(any(repeats(one.text, each.text) for one in found) for each in history)
     return found if is_repeated else [*history, *found]
 
@@ -75,7 +78,7 @@ def _first(values: Record, names: Sequence[str], role: str, where: str) -> tuple
         value = values.get(key)
         if is_list(value) and all(is_record(each) for each in value) and value:
             return key, _listed(value, role, f"{where}.{key}")
-        if is_record(value) and _is_message(value):
+        if is_record(value) and (_is_message(value) or is_text(value.get("content")) or is_text(value.get("text"))):
             return key, _message(value, role, f"{where}.{key}")
         if is_record(value) and _holds_messages(value):
             return key, _first(value, (), role, f"{where}.{key}")[1]

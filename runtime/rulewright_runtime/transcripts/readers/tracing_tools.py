@@ -26,6 +26,7 @@ from rulewright_runtime.transcripts.readers.record_values import (
     is_list,
     is_record,
     list_at,
+    object_in,
     optional,
     parsed,
     rest,
@@ -113,8 +114,10 @@ class Tool(msgspec.Struct, frozen=True):
     def _conversation(self, step: Step, roots: Sequence[Step], name: str) -> Conversation:
         asked = self._messages(step.input, self.keys[0], INPUT_KEYS, "user", step.where)
         replies = self._messages(step.output, self.keys[1], OUTPUT_KEYS, "assistant", step.where)
-        if not asked and not self.reads_json:
-            raise ShapeError(f"{step.where}: {self.keys[0]} hold neither `messages` nor one text")
+        for key, value, found in zip(self.keys, (step.input, step.output), (asked, replies), strict=True):
+            is_needed = key == self.keys[0] or (rest(object_in(value)) and not step.error)
+            if not found and not self.reads_json and is_needed:
+                raise ShapeError(f"{step.where}: {key} hold neither `messages` nor one text")
         if replies[: len(asked)] == asked:  # the state of a graph repeats its input
             replies = replies[len(asked) :]
         has_answer = bool(replies) and replies[-1].role == "assistant"

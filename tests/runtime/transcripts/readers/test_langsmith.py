@@ -113,3 +113,27 @@ def test_a_run_that_says_two_things_is_refused(run: dict[str, Any], reason: str,
 def test_a_stored_message_without_content_is_refused(tmp_path: Path) -> None:
     (found,) = refusals(tmp_path, [chain({"messages": [HUMAN]}, {"messages": [{"type": "ai", "data": "bad"}]})])
     assert found.startswith("1: run 1: outputs.messages[0] has no `content`")
+
+
+@pytest.mark.parametrize("kind", ["text", "content"])
+def test_a_value_with_a_text_in_it_is_a_message(kind: str, tmp_path: Path) -> None:
+    (found,) = conversations(written(tmp_path, [chain({"input": {kind: "a"}}, {"output": {kind: "b", "score": 1}})]))
+    assert lines(found) == ["user: a", "assistant: b"]
+
+
+@pytest.mark.parametrize(
+    ("run", "reason"),
+    [
+        (
+            chain({"chat_history": [HUMAN, AI], "input": ["bad"]}),
+            "inputs: the question after the history is no message",
+        ),
+        (chain({"input": "a"}, {"answer": ["bad"]}), "outputs hold neither `messages` nor one text"),
+    ],
+)
+def test_a_run_whose_question_or_answer_is_not_read_is_refused(
+    run: dict[str, Any], reason: str, tmp_path: Path
+) -> None:
+    assert reason in refusals(tmp_path, [run])[0]
+    (unanswered,) = conversations(written(tmp_path, [chain({"input": "a"}, {"output": None})]))
+    assert unanswered.messages[-1].metadata["error"] == "the run has no answer"
