@@ -245,14 +245,16 @@ def _gates(
     for name in required:
         if name not in rows:
             raise UsageError(f"no gate `{name}` holds a verdict of the run; it has {ticked(rows) or 'none'}")
+    refused = run.summary["refused"]["count"]
     rows_json = []
     for name, each in rows.items():
-        interval = gate_interval(each, measured)
+        interval = gate_interval(each, measured, refused)
         recorded = sum(run.rows[row.transcript][ENGINE]["gates"].get(name, {}).get("state") == "failed" for row in each)
         next_label = None if measured.elsewhere else next_item(each, measured.shares)
         row_json = {
             "gate": name,
             "transcripts": len(each),
+            "refused": refused,
             "recorded": recorded / len(each),
             "corrected": interval,
             "unmeasured": sorted({check for row in each for _, check in row.unmeasured}),

@@ -266,10 +266,11 @@ def _share_failing(kinds: Counter[RowKind], q: Mapping[Stratum, float], case: in
     return total / size, variance / size**2
 
 
-def gate_interval(rows: Sequence[GateRow], measured: MeasuredErrors) -> JsonObject:
-    """Return the share of rows that truly fail, `{value, low, high}`. Missing verdicts and strata without labels widen
-    the interval; in `value` the former fail and the latter count as recorded."""
+def gate_interval(rows: Sequence[GateRow], measured: MeasuredErrors, refused: int = 0) -> JsonObject:
+    """Return the share of rows that truly fail, `{value, low, high}`. Missing verdicts, `refused` inputs and strata
+    without labels widen the interval; in `value` the former two fail and the latter count as recorded."""
     chance, kinds = random.Random(SEED), Counter(row.kind for row in rows)
+    kinds[RowKind(False, True, False, False, ())] += refused
     low: list[float] = []
     high: list[float] = []
     for _ in range(DRAWS):

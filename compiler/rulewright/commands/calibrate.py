@@ -104,7 +104,8 @@ def _check(check: JsonMapping) -> Iterator[str]:
 def _gate(gate: JsonMapping) -> Iterator[str]:
     status = f"; at most {gate['at_most']:g}: {gate['status']}" if "status" in gate else ""
     of = plural(gate["transcripts"], "transcript")
-    yield f"gate {gate['gate']}: {gate['recorded']:.3f} of {of} recorded as failed"
+    more = f", and {plural(gate['refused'], 'input')} refused" if gate["refused"] else ""
+    yield f"gate {gate['gate']}: {gate['recorded']:.3f} of {of} recorded as failed{more}"
     yield f"  truly {_estimate(gate['corrected'])}{status}"
     if unmeasured := gate["unmeasured"]:
         yield f"  without labels, so the interval covers every answer: {some(unmeasured, MOST)}"

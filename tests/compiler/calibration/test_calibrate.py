@@ -211,6 +211,21 @@ def test_a_gate_that_straddles_what_is_allowed_is_inconclusive(
     assert (got, found["gates"][0]["status"]) == (code, status)
 
 
+def test_inputs_that_a_scan_refused_may_all_fail_a_gate(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "broken.jsonl").write_text('{"messages": 5}\n' * 60, encoding="utf-8")
+    plan = compile_project(folder.parent / "p")
+    run(plan, [folder.parent / "said", tmp_path / "broken.jsonl"], tmp_path / "run")
+    path = labelled(tmp_path / "g.csv", range(SIZE))
+    code, found = calibrated(tmp_path / "run", path, capsys, "--require", "held=0.5")
+    (gate,) = found["gates"]
+    assert (code, gate["status"], gate["refused"]) == (2, "inconclusive", 60)
+    assert gate["corrected"] == {"value": 0.69, "low": 0.09, "high": 0.69}
+    main(["calibrate", str(tmp_path / "run"), "--gold", str(path)])
+    assert "gate held: 0.250 of 40 transcripts recorded as failed, and 60 inputs refused\n" in capsys.readouterr().out
+
+
 def test_several_people_decide_by_majority_and_models_are_never_people(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
