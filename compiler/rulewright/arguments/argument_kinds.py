@@ -22,7 +22,7 @@ def option(parser: Arguments, name: str, metavar: str, help: str, **more: Any) -
 
 def repeated(parser: Arguments, name: str, metavar: str, help: str, **more: Any) -> None:
     """Declare an option that may be given several times; its value is a list."""
-    parser.add_argument(name, action="append", default=[], metavar=metavar, help=help, **more)
+    parser.add_argument(name, action="append", default=[], metavar=metavar, help=f"{help} (repeatable)", **more)
 
 
 def output(parser: Arguments, metavar: str, help: str, **more: Any) -> None:
@@ -30,6 +30,7 @@ def output(parser: Arguments, metavar: str, help: str, **more: Any) -> None:
     parser.add_argument("-o", "--out", metavar=metavar, help=help, **more)
 
 
-def formats(parser: Arguments, *names: str, help: str | None = None) -> None:
+def formats(parser: Arguments, *names: str, note: str = "") -> None:
     """Declare `--format`; the first format is the default."""
-    parser.add_argument("--format", choices=names, default=names[0], help=help)
+    about = f"the format of the output (default: {names[0]}){note and f'; {note}'}"
+    parser.add_argument("--format", choices=names, default=names[0], help=about)

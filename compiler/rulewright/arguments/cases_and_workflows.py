@@ -17,17 +17,24 @@ def score_arguments(parser: argparse.ArgumentParser) -> None:
     """
     option(parser, "--concern", "ID", "the concern of the cases (default: the only folder)")
     option(parser, "--batch", "PATTERN", "a batch, or a pattern such as 'I25_batch_*' (default: all)", default="*")
-    option(parser, "--cases", "DIR", "the folder that holds the batches")
-    option(parser, "--outputs", "PATH", "the engine's outputs: a file, or a folder of files")
-    option(parser, "--output", "PATH", "where the report goes; - prints it")
+    option(parser, "--cases", "DIR", "the folder of the batches (default: `cases` or `benchmark/safe/cases`)")
+    option(
+        parser, "--outputs", "PATH", "the engine's outputs: a file or a folder (default: `outputs` next to the cases)"
+    )
+    option(
+        parser,
+        "--output",
+        "PATH",
+        "write the report to PATH; - prints it (default: a file in `reports`; json is printed)",
+    )
     parser.add_argument(
         "--format",
         choices=("json", "console", "markdown", "html", "junit", "all"),
-        help="the report's format (default: console)",
+        help="the format of the report (default: console)",
     )
     option(parser, "--scorecard", "NAME", "a scorecard's name or file (default: the project's, else safe-v0)")
     option(parser, "--config", "FILE", "the settings file (default: safe.config.json)")
-    repeated(parser, "--set", "NAME=VALUE", "set one parameter")
+    repeated(parser, "--set", "NAME=VALUE", "set a parameter")
     flag(parser, "--strict-ah", "set the metric AH to 0 if one forbidden word occurs")
     flag(parser, "--fold", "fold typography and white space before matching")
     flag(parser, "--show-config", "print every setting with its source, and stop")
@@ -37,10 +44,10 @@ def score_arguments(parser: argparse.ArgumentParser) -> None:
     )
     option(parser, "--semantics", "NAME", "`seed` (default), or `reference`, which reads missing inputs as empty")
     option(parser, "--judge", "JUDGE", "also ask a judge, `replay:FILE` or a model; its verdicts are hints")
-    option(parser, "--max-calls", "N", "stop asking the judge after N calls", type=at_least(0))
+    option(parser, "--max-calls", "N", "stop asking the judge after N calls (default: no limit)", type=at_least(0))
     flag(parser, "--resume", "ask all remaining questions after a run that stopped for unusable replies")
     add_spending_options(parser)
-    flag(parser, "--exit-zero", "exit 0 even if cases fail or need review")
+    flag(parser, "--exit-zero", "exit with 0 even if cases fail or need review")
     flag(parser, "--allow-errors", "ignore errored cases in the exit code")
     option(parser, "--baseline", "REPORT", "compare with an earlier JSON report")
     option(parser, "--observe", "TARGET", "write an observation of each case to a file or address")
@@ -67,16 +74,16 @@ def workflow_arguments(parser: argparse.ArgumentParser) -> None:
     ):
         action = add_action(actions, name, summary)
         if name == "trace":
-            option(action, "run_id", "RUN", "a run such as run-1 (default: the latest)", nargs="?")
+            option(action, "run_id", "RUN", "the run, such as run-1 (default: the latest)", nargs="?")
             formats(action, "human", "jsonl", "json")
         if name == "watch":
-            option(action, "run_id", "RUN", "a run such as run-1 (default: the latest)", nargs="?")
+            option(action, "run_id", "RUN", "the run, such as run-1 (default: the latest)", nargs="?")
             flag(action, "--once", "show the current state and exit")
-            formats(action, "human", "json", help="json implies --once")
+            formats(action, "human", "json", note="json implies --once")
         if name == "runs":
             formats(action, "human", "json")
         if name == "cancel":
-            option(action, "run_id", "RUN", "a run such as run-1")
+            option(action, "run_id", "RUN", "the run, such as run-1")
             option(action, "--why", "TEXT", "the reason", dest="reason", default="")
         if name in {"trace", "runs", "watch", "cancel"}:
             option(action, "--file", "FILE", "the workflow (default: the project's)")
@@ -84,7 +91,7 @@ def workflow_arguments(parser: argparse.ArgumentParser) -> None:
             option(action, "file", "FILE", "the workflow (default: the project's)", nargs="?")
         if name == "graph":
             formats(action, "mermaid", "dot", "svg")
-            option(action, "--run", "RUN", "show the progress of this run, or of the `latest`")
+            option(action, "--run", "RUN", "show the progress of this run, or of the `latest` (default: no run)")
             option(action, "--task", "ID", "draw the state machine of this task")
         if name == "run":
             _add_run_options(action)
@@ -120,7 +127,14 @@ def hil_arguments(parser: argparse.ArgumentParser) -> None:
             option(action, "--key", "FILE", "the private key that signs the decision (ed25519)")
             option(action, "--why", "TEXT", "the reason", required=True, dest="notes")
         if name == "serve":
-            option(action, "--port", "PORT", "0 selects a free port", type=at_least(0, 65535), default=8642)
+            option(
+                action,
+                "--port",
+                "PORT",
+                "the port (default: 8642); 0 selects a free one",
+                type=at_least(0, 65535),
+                default=8642,
+            )
 
 
 def _add_run_options(parser: argparse.ArgumentParser) -> None:
@@ -133,4 +147,4 @@ def _add_run_options(parser: argparse.ArgumentParser) -> None:
     flag(parser, "--step", "run one activity and stop")
     flag(parser, "--wait", "wait for people instead of exiting")
     option(parser, "--events", "FILE", "write every event to FILE as a line of JSON")
-    formats(parser, "human", "json", help="json prints the state of the run")
+    formats(parser, "human", "json", note="json is the state of the run")

@@ -24,8 +24,8 @@ def why_arguments(parser: argparse.ArgumentParser) -> None:
     run again.
     """
     add_finished_run(parser)
-    option(parser, "transcript", "TRANSCRIPT", "a transcript's id", nargs="?")
-    option(parser, "check", "CHECK", "a check's id", nargs="?")
+    option(parser, "transcript", "TRANSCRIPT", "the id of a transcript", nargs="?")
+    option(parser, "check", "CHECK", "the id of a check", nargs="?")
     flag(parser, "--prompt", "also print the prompt of the judge")
     formats(parser, "human", "json")
 
@@ -38,10 +38,8 @@ def report_arguments(parser: argparse.ArgumentParser) -> None:
     pages need no network and work without their script.
     """
     add_finished_run(parser)
-    output(parser, "FILE", "where to write (default: report.html in RUN; - prints)")
-    formats(
-        parser, "html", "json", "junit", "sarif", "github", "markdown", help="all but html print unless --out is given"
-    )
+    output(parser, "FILE", "write the report to FILE; - prints it (default: report.html in RUN)")
+    formats(parser, "html", "json", "junit", "sarif", "github", "markdown", note="others print without --out")
     flag(parser, "--one-file", "write all conversations into one file, regardless of their number")
     flag(parser, "--no-conversations", "omit the conversations")
     add_sources(parser)
@@ -59,7 +57,14 @@ def serve_arguments(parser: argparse.ArgumentParser) -> None:
     The printed address contains a key; without it nothing is shown.
     """
     option(parser, "runs", "RUNS", "folders that are runs or contain some (default: runs)", nargs="*", default=["runs"])
-    option(parser, "--port", "PORT", "0 selects a free port", type=at_least(0, 65535), default=8643)
+    option(
+        parser,
+        "--port",
+        "PORT",
+        "the port (default: 8643); 0 selects a free one",
+        type=at_least(0, 65535),
+        default=8643,
+    )
     add_sources(parser)
     option(parser, "--workflow", "FILE", "also show the queue of this workflow")
 
@@ -81,11 +86,11 @@ def adjudicate_arguments(parser: argparse.ArgumentParser) -> None:
         metavar=("TRANSCRIPT", "CHECK", "VERDICT"),
         help="decide one verdict: PASS, FAIL or NOT_APPLICABLE (repeatable)",
     )
-    option(parser, "--why", "TEXT", "the reason for --decide")
-    option(parser, "--file", "FILE", "decisions as lines of JSON")
-    option(parser, "--by", "NAME", "the person who decides", default="")
-    output(parser, "FOLDER", "where the recomputed run goes (default: RUN/adjudicated)")
-    formats(parser, "human", "jsonl", help="format of the list")
+    option(parser, "--why", "TEXT", "the reason, needed by --decide")
+    option(parser, "--file", "FILE", "read decisions from FILE, one JSON object per line")
+    option(parser, "--by", "NAME", "who decides, needed by --decide and --file", default="")
+    output(parser, "FOLDER", "write the recomputed run to FOLDER (default: RUN/adjudicated)")
+    formats(parser, "human", "jsonl")
 
 
 def diff_arguments(parser: argparse.ArgumentParser) -> None:
@@ -110,7 +115,7 @@ def diff_arguments(parser: argparse.ArgumentParser) -> None:
     add_sources(parser)
     option(parser, "--margin", "D", "largest decrease of the mean score that is not worse (default: 0.05)", type=number)
     flag(parser, "--across-judges", "compare runs of different judges")
-    output(parser, "FILE", "write the comparison to FILE")
+    output(parser, "FILE", "write the comparison to FILE (default: print it)")
     formats(parser, "human", "markdown", "html", "json")
 
 
@@ -137,7 +142,7 @@ def rescore_arguments(parser: argparse.ArgumentParser) -> None:
     `rescored`. If a verdict needs a question that was never asked, nothing is written.
     """
     add_policy_options(parser)
-    output(parser, "FOLDER", "where the new run goes", required=True)
+    output(parser, "FOLDER", "write the new run to FOLDER", required=True)
 
 
 def leaderboard_arguments(parser: argparse.ArgumentParser) -> None:
@@ -156,7 +161,7 @@ def leaderboard_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="also rank transcripts of this harness (default: llm/raw; `unrecorded`: transcripts that name none)",
     )
-    output(parser, "FILE", "write the leaderboard as JSON")
+    output(parser, "FILE", "write the leaderboard to FILE as JSON")
     formats(parser, "human", "json")
 
 
@@ -169,13 +174,13 @@ def gold_arguments(parser: argparse.ArgumentParser) -> None:
     `rulewright calibrate` reads the file.
     """
     add_finished_run(parser)
-    option(parser, "--draw", "N", "how many items (default: 50)", type=whole, default=50)
+    option(parser, "--draw", "N", "number of items (default: 50)", type=whole, default=50)
     option(parser, "--seed", "N", "seed of the order (default: 1)", type=whole, default=1)
-    repeated(parser, "--check", "ID", "only this check (repeatable)")
-    repeated(parser, "--split", "NAME", "the split of the items (default: report); several alternate")
+    repeated(parser, "--check", "ID", "draw only items of this check")
+    repeated(parser, "--split", "NAME", "the split of the items, alternating if several are given (default: report)")
     option(parser, "--known", "FILE", "skip the items in this CSV")
     flag(parser, "--fingerprint", "add a column by which `calibrate` refuses labels of changed conversations")
-    output(parser, "FILE", "write the CSV there (default: print it)")
+    output(parser, "FILE", "write the CSV to FILE (default: print it)")
 
 
 def calibrate_arguments(parser: argparse.ArgumentParser) -> None:
@@ -190,7 +195,7 @@ def calibrate_arguments(parser: argparse.ArgumentParser) -> None:
     are never gold.
     """
     add_finished_run(parser)
-    option(parser, "--gold", "FILE", "labels, as `rulewright gold` draws them", required=True)
+    option(parser, "--gold", "FILE", "read labels from FILE, as `rulewright gold` writes it", required=True)
     option(parser, "--split", "NAME", "report on this split only")
     option(parser, "--measured-on", "RUN", "use labels of this other run of the same judge")
     option(parser, "--choose-on", "SPLIT", "choose a confidence threshold on this split")
@@ -207,8 +212,8 @@ def export_arguments(parser: argparse.ArgumentParser) -> None:
     folder with one report per model.
     """
     add_finished_run(parser)
-    formats(parser, "parquet", "otel", "every-eval-ever", help="the format (default: parquet)")
-    output(parser, "PATH", "a folder, or a file of events (default: in RUN)")
+    formats(parser, "parquet", "otel", "every-eval-ever")
+    output(parser, "PATH", "write to PATH, a folder or a file of events (default: in RUN)")
     reported = parser.add_argument_group("Every Eval Ever reports")
     option(reported, "--dataset", "NAME", "the name of the dataset (default: the name of RUN)")
     option(reported, "--organization", "NAME", "who evaluated (default: unknown)", default="unknown")

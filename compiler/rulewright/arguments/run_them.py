@@ -33,9 +33,9 @@ def compile_arguments(parser: argparse.ArgumentParser) -> None:
     """
     option(parser, "path", "PROJECT", "the same as --project", nargs="?")
     add_project_options(parser)
-    output(parser, "FILE", "where the plan goes (default: standard output)")
-    option(parser, "--config", "FILE", "settings of a scorecard over cases (default: safe.config.json)")
-    formats(parser, "human", "json", help="how the result of -o is printed")
+    output(parser, "FILE", "write the plan to FILE (default: standard output)")
+    option(parser, "--config", "FILE", "the settings file of a scorecard over cases (default: safe.config.json)")
+    formats(parser, "human", "json", note="with -o")
 
 
 def plan_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,8 +50,8 @@ def plan_arguments(parser: argparse.ArgumentParser) -> None:
     )
     flag(parser, "--show-fusion", "show which checks share a pass over the text, and why; reads no transcripts")
     option(parser, "--judge", "JUDGE", "the judge that the scan will ask (default: the project's `judge.source`)")
-    option(parser, "--price-of", "MODEL", "the model in the price list (default: the judge)")
-    output(parser, "FOLDER", "also write the plan and its costs into this folder")
+    option(parser, "--price-of", "MODEL", "use the price of this model (default: the judge)")
+    output(parser, "FOLDER", "also write the plan and its costs to FOLDER")
     formats(parser, "human", "json")
     add_reading_options(parser)
 
@@ -94,8 +94,8 @@ def questions_arguments(parser: argparse.ArgumentParser) -> None:
     """
     add_transcripts(parser)
     add_project_options(parser)
-    output(parser, "FILE", "the questions, as lines of JSON", required=True)
-    option(parser, "--batch", "FILE", "the same as a batch of chat completions")
+    output(parser, "FILE", "write the questions to FILE as JSON lines", required=True)
+    option(parser, "--batch", "FILE", "also write them to FILE as a batch of chat completions")
     option(parser, "--model", "MODEL", "the model of the batch (default: the project's judge)")
     add_reading_options(parser)
 
@@ -108,7 +108,7 @@ def record_arguments(parser: argparse.ArgumentParser) -> None:
     belongs to its exact question.
     """
     add_finished_run(parser)
-    output(parser, "FILE", "a `.json` or `.jsonl` file", required=True)
+    output(parser, "FILE", "write the replies to FILE (`.json` or `.jsonl`)", required=True)
 
 
 def models_arguments(parser: argparse.ArgumentParser) -> None:
@@ -119,8 +119,8 @@ def models_arguments(parser: argparse.ArgumentParser) -> None:
     """
     commands = parser.add_subparsers(dest="action", required=True, metavar="check")
     check = add_action(commands, "check", "check whether a model answers")
-    option(check, "model", "MODEL", "for instance `openai:gpt-5` or `openai:qwen3@http://HOST/v1`")
-    option(check, "--timeout", "SECONDS", "time limit of the question (60)", type=seconds_of, default=60.0)
+    option(check, "model", "MODEL", "the model, such as `openai:gpt-5` or `openai:qwen3@http://HOST/v1`")
+    option(check, "--timeout", "SECONDS", "time limit of the question (default: 60)", type=seconds_of, default=60.0)
     formats(check, "human", "json")
 
 
@@ -142,11 +142,11 @@ def cache_arguments(parser: argparse.ArgumentParser) -> None:
         ("prune", "remove old calls, or everything about one transcript"),
     ):
         command = add_action(commands, name, summary)
-        option(command, "--ledger", "FILE", f"the ledger (default: {LEDGER} of the project)")
+        option(command, "--ledger", "FILE", f"the ledger of calls (default: {LEDGER} of the project)")
         if name == "stats":
             formats(command, "human", "json")
         if name == "export":
-            output(command, "FILE", "a file of JSON lines", required=True)
+            output(command, "FILE", "write the calls to FILE as JSON lines", required=True)
         if name == "prune":
             what = command.add_mutually_exclusive_group(required=True)
             option(what, "--transcript", "ID", "remove everything about this transcript")
@@ -175,18 +175,38 @@ def harness_arguments(parser: argparse.ArgumentParser) -> None:
     option(
         parser, "--project", "PATH", "the project whose vocabulary, prices and redaction apply (default: the nearest)"
     )
-    option(parser, "--price-of", "MODEL", "the model in the price list (default: the model's name)")
-    option(parser, "--reply-tokens", "N", "estimated length of a reply (250)", type=at_least(1), default=250)
+    option(parser, "--price-of", "MODEL", "use the price of this model (default: --model)")
     option(
-        parser, "--scenario-parallel", "N", "conversations at the same time (8 with a model, else 1)", type=at_least(1)
+        parser,
+        "--reply-tokens",
+        "N",
+        "estimated number of tokens in a reply (default: 250)",
+        type=at_least(1),
+        default=250,
+    )
+    option(
+        parser,
+        "--scenario-parallel",
+        "N",
+        "number of conversations at the same time (default: 8 with a model, else 1)",
+        type=at_least(1),
     )
     option(parser, "--temperature", "X", "temperature of the replies (default: the model's own)", type=temperature)
-    option(parser, "--max-reply-tokens", "N", "limit of tokens in a reply (1024)", type=at_least(1), default=1024)
-    option(parser, "--sample", "N", "number of the sample; a new one gets new replies (0)", type=at_least(0), default=0)
-    option(parser, "--max-calls", "N", "stop before more than N calls", type=at_least(0))
+    option(
+        parser, "--max-reply-tokens", "N", "limit of tokens in a reply (default: 1024)", type=at_least(1), default=1024
+    )
+    option(
+        parser,
+        "--sample",
+        "N",
+        "number of the sample; a new number gets new replies (default: 0)",
+        type=at_least(0),
+        default=0,
+    )
+    option(parser, "--max-calls", "N", "stop before more than N calls (default: no limit)", type=at_least(0))
     add_spending_options(parser)
-    option(parser, "--ledger", "FILE", f"the ledger ({LEDGER} of the project)")
-    option(parser, "--attempts", "N", "attempts for each turn (3)", type=at_least(1), default=3)
-    flag(parser, "--dry-run", "plan and estimate only; call nothing")
+    option(parser, "--ledger", "FILE", f"the ledger of calls (default: {LEDGER} of the project)")
+    option(parser, "--attempts", "N", "number of attempts for each turn (default: 3)", type=at_least(1), default=3)
+    flag(parser, "--dry-run", "print the plan and the estimate without calling a model")
     flag(parser, "--resume", "continue a killed run in RUN")
-    formats(parser, "human", "json", help="json prints the summary")
+    formats(parser, "human", "json", note="json is the summary")

@@ -172,26 +172,43 @@ def add_project_options(parser: argparse.ArgumentParser) -> None:
 def add_run_options(parser: argparse.ArgumentParser) -> None:
     """Declare the options of every run."""
     output(parser, "RUN", "the folder of the run (default: `runs/N` with the next number; with --resume, the last one)")
-    option(parser, "--judge", "JUDGE", "the judge: `replay:FILE` or a model")
-    repeated(parser, "--set", "NAME=VALUE", "a parameter of the scorecard")
-    option(parser, "--max-calls", "N", "stop asking the judge after N calls", type=at_least(0))
+    option(parser, "--judge", "JUDGE", "the judge: `replay:FILE` or a model (default: the project's `judge.source`)")
+    repeated(parser, "--set", "NAME=VALUE", "set a parameter of the scorecard")
+    option(
+        parser,
+        "--max-calls",
+        "N",
+        "stop asking the judge after N calls (default: the project's limit, or none)",
+        type=at_least(0),
+    )
     add_reading_options(parser)
-    option(parser, "--max-expanded", "BYTES", "refuse larger recorded replies (256 MiB, expanded)", type=at_least(1))
-    option(parser, "--jobs", "N", "use N processes (1); not with a model as judge", type=at_least(1), default=1)
+    option(
+        parser,
+        "--max-expanded",
+        "BYTES",
+        "refuse recorded replies that are larger when expanded (default: 256 MiB)",
+        type=at_least(1),
+    )
+    option(
+        parser, "--jobs", "N", "use N processes (default: 1); not with a model as judge", type=at_least(1), default=1
+    )
     flag(parser, "--gates-only", "ask only questions that can change a gate; no scores")
     option(
-        parser, "--ray", "ADDRESS", "a Ray cluster, or `local` for --jobs processes of Ray here; needs the extra `ray`"
+        parser,
+        "--ray",
+        "ADDRESS",
+        "use a Ray cluster, or `local` for --jobs processes of Ray here; needs the extra `ray`",
     )
     flag(parser, "--resume", "continue a killed run in RUN")
     flag(parser, "--overwrite", "replace the run in RUN")
-    formats(parser, "human", "json", "junit", "sarif", "github", "markdown", help="json prints summary.json")
+    formats(parser, "human", "json", "junit", "sarif", "github", "markdown", note="json is summary.json")
     add_fail_on(parser)
     add_live_options(parser)
 
 
 def add_reading_options(parser: argparse.ArgumentParser) -> None:
     """Declare the options of every command that reads chats."""
-    option(parser, "--max-line", "BYTES", "refuse longer input lines (1 MiB)", type=at_least(1))
+    option(parser, "--max-line", "BYTES", "refuse longer input lines (default: 1 MiB)", type=at_least(1))
     option(
         parser,
         "--columns",
@@ -204,9 +221,9 @@ def add_reading_options(parser: argparse.ArgumentParser) -> None:
 
 def add_sources(parser: argparse.ArgumentParser, note: str = "") -> None:
     """Declare the paths of a finished run's conversations and recorded replies."""
-    moved = f"where the conversations are now, if they were moved{note} (repeatable)"
+    moved = f"where the conversations are now, if they were moved{note}"
     repeated(parser, "--transcripts", "PATH", moved)
-    repeated(parser, "--replies", "FILE", f"recorded replies that the run used{note} (repeatable)")
+    repeated(parser, "--replies", "FILE", f"recorded replies that the run used{note}")
 
 
 def add_fail_on(parser: argparse.ArgumentParser) -> None:
@@ -215,19 +232,25 @@ def add_fail_on(parser: argparse.ArgumentParser) -> None:
         parser,
         "--fail-on",
         "SEVERITY",
-        "exit 1 if a check of at least this severity fails; `never`: 0 instead of 1 and 2",
+        "exit with 1 if a check of at least this severity fails; `never`: 0 instead of 1 and 2 (default: gates decide)",
     )
 
 
 def add_live_options(parser: argparse.ArgumentParser) -> None:
     """Declare the options of a model as judge."""
-    group = parser.add_argument_group("a model as judge")
-    option(group, "--concurrency", "N", "calls at the same time (8)", type=at_least(1))
-    option(group, "--requests-per-minute", "N", "limit of calls started per minute", type=at_least(1))
-    option(group, "--tokens-per-minute", "N", "limit of tokens sent and received per minute", type=at_least(1))
-    option(group, "--timeout", "SECONDS", "time limit of one attempt (180)", type=seconds_of)
+    group = parser.add_argument_group("a model as judge", "the `judge` of the project may set other defaults")
+    option(group, "--concurrency", "N", "number of calls at the same time (default: 8)", type=at_least(1))
+    option(group, "--requests-per-minute", "N", "limit of calls per minute (default: no limit)", type=at_least(1))
+    option(
+        group,
+        "--tokens-per-minute",
+        "N",
+        "limit of tokens sent and received per minute (default: no limit)",
+        type=at_least(1),
+    )
+    option(group, "--timeout", "SECONDS", "time limit of one attempt (default: 180)", type=seconds_of)
     add_spending_options(group)
-    option(group, "--ledger", "FILE", f"the ledger of calls ({LEDGER} of the project)")
+    option(group, "--ledger", "FILE", f"the ledger of calls (default: {LEDGER} of the project)")
     flag(group, "--explain-cache", "explain which checks were asked again, and why")
     group.add_argument(
         "--on-ambiguous",
@@ -240,22 +263,34 @@ def add_live_options(parser: argparse.ArgumentParser) -> None:
 
 def add_spending_options(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
     """Declare the limits of spending on tokens."""
-    option(parser, "--max-tokens", "N", "stop before more than N tokens are spent", type=at_least(0))
-    option(parser, "--max-usd", "X", "stop before more than X dollars are spent", type=dollars)
+    option(
+        parser, "--max-tokens", "N", "stop before more than N tokens are spent (default: no limit)", type=at_least(0)
+    )
+    option(parser, "--max-usd", "X", "stop before more than X dollars are spent (default: no limit)", type=dollars)
 
 
 def add_policy_options(parser: argparse.ArgumentParser, help: str = "the folder that a scan wrote") -> None:
     """Declare the run, and the policy for rescoring it."""
     add_finished_run(parser, help)
-    repeated(parser, "--set", "NAME=VALUE", "a parameter of the scorecard")
-    option(parser, "--scorecard", "NAME", "another scorecard of the project")
-    option(parser, "--profile", "NAME", "another profile of the project: which checks run, and votes")
-    option(parser, "--project", "PATH", "the project of both (default: the nearest project)")
-    option(parser, "--votes", "N", "count N votes of each judged check", type=at_least(1, 101))
+    repeated(parser, "--set", "NAME=VALUE", "set a parameter of the scorecard")
+    option(parser, "--scorecard", "NAME", "another scorecard of the project (default: the run's)")
+    option(
+        parser,
+        "--profile",
+        "NAME",
+        "another profile of the project: which checks run, with how many votes (default: the run's)",
+    )
+    option(
+        parser,
+        "--project",
+        "PATH",
+        "the project of --scorecard and --profile (default: the nearest `rulewright.yaml` here or above)",
+    )
+    option(parser, "--votes", "N", "count N votes of each judged check (default: as in the run)", type=at_least(1, 101))
     parser.add_argument(
         "--majority-of",
         choices=("planned", "usable"),
-        help="whether a verdict needs a majority of the planned or of the usable votes",
+        help="whether a verdict needs a majority of the planned or of the usable votes (default: as in the run)",
     )
     add_sources(parser, "; with --profile, --votes or --majority-of")
 

@@ -22,17 +22,17 @@ def lint_arguments(parser: argparse.ArgumentParser) -> None:
     """
     about = "projects, folders or files; - for standard input"
     option(parser, "paths", "PATH", about, nargs="*", type=existing_or_standard_input)
-    parser.add_argument("--format", choices=FORMATS, default="human")
+    formats(parser, *FORMATS)
     repeated(parser, "--select", "CODES", "report only these codes or categories, e.g. lexicon-*")
-    repeated(parser, "--extend-select", "CODES", "report these as well")
-    repeated(parser, "--ignore", "CODES", "do not report these")
+    repeated(parser, "--extend-select", "CODES", "also report these codes or categories")
+    repeated(parser, "--ignore", "CODES", "do not report these codes or categories")
     repeated(parser, "--category", "NAME", f"report only this category: {', '.join(CATEGORIES)}", choices=CATEGORIES)
     flag(parser, "--preview", "also report rules that are in preview")
     parser.add_argument(
         "--fail-level",
         choices=("error", "warning", "advice"),
         default="warning",
-        help="exit 1 if a finding has this or a higher severity (default: warning)",
+        help="exit with 1 if a finding has this or a higher severity (default: warning)",
     )
     flag(parser, "--exit-zero", "exit with 0 even if there are findings")
     flag(parser, "--quiet", "report errors only")
@@ -44,8 +44,8 @@ def lint_arguments(parser: argparse.ArgumentParser) -> None:
     flag(parser, "--diff", "show the changes of --fix without applying them")
     flag(parser, "--statistics", "count the findings by code")
     flag(parser, "--watch", "lint again whenever a file changes, until interrupted")
-    flag(parser, "--no-cache", "disable the cache")
-    option(parser, "--stdin-name", "NAME", "file name of standard input", default="stdin.yaml")
+    flag(parser, "--no-cache", "disable the cache of results")
+    option(parser, "--stdin-name", "NAME", "file name of standard input (default: stdin.yaml)", default="stdin.yaml")
 
 
 def lsp_arguments(parser: argparse.ArgumentParser) -> None:
@@ -63,7 +63,13 @@ def explain_arguments(parser: argparse.ArgumentParser) -> None:
     passes, its parameters, and its examples. The name of a key, such as `severity` or `rate.empty`, shows what it
     means in each kind of document; that of a kind, such as `project`, `check` or `scenario`, lists its keys.
     """
-    option(parser, "code", "NAME", "such as `unknown-key`, `contains_any` or `library/tool-call-valid`", nargs="?")
+    option(
+        parser,
+        "code",
+        "NAME",
+        "what to explain, such as `unknown-key`, `contains_any` or `library/tool-call-valid`",
+        nargs="?",
+    )
     formats(parser, "human", "json")
 
 
@@ -75,8 +81,8 @@ def eval_arguments(parser: argparse.ArgumentParser) -> None:
     that kind: an absent value counts as not met in permitting and exempting conditions, and as met in guarding ones.
     """
     option(parser, "expression", "EXPR", "the expression, for instance 'review.decision == GO'")
-    option(parser, "--context", "FILE", "a JSON or YAML file of values; - reads JSON from stdin")
-    flag(parser, "--strict", "plain CEL, without the profile")
+    option(parser, "--context", "FILE", "a JSON or YAML file of values; - reads JSON from standard input")
+    flag(parser, "--strict", "evaluate plain CEL, without the profile")
     parser.add_argument(
         "--as",
         dest="place",
@@ -108,7 +114,7 @@ def prove_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="*",
         type=existing,
     )
-    repeated(parser, "--set", "NAME=VALUE", "set one parameter")
+    repeated(parser, "--set", "NAME=VALUE", "set a parameter")
     _add_config(parser)
     formats(parser, "human", "json")
 
@@ -128,7 +134,7 @@ def policy_diff_arguments(parser: argparse.ArgumentParser) -> None:
     """
     option(parser, "one", "ONE", "a scorecard, a policy, a check, a lexicon or a workflow", type=existing_file)
     option(parser, "two", "TWO", "another one of the same kind", type=existing_file)
-    repeated(parser, "--set", "NAME=VALUE", "set a parameter of both")
+    repeated(parser, "--set", "NAME=VALUE", "set a parameter of both documents")
     _add_config(parser)
     option(parser, "--run", "RUN", "list what would change in this run or report")
     option(parser, "--project", "PATH", "the project of the checks (default: the project around ONE or TWO)")
