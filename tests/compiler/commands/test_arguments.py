@@ -34,6 +34,7 @@ LIGHT = (
     "rulewright.arguments",
     "rulewright.cli",
     "rulewright.exit_codes",
+    "rulewright_runtime.cells",
     "rulewright_runtime.english",
     "rulewright_runtime.processes.process_end",
     "rulewright_runtime.terminal",
