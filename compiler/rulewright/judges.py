@@ -23,10 +23,11 @@ from rulewright_runtime.errors import InputError
 from rulewright_runtime.judging.independence import Independence
 from rulewright_runtime.judging.judge import Judge, JudgeRequest, is_live
 from rulewright_runtime.judging.judge import open_judge as open_recorded
-from rulewright_runtime.models import open_model
+from rulewright_runtime.models import ModelError, open_model
 from rulewright_runtime.models.call import ModelAnswer, ModelCall, request_key
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.runs.live import JudgeSettings, LiveJudge, WaitingJudge, ask_of, model_and_endpoint
+from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.terminal import complain
 from rulewright_runtime.transcripts.messages import UNKNOWN_MODEL, Transcript
 
@@ -47,6 +48,7 @@ class JudgeOptions(Struct, frozen=True):
 
 
 USUAL: Final = JudgeOptions()
+_ENDPOINTS: Final = ("openai:", "anthropic:")
 
 
 def open_live(judge: str, project: Project | None, options: JudgeOptions = USUAL) -> LiveJudge:
@@ -166,11 +168,32 @@ def refuse_what_cannot_fit(
 
 def refuse_questions(questions: Iterable[JudgeRequest], live: LiveJudge) -> None:
     """The same for questions that will be put, whatever is answered. What the ledger holds costs nothing."""
-    settings, identity = live.settings, live.model.identity
-    asks = (ask_of(question, live.model.capabilities) for question in questions)
-    needed = {request_key(identity, ask): (ask.call, settings.price) for ask in asks if ask is not None}
+    settings, needed = live.settings, _calls_by_key(questions, live)
     with known_answers(settings.ledger) as known:
-        refuse_below(settings.budget, [call for key, call in needed.items() if known(key) is None])
+        new = [(call, settings.price) for key, call in needed.items() if known(key) is None]
+    refuse_below(settings.budget, new)
+
+
+def _calls_by_key(questions: Iterable[JudgeRequest], live: LiveJudge) -> dict[str, ModelCall]:
+    """The different calls that put these questions, by their keys in a ledger."""
+    asks = (ask_of(question, live.model.capabilities) for question in questions)
+    return {request_key(live.model.identity, ask): ask.call for ask in asks if ask is not None}
+
+
+def answered_by_ledger(
+    judge: str, project: Project, plan: Plan, transcripts: Iterable[Transcript]
+) -> JsonObject | None:
+    """How many different questions a scan asks whatever is answered (`first`), and how many of them the project's
+    ledger answers (`answered`); None without a ledger, or if the judge is not an endpoint."""
+    ledger = project.root / LEDGER
+    if not judge.startswith(_ENDPOINTS) or not ledger.is_file():
+        return None
+    try:
+        needed = _calls_by_key(first_questions(plan, transcripts, gates_only=False), LiveJudge(open_model(judge)))
+    except ModelError:
+        return None
+    with known_answers(str(ledger)) as known:
+        return {"first": len(needed), "answered": sum(known(key) is not None for key in needed)}
 
 
 def refuse_below(budget: Budget, calls: Iterable[tuple[ModelCall, Price | None]]) -> None:

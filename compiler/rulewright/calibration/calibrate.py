@@ -16,7 +16,7 @@ from rulewright.calibration.gold import (
     refuse_other_conversations,
     refuse_shared_conversations,
 )
-from rulewright.calibration.measures import Confusion, krippendorffs_alpha, prediction_powered, rogan_gladen
+from rulewright.calibration.measures import Confusion, krippendorffs_alpha, prediction_powered, rate, rogan_gladen
 from rulewright.calibration.propagate import (
     MeasuredErrors,
     gate_interval,
@@ -33,10 +33,11 @@ from rulewright.reporting.adjudication import check_person
 from rulewright.reporting.stored_run import StoredRun
 from rulewright.spelling import question
 from rulewright_runtime.aggregate.outcome import ENGINE
-from rulewright_runtime.english import ticked
+from rulewright_runtime.english import plural, ticked
 from rulewright_runtime.strict_json import JsonObject
 
 VERSION: Final = 1
+MOST: Final = 3  # labels named in a message
 _SHARES: Final = ("precision", "recall", "specificity", "balanced_accuracy")
 MET, FAILED, INCONCLUSIVE = "met", "failed", "inconclusive"
 Thresholds = Mapping[str, float]  # by check, the least confidence of a FAIL that counts
@@ -79,6 +80,7 @@ def calibrate(
         "measured_on": str(labelled_run.folder),
         "split": split,
         "labels": _labels(gold),
+        "agreement": _agreement(confusions.values()),
         "checks": [
             _check(name, confusion, run, gold, thresholds, elsewhere=measured_on is not None)
             for name, confusion in sorted(confusions.items())
@@ -106,9 +108,14 @@ def _refuse_unusable(labels: Sequence[GoldLabel], run: StoredRun, split: str | N
     items = [each.item for each in labels if each.target]
     if unknown := [item for item in items if item[1] not in run.verdicts.get(item[0], {})]:
         near = {check: question(check, run.checks) for _, check in unknown if check not in run.checks}
-        raise UsageError(
-            *(f"`{run.folder}` has no verdict `{id_of(it)}`, which is labelled{near.get(it[1], '')}" for it in unknown)
-        )
+        lacking = [
+            f"`{run.folder}` has no verdict `{id_of(it)}`, which is labelled{near.get(it[1], '')}"
+            for it in unknown[:MOST]
+        ]
+        if more := len(unknown) - len(lacking):
+            source = "`--measured-on` names the run that they were drawn from"
+            lacking.append(f"`{run.folder}` lacks {plural(more, 'further verdict')} of `--gold`; {source}")
+        raise UsageError(*lacking)
     refuse_other_conversations(run, labels)
     if choose_on is not None:
         refuse_shared_conversations(run, labels, (choose_on, split))
@@ -160,6 +167,13 @@ def _labels(gold: Gold) -> JsonObject:
         "models": sorted({name for by_annotator in gold.synthetic.values() for name in by_annotator}),
         "models_agree": _share_agreeing(gold),
     }
+
+
+def _agreement(confusions: Iterable[Confusion]) -> JsonObject:
+    """How many compared labels of all checks say what the verdict says, as a count and a share."""
+    counts = [(each.hits + each.clear, each.count) for each in confusions]
+    agreed, compared = sum(count for count, _ in counts), sum(count for _, count in counts)
+    return {"agreed": agreed, "compared": compared, **asdict(rate(agreed, compared))}
 
 
 def _share_agreeing(gold: Gold) -> float | None:

@@ -19,6 +19,8 @@ from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.terminal import complain, say
 
 MOST: Final = 5  # names of checks shown
+UNKNOWN: Final = "unknown"
+_SHARES: Final = ("precision", "recall", "specificity", "balanced_accuracy")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -76,6 +78,10 @@ def _shown(found: JsonMapping) -> Iterator[str]:
         yield f"without a label: {unlabelled}; the figures are valid only if these were left out at random"
     if labels["of_models"]:
         yield f"not by people: {plural(labels['of_models'], 'label')} of {', '.join(labels['models'])}; not counted"
+    agreement = found["agreement"]
+    if agreement["compared"]:
+        of = f"{agreement['agreed']} of {plural(agreement['compared'], 'compared label')}"
+        yield f"verdicts agree with {of}: {_estimate(agreement)}"
     for check in found["checks"]:
         yield from _check(check)
     for name, at in found["thresholds"]["of"].items():
@@ -92,8 +98,10 @@ def _check(check: JsonMapping) -> Iterator[str]:
         failures = f" ({check['not_comparable_failures']} labelled FAIL)" if check["not_comparable_failures"] else ""
         compared += f"; {plural(check['not_comparable'], 'label')} of verdicts other than PASS and FAIL{failures}"
     yield compared
-    for name in ("precision", "recall", "specificity", "balanced_accuracy"):
-        yield f"  {name.replace('_', ' '):<18} {_estimate(check[name])}"
+    shares = {name.replace("_", " "): _estimate(check[name]) for name in _SHARES}
+    yield from (f"  {name:<18} {share}" for name, share in shares.items() if share != UNKNOWN)
+    if missing := [name for name, share in shares.items() if share == UNKNOWN]:
+        yield f"  {UNKNOWN:<18} {', '.join(missing)}"
     kappa = f"none: {check['kappa_why']}" if check["kappa"] is None else f"{check['kappa']:.3f}"
     yield f"  {'kappa':<18} {kappa}"
     judged = check["judged"]
@@ -115,7 +123,7 @@ def _gate(gate: JsonMapping) -> Iterator[str]:
 
 def _estimate(each: Mapping[str, object]) -> str:
     if each["low"] is None:
-        return "unknown"
+        return UNKNOWN
     value = "not known" if each["value"] is None else f"{each['value']:.3f}"
     return f"{value} ({each['low']:.3f} to {each['high']:.3f})"
 

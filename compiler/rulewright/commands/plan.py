@@ -14,6 +14,7 @@ from rulewright.commands.output import answer
 from rulewright.commands.running import reader_of, refusals
 from rulewright.errors import UsageError
 from rulewright.exit_codes import REFUSED
+from rulewright.judges import answered_by_ledger
 from rulewright.planning.fusion import fusion_lines, fusion_of
 from rulewright.planning.profiles import compare_profiles, comparison_text
 from rulewright.planning.questions import as_batch, as_line, bound_of, questions
@@ -46,6 +47,7 @@ def run(args: argparse.Namespace) -> int:
     model = args.price_of or judge_model(project, args.judge)
     planned = scan_plan(project, plan, transcripts, judge_model=model)
     planned["bound"] = bound_of(plan, transcripts, project.pricing.get(model) if model else None)
+    planned["ledger"] = answered_by_ledger(args.judge or project.judge_source or "", project, plan, transcripts)
     written = _write(args.out, {"scan_plan.json": planned, "cost_report.json": cost_report(planned)})
     answer(args.format, planned, [*_figures(planned), *written])
     return REFUSED if refused else 0
@@ -101,6 +103,10 @@ def _write(out: str | None, contents: Mapping[str, Mapping[str, object]]) -> lis
     return [f"written        {', '.join(str(folder / name) for name in contents)}"]
 
 
+def _answered(first: int, answered: int) -> str:
+    return f"answers {answered} of the {first} questions asked first"
+
+
 def _figures(planned: Mapping[str, Any]) -> Sequence[str]:
     calls, cost = planned["llm_calls"], planned["estimated_cost_usd"]
     unknown = "unknown (no price for the judge's model)"
@@ -111,6 +117,7 @@ def _figures(planned: Mapping[str, Any]) -> Sequence[str]:
         f"check runs     {planned['eligible_checks']}",
         f"windows        {_windows(**planned['windows'])}",
         f"judge calls    {planned['planned_llm_calls']} (between {calls['lower']} and {calls['upper']})",
+        *(f"ledger         {_answered(**found)}" for found in [planned["ledger"]] if found),
         f"judge model    {planned['judge_model'] or 'none'}",
         f"cost           {price}",
         *_bound(**planned["bound"]),

@@ -452,15 +452,32 @@ def test_one_run_reports_every_wrong_label_with_its_line(
     assert (places, count) == (["2", "3", "5", "6"], "4 errors")
 
 
-def test_one_run_reports_every_label_of_another_run(
+def test_the_first_labels_of_another_run_are_named_and_the_others_counted(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "g.csv"
-    path.write_text("id,target,annotator,split\na/b,PASS,ann,report\nc/d,FAIL,ann,report\n", encoding="utf-8")
+    rows = "".join(f"{name}/b,PASS,ann,report\n" for name in "abcde")
+    path.write_text(f"id,target,annotator,split\n{rows}", encoding="utf-8")
     assert refused("calibrate", str(folder), "--gold", str(path))
     told = capsys.readouterr().err
-    assert "has no verdict `a/b`" in told
-    assert "has no verdict `c/d`" in told
+    assert [f"has no verdict `{name}/b`" in told for name in "abcde"] == [True, True, True, False, False]
+    assert "lacks 2 further verdicts of `--gold`; `--measured-on` names the run that they were drawn from" in told
+
+
+def test_the_labels_of_all_checks_are_compared_and_shares_without_labels_are_one_line(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = labelled(tmp_path / "g.csv", range(20))
+    found = calibrated(folder, path, capsys)[1]
+    counts = found["checks"][0]["confusion"]
+    assert found["agreement"]["agreed"] == counts["hits"] + counts["clear"]
+    assert found["agreement"]["compared"] == 20
+    path = tmp_path / "one.csv"
+    path.write_text(f"id,target,annotator,split\n{item(30)},PASS,ann,report\n", encoding="utf-8")
+    main(["calibrate", str(folder), "--gold", str(path)])
+    told = capsys.readouterr().out
+    assert "verdicts agree with 1 of 1 compared label: 1.000 (0.207 to 1.000)" in told
+    assert "  unknown            precision, recall, balanced accuracy\n" in told
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes have no names here")

@@ -55,6 +55,22 @@ def source(server: Server, model: str = "a-model") -> str:
     return f"  source: openai:{model}@{server.base}\n"
 
 
+def test_a_plan_says_how_many_questions_the_ledger_answers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with model_server(lambda *_: chat('{"verdict": "PASS"}')) as server:
+        project(tmp_path, source(server))
+        plan = ["plan", str(tmp_path / "t"), "--project", str(tmp_path)]
+        assert main(plan) == 0
+        assert "ledger" not in capsys.readouterr().out
+        scan(tmp_path)
+        assert main(plan) == 0
+        assert "ledger         answers 2 of the 2 questions asked first" in capsys.readouterr().out
+        write(tmp_path, {"checks/A-1.yaml": CHECK.replace("ask?", "answer?")})
+        asked = len(server.requests)
+        assert main(plan) == 0
+        assert "ledger         answers 0 of the 2 questions asked first" in capsys.readouterr().out
+        assert len(server.requests) == asked
+
+
 def test_the_project_says_who_judges_and_how(tmp_path: Path) -> None:
     with model_server(lambda *_: chat('{"verdict": "PASS"}')) as server:
         project(tmp_path, source(server) + "  concurrency: 2\n  timeout_seconds: 9\n  max_calls: 9\n")
