@@ -18,7 +18,7 @@ from rulewright_runtime.english import plural
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.files.atomic import compressing, open_whole
 from rulewright_runtime.files.input_files import unread_note
-from rulewright_runtime.terminal import complain, fit, say, width_for
+from rulewright_runtime.terminal import complain, say, width_for
 from rulewright_runtime.transcripts.columnar import ENDING, writing_chats
 from rulewright_runtime.transcripts.containers import TABLES, suffix_of
 from rulewright_runtime.transcripts.messages import Transcript
@@ -77,5 +77,5 @@ def inspect_data(args: argparse.Namespace) -> int:
     summary = summary_of(reader.read(args.inputs))
     complain(*refusals([str(each) for each in summary.refused]), *unread_note(reader.unread))
     found = summary.result()
-    answer(args.format, found, (fit(line, width_for(sys.stdout)) for line in summary_lines(found)))
+    answer(args.format, found, summary_lines(found, width_for(sys.stdout)))
     return REFUSED if summary.refused else MET

@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import shlex
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from rulewright.reporting.data_summary import summary_lines, summary_of
 from rulewright.shipped import CONFIGS, shipped_root
 from rulewright_runtime.english import plural
 from rulewright_runtime.files.atomic import write_whole
-from rulewright_runtime.terminal import complain, say
+from rulewright_runtime.terminal import complain, say, width_for
 
 MOST_TOOLS = 100
 ROUND_TO = 100  # characters
@@ -128,7 +129,7 @@ def _made_for(args: argparse.Namespace, target: Path) -> dict[str, bytes]:
     if summary.refused:
         refused = plural(len(summary.refused), "record")
         complain(f"warning: {refused} in `{chats}` can't be read; the first: {summary.refused[0]}")
-    say(*summary_lines(found), "")
+    say(*summary_lines(found, width_for(sys.stdout)), "")
     made = project_for(target.resolve().name or "chats", found)
     return {name: text.encode() for name, text in sorted(made.items())}
 

@@ -78,7 +78,9 @@ def _scores(folder: Path, transcript: str) -> JsonObject:
     scores = _row(folder / "scores.jsonl", transcript_id=transcript)
     if scores is None:
         known = [row["transcript_id"] for row in rows(folder / "scores.jsonl")]
-        raise UsageError(f"the run has no transcript `{transcript}`{question(transcript, known)}")
+        ending = [name for name in known if name.endswith(f"__{transcript}")]
+        guess = f"; did you mean `{ending[0]}`?" if ending else question(transcript, known)
+        raise UsageError(f"the run has no transcript `{transcript}`{guess}")
     return scores
 
 

@@ -25,7 +25,7 @@ def record_lines(extra: JsonMapping) -> Iterator[Line]:
     for key, value in sorted(extra.items()):
         if (key in VOTE_KEYS and "planned" in extra) or (key in ITEM_KEYS and "parts" in extra):
             continue
-        label = key.replace("_", " ")
+        label = "rejected quotes" if key == "unverified_evidence" else key.replace("_", " ")
         for line in _FORMATTERS.get(key, _as_text)(extra if key == "unverified_fail" else value):
             yield label, line
             label = ""

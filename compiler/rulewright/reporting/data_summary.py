@@ -9,6 +9,7 @@ from rulewright_runtime.english import plural
 from rulewright_runtime.errors import EvaluationError, InputError
 from rulewright_runtime.functions.texts import scripts
 from rulewright_runtime.strict_json import JsonObject
+from rulewright_runtime.terminal import wrapped
 from rulewright_runtime.transcripts.messages import Message, Transcript
 
 MOST = 8  # of a kind, as people see them
@@ -103,8 +104,8 @@ def _spread(numbers: list[int]) -> dict[str, int] | None:
     return {"min": ordered[0], "median": ordered[len(ordered) // 2], "max": ordered[-1]}
 
 
-def summary_lines(found: JsonObject) -> list[str]:
-    """Return the summary for people, one fact per line."""
+def summary_lines(found: JsonObject, columns: int) -> list[str]:
+    """Return the summary for people, one fact per line, wrapped to `columns`."""
     per = found["messages_per_conversation"]
     lines = [
         ("files", f"{found['files']}, {plural(found['conversations'], 'conversation')}, {found['refused']} refused"),
@@ -116,7 +117,7 @@ def summary_lines(found: JsonObject) -> list[str]:
     ]
     lines = lines if found["conversations"] else lines[:1]
     width = max(len(name) for name, _ in lines) + 2
-    return [f"{name:<{width}}{text}" for name, text in lines]
+    return [line.rstrip() for name, text in lines for line in wrapped(text, columns, f"{name:<{width}}")]
 
 
 def _range(spread: dict[str, int]) -> str:

@@ -186,9 +186,15 @@ def _open(summary: JsonMapping, paint: _Paint, columns: int) -> Iterator[str]:
         yield from _more(waiting["count"], "verdict")
     if summary["refused"]["count"]:
         yield paint("bad", f"{plural(summary['refused']['count'], 'input')} refused")
-        for item in summary["refused"]["inputs"][:_MOST]:
-            yield from wrapped(f"{place_of(item)}: {item['reason']}", columns, "  ")
-        yield from _more(summary["refused"]["count"], "input")
+        places: dict[str, list[str]] = {}
+        for item in summary["refused"]["inputs"]:
+            places.setdefault(item["reason"], []).append(place_of(item))
+        shown = [*places.items()][:_MOST]
+        for reason, (place, *others) in shown:
+            more = f" (also {plural(len(others), 'other input')})" if others else ""
+            yield from wrapped(f"{place}: {reason}{more}", columns, "  ")
+        if left_out := summary["refused"]["count"] - sum(len(each) for _, each in shown):
+            yield f"  and {plural(left_out, 'more input')}"
 
 
 def _more(count: int, noun: str) -> Iterator[str]:

@@ -87,7 +87,8 @@ def history_line(entry: JsonMapping) -> str:
     if step == "work":
         return f"{entry['agent']} worked: {entry['summary'] or 'no summary'}"
     if step == "score":
-        metrics = ", ".join(f"{name} {value:g}" for name, value in entry["metrics"].items())
+        why = {name: f": {failure}" for name, failure in entry.get("failures", {}).items()}
+        metrics = ", ".join(f"{name} {value:g}{why.get(name, '')}" for name, value in entry["metrics"].items())
         score = entry["confidence_score"]
         return f"confidence {'' if score is None else format(score, 'g')} ({metrics})".replace("  ", " ")
     if step == "challenge":

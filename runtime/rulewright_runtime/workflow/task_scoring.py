@@ -107,7 +107,9 @@ def score(step: TaskStep) -> Event:
     )
     step.comment("confidence_loop", comment)
     values = {metric.type: metric.value for metric in metrics}
-    step.remember("score", confidence_score=None if confidence is None else float(confidence), metrics=values)
+    failures = {metric.type: metric.failure for metric in metrics if metric.failure}
+    more = {"failures": failures} if failures else {}
+    step.remember("score", confidence_score=None if confidence is None else float(confidence), metrics=values, **more)
     return "scored"
 
 

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from rulewright.cli import main
+from rulewright.reporting.data_summary import summary_lines, summary_of
+from rulewright_runtime.transcripts.transcript_reader import Reader
 
 CHAT = {"id": "one", "messages": [{"role": "user", "content": "Привет"}, {"role": "assistant", "content": "hello"}]}
 
@@ -110,3 +112,12 @@ def test_a_scan_reads_a_table_by_its_columns(tmp_path: Path, monkeypatch: pytest
     assert main(["scan", "faq.csv", "--out", "run", "--columns", "user=q,assistant=a"]) == 1
     (row,) = map(json.loads, Path("run/verdicts.jsonl").read_text().splitlines())
     assert (row["transcript_id"], row["verdict"]) == ("faq:2", "FAIL")
+
+
+def test_a_long_fact_is_wrapped_and_not_cut(tmp_path: Path) -> None:
+    record = {"messages": [{"role": "user", "content": "Hi"}], **{f"a_long_key_{letter}": 1 for letter in "abcdef"}}
+    chats = tmp_path / "chats.jsonl"
+    chats.write_text(json.dumps(record), encoding="utf-8")
+    lines = summary_lines(summary_of(Reader().read([chats])).result(), 60)
+    assert max(map(len, lines)) <= 60
+    assert all(f"metadata.a_long_key_{letter} 1" in " ".join(lines) for letter in "abcdef")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -105,6 +106,9 @@ def test_with_a_transcript_alone_every_verdict_on_it_is_listed(runs: Path, capsy
     with pytest.raises(SystemExit, match="3"):
         main(["why", str(runs / "publish"), "model-b__nights"])
     assert "the run has no transcript `model-b__nights`" in capsys.readouterr().err
+    with pytest.raises(SystemExit, match="3"):
+        main(["why", str(runs / "publish"), "night_shift_alone"])
+    assert re.search(r"did you mean `model-[ab]__night_shift_alone`\?", capsys.readouterr().err)
 
 
 def test_a_run_without_failures_says_so(runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

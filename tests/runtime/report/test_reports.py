@@ -209,6 +209,13 @@ def test_the_console_shows_gates_failures_and_refusals_without_colour() -> None:
     assert "\x1b[31m" in scorecard(summary(FAILED), colour=True)
 
 
+def test_inputs_that_are_refused_for_one_reason_are_one_entry() -> None:
+    shown = scorecard(summary(row(), refused=12))
+    assert "a.jsonl:1: no JSON (also 11 other inputs)" in shown
+    assert "a.jsonl:2" not in shown
+    assert "more input" not in shown
+
+
 def test_the_console_says_why_a_transcript_is_undecided_although_no_gate_is_open() -> None:
     few = " ".join(scorecard(summary(row(engine=engine("undecided")))).split())
     assert "no gate is undecided, but one did not run, too few checks were decided" in few

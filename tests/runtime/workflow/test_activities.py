@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from contextlib import ExitStack, closing
 from decimal import Decimal
 from pathlib import Path
@@ -23,6 +24,7 @@ from rulewright_runtime.workflow.adapters import AgentReply, Brief
 from rulewright_runtime.workflow.artifacts import breaches
 from rulewright_runtime.workflow.confidence import LOG
 from rulewright_runtime.workflow.gate import judge_evidence
+from rulewright_runtime.workflow.hil_text import describe
 from rulewright_runtime.workflow.run_settings import AdapterSettings
 from rulewright_runtime.workflow.task_context import MeasuredMetric, TaskContext
 from rulewright_runtime.workflow.task_scoring import parse_score
@@ -196,7 +198,8 @@ def test_where_a_metric_can_not_be_measured_confidence_is_nothing(
     tmp_path: Path, reply: dict[str, Any], caplog: pytest.LogCaptureFixture
 ) -> None:
     run = bench(tmp_path, JUDGED, {**OUTPUT, "reviewer": [reply]})
-    assert run.run().status == "WAITING"
+    (item,) = run.run().waiting
+    assert re.search(r"confidence 0 \(.*llm_judge 0: \w", describe(item))
     assert run.record().context.confidence == "0/1"
     assert "metric `llm_judge` counts as 0.0: " in caplog.text
     assert run.events("confidence.advisory") == []
