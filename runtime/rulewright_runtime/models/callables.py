@@ -18,7 +18,7 @@ from rulewright_runtime.digests import file_digest
 from rulewright_runtime.models import ModelError
 from rulewright_runtime.models.call import CallFailure, Identity, ModelAnswer, ModelCall
 from rulewright_runtime.models.capabilities import Capabilities
-from rulewright_runtime.processes.user_code import Called, UserCode, failure_of
+from rulewright_runtime.processes.user_code import Called, UserCode, failure_of, state_kept
 
 WRAPPER: Final = "1"
 
@@ -42,7 +42,8 @@ class CallableModel:
         """Return the callable's answer. Raises CallFailure, which may be retried, for any exception of the callable,
         SystemExit included."""
         try:
-            value = await (self._in_loop(call) if _is_async(self._function) else self._in_thread(call))
+            with state_kept():
+                value = await (self._in_loop(call) if _is_async(self._function) else self._in_thread(call))
         except CallFailure:
             raise
         except asyncio.CancelledError as error:
@@ -131,7 +132,8 @@ class _LoopThread:
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(coroutine, self._loop))
 
     def close(self) -> None:
-        self._loop.call_soon_threadsafe(self._loop.stop)
+        with suppress(RuntimeError):  # the callable has ended the loop
+            self._loop.call_soon_threadsafe(self._loop.stop)
 
 
 def open_model(_: str, rest: str) -> CallableModel:

@@ -2,8 +2,8 @@
 the precision of decimals, the recursion limit, the working folder and the standard streams as they were, and is stopped
 when it does not return.
 
-This holds in the main thread only, except for the first three. Code is stopped where the system has alarms (not on
-Windows), and native code only between its checks for signals.
+This holds in the main thread only, except for the first three; `state_kept` is for code in other threads. Code is
+stopped where the system has alarms (not on Windows), and native code only between its checks for signals.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from decimal import localcontext
-from threading import Thread, current_thread, main_thread
+from threading import Lock, Thread, current_thread, main_thread
 from time import monotonic, sleep
 from types import FrameType, TracebackType
 from typing import Final
@@ -77,6 +78,27 @@ def _working_folder() -> str | None:
         return os.getcwd()
     except OSError:
         return None
+
+
+class _Elsewhere:
+    """The calls in other threads, and the state of the process before the first of them."""
+
+    lock, running, state = Lock(), 0, _ProcessState()
+
+
+@contextmanager
+def state_kept() -> Iterator[None]:
+    """Restore what code in another thread changes for the whole process; calls may overlap."""
+    with _Elsewhere.lock:
+        if not _Elsewhere.running:
+            _Elsewhere.state = _ProcessState()
+        _Elsewhere.running += 1
+    try:
+        yield
+    finally:
+        with _Elsewhere.lock:
+            _Elsewhere.running -= 1
+            _Elsewhere.state.restore()
 
 
 class UserCode:

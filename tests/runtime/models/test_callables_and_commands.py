@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import importlib
 import json
+import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
+from tests.shared_data import ROOT
 
 from rulewright_runtime.models import ModelError, command, open_model
 from rulewright_runtime.models.call import CallFailure, ChatMessage, Model, ModelAnswer, ModelCall, Usage
@@ -241,7 +244,13 @@ def _stops(_: ModelCall) -> str:
     raise StopIteration
 
 
-@pytest.mark.parametrize("function", [_leaves, _leaves_later, _cancels, _stops])
+async def _stops_its_loop(_: ModelCall) -> str:
+    asyncio.get_running_loop().stop()
+    await asyncio.sleep(5)
+    return "late"
+
+
+@pytest.mark.parametrize("function", [_leaves, _leaves_later, _cancels, _stops, _stops_its_loop])
 def test_a_callable_that_would_end_the_process_or_the_loop_is_a_failure(function: Any) -> None:
     assert answers(CallableModel("m:f", function), "a")[0].startswith("network: ")
 
@@ -266,6 +275,22 @@ def test_an_answer_that_can_not_be_kept_is_a_failure(given: Any) -> None:
 
 def test_text_that_is_not_unicode_is_a_failure() -> None:
     assert answers(CallableModel("m:f", lambda _: "\ud800"), "a")[0].startswith("malformed: ")
+
+
+def test_what_callables_change_for_the_whole_process_is_restored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def change(call: ModelCall) -> str:
+        os.chdir(tmp_path)
+        sys.setrecursionlimit(10**6)
+        sys.stdout = sys.stderr = None
+        time.sleep(0.1 if call.messages[0].content == "a" else 0.2)
+        return "b"
+
+    monkeypatch.chdir(ROOT)
+    before = os.getcwd(), sys.getrecursionlimit(), sys.stdout, sys.stderr
+    assert answers(CallableModel("m:f", change), "a", "b", "a") == ["b"] * 3
+    assert (os.getcwd(), sys.getrecursionlimit(), sys.stdout, sys.stderr) == before
 
 
 @pytest.mark.parametrize("define", ["def", "async def"])

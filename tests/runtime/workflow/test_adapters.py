@@ -103,6 +103,17 @@ def test_a_callable_that_fails_is_a_failed_call(agent: Any, why: str) -> None:
         PythonAdapter(agent).call(brief(), 0.2)
 
 
+def test_what_a_callable_changes_for_the_whole_process_is_restored(tmp_path: Path) -> None:
+    before = os.getcwd(), sys.stdout
+
+    def agent(_: dict[str, Any]) -> None:
+        os.chdir(tmp_path)
+        sys.stdout = None
+
+    PythonAdapter(agent).call(brief(), 5)
+    assert (os.getcwd(), sys.stdout) == before
+
+
 @pytest.mark.parametrize("name", ["json", "json:", "json:dumps.x", "no_such_module:f", "json:no_such", "sys:path"])
 def test_a_name_that_is_not_a_callable_is_refused(name: str) -> None:
     with pytest.raises(AgentError):

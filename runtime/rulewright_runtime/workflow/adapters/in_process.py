@@ -16,7 +16,7 @@ import msgspec
 from rulewright_runtime.errors import OutageError
 from rulewright_runtime.judging.judge import Judge, JudgeRequest
 from rulewright_runtime.models.call import CallFailure
-from rulewright_runtime.processes.user_code import Called, UserCode, failure_of
+from rulewright_runtime.processes.user_code import Called, UserCode, failure_of, state_kept
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
 from rulewright_runtime.workflow.adapters.agent_adapter import (
     NO_ADAPTER,
@@ -53,8 +53,9 @@ class PythonAdapter:
                 failure.append(error)
 
         thread = threading.Thread(target=run, name=brief.attempt_id, daemon=True)
-        thread.start()
-        thread.join(timeout)
+        with state_kept():
+            thread.start()
+            thread.join(timeout)
         if failure:
             raise AgentError(f"{type(failure[0]).__name__}: {failure[0]}") from None
         if not results:
