@@ -68,7 +68,7 @@ def test_both_questions_are_lowered_and_only_the_confirmation_has_fields(tmp_pat
         ('reply.kind != "none"', 'reply.kinds != "none"', "bad-expression"),
         ('reply.kind != "none"', 'reply.kind != "non"', "bad-expression"),
         ('reply.violation && reply.kind != "none"', "reply.kind", "bad-expression"),
-        ("kind: [none, secrecy]", "kind: [none, secrecy], verdict: boolean", "taken-field"),
+        ("kind: [none, secrecy]", "kind: [none, secrecy], verdict: boolean", "reserved-field"),
         ("kind: [none, secrecy]", "kind: [none, secrecy], age: number", "unknown-value"),
         ("    prompt: Anything else?\n", "    ask: Anything else?\n", "unknown-key"),
     ],

@@ -31,7 +31,7 @@ Again: TypeAlias = Callable[[Mapping[str, str]], Iterable[Diagnostic]]  # lints 
 Doubt: TypeAlias = Callable[[Diagnostic], bool]  # whether a finding may be wrong because of others
 NAMING: Final = codes_in("""
     agent-without-adapter defaults-switched-off duplicate-id id-differs-from-file-name misspelt-name
-    tag-no-scenario-carries unknown-lexicon unread-parameter words-without-vocabulary
+    tag-no-scenario-has unknown-lexicon unread-parameter words-without-vocabulary
 """)
 OF_ROUTING: Final = STRUCTURE_CODES | {"missing-phase"}
 OF_ROUTES: Final = frozenset({"anchor-without-event-window", "detector-is-not-routed", "unused-lexicon"})

@@ -38,7 +38,7 @@ EXPLAINED_BETTER_BY: Final = code_sets(
         "part-without-checks": "gate-cannot-stop",
         "project-without-checks": "missing-path unset-variable",
         "misspelt-rule-key": "rule-no-answer-meets",
-        "tag-no-scenario-carries": "comma-missing misspelt-name",
+        "tag-no-scenario-has": "comma-missing misspelt-name",
         "judge-answers-as-the-author": "judge-is-the-author",
         "unknown-key": "key-is-not-text",
         "wrong-type": "unknown-value",
@@ -62,7 +62,7 @@ DEPENDENT: Final = code_sets(
         "profiles": "dev-repetitions-nobody-uses unknown-profile",
         "rules": "rule-nobody-has unknown-jurisdiction",
         "scenarios": """check-no-scenario-reaches comment-contradicts-files contrast-without-counterpart
-        number-contradicts-content tag-no-scenario-carries unknown-scenario""",
+        number-contradicts-content tag-no-scenario-has unknown-scenario""",
         "scorecards": "unknown-scorecard",
         "scoring": "bad-weight bucket-without-policy event-window-without-anchor unit-of-analysis-missing",
         "state_machines": """detector-without-definition state-machine-without-definition unknown-state-machine
@@ -75,9 +75,9 @@ OF_SCORECARDS: Final = frozenset({"bad-expression", "wrong-output"})  # if the s
 GROUPED: Final = codes_in("""
     adaptive-with-one-repetition anchor-names-ineligible-check ascii-only-apostrophe check-misses-own-example
     comment-contradicts-files cue-text-not-in-turn event-window-without-anchor lexicon-misses-own-example
-    missing-contract-registry missing-path unknown-artifact-type pattern-shared-by-gates probe-expects-an-untold-name
+    missing-contract-registry missing-path unknown-artifact-type pattern-shared-by-gates probe-expects-an-unstated-name
     reference-to-missing-file retired-rubric-dialect several-anchors-for-check short-word-hits-inside-others
-    subsumed-pattern tag-no-check-looks-for tag-no-scenario-carries unread-expectation
+    subsumed-pattern tag-no-check-looks-for tag-no-scenario-has unread-expectation
 """)
 # Codes whose findings with the same message have one cause in all documents: an unread key, an unknown dimension, an
 # undeclared word, a check whose unit does not use anchors, a slip that is copied from case to case.
@@ -86,7 +86,7 @@ SAME_MESSAGE: Final = codes_in("""
     extends-nothing misspelt-expectation rubric-dimension-unknown unknown-corpus unknown-value
 """)
 # Codes whose findings are copied with the text: a tag in a family of checks, a probe in variants of a scenario.
-COPIED: Final = frozenset({"probe-expects-an-untold-name", "tag-no-scenario-carries"})
+COPIED: Final = frozenset({"probe-expects-an-unstated-name", "tag-no-scenario-has"})
 SAME_MESSAGE_IN_DOCUMENT: Final = frozenset(
     {"bad-expression", "overlay-not-enabled", "unknown-source", "unknown-state"}
 )  # as `SAME_MESSAGE`, in one document
@@ -98,7 +98,7 @@ REPORTED_WITH: Final = code_sets(
         "any-mixed-with-tags": "tags-on-universal-check",
         "deprecated-spelling": "retired-rubric-dialect",
         "detector-without-definition": "state-machine-without-definition unknown-lexicon",
-        "tag-no-scenario-carries": "tags-on-universal-check",
+        "tag-no-scenario-has": "tags-on-universal-check",
         "unchanged-copy": "unused-lexicon",
     }
 )
@@ -176,7 +176,7 @@ FOLLOWED_BY: Final = code_sets(
         llm-required-contradicts-routing missing-prompt prompt-without-judge reply-lexicon-reads-the-user""",
         "shared-name": "unchanged-copy",
         "state-machine-without-definition": "detector-is-not-routed",
-        "tag-no-scenario-carries": "check-no-scenario-reaches",
+        "tag-no-scenario-has": "check-no-scenario-reaches",
         "turn-numbers-out-of-order": "turn-that-does-not-exist window-ends-before-it-starts",
         "turn-that-does-not-exist": "window-ends-before-it-starts",
         "unclear-policy-without-its-path": "prompt-without-judge",

@@ -74,6 +74,6 @@ def anchored_checks(project: Project) -> Iterator[tuple[ScenarioDocument, CheckD
                     yield scenario, checks[name], anchor.place("modes", i)
 
 
-def is_silenced(check: CheckDocument, scenario: ScenarioDocument) -> bool:
-    """Whether the scenario's tags silence the check."""
+def is_suppressed(check: CheckDocument, scenario: ScenarioDocument) -> bool:
+    """Whether the scenario's tags suppress the check."""
     return not set(check.routing.safety_override_suppressed_by or ()).isdisjoint(scenario.tags)

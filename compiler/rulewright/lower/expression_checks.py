@@ -94,7 +94,7 @@ def verdict_cycles(checks: Sequence[CheckDocument], nodes: Iterable[Check]) -> F
         first = next(check for check in checks if check.id == names[0])
         path = " -> ".join(f"`{name}`" for name in names)
         place = first.verdict_conditions[0]
-        yield error(place, f"checks read each other's verdicts in a cycle: {path}", code="verdicts-in-a-circle")
+        yield error(place, f"checks read each other's verdicts in a cycle: {path}", code="verdict-cycle")
 
 
 def lower_expression(check: CheckDocument, lowering: LoweringContext) -> ExpressionVerifier | None:

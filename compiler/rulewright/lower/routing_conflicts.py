@@ -125,7 +125,7 @@ def _safety_override(check: CheckDocument) -> Findings:
         return
     if tags:
         place = check.key_place("routing", "safety_override_suppressed_by")
-        message = "the check is silenced by tags, but `safety_override` is not true"
+        message = "the check is suppressed by tags, but `safety_override` is not true"
     else:
         place = check.place("safety_override")
         message = "`safety_override` is true, but `routing.safety_override_suppressed_by` names no tags"

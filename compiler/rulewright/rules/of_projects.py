@@ -62,7 +62,7 @@ from rulewright.rules.suspicious.judge_reads_missing_file import judge_reads_mis
 from rulewright.rules.suspicious.lexicon_hits_good_example import lexicon_hits_good_example
 from rulewright.rules.suspicious.lexicon_misses_own_example import lexicon_misses_own_example
 from rulewright.rules.suspicious.limit_of_zero import limit_of_zero
-from rulewright.rules.suspicious.listed_check_is_silenced import listed_check_is_silenced
+from rulewright.rules.suspicious.listed_check_is_suppressed import listed_check_is_suppressed
 from rulewright.rules.suspicious.milliseconds_for_seconds import milliseconds_for_seconds
 from rulewright.rules.suspicious.misspelt_rule_key import misspelt_rule_key
 from rulewright.rules.suspicious.misspelt_suffix import misspelt_suffix
@@ -77,7 +77,7 @@ from rulewright.rules.suspicious.prompt_names_another_check import prompt_names_
 from rulewright.rules.suspicious.reply_lexicon_reads_the_user import reply_lexicon_reads_the_user
 from rulewright.rules.suspicious.rule_no_answer_meets import rule_no_answer_meets
 from rulewright.rules.suspicious.shared_name import shared_name
-from rulewright.rules.suspicious.tag_no_scenario_carries import tag_no_scenario_carries
+from rulewright.rules.suspicious.tag_no_scenario_has import tag_no_scenario_has
 from rulewright.rules.suspicious.unchanged_copy import unchanged_copy
 from rulewright.rules.suspicious.weight_of_zero import weight_of_zero
 from rulewright.rules.suspicious.weights_far_apart import weights_far_apart
@@ -90,7 +90,7 @@ PROJECT: Final[tuple[Rule[Project], ...]] = (
     state_machine_without_definition,
     prompt_names_another_check,
     prompt_cannot_be_rendered,
-    tag_no_scenario_carries,
+    tag_no_scenario_has,
     check_no_scenario_reaches,
     anchor_names_ineligible_check,
     anchor_without_event_window,
@@ -121,7 +121,7 @@ PROJECT: Final[tuple[Rule[Project], ...]] = (
     lexicon_hits_good_example,
     gate_lexicon_opts_out_of_folding,
     tag_no_check_looks_for,
-    listed_check_is_silenced,
+    listed_check_is_suppressed,
     gate_without_blindspot,
     check_without_blindspot,
     detector_without_definition,

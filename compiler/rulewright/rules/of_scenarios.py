@@ -31,7 +31,7 @@ from rulewright.rules.suspicious.level_skipped import level_skipped
 from rulewright.rules.suspicious.levels_not_read import levels_not_read
 from rulewright.rules.suspicious.mistyped_regex import mistyped_regex
 from rulewright.rules.suspicious.opposites_agree import opposites_agree
-from rulewright.rules.suspicious.probe_expects_an_untold_name import probe_expects_an_untold_name
+from rulewright.rules.suspicious.probe_expects_an_unstated_name import probe_expects_an_unstated_name
 from rulewright.rules.suspicious.probe_names_another_turn import probe_names_another_turn
 from rulewright.rules.suspicious.probe_reads_a_later_session import probe_reads_a_later_session
 from rulewright.rules.suspicious.probes_contradict_each_other import probes_contradict_each_other
@@ -77,7 +77,7 @@ SCENARIO: Final[tuple[Rule[ScenarioDocument], ...]] = (
     yaml_trap,
     listed_twice,
     deprecated_spelling,
-    probe_expects_an_untold_name,
+    probe_expects_an_unstated_name,
     duplicate_criterion_id,
     unchanged_copy,
     impossible_date,

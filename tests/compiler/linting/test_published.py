@@ -201,7 +201,7 @@ def update_of_unstated_fact(among: Corpus, scenario: Any) -> Iterator[str]:
 
 
 @of_checks
-def tag_no_scenario_carries(among: Corpus, check: Any) -> Iterator[str]:
+def tag_no_scenario_has(among: Corpus, check: Any) -> Iterator[str]:
     """Tags that no scenario bears and that silence a check; none selects one, since all scenarios list their checks."""
     assert all(scenario["eligible_modes"] for scenario in among.scenarios.values())
     for i, tag in enumerate(check["routing"].get("safety_override_suppressed_by", ())):

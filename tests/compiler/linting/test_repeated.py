@@ -68,13 +68,13 @@ def test_the_retired_dialect_is_reported_once_with_its_most_severe_finding_first
 
 def test_two_guesses_of_one_document_are_two_findings() -> None:
     found = [
-        warning(at("a.yaml", n), f"no scenario bears `{tag}`", code="tag-no-scenario-carries", help=Guess(tag[:-1]))
+        warning(at("a.yaml", n), f"no scenario bears `{tag}`", code="tag-no-scenario-has", help=Guess(tag[:-1]))
         for n, tag in enumerate(("griefe", "painn"))
     ]
     assert together(found) == found
 
 
-@pytest.mark.parametrize("code", ["tag-no-scenario-carries", "probe-expects-an-untold-name"])
+@pytest.mark.parametrize("code", ["tag-no-scenario-has", "probe-expects-an-unstated-name"])
 def test_a_mistake_copied_to_other_documents_is_reported_in_the_first(code: str) -> None:
     found = [
         warning(at(path, n), f"nobody says `{word}`", code=code)
@@ -104,8 +104,8 @@ def test_a_name_that_the_routing_lacks_too_is_reported_there() -> None:
 def test_tags_of_another_check_are_reported_next_to_a_universal_one() -> None:
     universal = warning(at("a.yaml", 2), "these tags restrict nothing", code="tags-on-universal-check")
     notes = [(universal.span, "the check is universal")]
-    idle = advice(at("a.yaml", 3), "no scenario bears it", code="tag-no-scenario-carries", notes=notes)
-    other = warning(at("b.yaml", 3), "no scenario bears it", code="tag-no-scenario-carries")
+    idle = advice(at("a.yaml", 3), "no scenario bears it", code="tag-no-scenario-has", notes=notes)
+    other = warning(at("b.yaml", 3), "no scenario bears it", code="tag-no-scenario-has")
     assert [each.span for each in together([universal, idle, other])] == [universal.span, other.span]
 
 

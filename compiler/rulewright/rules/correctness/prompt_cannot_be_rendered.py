@@ -6,7 +6,7 @@ from typing import Final
 from rulewright.diagnostics import Diagnostic, Findings, Span, error, warning
 from rulewright.documents.check import CheckDocument
 from rulewright.load import Scalar, place
-from rulewright.lower.applicability import applies, by_condition, is_silenced
+from rulewright.lower.applicability import applies, by_condition, is_suppressed
 from rulewright.lower.expressions import prompt_environment
 from rulewright.lower.lowering import lower_prompt
 from rulewright.lower.scan_plan import DEFAULTS, facts
@@ -49,7 +49,7 @@ def _broken(check: CheckDocument, prompt: Scalar, project: Project) -> Findings:
     holds = by_condition(check)
     for scenario in project.scenarios.values() if not mistakes else ():
         listed = applies(check, scenario)
-        if listed is False or is_silenced(check, scenario) or (listed is None and not holds(scenario)):
+        if listed is False or is_suppressed(check, scenario) or (listed is None and not holds(scenario)):
             continue
         known["scenario"] = decisions.facts(scenario.id, facts(scenario, lowered.reads))
         try:

@@ -9,7 +9,7 @@ from rulewright.spelling import did_you_mean
 
 
 def tag_no_check_looks_for(project: Project) -> Findings:
-    """A scenario has a tag that selects and silences no check.
+    """A scenario has a tag that neither selects nor suppresses a check.
 
     Why it matters: the tag has no effect; if it is misspelt, the check it was meant for does not apply.
     Instead: correct the tag, use it in a check, or remove it.

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from rulewright.diagnostics import Findings, Located, Span, warning
 from rulewright.documents.check import CheckDocument
 from rulewright.documents.scenario import ScenarioDocument
-from rulewright.lower.applicability import applies, by_condition, is_silenced
+from rulewright.lower.applicability import applies, by_condition, is_suppressed
 from rulewright.lower.jurisdictions import lower_rules
 from rulewright.lower.verifiers import probes_of
 from rulewright.project import Project
@@ -68,4 +68,4 @@ def _serves(check: CheckDocument, project: Project) -> Callable[[ScenarioDocumen
 
 def _reaches(scenario: ScenarioDocument, check: CheckDocument, holds: Callable[[ScenarioDocument], bool]) -> bool:
     decided = applies(check, scenario)
-    return not is_silenced(check, scenario) and (holds(scenario) if decided is None else decided)
+    return not is_suppressed(check, scenario) and (holds(scenario) if decided is None else decided)

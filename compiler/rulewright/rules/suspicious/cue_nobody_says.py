@@ -6,7 +6,7 @@ from rulewright.documents.check import CheckDocument
 from rulewright.documents.scenario import TAG_KEYS, ScenarioDocument
 from rulewright.documents.state_machine import Cue
 from rulewright.load import Scalar
-from rulewright.lower.applicability import applies, is_silenced
+from rulewright.lower.applicability import applies, is_suppressed
 from rulewright.lower.lexicons import lower_lexicon, lower_patterns, phrases
 from rulewright.lower.semantics import policies
 from rulewright.project import Project
@@ -27,7 +27,7 @@ def cue_nobody_says(project: Project) -> Findings:
         if not cues:
             continue
         closed = [each for each in project.scenarios.values() if "open" not in each.node]
-        chosen = [each for each in closed if applies(check, each) and not is_silenced(check, each)]
+        chosen = [each for each in closed if applies(check, each) and not is_suppressed(check, each)]
         silent = [each for each in chosen if not _has_cue(each, cues)]
         other = next((each for each in closed if each not in chosen and _has_cue(each, cues)), None)
         if other is not None and chosen and silent == chosen:

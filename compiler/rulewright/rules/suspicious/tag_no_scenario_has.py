@@ -14,11 +14,11 @@ from rulewright.project import Project
 from rulewright.spelling import Guess, did_you_mean
 
 
-def tag_no_scenario_carries(project: Project) -> Findings:
-    """A check is selected or silenced by a tag that no scenario has.
+def tag_no_scenario_has(project: Project) -> Findings:
+    """A check is selected or suppressed by a tag that no scenario has.
 
     Why it matters: the tag has no effect; if it is misspelt, the check misses the scenarios it was made for. Where
-    every scenario lists its checks in `eligible_modes`, no tag selects one, and only tags that look misspelt are shown.
+    every scenario lists its checks in `eligible_modes`, tags select none, and only tags that look misspelt are shown.
     Instead: correct the tag, give it to a scenario, or remove it.
     """
     if not project.scenarios:

@@ -13,7 +13,7 @@ STATED: Final = r"\W+(?:[^\W.!?]+[^\w.!?]+){0,3}?((?:she|he|they)/(?:her|him|the
 APOSTROPHES: Final = str.maketrans("", "", "'\u2019")
 
 
-def probe_expects_an_untold_name(scenario: ScenarioDocument) -> Findings:
+def probe_expects_an_unstated_name(scenario: ScenarioDocument) -> Findings:
     """A probe expects a name that the user has not said, or other pronouns than the user states.
 
     Why it matters: an answer can't recall a name it never saw: every honest one is marked as forgetful, and only an
