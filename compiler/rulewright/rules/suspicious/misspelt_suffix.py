@@ -2,7 +2,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rulewright.diagnostics import Findings, warning
+from rulewright.diagnostics import Findings, error, warning
+from rulewright.documents.layout import PROJECT_FILE_NAMES
 from rulewright.project.unread_files import UnreadFiles
 
 
@@ -15,4 +16,5 @@ def misspelt_suffix(unread: UnreadFiles) -> Findings:
     for source, name in unread.misnamed:
         stem, written = Path(name).stem, Path(source.path).name
         message = f"`{stem}` is not read: its file is called `{written}`, not `{name}`"
-        yield warning(source.span(0, 0), message, help=f"rename it to `{name}`")
+        report = error if name in PROJECT_FILE_NAMES else warning  # without its project file a project may be refused
+        yield report(source.span(0, 0), message, help=f"rename it to `{name}`")
