@@ -6,6 +6,7 @@ app is `linked`: it refers to both by address.
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from functools import cache, lru_cache
@@ -105,6 +106,7 @@ def _shown(value: object) -> object:
     return one_line(value) if type(value) is str else value
 
 
+_TICKED: Final = re.compile("`([^`]+)`")
 _TRIGGERS: Final = {
     "requires_human": "the task asks for a person before it starts",
     "loop_exhaustion": "a loop has no iteration left",
@@ -141,6 +143,11 @@ def _heat(share: float, least: float = 0.0) -> str:
 def _gate_state(gate: Mapping[str, object], name: str) -> str:
     """The possible outcomes of an open gate, and the answers that decide it."""
     return gate_line(name, gate).removeprefix(f"gate {name}: ")
+
+
+def _coded(text: str) -> Markup:
+    """A line of text in which words between backticks are code."""
+    return Markup(_TICKED.sub(r"<code>\1</code>", str(escape(one_line(text)))))
 
 
 def _reason(item: JsonMapping) -> str:
@@ -190,6 +197,7 @@ FILTERS: Final[dict[str, Callable[..., object]]] = {
     "siblings": _siblings,
     "text": _text,
     "trigger": lambda trigger: _TRIGGERS.get(trigger, trigger),
-    "reason": _reason,
+    "coded": _coded,
+    "reason": lambda item: _coded(_reason(item)),
     "unresolved": unresolved_lines,
 }

@@ -160,7 +160,7 @@ def test_a_condition_is_reported_once_and_a_check_needs_no_severity(
     assert main(["report", "run"]) == 1
     page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
     assert page.count('<p class="soft">confidence 1.00') == 2
-    assert "its condition `fail` does not hold" in page
+    assert "its condition <code>fail</code> does not hold" in page
     failed = page[page.index('<details class="chat"') : page.index("passed or not applicable")]
     assert failed.count("promise&#39;)") + failed.count("promise&#34;)") == 1
 
