@@ -27,6 +27,7 @@ from rulewright_runtime.plan.judge_needs import chosen_checks, refuse_without_ju
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.report.text import verdict_line
 from rulewright_runtime.transcript_execution import TranscriptResult
+from rulewright_runtime.transcripts.readers.shapes import role_at
 from rulewright_runtime.transcripts.transcript_reader import from_record
 
 PASSING: Final = ("PASS", "NOT_APPLICABLE")
@@ -69,8 +70,11 @@ def _prompt_messages(context: Mapping[str, object]) -> list[object]:
 
 
 def _output_messages(output: object) -> list[object]:
-    """The output as a message: a text, or a message with tool calls; no output is an empty reply."""
+    """The output as a message: a text, or a message with tool calls; no output is an empty reply. Raises RuntimeError
+    for a message of another role, with which an earlier reply would be graded."""
     if isinstance(output, dict) and "role" in output:
+        if role_at(output["role"], "output") != "assistant":
+            raise RuntimeError(f"the output is a message of the role `{output['role']}`; expected `assistant`")
         return [output]
     return [{"role": "assistant", "content": output if isinstance(output, str | None) else json.dumps(output)}]
 

@@ -59,3 +59,12 @@ def test_the_score_is_the_share_of_the_checks_that_apply(output: str, score: flo
 
 def test_no_output_does_not_pass(tmp_path: Path) -> None:
     assert (graded(tmp_path, output=None)["pass"], graded(tmp_path, output="Perhaps.")["pass"]) == (False, True)
+
+
+@pytest.mark.parametrize("role", ["user", "tool", "system"])
+def test_an_output_of_another_role_is_not_graded_by_an_earlier_reply(role: str, tmp_path: Path) -> None:
+    path = tmp_path / "plan.json"
+    path.write_bytes(encode(plan(check())))
+    prompt = [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}, {"role": "user", "content": "c"}]
+    with pytest.raises(RuntimeError, match=f"the output is a message of the role `{role}`; expected `assistant`"):
+        get_assert({"role": role, "content": "d"}, {"config": {"plan": str(path)}, "prompt": prompt})

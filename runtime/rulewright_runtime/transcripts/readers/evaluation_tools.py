@@ -335,7 +335,7 @@ def sample_conversation(value: object, header: Record, where: str) -> Conversati
     ]
     if answers and found[-1].role == "assistant":
         found = ended(found, answers[-1].metadata)
-    error = sample.get("error")
+    error = sample.get("error") or (output.get("error") or "the sample has no answer") * (found[-1].role != "assistant")
     if error:  # the reply that would have followed is unknown
         reason = error.get("message") if is_record(error) else error
         found.append(Message("assistant", metadata={"error": word(reason) or "the sample ended with an error"}))

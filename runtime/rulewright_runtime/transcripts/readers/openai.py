@@ -48,6 +48,7 @@ _BESIDE: Final = ("history", "chat_history", "items", "input", "prompt")  # may 
 _SYSTEMS: Final = ("system", "systemInstruction", "system_instruction", "instructions")  # next to the messages
 _ANSWERS: Final = ("response", "output", "completion", "reply", "message")  # next to the messages
 _ASKING: Final = ("messages", "contents", *INPUT_KEYS)  # where no list of messages is
+_EMPTY: Final[tuple[Json, ...]] = (None, "", [], {})
 _REQUESTS: Final = ("request", "body", "request_body", "requestBody")
 _RESPONSES: Final = ("response", "result", "response_body", "responseBody")
 # The keys of a line's conversation.
@@ -264,7 +265,8 @@ def _conversation(record: Record, found: tuple[Message, ...], *read: str, index:
     name = _name(record)
     scenario = record.get("scenario_id") or object_in(record.get("metadata")).get("scenario_id")
     expected = next((key for key in EXPECTED if record.get(key) is not None), None)
-    if record.get("error") and found[-1].role != "assistant":
+    answers = [record[key] for key in _ANSWERS if key in record and key != "message"]  # which may be a note
+    if (record.get("error") or any(each in _EMPTY for each in answers)) and found[-1].role != "assistant":
         found = (*found, _NO_ANSWER)
     known = (*read, *(["id"] if name else []), "model", "usage", "scenario_id", *([expected] if expected else []))
     return Conversation(

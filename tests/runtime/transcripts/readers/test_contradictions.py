@@ -14,6 +14,7 @@ ASKED, SAID, AGAIN, BAD = (
     for role, text in [("user", "a"), ("assistant", "b"), ("user", "c"), ("assistant", "bad")]
 )
 TALK = [ASKED, SAID, AGAIN]
+NO_ANSWERS: list[Any] = [None, "", [], {}]
 
 
 def sample(**parts: Any) -> dict[str, Any]:
@@ -56,6 +57,10 @@ def test_the_last_answer_is_read_anywhere(record: dict[str, Any], tmp_path: Path
             {"root_span_id": "r", "span_id": "r", "input": TALK, "output": {"messages": [AGAIN]}},
             "the event has no output",
         ),
+        (sample(messages=TALK), "the sample has no answer"),
+        (sample(messages=TALK, output={"choices": [], "error": "timeout"}), "timeout"),
+        *(({"messages": TALK, "response": empty}, "the request has no answer") for empty in NO_ANSWERS),
+        ({"input": TALK, "output": [], "status": "failed"}, "the request has no answer"),
     ],
 )
 def test_an_answer_that_failed_is_not_an_answer(record: dict[str, Any], error: str, tmp_path: Path) -> None:
