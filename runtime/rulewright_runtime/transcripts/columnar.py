@@ -7,7 +7,7 @@ that several processes can share a file.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import IO, Any, Final, NamedTuple
 
@@ -50,7 +50,7 @@ def columnar_rows(path: str, shown: str, kind: str) -> Iterator[Row]:
                 return
             if kind == "parquet":
                 file = _parquet(stream)
-                batches = file.iter_batches(batch_size=rows_at_once(file.metadata))
+                batches = _batches(file, range(file.metadata.num_row_groups))
             else:
                 batches = _arrow(pyarrow.ipc, pyarrow.memory_map(path))
             for batch in batches:
@@ -80,6 +80,16 @@ def _parquet(stream: IO[bytes]) -> Any:
     if held != about.num_rows:
         raise ValueError(f"it states {about.num_rows} rows, and its row groups hold {held}")
     return file
+
+
+def _batches(file: Any, groups: Sequence[int], columns: Sequence[str] | None = None) -> Iterator[Any]:
+    """The batches of some row groups. Raises ValueError where they end before the last row."""
+    missing = sum(file.metadata.row_group(at).num_rows for at in groups)
+    for batch in file.iter_batches(rows_at_once(file.metadata), row_groups=groups, columns=columns):
+        missing -= batch.num_rows
+        yield batch
+    if missing:
+        raise ValueError(f"{missing} rows are missing")
 
 
 def _repeated(names: list[str]) -> str | None:
@@ -122,14 +132,21 @@ def rows_of(path: str, shown: str, group: int, first: int) -> Iterator[Row]:
     pyarrow, number = _pyarrow(), first - 1
     try:
         with open_regular(path) as stream:
-            file = _parquet(stream)
-            for batch in file.iter_batches(rows_at_once(file.metadata), row_groups=[group], columns=_COLUMNS[-1:]):
-                batch.validate(full=True)  # invalid data may crash the process
-                for line in batch.column(0).to_pylist():
-                    number += 1
-                    yield number, as_record(decoded((line or "").encode(), shown, number), shown, number)
+            for line in _lines(_parquet(stream), group):
+                number += 1
+                yield number, as_record(decoded((line or "").encode(), shown, number), shown, number)
     except (pyarrow.ArrowException, *_DAMAGES) as error:
         yield number + 1, _damaged(error, "Parquet", shown, number + 1)
+
+
+def _lines(file: Any, group: int) -> Iterator[str | None]:
+    """The lines of a row group of chats. Raises ValueError where they are not texts."""
+    types = dict(zip(file.schema_arrow.names, map(str, file.schema_arrow.types), strict=True))
+    if types.get(_COLUMNS[-1]) not in ("string", "large_string"):
+        raise ValueError(f"`{_COLUMNS[-1]}` is not a column of texts")
+    for batch in _batches(file, [group], _COLUMNS[-1:]):
+        batch.validate(full=True)  # invalid data may crash the process
+        yield from batch.column(0).to_pylist()
 
 
 def _damaged(error: Exception, kind: str, shown: str, number: int) -> InputError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -108,6 +109,30 @@ def test_no_changed_bit_of_a_converted_file_changes_a_chat_unseen(tmp_path: Path
         found = read(path)
         if not any(isinstance(each, InputError) for each in found):
             assert [chat.turns for chat in found if isinstance(chat, Transcript)] == chats, place
+
+
+def test_no_count_of_a_converted_file_can_hide_its_last_rows(tmp_path: Path) -> None:
+    source = tmp_path / "source.jsonl"
+    chat = json.dumps({"messages": [{"role": "user", "content": "hello"}]})
+    source.write_text(f"{chat}\n" * 300)
+    path = converted(source, tmp_path / "chats.parquet", "rulewright")
+    data = path.read_bytes()
+    places = [found.start() for found in re.finditer(b"\xd8\x04", data)]  # 300 as the footer writes it
+    assert len(places) > 4
+    for place in places:
+        path.write_bytes(data[: place + 1] + b"\0" + data[place + 2 :])  # 44
+        found = read(path)
+        assert len(found) == 300 or any(isinstance(each, InputError) for each in found)
+
+
+@pytest.mark.parametrize("chats", [[b"{}"], None])
+def test_a_file_of_chats_without_their_texts_is_refused(tmp_path: Path, chats: list[bytes] | None) -> None:
+    columns = {"transcript_id": ["a"]} | ({} if chats is None else {"chat": chats})
+    table = pyarrow.table(columns).replace_schema_metadata({"rulewright": "chats/1"})
+    pyarrow.parquet.write_table(table, tmp_path / "chats.parquet")
+    (only,) = read(tmp_path / "chats.parquet")
+    assert isinstance(only, InputError)
+    assert "`chat` is not a column of texts" in only.reason
 
 
 def test_an_empty_file_is_refused(tmp_path: Path) -> None:
