@@ -47,7 +47,7 @@ class Browser:
         return command(method, f"{self._address}{path}", body)
 
     def show(self, address: str) -> None:
-        """Load an address anew: a page that is shown already would keep its focus and what was opened on it."""
+        """Reload an address: a page that is shown already would keep its focus and what was opened on it."""
         self.devtools("Emulation.setFocusEmulationEnabled", enabled=True)  # a key reaches the page at once
         for each in ("about:blank", address):
             self.ask("POST", "/url", url=each)

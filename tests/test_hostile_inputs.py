@@ -67,7 +67,7 @@ def broken(tree: Tree, chance: random.Random) -> str:
 
 
 def resealed(text: str, module: Any, kind: type) -> Any:
-    """What a plan's text holds, as its author would seal it anew: its hash alone refuses no edit."""
+    """What a plan's text holds, as its author would seal it again: its hash alone refuses no edit."""
     try:
         plan = getattr(module, "seal", seal)(msgspec.json.decode(text, type=kind))
     except msgspec.MsgspecError:

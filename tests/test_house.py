@@ -76,7 +76,7 @@ def test_the_runtime_runs_without_yaml_grammar_schema_or_templates() -> None:
 
 
 # `valid_against` tests a reply by a JSON Schema. The library is well kept and a schema is part of a plan, so writing it
-# anew would gain nothing; it is imported when an expression first calls the function, and in this module alone.
+# again would gain nothing; it is imported when an expression first calls the function, and in this module alone.
 WITH_A_REASON = {"jsonschema": {"json_schemas.py"}}
 
 

@@ -48,7 +48,7 @@ def replayed(folder: Path) -> bool:
 
 
 def step(*words: str, most: int = 0) -> None:
-    """Carry out a command. Raises SystemExit where it ends with a code above `most`."""
+    """Execute a command. Raises SystemExit where it ends with a code above `most`."""
     try:
         code = main(words)
     except SystemExit as ended:

@@ -265,7 +265,7 @@ def reading() -> bool:
     numbers = count()
 
     def read(rule: str) -> object:
-        text = f"{rule} // {next(numbers)}"  # parsed anew: what has been parsed is remembered
+        text = f"{rule} // {next(numbers)}"  # each text is new, because parsed ones are cached
         return check(parse(text, Dialect.PROFILE), text, environment)
 
     times = measure({"read": (read, text)})

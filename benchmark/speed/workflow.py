@@ -1,9 +1,9 @@
 """How long workflows take before anything runs: load, check and prove, first a small one in a fresh interpreter, then
 one of a thousand tasks with fifty thresholds and as many exit conditions.
 
-The small one is the example of the specification with its two mistakes mended: at most 50 ms after start-up. A thousand
-tasks: at most 2 s. Start-up ends when a workflow of one task has been through, so that everything is imported; then
-each is run once, and the median of several interpreters counts.
+The small one is the example of the specification with its two mistakes corrected: at most 50 ms after start-up. A
+thousand tasks: at most 2 s. Start-up ends when a workflow of one task has been processed, so that everything is
+imported; then each is run once, and the median of several interpreters counts.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 ROUNDS: Final = 5
-LIMITS: Final = {"the example, before it is mended": 0.050, "the example, mended": 0.050, "1,000 tasks": 2.0}
+LIMITS: Final = {"the example, before it is corrected": 0.050, "the example, corrected": 0.050, "1,000 tasks": 2.0}
 
 EXAMPLE: Final = """\
 tasks:
@@ -105,8 +105,8 @@ def seconds(text: str, *, proves: bool) -> float:
 def main() -> int:
     """Print each time beside its limit; the exit code says whether all are kept."""
     times = {
-        "the example, before it is mended": seconds(EXAMPLE.format(evaluator="", pair=PAIR), proves=False),
-        "the example, mended": seconds(EXAMPLE.format(evaluator=JUDGE, pair=""), proves=True),
+        "the example, before it is corrected": seconds(EXAMPLE.format(evaluator="", pair=PAIR), proves=False),
+        "the example, corrected": seconds(EXAMPLE.format(evaluator=JUDGE, pair=""), proves=True),
         "1,000 tasks": seconds(large(1000), proves=True),
     }
     for name, time in times.items():

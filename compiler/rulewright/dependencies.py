@@ -1,7 +1,7 @@
 """The dependencies of a run: the files it read, the folders it listed and the paths it probed.
 
 The loader and the layout of projects access files through this module. An active `DependencyTracker` records each
-access with the state of the path, so that a later run can tell whether anything has changed.
+access with the state of the path, so that a later run can detect whether anything has changed.
 """
 
 from __future__ import annotations

@@ -127,7 +127,7 @@ def open_waiting_judge(
 
 
 def warn_of_unknown_families(live: LiveJudge, subjects: Iterable[str]) -> None:
-    """Say which models' families nobody knows: of them only the same name tells that a judge is not independent. Chats
+    """Say which models' families nobody knows: only the same name shows that a judge is not independent. Chats
     that name no model can't be compared with any judge."""
     known = live.settings.independence.is_known
     judged = {*subjects} - {UNKNOWN_MODEL}

@@ -1,9 +1,9 @@
 """The exceptions of the runtime.
 
 RuntimeFailure
-|-- EvaluationError   an expression has no value: absent key, overflow, no such overload ...; carries a stable `code`
+|-- EvaluationError   an expression has no value: absent key, overflow, no such overload ...; has a stable `code`
 |-- PlanError         a plan is refused: malformed, wrong version, wrong hash, too large
-|-- InputError        an input row is refused; carries its file and line
+|-- InputError        an input row is refused; has its file and line
 |-- JudgeError        a judge can't be reached or has no reply
 |-- OutageError       an endpoint does not respond or denies access
 |-- BusyError         another process is writing a run or file

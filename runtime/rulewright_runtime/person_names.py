@@ -40,8 +40,8 @@ def _visible(name: str) -> Iterator[str]:
 
 
 def is_readable(name: str) -> bool:
-    """Whether a name can be told from others: it has letters and no other signs than ASCII, and next to Latin letters
-    only those of languages that use them in names."""
+    """Whether a name can be distinguished from others: it has letters and no other signs than ASCII, and next to Latin
+    letters only those of languages that use them in names."""
     others = [char for char in folded_name(name) if not char.isascii() and unicodedata.category(char)[0] not in "MN"]
     is_mixed = any(char.isascii() and char.isalpha() for char in name)
     scripts = _BESIDE_LATIN if is_mixed else ("",)

@@ -130,7 +130,7 @@ def drop_a_turn(turns: Turns, chance: random.Random) -> Turns:
 
 
 def close_the_gap(turns: Turns, chance: random.Random) -> Turns:
-    """A turn is dropped and those behind it are numbered anew."""
+    """A turn is dropped and those after it are renumbered."""
     number = chance.choice(turns)["turn"]
     return [{**turn, "turn": turn["turn"] - (turn["turn"] > number)} for turn in turns if turn["turn"] != number]
 

@@ -311,8 +311,8 @@ def again(*models: str) -> str:
     return shlex.join(words if any(word.startswith("--resume") for word in words) else [*words, "--resume"])
 
 
-def anew(out: str, *models: str) -> str:
-    """Return the command line that starts the run in `out` again, with a placeholder for each of `models`."""
+def from_start(out: str, *models: str) -> str:
+    """Return the command line that starts the run in `out` over, with a placeholder for each of `models`."""
     words = [word for word in _words(models) if word != "--resume"]
     is_named = any(word.startswith(("--out", "-o")) for word in words)
     return shlex.join([*words, *([] if is_named else ["--out", out]), "--overwrite"])

@@ -41,7 +41,7 @@ class GateEvidence:
         return name in self.reads and has_source(self.gate, name)
 
     def coverages(self) -> Iterator[Score]:
-        """The coverages that the gate tells apart."""
+        """The coverages that the gate distinguishes."""
         limit, points = self.gate.coverage_threshold, points_of([self.gate.verdict])
         yield from map(score_of, (*([] if limit is None else [limit]), *points) if self.covers else ())
 
@@ -70,7 +70,7 @@ class GateEvidence:
 
 
 def evidence_for(*gates: GateEvidence) -> Iterator[tuple[Mapping[str, str], Score | None]]:
-    """Evidence that gates tell apart: a result for each check, and a coverage."""
+    """Evidence that gates distinguish: a result for each check, and a coverage."""
     may_pass = [any(gate.is_open(name) for gate in gates) for name in EVIDENCE]
     results = itertools.product(*(("PASS", "FAIL") if passes else ("FAIL",) for passes in may_pass))
     coverages = dict.fromkeys(each for gate in gates for each in gate.coverages())

@@ -134,7 +134,7 @@ def contexts_of(task: TaskPlan) -> Iterator[JsonMapping]:
 
 
 def reviews_of(task: TaskPlan, programs: Sequence[Program]) -> Iterator[JsonMapping]:
-    """What a reviewer may say that the programs tell apart; nothing of a task without one."""
+    """What a reviewer may say that the programs distinguish; nothing for a task without one."""
     texts = ["", *sorted({text for program in programs for text in texts_of(program)})]
     for decision, quality, text in itertools.product(("GO", "NO_GO"), _quality_checks(programs), texts):
         if task.review is not None:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final
 
-from rulewright.arguments.shared_options import anew, how_to_continue
+from rulewright.arguments.shared_options import from_start, how_to_continue
 from rulewright.exit_codes import REFUSED, UNDECIDED
 from rulewright.judges import JudgeOptions, open_live, refuse_what_cannot_fit, warn_of_unknown_families
 from rulewright_runtime.calls.budget import BudgetError
@@ -61,8 +61,8 @@ def _cure(stopped: BudgetError | OutageError, args: argparse.Namespace, judge: s
     """How to continue after a run that had to stop."""
     cause = stopped.cause if isinstance(stopped, OutageError) else "budget"
     if cause == "name" and args.judge is None:
-        return f"start the model or correct `judge.source` in the project file, then scan with `{anew(args.out)}`"
-    return how_to_continue(cause, f"scan with `{anew(args.out, judge)}`", judge)
+        return f"start the model or correct `judge.source` in the project file, then scan with `{from_start(args.out)}`"
+    return how_to_continue(cause, f"scan with `{from_start(args.out, judge)}`", judge)
 
 
 class LiveProgress:

@@ -41,7 +41,7 @@ from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.terminal import complain, fit, safe_stream, say, width_for
 from rulewright_runtime.workflow import engine
 from rulewright_runtime.workflow.adapters.agent_adapter import NO_ADAPTER
-from rulewright_runtime.workflow.carry import contradictions
+from rulewright_runtime.workflow.continuation import contradictions
 from rulewright_runtime.workflow.engine import LOG, Result, carried_over, resumable
 from rulewright_runtime.workflow.events import Event, narrate, sentence
 from rulewright_runtime.workflow.run_context import utc_now
@@ -260,7 +260,7 @@ def _unfinished(args: argparse.Namespace, plan: WorkflowPlan, settings: RunSetti
         run_id, carried = carried_over(plan, store, settings, args.resume)
         yield f"{run_id} continues with the changed workflow"
         yield from (f"  kept          {name:<16} {status}" for name, status in carried.kept.items())
-        yield from (f"  repeated      {name:<16} {why}" for name, why in carried.anew.items())
+        yield from (f"  repeated      {name:<16} {why}" for name, why in carried.restarted.items())
         yield from (f"  removed       {name}" for name in carried.removed)
     for run in () if args.resume else store.runs(plan.name):
         if run.status not in OVER:

@@ -65,7 +65,7 @@ def diff(
     `across_judges`.
 
     `transcripts` are files and folders with conversations that were moved since the runs, `replies` the files that the
-    runs replayed: with them, more causes can be told apart. Transcripts are paired `by` their ids (`transcript`) or by
+    runs replayed: with them, more causes can be separated. Transcripts are paired `by` their ids (`transcript`) or by
     `scenario`; the default is the ids, unless no id is in both runs.
 
     Raises UsageError and PlanError if a folder has no finished run, or if the runs have nothing in common.
@@ -305,8 +305,8 @@ def _failed(runs: Sequence[StoredRun], paired: Pairs) -> JsonObject:
 
 def _changed_pairs(pairs_of: Sequence[tuple[bool, ...]]) -> JsonObject:
     """The numbers of pairs that fail in one run only, and McNemar's exact p-value."""
-    mended, broken = pairs_of.count((True, False)), pairs_of.count((False, True))
-    return {"pairs": len(pairs_of), "mended": mended, "broken": broken, "p": mcnemar(mended, broken)}
+    fixed, broken = pairs_of.count((True, False)), pairs_of.count((False, True))
+    return {"pairs": len(pairs_of), "fixed": fixed, "broken": broken, "p": mcnemar(fixed, broken)}
 
 
 def _checks(runs: Sequence[StoredRun], paired: Pairs) -> list[dict[str, object]]:
@@ -337,7 +337,7 @@ def _worse(comparison: JsonMapping) -> Iterator[str]:
     if broken:
         yield f"{_count(broken)} newly fail{'s' if len(broken) == 1 else ''}"
     for check in comparison["checks"]:
-        if check["p_holm"] < LEVEL and check["broken"] > check["mended"]:
+        if check["p_holm"] < LEVEL and check["broken"] > check["fixed"]:
             yield f"{check['check_id']} fails more often ({p_value(check['p_holm'])} after Holm's correction)"
     score = comparison["score"]
     lower = all(each["high"] is not None and each["high"] < 0 for each in (score, comparison["score_at_best"]))

@@ -112,9 +112,9 @@ def _markdown(comparison: JsonMapping) -> Iterator[str]:
         lines += [*_more(len(listed)), *([""] if lines and unpaired else []), *unpaired]
         yield from section(plural(len(flips), "verdict flips", "verdicts flip"), lines)
     if tested := significant(comparison["checks"]):
-        rows = [(c["check_id"], c["pairs"], c["broken"], c["mended"], p_value(c["p_holm"])) for c in tested]
+        rows = [(c["check_id"], c["pairs"], c["broken"], c["fixed"], p_value(c["p_holm"])) for c in tested]
         yield from section(
-            "Checks", table(("check", "pairs", "newly failing", "mended", "after Holm's correction"), rows)
+            "Checks", table(("check", "pairs", "newly failing", "no longer failing", "after Holm's correction"), rows)
         )
 
 
@@ -196,7 +196,7 @@ def score_line(score: JsonMapping) -> str:
 
 def failed_line(failed: JsonMapping) -> str:
     """The numbers of transcripts that newly fail and no longer fail, and the exact test."""
-    return f"{failed['broken']} newly, {failed['mended']} no longer (McNemar, exact: {p_value(failed['p'])})"
+    return f"{failed['broken']} newly, {failed['fixed']} no longer (McNemar, exact: {p_value(failed['p'])})"
 
 
 def check_line(check: JsonMapping) -> str:
@@ -206,13 +206,13 @@ def check_line(check: JsonMapping) -> str:
 
 def significant(checks: Sequence[JsonMapping]) -> list[JsonMapping]:
     """The checks with a changed pair, sorted by p-value."""
-    changed = [check for check in checks if check["broken"] or check["mended"]]
+    changed = [check for check in checks if check["broken"] or check["fixed"]]
     return sorted(changed, key=lambda check: (check["p"], check["check_id"]))
 
 
 def cause(difference: JsonMapping) -> str:
     """The causes as a phrase: changes that only work together are joined by `together with`, sufficient changes by `or
-    alone`, and changes that can't be told apart by `or`."""
+    alone`, and changes that can't be separated by `or`."""
     sets, note = difference["causes"]["sets"], difference.get("note", "")
     if not sets:
         return "nothing that the runs record; another version of rulewright?"
@@ -272,7 +272,7 @@ def _figures(comparison: JsonMapping) -> Iterator[Figure]:
     if score["count"]:
         value, _, notes = score_line(score).partition(" ")
         yield Figure("Mean score", value, tuple(notes.removeprefix("(").replace(")", ";", 1).split("; ")))
-    tests = (f"{failed['mended']} no longer", f"McNemar, exact: {p_value(failed['p'])}")
+    tests = (f"{failed['fixed']} no longer", f"McNemar, exact: {p_value(failed['p'])}")
     yield Figure("Newly failing", str(failed["broken"]), tests, "bad" if failed["broken"] else "")
     steps = [each["step"] for each in comparison["flips"]]
     down, up = steps.count("down"), steps.count("up")

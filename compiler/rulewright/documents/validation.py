@@ -105,7 +105,7 @@ def _beside(found: list[Departure], root: Node) -> Iterator[tuple[Steps, Diagnos
     """The places of what belongs below a key that holds nothing and is next to it, with the key's finding."""
     for each in found:
         parent = descend(root, *each.steps[:-1]) if each.keyword == "type" and each.value is None else None
-        refused = any(other.steps == each.steps[:-1] for other in found)  # its unknown keys are told
+        refused = any(other.steps == each.steps[:-1] for other in found)  # its unknown keys are reported
         if refused or not (each.steps and isinstance(parent, Mapping)):
             continue
         key = str(each.steps[-1])

@@ -1,4 +1,4 @@
-"""The direction of a condition: which way its comparisons point, and whether it tells something good or bad."""
+"""The direction of a condition: which way its comparisons point, and whether it means something good or bad."""
 
 from __future__ import annotations
 
@@ -68,23 +68,23 @@ def _is_nothing(part: ast.Expr) -> bool:
     return (isinstance(part, ast.Literal) and not part.value) or (isinstance(part, ast.ListLiteral) and not part.items)
 
 
-def tells(part: ast.Expr) -> int:
-    """1 for a condition that tells something good (`passed`, `x >= minimum`), -1 for something bad, 0 if unknown."""
+def outcome_sign(part: ast.Expr) -> int:
+    """1 for a condition that means something good (`passed`, `x >= minimum`), -1 for something bad, 0 if unknown."""
     if isinstance(part, ast.Unary) and part.operator == "!":
-        return -tells(part.operand)
+        return -outcome_sign(part.operand)
     if isinstance(part, ast.Binary) and part.operator in ORDERED:
         if _is_nothing(part.right):
-            return tells(part.left) if part.operator == ">" else 0
+            return outcome_sign(part.left) if part.operator == ">" else 0
         if LEAST.search(ast.last_name(part.right)):
             return 1 if part.operator in (">", ">=") else -1
         return 0
     if isinstance(part, ast.Binary) and part.operator == "==" and ast.last_name(part.left) == "verdict":
         return {"PASS": 1, "FAIL": -1}.get(ast.last_name(part.right), 0)
     if isinstance(part, ast.Binary) and part.operator in ("&&", "||"):
-        directions = {tells(part.left), tells(part.right)}
+        directions = {outcome_sign(part.left), outcome_sign(part.right)}
         return directions.pop() if len(directions) == 1 else 0
     if isinstance(part, ast.Call) and part.function in ("value", "orValue", "size") and (part.target or part.args):
-        return tells(part.target or part.args[0])
+        return outcome_sign(part.target or part.args[0])
     return meaning(ast.last_name(part))
 
 

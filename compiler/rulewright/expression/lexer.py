@@ -1,4 +1,4 @@
-"""Splits the text of an expression into Lark's tokens, and tells the word operators of the profile from names."""
+"""Splits the text of an expression into Lark's tokens, with the word operators of the profile."""
 
 from __future__ import annotations
 

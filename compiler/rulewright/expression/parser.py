@@ -1,4 +1,4 @@
-"""Parses the text of an expression into syntax nodes, or reports every mistake that can be told reliably.
+"""Parses the text of an expression into syntax nodes, or reports every mistake that can be found reliably.
 
 Lark parses. It is imported with the first expression, so that a project without any starts without it.
 """

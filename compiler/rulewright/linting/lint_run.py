@@ -175,7 +175,7 @@ def _about_cases(project: Path) -> Iterator[Loaded | Path]:
 
 
 def _lists_ids(table: Path) -> bool:
-    """Whether the header of a table names test ids. Of a table that can't be read, loading it tells why."""
+    """Whether the header of a table names test ids. Loading a table that can't be read reports why."""
     dependencies.note_content(table, None)
     try:
         with open_regular(table) as file:

@@ -16,7 +16,7 @@ from rulewright.project import Project
 
 
 def applies(check: CheckDocument, scenario: ScenarioDocument) -> bool | None:
-    """Whether the check is eligible in the scenario; None where only its expression can tell."""
+    """Whether the check is eligible in the scenario; None where only its expression can decide."""
     if check.is_universal:
         return True
     if scenario.eligible_modes:

@@ -1,4 +1,4 @@
-"""From a scorecard document to the part of the plan that carries it out."""
+"""From a scorecard document to the part of the plan that executes it."""
 
 from __future__ import annotations
 

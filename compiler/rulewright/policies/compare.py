@@ -73,7 +73,7 @@ _ONLY_LEXICON: Final = "patterns"  # the name of the only lexicon in a file
 _SAME_ROW: Final = "both give the same row for this verdict, alone and together with others"
 _FIELDS_OF_VERDICTS: Final = tuple(
     f"check.{key}" for key in ("severity", "primary_bucket", "secondary_tags", "hard_fail", "scorer_type", "route")
-)  # what every verdict of a check carries, or profiles select by
+)  # what every verdict of a check contains, or profiles select by
 _PARAMETERS: Final = "check.verifier.parameters."
 _OPPOSITE: Final = (("FAIL", "PASS"), ("PASS", "FAIL"))
 _NO_CONVERSATION: Final = "no conversation was found on which the checks say so"
@@ -428,7 +428,7 @@ def _as_occasion(region: JsonMapping) -> JsonObject:
 
 def _settings_of_checks(data: JsonObject, verdict: Comparison | None) -> Iterator[JsonObject]:
     """The settings that remain: without the parameters of conditions that are proved equal, and without the fields that
-    every verdict carries, whose differences are added to `regions`."""
+    every verdict contains, whose differences are added to `regions`."""
     for each in data["settings"]:
         place = str(each["place"])
         if place in _FIELDS_OF_VERDICTS:

@@ -156,7 +156,7 @@ class _ProjectReader(DocumentReader):
             self.findings.append(error(file.place("root"), message, code="missing-path"))
             return
         for kind, place in named.items():
-            if kind != "checks" and _is_empty(place.path):  # a rule tells of checks
+            if kind != "checks" and _is_empty(place.path):  # a rule reports checks
                 message = f"`{kind}` names `{place.path}`, which holds no documents"
                 self.findings.append(replace(warning(file.place(kind), message, code="missing-path"), about=kind))
         for kind, place in missing.items():

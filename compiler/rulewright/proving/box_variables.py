@@ -90,7 +90,7 @@ class Rows(Relation):
 
     @abstractmethod
     def combinations(self) -> Sequence[Box] | None:
-        """The combinations; None where they can't be told."""
+        """The combinations; None where they are unknown."""
 
     @cached_property
     def _rows(self) -> Sequence[Box] | None:

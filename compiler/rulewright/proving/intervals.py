@@ -175,7 +175,7 @@ class Space:
         return cells_with_ints(terms, spans) if all(path in self._whole for path, _ in terms) else spans
 
     def exact(self, path: Path, box: Box) -> list[Value] | None:
-        """All values that a variable may have in a box; None where that can't be told."""
+        """All values that a variable may have in a box; None where that is unknown."""
         variable = self._places.get(path)
         cells = [] if variable is None else variable.within(box)
         return cells if variable is not None and all(map(variable.is_single, cells)) else None
@@ -228,7 +228,7 @@ class Space:
         return not self._sums or self._remembered(sums, lambda: self._bounded_sums(box).is_possible())
 
     def texts(self, box: Box) -> dict[str, str] | None:
-        """Texts of the box, as far as they can be told, by the part of conditions; None if no text is in it."""
+        """Texts of the box, as far as they are known, by the part of conditions; None if no text is in it."""
         found: dict[str, str] = {}
         for relation in self._relations:
             if isinstance(relation, Texts) and any(box[at] != self.everything[at] for at in relation.indices):

@@ -2,7 +2,7 @@
 
 A language is a regular expression, also with intersections and complements, that is derived character by character
 (Brzozowski, Derivatives of Regular Expressions, 1964). Whether an assertion such as a word boundary holds depends on
-the characters before and after it. Characters that no language tells apart are represented by one of them.
+the characters before and after it. Characters that no language distinguishes are represented by one of them.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ def is_holding(language: Language) -> bool:
 
 @lru_cache(maxsize=1 << 14)
 def is_part(one: Language, two: Language) -> bool:
-    """Whether every text of the first language is in the second one, as far as that can be told part by part."""
+    """Whether every text of the first language is in the second one, as far as that can be decided part by part."""
     if one == two or (two.kind == "or" and any(is_part(one, each) for each in two.parts[0])):
         return True
     match one.kind, two.kind:
@@ -216,7 +216,7 @@ def outcomes(languages: Sequence[Language], lengths: Sequence[int] = ()) -> dict
 @lru_cache(maxsize=1024)
 def sample_outcomes(languages: tuple[Language, ...], lengths: tuple[int, ...]) -> frozenset[Outcome]:
     """The outcomes of a few texts, the empty one and one guessed for each language, also extended to the lengths: fewer
-    where that takes more than `MOST_WORK`, none for more than `MOST_LANGUAGES`, where `outcomes` tells nothing
+    where that takes more than `MOST_WORK`, none for more than `MOST_LANGUAGES`, where `outcomes` finds nothing
     either."""
     if len(languages) > MOST_LANGUAGES:
         return frozenset()
@@ -377,7 +377,7 @@ class _Exploration:
 
 @lru_cache(maxsize=1 << 14)
 def _first_sets(language: Language) -> frozenset[Ranges]:
-    """The sets of characters that tell the texts of the language apart by their first character."""
+    """The sets of characters that distinguish the texts of the language by their first character."""
     match language.kind, *language.parts:
         case "set", ranges:
             return frozenset([ranges])
@@ -393,7 +393,7 @@ def _first_sets(language: Language) -> frozenset[Ranges]:
 
 
 def _representatives(languages: Sequence[Language]) -> list[int]:
-    """One character of each kind that the languages tell apart."""
+    """One character of each kind that the languages distinguish."""
     sets = {each.parts[0] for language in languages for each in parts_of(language) if each.kind == "set"}
     distinct = [*sorted(sets), *([_WORD] if any(map(has_assertions, languages)) else [])]
     edges = sorted({0, _SURROGATES.stop, *(edge for ranges in distinct for span in ranges for edge in span)})

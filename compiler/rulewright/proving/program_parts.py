@@ -21,7 +21,7 @@ _SELECTIONS: Final = frozenset(("select", "opt_select", "has", "index", "opt_ind
 
 
 def unabridged(program: Program) -> str:
-    """The program as source text, on one line, by which parts are told apart."""
+    """The program as source text, on one line, by which parts are distinguished."""
     return unparse(decompile(program))
 
 

@@ -326,7 +326,7 @@ class _Values(Rows):
         return [*sorted(rows), tuple([each.lacking for each in self.several])]
 
     def tried(self) -> Iterator[Value]:
-        """Values of every kind, numbers, texts and times among them that the constants tell apart."""
+        """Values of every kind, numbers, texts and times among them that the constants distinguish."""
         nodes = [each.program.nodes[arg] for each in self.several for arg in each.program.nodes[-1].args]
         given = [literal_value(node.value) for node in nodes if _is_simple(node)]
         yield from (*_OTHERS, *given, *(f"{each}\0" for each in given if isinstance(each, str)))

@@ -57,7 +57,7 @@ class JudgeAnswers:
         offset, sent, received, uncounted = 0, 0, 0, 0
         with self._path.open("rb") as stream:
             for line in stream:
-                with suppress(msgspec.MsgspecError, UnicodeDecodeError):  # a damaged line has nothing to tell
+                with suppress(msgspec.MsgspecError, UnicodeDecodeError):  # a damaged line has no content
                     place = msgspec.json.decode(line, type=_CallUsage)
                     self._lines.setdefault(place.transcript_id, []).append(offset)
                     sent += place.input_tokens or 0

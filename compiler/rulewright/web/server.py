@@ -74,7 +74,7 @@ class App(Protocol):
         """Return a page. Raises RefusedError for an unknown one."""
 
     def post(self, request: Request) -> Response:
-        """Carry out a form. Raises RefusedError where that is not possible."""
+        """Process a form. Raises RefusedError where that is not possible."""
 
 
 class LocalServer(ThreadingHTTPServer):

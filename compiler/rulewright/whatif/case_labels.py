@@ -127,7 +127,7 @@ def _refuse_other_scores(
     one: CaseScorecardPlan, before: Choices, two: CaseScorecardPlan, after: Choices, parameter: str | None
 ) -> None:
     """Raise UsageError if the other scorecard or settings would give other scores than the recorded ones."""
-    again = "so recorded scores don't tell; run `rulewright score` again"
+    again = "so recorded scores can't be used; run `rulewright score` again"
     if _finding(one) != _finding(two):
         raise UsageError(f"`{two.name}` does not find and score the same as `{one.name}`, {again}")
     read = _read_by_scores(two.metrics)

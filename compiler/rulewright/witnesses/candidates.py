@@ -127,7 +127,7 @@ def _paths(programs: Sequence[Program]) -> Iterator[Path]:
 
 def _texts(written: list[str]) -> list[str]:
     """The texts, each with samples of the regular expression that it may be; first those that are written once, because
-    what only one of two checks says is told apart first."""
+    what only one of two checks says is distinguished first."""
     counts = Counter(written)
     plain = sorted(written, key=lambda each: counts[each] > 1)
     return [text for each in plain for text in (each, *samples(each)[:2]) if text.strip()]

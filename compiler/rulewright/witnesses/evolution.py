@@ -1,4 +1,4 @@
-"""Conversations that are changed at random, and again where conditions tell the change from what came before."""
+"""Conversations that are changed at random, and again where conditions distinguish the change from what came before."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ from rulewright_runtime.verify.evaluation_context import EvaluationContext
 
 MOST: Final = 10_000  # inputs that are tried
 AT_ONCE: Final = 4  # conversations that are tried in one context before the next
-MOST_PARTS: Final = 12  # of conditions, whose effects are told apart
+MOST_PARTS: Final = 12  # of conditions, whose effects are distinguished
 MOST_FINE: Final = 40  # parts of conditions and of macros
 MOST_START: Final = 300  # conversations that are changed at random, the first ones and as many among all
 MOST_RECORDS: Final = 5_000  # conversations among them
@@ -130,7 +130,7 @@ class _ConversationSearch:
         return _Executed(engine, len(checks), self.undecided, lambda text: self.read(text, scenario_id))
 
     def effect(self) -> Callable[[JsonObject], Hashable]:
-        """What each part of the conditions says of a conversation; nothing is told apart where none can be executed."""
+        """What each part of the conditions says of a conversation; the same for all where none can be executed."""
         parts = _as_checks(self.checks, _parts, MOST_PARTS)
         executed = self.executed(self.around[0], (), parts) if parts else None
         return lambda record: None if executed is None else executed.of(record).effect

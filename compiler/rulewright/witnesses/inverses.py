@@ -1,4 +1,4 @@
-"""What functions of the language have to be given to give a value, as far as that can be told."""
+"""What functions of the language have to be given to give a value, as far as that is known."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading test cases and joining them with the engine's outputs: each case is complete or carries its problem.
+"""Reading test cases and joining them with the engine's outputs: each case is complete or has its problem.
 
 A case is an object with `test_id` and the author's expectations. The output is inside it (`engine_output` or `output`,
 or its fields next to `test_id`), or in other files under the same `test_id`. The wrapper

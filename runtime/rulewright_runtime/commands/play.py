@@ -10,7 +10,7 @@ from rulewright_runtime.strict_json import JsonObject
 
 
 def run_command(options: JsonObject) -> int:
-    """Carry out the command. Returns the exit status."""
+    """Execute the command. Returns the exit status."""
     plan = decode(read_file(options["files"][0]))
     parallel = integer(options, "scenario_parallel") or 1
     summary = run(plan, open_adapter(options["model"]), options["out"], parallel=parallel, resume=options["resume"])

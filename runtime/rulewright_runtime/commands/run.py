@@ -15,7 +15,7 @@ from rulewright_runtime.terminal import complain, safe_stream
 
 
 def run_command(options: JsonObject) -> int:
-    """Carry out the command. Returns the exit status."""
+    """Execute the command. Returns the exit status."""
     plan = decode(read_file(options["files"][0]))
     summary = run(
         plan,

@@ -39,11 +39,11 @@ class ScratchDatabase:
         self._connection.close()
 
     def execute(self, *statement: Any) -> sqlite3.Cursor:
-        """Carry out one statement."""
+        """Execute one statement."""
         return self._run(self._connection.execute, statement)
 
     def executemany(self, *statement: Any) -> sqlite3.Cursor:
-        """Carry out one statement for each of several rows."""
+        """Execute one statement for each of several rows."""
         return self._run(self._connection.executemany, statement)
 
     def _run(self, execute: Callable[..., sqlite3.Cursor], statement: tuple[Any, ...]) -> sqlite3.Cursor:

@@ -48,7 +48,7 @@ def _work(step: TaskStep) -> Event:
     step.write(outputs=outputs)
     step.refuse_injections((f"`{path}`", decoded(content)) for path, content in outputs)
     details = {"iteration": step.record.iteration, "purpose": "work"}
-    step.tell(EventDraft("context.assembled", details, agent=agent))
+    step.emit(EventDraft("context.assembled", details, agent=agent))
     step.remember("work", agent=agent, summary=reply.summary, outputs=[path for path, _ in outputs])
     return "worked"
 
@@ -143,7 +143,7 @@ def _gate(step: TaskStep) -> Event:
     details = {"overlay_type": "policy_gate", "decision": report.verdict, "reasons": reasons}
     details["iteration"] = sum(entry["step"] == "gate" for entry in step.record.history) + 1
     level: Level = "info" if report.verdict == "PASS" else "warning"
-    step.tell(EventDraft("overlay.iteration", details, level))
+    step.emit(EventDraft("overlay.iteration", details, level))
     step.remember("gate", verdict=report.verdict, reasons=reasons)
     return "gated"
 
@@ -238,7 +238,7 @@ def _wait(step: TaskStep) -> Event:
     return "ready"
 
 
-# What carries out each activity. Raises AgentError when a call failed and may be retried.
+# What executes each activity. Raises AgentError when a call failed and may be retried.
 ACTIVITIES: Final[Mapping[Activity, Callable[[TaskStep], Event]]] = {
     "wait": _wait,
     "agent": _work,

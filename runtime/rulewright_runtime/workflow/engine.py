@@ -23,7 +23,7 @@ from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.judging.judge import Judge
 from rulewright_runtime.plan.envelope import content_hash
 from rulewright_runtime.workflow.adapters import AgentAdapter, AgentError, open_adapters
-from rulewright_runtime.workflow.carry import Carry, carry, contradictions, initial_task
+from rulewright_runtime.workflow.continuation import Continuation, compare_plans, contradictions, initial_task
 from rulewright_runtime.workflow.events import Event, EventDraft
 from rulewright_runtime.workflow.hil import OPEN, QueueItem
 from rulewright_runtime.workflow.machine import TERMINAL, activity, status
@@ -72,7 +72,7 @@ def run(
     """Run `plan`, or with `resume` continue its latest unfinished run (or the run named).
 
     `changed` allows the workflow to differ from the one the run began with; unchanged tasks are carried over (see
-    `carry`). `only` runs one task and its dependencies. `one_step` carries out a single activity. `patient` polls the
+    `compare_plans`). `only` runs one task and its dependencies. `one_step` executes one activity. `patient` polls the
     queue for decisions; otherwise the run ends when only people can continue it, and is resumed later. `judge` answers
     the questions to evaluators. `publish` receives every event after it was written. Raises EngineError when there is
     nothing to run or to resume, the plan has changed, the database is in use or contradicts itself, or an agent has no
@@ -122,7 +122,7 @@ def _publish_constitution(run: RunContext) -> None:
     details = {"file": rules.path, "sha256": digest, "characters": len(rules.text)}
     published = [event.details for event in run.store.events(run.run_id) if event.event_type == "constitution.resolved"]
     if published[-1:] != [details]:
-        run.tell(EventDraft("constitution.resolved", details))
+        run.emit(EventDraft("constitution.resolved", details))
 
 
 def _safe_publisher(publish: Callable[[Sequence[Event]], None]) -> Callable[[Sequence[Event]], None]:
@@ -173,7 +173,7 @@ def _resume_changed(
 ) -> tuple[StoredWorkflow, list[Event]]:
     """Continue the run with a changed plan; return the run and the events about what it keeps."""
     stored = resumable(plan, store, resume, changed=True)
-    carried = carry(store, stored, plan, root)
+    carried = compare_plans(store, stored, plan, root)
     records = {name: record for name, (_, record) in store.records(stored.run_id).items()}
     asked = Counter(item.task_id for item in store.items(stored.run_id))  # also about a task whose record is lost
     initial = {
@@ -181,15 +181,22 @@ def _resume_changed(
         for task in plan.tasks
         if task.id not in carried.kept
     }
-    details = {"plan": plan.hash, "kept": carried.kept, "anew": carried.anew, "removed": list(carried.removed)}
+    details = {
+        "plan": plan.hash,
+        "kept": carried.kept,
+        "restarted": carried.restarted,
+        "removed": list(carried.removed),
+    }
     event = EventDraft("engine.changed", details)
     return stored, store.change(stored.run_id, plan, initial, carried.removed, now, event)
 
 
-def carried_over(plan: WorkflowPlan, store: Store, settings: RunSettings, resume: bool | str) -> tuple[str, Carry]:
+def carried_over(
+    plan: WorkflowPlan, store: Store, settings: RunSettings, resume: bool | str
+) -> tuple[str, Continuation]:
     """Return the run id and what resuming it with `changed` would carry over. Raises EngineError."""
     stored = resumable(plan, store, resume, changed=True)
-    return stored.run_id, carry(store, stored, plan, Path(settings.folder))
+    return stored.run_id, compare_plans(store, stored, plan, Path(settings.folder))
 
 
 def _check_consistency(store: Store, stored: StoredWorkflow) -> None:

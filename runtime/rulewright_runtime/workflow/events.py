@@ -14,7 +14,7 @@ from rulewright_runtime.terminal import one_line
 
 VERSION: Final = "1"
 
-IS_EVENT: Final = {"is_event": True}  # `extra` of a log record about something that an event tells as well
+IS_EVENT: Final = {"is_event": True}  # `extra` of a log record about something that an event also reports
 Level = Literal["info", "warning", "error"]
 
 
@@ -97,8 +97,8 @@ def _engine_changed(details: Details) -> str:
     parts = ["the run continues with a changed workflow"]
     parts += [f"carried over: {', '.join(details['kept'])}"] if details["kept"] else []
     parts += (
-        [f"restarted: {', '.join(f'{name} ({why})' for name, why in details['anew'].items())}"]
-        if details["anew"]
+        [f"restarted: {', '.join(f'{name} ({why})' for name, why in details['restarted'].items())}"]
+        if details["restarted"]
         else []
     )
     parts += [f"removed: {', '.join(details['removed'])}"] if details["removed"] else []

@@ -50,7 +50,7 @@ class RunContext(Struct, frozen=True):
         if change.item is not None:
             self.notify(change.item)
 
-    def tell(self, *events: EventDraft, warned: int | None = None) -> None:
+    def emit(self, *events: EventDraft, warned: int | None = None) -> None:
         """Store and publish events of the run itself, and its budget warning level where `warned` is given."""
         self.publish(self.store.add_events(self.run_id, self.now(), events, warned=warned))
 

@@ -28,7 +28,7 @@ _BUDGET_WARNING: Final = 0.8  # share of the budget
 
 
 def advance(task: TaskPlan, record: TaskRecord, run: RunContext) -> TaskRecord:
-    """Carry out the task's activity, take the step it leads to, and store both. Returns the new record.
+    """Execute the task's activity, take the step it leads to, and store both. Returns the new record.
 
     A failed call is stored, too, and is retried by the next `advance`. Raises StoreError or QueueError when nothing
     can be written; the task then stays where it was.
@@ -78,7 +78,7 @@ def _ask(step: TaskStep, trigger: str, reason: str) -> None:
     item = question(step, trigger, reason)
     step.write(item=item, outputs=())
     step.change(item=item.id, items=step.record.items + 1)
-    step.tell(EventDraft("hil.created", {"item": item.id, "trigger": trigger, "reason": reason}))
+    step.emit(EventDraft("hil.created", {"item": item.id, "trigger": trigger, "reason": reason}))
     stored = {each.path: each.sha256 for each in step.run.store.outputs(step.run.run_id, step.task.id)}
     if changed_paths(stored, item.context.get("outputs", stored)):
         with suppress(OSError, CollectionError):
@@ -107,7 +107,7 @@ def _advise(step: TaskStep, effect: StateEffect, _: Event) -> None:
     details: JsonObject = {"signal": effect.words, "mode": scoring.mode, "threshold": scoring.threshold}
     details["confidence_score"] = None if context.score is None else float(context.score)
     details["metrics"] = {metric.type: metric.value for metric in context.metrics}
-    step.tell(EventDraft("confidence.advisory", details))
+    step.emit(EventDraft("confidence.advisory", details))
 
 
 def _pass(step: TaskStep, effect: StateEffect, event: Event) -> None:
@@ -120,13 +120,13 @@ def _lock(step: TaskStep, _: StateEffect, __: Event) -> None:
     """Lock the outputs as the reviewer or challenger was given them; the gate fails when they change."""
     locked = step.hashes() if step.record.seen is None else step.record.seen
     step.change(locked=locked)
-    step.tell(EventDraft("artifact.locked", {"outputs": sorted(locked)}))
+    step.emit(EventDraft("artifact.locked", {"outputs": sorted(locked)}))
 
 
 def _swap(step: TaskStep, _: StateEffect, __: Event) -> None:
     driver, challenger = step.record.context.challenger, step.record.context.driver
     step.change_context(driver=driver, challenger=challenger)
-    step.tell(EventDraft("pair.roles_switched", {"driver_agent": driver, "challenger_agent": challenger}))
+    step.emit(EventDraft("pair.roles_switched", {"driver_agent": driver, "challenger_agent": challenger}))
 
 
 def _exceed(step: TaskStep, effect: StateEffect, _: Event) -> None:
@@ -181,7 +181,7 @@ def _decide_loop(step: TaskStep, before: TaskRecord, move: MachineStep) -> None:
     if move.undecided:
         details["undecided"] = list(move.undecided)
     level: Any = "warning" if outcome == "max_iterations_exceeded" else "info"
-    step.tell(EventDraft("overlay.iteration", details, level))
+    step.emit(EventDraft("overlay.iteration", details, level))
     step.remember("decide", overlay_type=loop, decision=decision, outcome=outcome)
 
 
@@ -203,12 +203,12 @@ def _report_status(step: TaskStep, move: MachineStep) -> None:
             step.warn(warning)
     if move.after == "RUNNING" and not record.started:
         details: JsonObject = {"overlays": list(task.overlays), "dependencies": list(task.dependencies)}
-        step.tell(EventDraft("task.started", details, agent=step.worker))
+        step.emit(EventDraft("task.started", details, agent=step.worker))
     if move.after == "COMPLETED":
-        step.tell(EventDraft("task.completed", _usage_details(record), agent=step.worker))
+        step.emit(EventDraft("task.completed", _usage_details(record), agent=step.worker))
     if move.after == "FAILED":
         details = {"reason": record.reason, "max_iterations_exceeded": bool(record.max_iterations_exceeded)}
-        step.tell(EventDraft("task.failed", {**details, **_usage_details(record)}, "error", step.worker))
+        step.emit(EventDraft("task.failed", {**details, **_usage_details(record)}, "error", step.worker))
 
 
 def _usage_details(record: TaskRecord) -> JsonObject:
@@ -227,7 +227,7 @@ def _retry(step: TaskStep, agent: str) -> TaskRecord:
     LOG.warning("task `%s`: agent `%s` failed and is retried: %s", step.task.id, agent, step.reason, extra=IS_EVENT)
     step.write(record=step.record.with_usage(step.made.usage))
     step.change(retries=retry, retry_count=step.record.retry_count + 1)
-    step.tell(EventDraft("task.retrying", {"retry": retry, "reason": step.reason}, "warning", agent))
+    step.emit(EventDraft("task.retrying", {"retry": retry, "reason": step.reason}, "warning", agent))
     _commit(step)
     run.wait_before(retry, agent)
     return step.record
@@ -245,7 +245,7 @@ def watch_budget(run_context: RunContext) -> None:
         details = {"current_cost": round(run.cost_usd, 6), "budget": budget, "pct_used": pct}
         kinds = ("cost.budget_warning", "cost.exceeded")[run.warned : level]
         events = [EventDraft(kind, details, "warning") for kind in kinds]
-        run_context.tell(*events, warned=level)
+        run_context.emit(*events, warned=level)
     if level == 2 and limits.cost_enforcement != "warn":
         run_context.stop.set()
 

@@ -101,7 +101,7 @@ def score(step: TaskStep) -> Event:
     for metric in metrics:
         if metric.failure:
             details = {"metric": metric.type, "reason": metric.failure, "counts_as": 0.0}
-            step.tell(EventDraft("metric.failed", details, "warning"))
+            step.emit(EventDraft("metric.failed", details, "warning"))
     comment = ", ".join(
         f"{metric.type} {metric.value:g}" + (f" ({metric.details})" * bool(metric.details)) for metric in metrics
     )

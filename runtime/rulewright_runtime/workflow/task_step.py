@@ -78,7 +78,7 @@ class TaskStep:
         """Change what the transaction writes."""
         self.made = replace(self.made, **fields)
 
-    def tell(self, *events: EventDraft) -> None:
+    def emit(self, *events: EventDraft) -> None:
         """Add events."""
         self.write(events=(*self.made.events, *events))
 
@@ -101,7 +101,7 @@ class TaskStep:
 
     def warn(self, warning: str) -> None:
         """Add a warning to the events."""
-        self.tell(EventDraft("task.warning", {"warning": warning}, "warning"))
+        self.emit(EventDraft("task.warning", {"warning": warning}, "warning"))
 
     def answered(self, call: str) -> None:
         """Count an answered call, named `agent/purpose`."""
@@ -111,7 +111,7 @@ class TaskStep:
         """Add an event for each labelled text with instructions. Raises AgentError at the level `quarantine`."""
         security = self.run.settings.security
         found = detect_injections(security, texts)
-        self.tell(*found)
+        self.emit(*found)
         if found and security.injection_detection_level == "quarantine":
             where, text = found[0].details["where"], found[0].details["text"]
             raise AgentError(f"{where} contains instructions to the agent that reads it: `{text}`")
@@ -131,7 +131,7 @@ class TaskStep:
             reply = run.adapter(agent).call(brief, timeout or run.plan.limits.timeout_seconds)
             self.write(usage=self.made.usage + reply.usage)
             reply, redactions = redact_reply(security, reply)
-            self.tell(*redactions)
+            self.emit(*redactions)
             self.refuse_injections([("the reply", reply.text)])
         except OutageError:
             raise  # there is no reply to store: the run stops and can be resumed
@@ -143,7 +143,7 @@ class TaskStep:
         return reply
 
     def _brief(self, agent: str, purpose: Purpose, prompt: str, about: str, retry: int) -> Brief:
-        """Return what an agent is told, after the attempt to call it was recorded."""
+        """Return what an agent receives, after the attempt to call it was recorded."""
         run, task, record = self.run, self.task, self.record
         kind = f"{purpose}:{about}" if about else purpose
         call = record.calls.get(f"{agent}/{kind}", 0)
@@ -185,4 +185,4 @@ class TaskStep:
         if pct >= self.run.plan.limits.context_warning_threshold_pct:
             details: JsonObject = {"tokens_estimated": tokens, "max_context_tokens": limit, "pct_used": round(pct, 1)}
             details["purpose"] = brief.purpose
-            self.tell(EventDraft("context.warning", details, "warning", brief.agent))
+            self.emit(EventDraft("context.warning", details, "warning", brief.agent))

@@ -1,4 +1,4 @@
-"""A second scan of an unchanged project takes the kept plan; whatever is not what we kept is compiled anew."""
+"""A second scan of an unchanged project takes the kept plan; whatever is not what we kept is compiled again."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def test_observations_and_events_go_to_files() -> None:
 
 
 class _Endpoint(http.server.BaseHTTPRequestHandler):
-    received: list[Any] = []  # noqa: RUF012 - each test takes it anew
+    received: list[Any] = []  # noqa: RUF012 - each test has its own
     refusals = 0
 
     def do_POST(self) -> None:

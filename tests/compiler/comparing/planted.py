@@ -20,7 +20,7 @@ WORDS = {  # check -> words of its lexicon before and after the rules change
     "ruled": (["never"], ["as you like"]),  # the rule decides
     "both": (["never"], ["you should"]),  # only the two together
     "either": (["whatever"], ["whatever", "as you like"]),  # each alone
-    "mended": (["hello there"], ["never"]),  # failed before; each mends it alone
+    "mended": (["hello there"], ["never"]),  # failed before; each fixes it alone
 }
 ANSWERS = ("As you like, hello there.", "As you like. You must, you should, whatever.")
 VERDICTS = ("PASS", "UNCLEAR")

@@ -79,7 +79,7 @@ BROKEN: list[tuple[str, str, Mutation, set[str]]] = [
     ("the threshold does not count", PAIRED, without_guards("decide:confidence_loop"), {PASSED}),
     ("nobody releases the task", PAIRED, onto("start", "ready", "work"), {PASSED}),
     ("iterations are not counted", PAIRED, without_counts, {BOUNDED}),
-    ("a mended gate is asked again and again", PAIRED, onto("gate_again", "gated", "exhausted:gate"), {BOUNDED}),
+    ("a corrected gate is asked again and again", PAIRED, onto("gate_again", "gated", "exhausted:gate"), {BOUNDED}),
     ("the reviewer's word leads nowhere", REVIEWED, without_ways("review", "reviewed"), {SETTLED}),
     ("a failed agent leads nowhere", PAIRED, without_ways("work", "failed"), {SETTLED}),
     ("a rejection leads nowhere", PAIRED, without_ways("sign_off", "rejected"), {SETTLED}),

@@ -201,7 +201,7 @@ def test_a_file_in_another_encoding_is_damaged(tmp_path: Path, name: str) -> Non
 
 
 CHANGES: Final[dict[str, Callable[[list[bytes]], list[bytes]]]] = {
-    "laid out anew": lambda lines: [json.dumps(json.loads(line)).encode() + b"\n" for line in lines],
+    "formatted differently": lambda lines: [json.dumps(json.loads(line)).encode() + b"\n" for line in lines],
     "other line ends": lambda lines: [line.replace(b"\n", b"\r\n") for line in lines],
     "swapped": lambda lines: lines[1::-1] + lines[2:],
     "doubled": lambda lines: [lines[0], *lines],

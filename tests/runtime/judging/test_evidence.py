@@ -256,7 +256,7 @@ def attacks() -> list[EvidenceSpan]:
 
 
 def at_random() -> list[EvidenceSpan]:
-    """Pieces of the turns, and words of them put together anew, none of which was said where it is claimed."""
+    """Pieces of the turns, and words of them recombined, none of which was said where it is claimed."""
     chance = random.Random(SEED)
     spans = []
     for _ in range(1500):

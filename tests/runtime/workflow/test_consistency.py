@@ -84,7 +84,7 @@ ATTACKS: dict[str, tuple[Attack, str]] = {
         lambda run: change_record(run, at("sign_off", 0), "HIL_PENDING"),
         "its record says `sign_off` (0,), its steps lead to `sign_off` (2,)",
     ),
-    "a task begins anew": (
+    "a task begins again": (
         lambda run: change_record(run, at("start", 0), "PENDING"),
         "it has steps, and its record says that it has not begun",
     ),

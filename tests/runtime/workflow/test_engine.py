@@ -19,7 +19,7 @@ from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.plan.envelope import seal
 from rulewright_runtime.workflow import engine
 from rulewright_runtime.workflow.adapters import AgentError, AgentReply, Brief
-from rulewright_runtime.workflow.carry import initial_task
+from rulewright_runtime.workflow.continuation import initial_task
 from rulewright_runtime.workflow.database import StoreError
 from rulewright_runtime.workflow.engine import EngineError
 from rulewright_runtime.workflow.events import narrate

@@ -285,7 +285,7 @@ def test_a_changed_workflow_does_not_keep_a_task_whose_approved_output_has_chang
     run.run()
     (tmp_path / "out/a.md").write_text("worse", encoding="utf-8")
     _, carried = carried_over(run.plan, run.store, run.settings, True)
-    assert carried.anew == {"build": "its approved output `out/a.md` has changed"}
+    assert carried.restarted == {"build": "its approved output `out/a.md` has changed"}
     run.run(resume=True, changed=True)
     assert (tmp_path / "out/a.md").read_text(encoding="utf-8") == "good"
 

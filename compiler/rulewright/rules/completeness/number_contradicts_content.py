@@ -20,7 +20,7 @@ COUNTED: Final = {
     "iterations": "iterations",
     "retries": "retries",
 }
-COURSE: Final = frozenset({"turns", "sessions"})  # of which a description may tell a part: `calm for three turns`
+COURSE: Final = frozenset({"turns", "sessions"})  # of which a description may mention a part: `calm for three turns`
 
 
 def number_contradicts_content(subject: Project | Workflow) -> Findings:

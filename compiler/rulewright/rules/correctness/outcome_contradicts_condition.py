@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Final
 
 from rulewright.diagnostics import Findings, warning
-from rulewright.expression.direction import LEAST, OPPOSITE, ORDERED, comparisons, meaning, tells, unwrapped
+from rulewright.expression.direction import LEAST, OPPOSITE, ORDERED, comparisons, meaning, outcome_sign, unwrapped
 from rulewright.expression.syntax_tree import (
     NOWHERE,
     Binary,
@@ -41,7 +41,7 @@ def outcome_contradicts_condition(document: DocumentWithExpressions) -> Findings
             yield from _valid_calls_fail(document, written)
         if not isinstance(part, Conditional):
             continue
-        direction, then, otherwise = tells(part.condition), _worth(part.then), _worth(part.otherwise)
+        direction, then, otherwise = outcome_sign(part.condition), _worth(part.then), _worth(part.otherwise)
         chosen, other = (part.then, part.otherwise) if then == -direction else (part.otherwise, part.then)
         if direction and (then == -direction or (otherwise == direction and not then)):
             if reads_failures(written.text(other), document) or _is_neutral(other):
@@ -113,7 +113,7 @@ def _is_least(call: Expr, comparison: Binary) -> bool:
 
 
 def _is_of_expected(part: Expr) -> bool:
-    """Whether a part tells how like the expected answer another one is."""
+    """Whether a part measures how similar an answer is to the expected one."""
     return isinstance(part, Call) and part.function in SIMILARITIES and Name("expected", NOWHERE) in part.args
 
 
@@ -128,7 +128,7 @@ def _verdict_asked(part: Expr) -> str:
 
 
 def _is_neutral(part: Expr) -> bool:
-    """Whether an outcome is a word that tells nothing, as in `failed ? 'send' : 'none'`, or the 0 of a flag."""
+    """Whether an outcome is a word without a meaning, as in `failed ? 'send' : 'none'`, or the 0 of a flag."""
     return isinstance(part, Literal) and not _worth(part)
 
 

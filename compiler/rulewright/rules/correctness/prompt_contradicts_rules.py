@@ -145,7 +145,7 @@ def _contradictions(clauses: dict[str, set[str]], others: dict[str, set[str]], *
 
 
 def _clauses(text: str) -> dict[str, set[str]]:
-    """The clauses of a text that are long enough to tell something, with their words."""
+    """The clauses of a text that are long enough to mean something, with their words."""
     clauses = {each.strip(" .:"): _words(each) for each in END.split(text)}
     return {clause: words for clause, words in clauses.items() if len(words) >= CLAUSE}
 

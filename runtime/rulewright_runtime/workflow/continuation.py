@@ -23,23 +23,23 @@ from rulewright_runtime.workflow.task_context import TaskRecord
 from rulewright_runtime.workflow.workflow_plan import TaskPlan, WorkflowPlan, decode
 
 
-class Carry(msgspec.Struct, frozen=True):
-    """The tasks of the run: `kept` maps to the status, `anew` (restarted) to the reason, `removed` are no longer in the
+class Continuation(msgspec.Struct, frozen=True):
+    """The tasks of the run: `kept` maps to the status, `restarted` to the reason, `removed` are no longer in the
     workflow. Tasks that have not begun are in none of them."""
 
     kept: dict[str, str]
-    anew: dict[str, str]
+    restarted: dict[str, str]
     removed: tuple[str, ...] = ()
 
 
-def carry(store: Store, stored: StoredWorkflow, new: WorkflowPlan, root: Path) -> Carry:
+def compare_plans(store: Store, stored: StoredWorkflow, new: WorkflowPlan, root: Path) -> Continuation:
     """Compare the plan of a run with a new one. A task is restarted when its definition, its agents, the files it read
     or its approved outputs have changed, when it has failed, when the database contradicts itself about it, and when
     one of its dependencies is not kept."""
     old, records = decode(stored.plan), store.records(stored.run_id)
     contradicted = contradictions(store, stored)
     kept: dict[str, str] = {}
-    anew: dict[str, str] = {}
+    restarted: dict[str, str] = {}
     for task in new.tasks:  # dependencies come first
         if task.id not in records or records[task.id][0] == "PENDING":
             continue
@@ -49,11 +49,11 @@ def carry(store: Store, stored: StoredWorkflow, new: WorkflowPlan, root: Path) -
         if not reason and dependency is not None:
             reason = f"it depends on `{dependency}`"
         if reason:
-            anew[task.id] = reason
+            restarted[task.id] = reason
         else:
             kept[task.id] = current_status
     ids = {task.id for task in new.tasks}
-    return Carry(kept, anew, tuple(name for name in records if name not in ids))
+    return Continuation(kept, restarted, tuple(name for name in records if name not in ids))
 
 
 def initial_task(task: TaskPlan, record: TaskRecord | None = None, asked: int = 0) -> tuple[str, TaskRecord]:
@@ -96,7 +96,7 @@ def contradictions(store: Store, stored: StoredWorkflow) -> dict[str, str]:
     run_id = stored.run_id
     records = store.records(run_id)
     changes = [event.details for event in store.events(run_id) if event.event_type == "engine.changed"]
-    restarted = {name for details in changes for name in details.get("anew", ())}
+    restarted = {name for details in changes for name in details.get("restarted", ())}
     found = dict.fromkeys(records, "the workflow has no such task")
     items, verdicts = defaultdict(list), defaultdict(list)
     for item in store.items(run_id):

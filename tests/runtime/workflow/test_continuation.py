@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from tests.runtime.workflow.running import Bench, bench, plan_of
 
 from rulewright_runtime.plan.envelope import seal
-from rulewright_runtime.workflow.carry import Carry
+from rulewright_runtime.workflow.continuation import Continuation
 from rulewright_runtime.workflow.database import StoreError
 from rulewright_runtime.workflow.engine import EngineError, carried_over
 from rulewright_runtime.workflow.events import narrate
@@ -65,7 +65,7 @@ def test_what_is_carried_over_is_known_before_it_starts(tmp_path: Path) -> None:
     changed = FLOW.replace("outputs: [two.md]", "outputs: [two.md], description: Other.").replace("third:", "last:")
     assert carried_over(plan_of(changed), run.store, run.settings, "run-1") == (
         "run-1",
-        Carry({"first": "COMPLETED"}, {"second": "its definition has changed"}, ("third",)),
+        Continuation({"first": "COMPLETED"}, {"second": "its definition has changed"}, ("third",)),
     )
     assert [event.event_type for event in run.events()][-1] == "hil.created"
 
@@ -75,7 +75,7 @@ def test_a_task_whose_input_has_changed_is_done_again_with_all_that_depends_on_i
     (tmp_path / "in.md").write_text("changed", encoding="utf-8")
     assert resumed(run, FLOW) == ("WAITING", ["first", "second"])
     (said,) = run.events("engine.changed")
-    assert said.details["anew"] == {
+    assert said.details["restarted"] == {
         "first": "its input `in.md` has changed",
         "second": "it depends on `first`",
         "third": "it depends on `second`",
@@ -98,7 +98,7 @@ def test_a_task_whose_input_has_changed_is_done_again_with_all_that_depends_on_i
 def test_whatever_defines_a_task_is_its_definition(tmp_path: Path, old: str, new: str) -> None:
     run = stopped(tmp_path)
     _, carried = carried_over(plan_of(FLOW.replace(old, new)), run.store, run.settings, "run-1")
-    assert carried.anew["first"] == "its definition has changed"
+    assert carried.restarted["first"] == "its definition has changed"
 
 
 def test_a_task_that_waits_for_a_person_is_carried_over_with_its_question(tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ def test_what_has_failed_is_done_again_and_what_is_done_stays_done(tmp_path: Pat
     with pytest.raises(EngineError, match="is FAILED, so it can't be resumed"):
         run.run(resume="run-1")
     assert resumed(run, text) == ("COMPLETED", ["second", "third"])
-    assert run.events("engine.changed")[0].details["anew"] == {"second": "it has failed: no"}
+    assert run.events("engine.changed")[0].details["restarted"] == {"second": "it has failed: no"}
 
 
 def test_tasks_may_come_and_go(tmp_path: Path) -> None:
