@@ -188,6 +188,13 @@ def answer_beside(record: Record, asked: Sequence[Message], key: str) -> list[Me
     return []
 
 
+def answered(record: Record, found: Sequence[Message]) -> tuple[Message, ...]:
+    """The messages, after which an answer is missing where the record says so, by an error or an empty answer."""
+    answers = [record[key] for key in _ANSWERS if key in record and key != "message"]  # which may be a note
+    is_missing = bool(record.get("error")) or any(each in _EMPTY for each in answers)
+    return (*found, _NO_ANSWER) if is_missing and found[-1].role != "assistant" else tuple(found)
+
+
 def _answers(record: Record) -> Iterator[tuple[list[Message], int | None]]:
     choices = _choices(record)
     for index, value in enumerate(choices):
@@ -265,9 +272,7 @@ def _conversation(record: Record, found: tuple[Message, ...], *read: str, index:
     name = _name(record)
     scenario = record.get("scenario_id") or object_in(record.get("metadata")).get("scenario_id")
     expected = next((key for key in EXPECTED if record.get(key) is not None), None)
-    answers = [record[key] for key in _ANSWERS if key in record and key != "message"]  # which may be a note
-    if (record.get("error") or any(each in _EMPTY for each in answers)) and found[-1].role != "assistant":
-        found = (*found, _NO_ANSWER)
+    found = answered(record, found)
     known = (*read, *(["id"] if name else []), "model", "usage", "scenario_id", *([expected] if expected else []))
     return Conversation(
         name if index is None else f"{name}#{index}",

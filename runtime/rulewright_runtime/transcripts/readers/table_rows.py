@@ -17,7 +17,7 @@ from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.strict_json import Json
 from rulewright_runtime.transcripts.containers import is_event
 from rulewright_runtime.transcripts.messages import Conversation, Message, Part
-from rulewright_runtime.transcripts.readers.openai import CONVERSATION_KEYS, answer_beside
+from rulewright_runtime.transcripts.readers.openai import CONVERSATION_KEYS, answer_beside, answered
 from rulewright_runtime.transcripts.readers.record_values import (
     Record,
     ShapeError,
@@ -242,7 +242,7 @@ def _mapped_conversations(mapping: Mapping[str, str], record: Record) -> Iterato
     )
     yield Conversation(
         word(name) or word(conversation),
-        (*asked, *answer_beside(about, asked, path)),
+        answered(record, (*asked, *answer_beside(about, asked, path))),
         optional(scenario),
         expected,
         about,

@@ -129,3 +129,10 @@ def test_a_retrieved_text_that_is_none_is_refused(tmp_path: Path) -> None:
     assert 'a passage is `{"score":0.8}`; expected a text, or an object with a `text`' in refusal(
         tmp_path, record, passages="found"
     )
+
+
+@pytest.mark.parametrize("more", [{"response": None}, {"output": ""}, {"error": "timeout"}])
+def test_an_answer_that_is_missing_after_the_messages_is_no_earlier_one(more: dict[str, Any], tmp_path: Path) -> None:
+    events = [ASKED, {"who": "desk", "text": "No."}, ASKED]
+    (chat,) = conversations(written(tmp_path, [{"events": events, **more}]), columns=COLUMNS)
+    assert chat.messages[-1].metadata == {"error": "the request has no answer"}
