@@ -188,9 +188,17 @@ def _message(row: Record, fields: Mapping[str, str], mapping: Mapping[str, str],
     if is_event(row):
         return [Message("system", (Part(text=word(row.get(fields["content"]))),), word(row["subtype"]))]
     record = {key: row.get(fields[key]) for key in _OF_MESSAGES if key in fields}
+    if "tool_calls" in record:
+        record["tool_calls"] = _calls_in(record["tool_calls"])
     role = _role_of(record["role"], mapping, f"{where}.{fields['role']}")
     retrieved = passages(row.get(fields.get("passages", "")))
     return [*retrieved, *messages({"content": None, **record, "role": role}, where)]
+
+
+def _calls_in(value: Json) -> Json:
+    """Tool calls as a list: also those in JSON text, and a single one; None for an empty text."""
+    calls = (parsed(value) or value or None) if is_text(value) else value
+    return [calls] if is_record(calls) else calls
 
 
 def _conversation(
@@ -301,12 +309,12 @@ def _mapped_message(mapping: Mapping[str, str], value: Json, where: str) -> list
         field: mapping.get(field) or next(filter(item.__contains__, FIELDS[field]), field) for field in _OF_MESSAGES
     }
     found = {field: each for field, path in paths.items() if (each := value_at(item, path)) is not None}
+    if (calls := _calls_in(found.pop("tool_calls", None))) is not None:
+        found["tool_calls"] = calls
     for field in ("role", *(["content"] if SAYING.isdisjoint(item.keys() | found) else [])):
         if field not in found:
             keys = ticked(key[:40] for key in [*item][:20])
             raise ShapeError(f"{where} has no `{paths[field]}` for `{field}`; its keys are {keys}")
-    if is_record(found.get("tool_calls")):
-        found["tool_calls"] = [found["tool_calls"]]
     role = _role_of(found["role"], mapping, f"{where}.{paths['role']}")
     message = {**rest(item, *paths.values()), **found, "role": role}
     return [*_retrieved(mapping, item), *messages(message, where)]

@@ -89,11 +89,12 @@ def test_an_answer_next_to_the_messages_is_not_lost(tmp_path: Path) -> None:
             {"events": [{"who": "customer", "mood": "calm"}]},
             "events[0] has no `text` for `content`; its keys are `who`, `mood`",
         ),
+        ({"events": [{"who": "voice", "calls": ""}]}, "events[0] has no `text` for `content`"),
         ({"events": [{**ASKED, "message": "Hi"}]}, "has a `content` and another `message`"),
     ],
 )
 def test_what_the_names_do_not_fit_is_refused(tmp_path: Path, record: Any, reason: str) -> None:
-    assert reason in refusal(tmp_path, record)
+    assert reason in refusal(tmp_path, record, tool_calls="calls")
 
 
 def test_an_empty_speaker_has_no_role_even_if_a_given_name_is_empty(tmp_path: Path) -> None:

@@ -55,6 +55,13 @@ def test_columns_that_no_message_reads_are_kept_with_the_conversation(tmp_path: 
     assert found.metadata == {"prompt": "be kind"}
 
 
+def test_a_column_of_tool_calls_may_be_empty(tmp_path: Path) -> None:
+    call = json.dumps([{"id": "c", "name": "visit", "args": {"day": 3}}]).replace('"', '""')
+    rows = f'id,speaker,utterance,did\n1,user,When?,\n1,assistant,,"{call}"\n1,assistant,At 8.,\n'
+    (found,) = conversations(written(tmp_path, rows, "chat.csv"), columns={"tool_calls": "did"})
+    assert lines(found) == ["user: When?", 'assistant:  -> visit {"day": 3}', "assistant: At 8."]
+
+
 def test_retrieved_passages_of_a_row_come_before_its_message(tmp_path: Path) -> None:
     rows = "id,speaker,utterance,context\n1,user,How long?,\n1,assistant,Two years.,2 years\n"
     (found,) = conversations(written(tmp_path, rows, "chat.csv"))
