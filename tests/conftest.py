@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, settings
 from tests.browser import Browser, open_browser
 from tests.rounds import rounds
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # threads beside other tests' took ten times as long
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # threads next to other tests' took ten times as long
 
 settings.register_profile(
     "any machine", deadline=None, max_examples=rounds(30, 100), suppress_health_check=[HealthCheck.too_slow]

@@ -43,7 +43,7 @@ vocabulary:
 
 
 def project(folder: Path, extra: str = "", **checks: str) -> Path:
-    """A project with these checks, and the chats beside it."""
+    """A project with these checks, and the chats next to it."""
     (folder / "checks").mkdir(parents=True)
     (folder / "rulewright.yaml").write_text(f"project: desk\n{extra}", encoding="utf-8")
     for name, text in checks.items():

@@ -1,6 +1,6 @@
 """Evidence that proves nothing: reports that contradict themselves, are empty, were cut or speak of no file.
 
-None of them lets a gate pass, and each is told as evidence that is missing or failed.
+None of them lets a gate pass, and each is reported as evidence that is missing or failed.
 """
 
 from __future__ import annotations

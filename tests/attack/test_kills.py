@@ -2,7 +2,7 @@
 
 Three attacks on a run of its own process, simulated at every step, and one that kills real processes at random moments.
 The figure that passes is 0: no file differs from those of a run that was left alone, no answer of a judge is paid twice
-and nothing of an earlier run stands beside a new one.
+and nothing of an earlier run stands next to a new one.
 """
 
 from __future__ import annotations

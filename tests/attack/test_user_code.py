@@ -175,7 +175,7 @@ def test_a_function_that_changes_the_precision_of_decimals_changes_no_other_cond
     assert shop_here.verdicts == ["PASS"] * 5
 
 
-def test_output_that_a_function_closed_is_no_success(shop: Shop) -> None:
+def test_a_closed_output_is_not_a_success(shop: Shop) -> None:
     shop.plug_in("sys.__stdout__.close()")
     ended = shop.scan()
     assert ended.returncode == 3

@@ -233,7 +233,7 @@ def _type(departure: Departure, node: Node, path: str, _: Owners) -> Findings:
 
 
 def _switch(node: Node) -> str | None:
-    """A mapping that is only switched on or off; None if the node is no such word."""
+    """A mapping that is only switched on or off; None if the node is not such a word."""
     word = node.raw if isinstance(node, Scalar) and isinstance(node.value, bool) else _meant(node, [NAMES["boolean"]])
     return f"{{enabled: {word}}}" if word else None
 

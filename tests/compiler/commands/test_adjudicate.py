@@ -1,4 +1,4 @@
-"""What waits for a person is listed, decided by one, and recomputed beside the run; the original stays as it was."""
+"""What waits for a person is listed, decided by one, and recomputed next to the run; the original stays as it was."""
 
 from __future__ import annotations
 

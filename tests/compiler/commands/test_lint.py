@@ -23,7 +23,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def lint(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
-    """The exit status, and what was printed to the standard output and beside it."""
+    """The exit status, and what was printed to the standard output and next to it."""
     try:
         status = main(["lint", *words])
     except SystemExit as refused:

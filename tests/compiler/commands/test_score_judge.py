@@ -1,4 +1,4 @@
-"""`rulewright score` with a judge: what its verdicts change, how its silence is told, and what it may spend."""
+"""`rulewright score` with a judge: what its verdicts change, how its silence is reported, and what it may spend."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A departure from a schema is told at its exact place and in words that speak of keys."""
+"""A departure from a schema is reported at its exact place and in words about keys."""
 
 from __future__ import annotations
 

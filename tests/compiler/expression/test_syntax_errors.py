@@ -1,4 +1,4 @@
-"""Every row of the table words its own examples, and every mistake that can be told apart is told."""
+"""Every row of the table words its own examples, and every mistake that can be distinguished is reported."""
 
 from __future__ import annotations
 

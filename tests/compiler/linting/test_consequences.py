@@ -67,7 +67,7 @@ SLIPS = [
     ),
 ]
 
-# Slips in files of which none reads another, so that each is one finding beside the others.
+# Slips in files of which none reads another, so that each is one finding next to the others.
 CARE = (
     (
         ("checks/RW-A1.yaml", "s: 5\n  dev", "s: 4\n  dev", "scorer-repetitions-contradict-routing", 13),

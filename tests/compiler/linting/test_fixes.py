@@ -177,7 +177,7 @@ def test_fixing_mutants_changes_only_the_mistakes_and_is_idempotent(
         unsafe = chance.random() < 0.5
         after = fix_files([path.name], unsafe=unsafe)
         mended = counted(found for found in fixable(before) if unsafe or (found.fix and found.fix.safe))
-        # What was mended may have hidden other mistakes: the wrong value of a key that was misspelt.
+        # What was corrected may have hidden other mistakes: the wrong value of a key that was misspelt.
         assert not mended & (counted(after.diagnostics) - (counted(before.diagnostics) - mended))
         once = Path(path.name).read_bytes()
         if once == text.encode():

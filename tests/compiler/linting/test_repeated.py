@@ -1,4 +1,4 @@
-"""Findings with one cause are one finding, in a document or in all of them; the gravest comes first."""
+"""Findings with one cause are one finding, in a document or in all of them; the most severe comes first."""
 
 from __future__ import annotations
 

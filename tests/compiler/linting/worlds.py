@@ -150,7 +150,7 @@ def _small(name: str, files: dict[str, str]) -> World:
 
 @cache
 def _shipped() -> dict[str, str]:
-    """The shipped documents and what lies beside them."""
+    """The shipped documents and what lies next to them."""
     kept = (".yaml", ".json", ".md", ".txt")
     paths = [path for top in ("benchmark", "checks") for path in sorted((ROOT / top).rglob("*"))]
     return {

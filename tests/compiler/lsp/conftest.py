@@ -21,7 +21,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def tmp_path(workspace: Path) -> Path:
-    """A folder of the workspace; the server looks for projects beside it, and finds none of another test."""
+    """A folder of the workspace; the server looks for projects next to it, and finds none of another test."""
     folder = workspace / str(next(NUMBERS)) / "work"
     folder.mkdir(parents=True)
     return folder

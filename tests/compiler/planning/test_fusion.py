@@ -1,4 +1,4 @@
-"""What a plan does once for all is told as it is done."""
+"""What a plan does once for all is shown as it is done."""
 
 from __future__ import annotations
 

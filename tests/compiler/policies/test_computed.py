@@ -73,7 +73,7 @@ def said_by(source: str, bindings: dict[str, Any]) -> str:
 
 
 def held(where: str, bindings: dict[str, Any]) -> bool | None:
-    """Whether a condition of a region holds; None of one that is told in words."""
+    """Whether a condition of a region holds; None for one that is described in words."""
     return None if "`" in where else bits_of(evaluator(where), bindings) == TRUE
 
 

@@ -1,4 +1,4 @@
-"""What lies beside the documents is found by the places where one looks, and by names that end in `_SCHEMA`."""
+"""What lies next to the documents is found by the places where one looks, and by names that end in `_SCHEMA`."""
 
 from __future__ import annotations
 

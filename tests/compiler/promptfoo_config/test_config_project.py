@@ -20,7 +20,7 @@ providers: ["openai:chat:gpt-x"]
 
 
 def translated(tmp_path: Path, tests: str, **files: str) -> Translation:
-    """The translation of a configuration; `files` are further files beside it, `_` for the dot of their names."""
+    """The translation of a configuration; `files` are further files next to it, `_` for the dot of their names."""
     for name, text in files.items():
         (tmp_path / name.replace("_", ".")).write_text(text, encoding="utf-8")
     config = tmp_path / "promptfooconfig.yaml"

@@ -291,7 +291,7 @@ def test_a_run_that_looked_at_gates_only_has_no_scores_after_it_is_rescored_or_d
 
 
 def gates_only(tmp_path: Path) -> Path:
-    """A run in which the check `J-1` was skipped in every transcript, since no gate holds it, beside scorecards that
+    """A run in which the check `J-1` was skipped in every transcript, since no gate holds it, next to scorecards that
     need it: without gates, and with gates that ignore what a profile leaves out."""
     folder = project(tmp_path / "p", rule=False)
     cards = folder / "configs/scorecards"

@@ -1,4 +1,4 @@
-"""Judges of cases: asked only when there is one, recorded beside the score, never counted."""
+"""Judges of cases: asked only when there is one, recorded next to the score, never counted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Negation: words that are denied in a text are told from words that are said."""
+"""Negation: words that are denied in a text are distinguished from words that are said."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Locks: who holds one is told, and a place that is not a file needs none."""
+"""Locks: who holds one is reported, and a place that is not a file needs none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model plays the user: what it is told, what is recorded of it, and that what it fails to say is missing."""
+"""A model plays the user: what it is given, what is recorded of it, and that what it fails to say is missing."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ USER = "the-user"
 
 
 def answer(asked: dict[str, Any], _: int = 0) -> Response:
-    """The user says what it is told to say in capitals; the model says what it heard."""
+    """The user says what it is asked to say in capitals; the model says what it heard."""
     last = asked["messages"][-1]["content"]
     if asked["model"] == USER:
         return chat(last.partition("say in it:\n\n")[2].partition("\n")[0].upper(), model="user-7")

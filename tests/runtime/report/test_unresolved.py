@@ -1,4 +1,4 @@
-"""What is not resolved is told with the numbers that it leaves open, and with the answers that would decide."""
+"""What is not resolved is reported with the numbers that it leaves open, and with the answers that would decide."""
 
 from __future__ import annotations
 

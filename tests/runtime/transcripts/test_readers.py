@@ -1,4 +1,4 @@
-"""Readers: the chats of every format, told apart by their content, and what is said of those that are none."""
+"""Readers: the chats of every format, distinguished by their content, and the errors for other files."""
 
 from __future__ import annotations
 

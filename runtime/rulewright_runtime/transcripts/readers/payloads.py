@@ -56,7 +56,7 @@ def run_messages(values: Record, names: Sequence[str], role: str, where: str) ->
         for each in _listed(list_at(values[name], f"{where}.{name}"), role, f"{where}.{name}")
     ]
     if history and not found and any(values.get(name) for name in names):
-        raise ShapeError(f"{where}: the question after the history is no message")
+        raise ShapeError(f"{where}: the question after the history is not a message")
     is_repeated = all(any(repeats(one.text, each.text) for one in found) for each in history)
     return found if is_repeated else [*history, *found]
 

@@ -1,4 +1,4 @@
-"""Sessions of coding agents: notes of the program are passed over, whatever says something is not."""
+"""Sessions of coding agents: notes of the program are skipped, whatever says something is not."""
 
 from __future__ import annotations
 

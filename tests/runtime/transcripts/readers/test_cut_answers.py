@@ -1,4 +1,4 @@
-"""An answer that a provider or a tool records as cut is incomplete in every format: nothing passes beside it."""
+"""An answer that a provider or a tool records as cut is incomplete in every format: nothing passes next to it."""
 
 from __future__ import annotations
 

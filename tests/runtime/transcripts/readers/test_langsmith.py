@@ -126,7 +126,7 @@ def test_a_value_with_a_text_in_it_is_a_message(kind: str, tmp_path: Path) -> No
     [
         (
             chain({"chat_history": [HUMAN, AI], "input": ["bad"]}),
-            "inputs: the question after the history is no message",
+            "inputs: the question after the history is not a message",
         ),
         (chain({"input": "a"}, {"answer": ["bad"]}), "outputs hold neither `messages` nor one text"),
     ],

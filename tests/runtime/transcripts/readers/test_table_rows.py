@@ -33,7 +33,7 @@ def test_the_rows_of_a_table_are_conversations(
 
 
 @pytest.mark.parametrize("task", [["Add."], {"text": "Add."}])
-def test_a_task_or_its_input_that_is_no_text_is_refused(tmp_path: Path, task: Any) -> None:
+def test_a_task_or_an_input_that_is_not_text_is_refused(tmp_path: Path, task: Any) -> None:
     for row in ({"instruction": task, "input": "1", "output": "2"}, {"instruction": "1", "input": task, "output": "2"}):
         assert refusals(tmp_path, [row, {"instruction": "Add.", "input": None, "output": "2"}])[0].startswith("1: ")
 
