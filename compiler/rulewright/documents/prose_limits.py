@@ -21,12 +21,13 @@ FRACTIONS: Final = {"half": 0.5, "a third": 1 / 3, "two thirds": 2 / 3, "a quart
 _FRACTION: Final = "|".join(sorted(FRACTIONS, key=len, reverse=True))
 _WORD: Final = "|".join(sorted(NUMBERS, key=len, reverse=True))
 NUMBER: Final = rf"(?:\d[\d,]*(?:\.\d+)?|(?:{_FRACTION})(?= of)|(?:{_WORD})(?:-(?:{_WORD}))?)\b"
-ONE: Final = re.compile(rf"\b(?P<number>{NUMBER})[ ]?(?P<unit>%|[a-z]+)?", re.IGNORECASE)
+ONE: Final = re.compile(rf"\b(?P<number>{NUMBER})[ -]?(?P<unit>%|[a-z]+)?", re.IGNORECASE)
 LIMITS: Final = (
-    (r"\b(?:at most|no more than|not more than|up to|within(?: the next)?|in the next|a maximum of) N", "<="),
+    (r"\b(?:at most|no more than|not more than|up to|within(?: the next)?|the next|a maximum of) N", "<="),
     (r"\b(?<!than )(?<!most )N(?: (?!(?:and|but|or)\b)[a-z]+){1,4} at most\b", "<="),
     (r"\b(?:(?:less|fewer) than|under|below) N", "<"),
     (r"\b(?:at least|no fewer than|no less than) N", ">="),
+    (r"\b(?<!no )(?<!not )(?:more than|above) N", ">"),
     (r"\bbetween N and", ""),
     (rf"\bbetween {NUMBER} and N", ""),
 )

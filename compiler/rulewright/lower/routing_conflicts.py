@@ -71,6 +71,10 @@ def _repetitions(check: CheckDocument) -> Findings:
 def _detectors(check: CheckDocument) -> Findings:
     routing = check.routing
     routed_names = {getattr(routing, key) for key in ROUTED} - {None}
+    if check.scorer.detectors == () and routing.deterministic_precheck:
+        message = f"no detector is listed, but the routing names `{routing.deterministic_precheck}`"
+        notes = [(check.place("routing", "deterministic_precheck"), "routed here")]
+        yield error(check.place("scorer", "detectors"), message, code="detector-is-not-routed", notes=notes)
     for number, detector in enumerate(check.scorer.detectors or ()):
         if detector not in routed_names:
             names = ticked(sorted(filter(None, routed_names))) or "nothing"

@@ -25,6 +25,7 @@ from rulewright.proving.atoms import ERROR, FALSE, TRUE
 from rulewright.proving.domains import Domain, Domains, Path, number, whole
 from rulewright.proving.gates import as_seen
 from rulewright.proving.intervals import Goal
+from rulewright.proving.program_parts import COMPARISONS as COMPARED
 from rulewright.proving.program_parts import extract, paths_of, value_of, with_item, with_values
 from rulewright.proving.search import Search, choices, comparisons, without_effect
 from rulewright.proving.static_types import LARGEST_COUNT, LOOPS, typed
@@ -246,11 +247,25 @@ def _study(program: Program, domains: Domains, usual: Values = _NO_VALUES) -> St
     has_always = not has_never and condition.exclude([(0, FALSE | ERROR)])
     parts = [(part, _result(part, domains)) for part in comparisons(program) if part is not program]
     decided = (*((part, holds) for part, holds in parts if holds is not None), *_beyond_unit(program, domains, usual))
+    decided = decided or (() if has_never or has_always else tuple(_never_false(program, domains)))
     dead = () if has_never or has_always or decided else tuple(_dead(program, domains, usual))
     idle: tuple[tuple[Program, str], ...] = ()
     if not (has_never or has_always or dead):
         idle = tuple([(extract(program, at), operator) for at, operator in without_effect(program, domains)])
     return Study(program, has_never, has_always, dead, idle, decided)
+
+
+def _never_false(program: Program, domains: Domains) -> Iterator[tuple[Program, bool]]:
+    """Yield the outermost `or` parts of comparisons that are true or an error: `int(x) > 1 || int(x) < 14`."""
+    pending = [len(program.nodes) - 1]
+    while pending:
+        at = pending.pop()
+        node, part = program.nodes[at], extract(program, at)
+        is_compared = node.op == "or" and all(str(program.nodes[arg].value) in COMPARED for arg in node.args)
+        if is_compared and is_never(part, domains, FALSE) and not is_never(part, domains, ERROR):
+            yield part, True
+        elif node.op in CONNECTIVES:
+            pending += reversed(node.args)
 
 
 def is_never(program: Program, domains: Domains, bits: int) -> bool:

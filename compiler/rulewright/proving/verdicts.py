@@ -13,7 +13,7 @@ from rulewright.documents.check import CheckDocument
 from rulewright.errors import ExpressionError
 from rulewright.expression.build import build
 from rulewright.expression.declarations import REPLIES
-from rulewright.expression.types import BOOL, DOUBLE, DYN
+from rulewright.expression.types import BOOL, DOUBLE, DYN, STRING
 from rulewright.expression.unparse import decompile, unparse
 from rulewright.lower.expression_checks import environment_of
 from rulewright.proving.atoms import FALSE, TRUE
@@ -141,7 +141,7 @@ def abstracted(program: Program, calls: dict[str, CallVariable], domains: Domain
     for at, node in enumerate(program.nodes):
         domain = _RESULTS.get(str(node.value)) if node.op == "call" else _OF_LISTS.get(node.op)
         part = extract(program, at)
-        if node.value == "int" and types[node.args[0]].type != DYN:
+        if node.value == "int" and types[node.args[0]].type not in (DYN, STRING):
             continue
         if node.value == "double" and types[node.args[0]].type == DOUBLE:
             nodes[at] = nodes[node.args[0]]

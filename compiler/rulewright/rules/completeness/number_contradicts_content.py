@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Final
 
 from rulewright.diagnostics import Findings, warning
-from rulewright.documents.base import items, numeric, scalar, text, text_scalars
+from rulewright.documents.base import entries, items, numeric, scalar, text, text_scalars
 from rulewright.documents.prose_limits import MEASURES, NUMBER, ONE, limits_in, numbers_in, units_agree
 from rulewright.load import Mapping, Scalar, Sequence, place, walk
 from rulewright.project import Project
@@ -12,12 +13,21 @@ from rulewright.workflow import Workflow
 
 LATER: Final = re.compile(rf"\bafter {NUMBER} [a-z]+|\b{NUMBER} [a-z]+ later", re.IGNORECASE)
 
+RATIO: Final = re.compile(
+    rf"\b(?P<one>\w+) (?:counts|weighs) (?P<times>twice|{NUMBER}(?= times))(?: times)?"
+    r" as (?:much|heavily) as (?P<other>\w+)"
+)
+PLAIN: Final = re.compile(r"\d+(?:\.\d+)?")
+
 # How a description calls what a number next to it counts, and the end of its key.
 COUNTED: Final = {
     "vote": "repetitions",
     "votes": "repetitions",
     "repetitions": "repetitions",
     "iterations": "iterations",
+    "pass": "repetitions",
+    "passes": "repetitions",
+    "rounds": "iterations",
     "retries": "retries",
 }
 COURSE: Final = frozenset({"turns", "sessions"})  # of which a description may mention a part: `calm for three turns`
@@ -42,6 +52,9 @@ def number_contradicts_content(subject: Project | Workflow) -> Findings:
                 yield from _of_figures(description, description.value, node)
                 yield from _of_times(description, description.value, node)
                 yield from _of_numbers(description, description.value, node)
+                yield from _of_thresholds(description, description.value, node)
+                yield from _of_named(description, description.value, node)
+                yield from _of_weights(description, description.value, node)
                 yield from _of_default(description, description.value, node)
     yield from _of_metadata(project) if project is not None else ()
 
@@ -71,11 +84,58 @@ def _of_numbers(description: Scalar, words: str, node: Mapping) -> Findings:
     """The only number of votes or iterations next to a description that states other ones."""
     stated = [(number, unit) for number, unit in numbers_in(words) if unit in COUNTED]
     ends = {COUNTED[unit] for _, unit in stated}
-    keys = [each.name for each in node.entries if each.name.rsplit("_", 1)[-1] in ends]
-    found = [(key, value) for key in keys if (value := numeric(node, key)) is not None]
+    found = [(key, value) for key, value in _numbers_below(node) if key.rsplit("_", 1)[-1] in ends]
     if len(found) == len(ends) == 1 and float(str(found[0][1].value)) not in {number for number, _ in stated}:
         message = f"the description says `{stated[0][0]:g} {stated[0][1]}`, but `{found[0][0]}` is {found[0][1].value}"
         yield warning(found[0][1], message, notes=[(description, "said here")])
+
+
+def _numbers_below(node: Mapping) -> Iterator[tuple[str, Scalar]]:
+    """The numbers that a description is about: those next to it, and those below without a description of their own."""
+    for entry in node.entries:
+        if (value := numeric(node, entry.name)) is not None:
+            yield entry.name, value
+        elif isinstance(entry.value, Mapping) and "description" not in entry.value.index:
+            yield from _numbers_below(entry.value)
+
+
+def _of_thresholds(description: Scalar, words: str, node: Mapping) -> Findings:
+    """The only threshold below a description that states another share: `confidence of at least 85 %`."""
+    stated = [each for each in limits_in(words) if each.unit in ("%", "percent") or 0 < each.number < 1]
+    below = [value for key, value in _numbers_below(node) if key.rsplit("_", 1)[-1] == "threshold"]
+    if len(stated) == len(below) == 1 and not units_agree(stated[0].number, "%", float(str(below[0].value)), ""):
+        message = f"the description says `{stated[0].text}`, but the threshold is {below[0].value}"
+        yield warning(below[0], message, notes=[(description, "said here")])
+
+
+def _of_named(description: Scalar, words: str, node: Mapping) -> Findings:
+    """The parameters that a description names with another number than their default: `good from 0.9`."""
+    for entry in entries(node, "parameters"):
+        default = numeric(entry.value, "default")
+        found = re.search(rf"\b{re.escape(entry.name)} (?:from|is|at|of) ({NUMBER}) ?(%)?", words)
+        if found is not None and default is not None:
+            (number, _), unit = numbers_in(found[1])[0], found[2] or ""
+            if not units_agree(number, unit, float(str(default.value)), ""):
+                message = f"the description says `{found[0].strip()}`, but the default is {default.value}"
+                yield warning(default, message, notes=[(description, "said here")])
+
+
+def _of_weights(description: Scalar, words: str, node: Mapping) -> Findings:
+    """Two parts of which a description says how much more the first weighs: `care counts twice as much as maths`."""
+    found = RATIO.search(words)
+    parts = [_weight(node, found[each]) for each in ("one", "other")] if found is not None else []
+    if found is not None and None not in parts:
+        one, other = (float(str(each.value)) for each in parts if each is not None)
+        if one != other * numbers_in(found["times"])[0][0] and parts[0] is not None:
+            message = f"the description says `{found[0]}`, but the weights are {one:g} and {other:g}"
+            yield warning(parts[0], message, notes=[(description, "said here")])
+
+
+def _weight(node: Mapping, name: str) -> Scalar | None:
+    """The weight of the part with this name, also as a text."""
+    parts = (each.value for section in node.entries for each in entries(node, section.name) if each.name == name)
+    found = (scalar(each, "weight") for each in parts if isinstance(each, Mapping))
+    return next((each for each in found if each is not None and PLAIN.fullmatch(str(each.value))), None)
 
 
 def _of_default(description: Scalar, words: str, node: Mapping) -> Findings:

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Final
 
 from rulewright.diagnostics import Findings, warning
+from rulewright.documents.base import entries, text
+from rulewright.documents.scorecard import CaseScorecardDocument
 from rulewright.expression.direction import LEAST, OPPOSITE, ORDERED, comparisons, meaning, outcome_sign, unwrapped
 from rulewright.expression.syntax_tree import (
     NOWHERE,
@@ -18,10 +21,13 @@ from rulewright.expression.syntax_tree import (
     field_of,
     last_name,
     number_in,
+    selections,
 )
-from rulewright.lower.expressions_of import DocumentWithExpressions, WrittenExpression, parts_of
+from rulewright.lower.expressions_of import DocumentWithExpressions, WrittenExpression, expressions_of, parts_of
 from rulewright.rules.suspicious.absent_counts_as_full import reads_failures
 
+# What grows with what passes.
+GRADED: Final = frozenset({"rates", "dimensions"})
 # The side of a limit on which an answer is like the expected one where the condition is meant.
 DIRECTIONS: Final = {"passes": ">", "fails": "<"}
 SIMILARITIES: Final = frozenset({"bleu", "edit_similarity", "rouge_l", "similarity", "word_overlap"})
@@ -34,6 +40,8 @@ def outcome_contradicts_condition(document: DocumentWithExpressions) -> Findings
     values between are the worst. `pass: rouge_l(answer, expected) <= 0.4` wants another answer than the expected one.
     Instead: swap the outcomes, or reverse the condition.
     """
+    scores = {each.name for each in entries(document.node, "parameters") if text(each.value, "type") == "score"}
+    yield from _labels_below(document)
     for written, part in parts_of(document):
         yield from _mixed(document, written, part)
         if part is written.checked.expr:
@@ -41,7 +49,11 @@ def outcome_contradicts_condition(document: DocumentWithExpressions) -> Findings
             yield from _valid_calls_fail(document, written)
         if not isinstance(part, Conditional):
             continue
-        direction, then, otherwise = outcome_sign(part.condition), _worth(part.then), _worth(part.otherwise)
+        if (limit := _named_below(part, scores)) and not reads_failures(written.text(part), document):
+            message = f"`{written.text(part.condition)}` gives `{limit}` to what is below `{limit}`"
+            yield warning(written.span(part.condition), message)
+            continue
+        direction, then, otherwise = _outcome_sign(part.condition), _worth(part.then), _worth(part.otherwise)
         chosen, other = (part.then, part.otherwise) if then == -direction else (part.otherwise, part.then)
         if direction and (then == -direction or (otherwise == direction and not then)):
             if reads_failures(written.text(other), document) or _is_neutral(other):
@@ -52,6 +64,37 @@ def outcome_contradicts_condition(document: DocumentWithExpressions) -> Findings
             yield warning(written.span(part.condition), message)
         elif isinstance(part.otherwise, Conditional):
             yield from _turned_around(written, part, part.otherwise)
+
+
+def _labels_below(document: DocumentWithExpressions) -> Findings:
+    """The rows of a label table that give a good label for a bad condition, or a bad one for a good condition."""
+    labels = document.labels if isinstance(document, CaseScorecardDocument) else ()
+    conditions = {id(each.scalar): each.checked.expr for each in expressions_of(document)} if labels else {}
+    for row in labels:
+        found = conditions.get(id(row.when))
+        if found is not None and outcome_sign(found) * meaning(row.label) < 0:
+            kind = "bad" if outcome_sign(found) < 0 else "good"
+            yield warning(row.when, f"`{row.when.value}` is a {kind} sign, but the label is `{row.label}`")
+
+
+def _named_below(part: Conditional, scores: Collection[str]) -> str:
+    """The limit, a parameter that is a score, whose name is the outcome below it: `x < good ? 'good' : 'poor'`."""
+    test = part.condition
+    limit = test.right.name if isinstance(test, Binary) and isinstance(test.right, Name) else ""
+    if not isinstance(test, Binary) or test.operator not in ORDERED or limit not in scores or meaning(limit) < 0:
+        return ""
+    below, above = (part.then, part.otherwise) if test.operator[0] == "<" else (part.otherwise, part.then)
+    is_named = isinstance(below, Literal) and below.value == limit
+    return limit if is_named and not (isinstance(above, Literal) and above.value == limit) else ""
+
+
+def _outcome_sign(part: Expr) -> int:
+    """What a condition tells, also of a rate or a dimension that is 0 or 1."""
+    root = selections(part.left)[0] if isinstance(part, Binary) and part.operator == "==" else None
+    if isinstance(part, Binary) and isinstance(root, Name) and root.name in GRADED:
+        full = number_in(unwrapped(part.right))
+        return (full == 1) - (full == 0)
+    return outcome_sign(part)
 
 
 def _mixed(document: DocumentWithExpressions, written: WrittenExpression, part: Expr) -> Findings:

@@ -11,10 +11,11 @@ from rulewright.load import Scalar, place
 from rulewright.spelling import Guess, is_slip_of
 from rulewright_runtime.plan.part import VERDICTS
 
-NAMED: Final = r"[ \t]*([A-Z][A-Z_]{2,}(?: [A-Z]{2,})?)(?::| if\b)"  # a word explained in a line of its own
+NAMED: Final = r"[ \t]*([A-Z][A-Z_]{2,}(?: [A-Z]{2,})?)(?::| (?:only )?if\b)"  # a word explained in a line of its own
+HEAD: Final = re.compile(rf"^{NAMED}", re.MULTILINE)
 LINE: Final = re.compile(rf"^{NAMED}(.*(?:\n(?!{NAMED.replace('(', '(?:', 1)}|\n).*)*)", re.MULTILINE)
 WORD: Final = re.compile(
-    r"([A-Z](?<!\w.)[A-Z_]{2,})(?::| if\b)"
+    r"([A-Z](?<!\w.)[A-Z_]{2,})(?::| (?:only )?if\b)"
 )  # anywhere; it starts with a letter, because a search for that is fast
 EXPLAINED: Final = re.compile(rf"\b({'|'.join(VERDICTS)})(?::| if\b:?)\s*([^.:\n]{{4,}})(?=[.\n]|$)")  # in one sentence
 EVIDENCE: Final = re.compile(r"For (PASS|UNCLEAR|NOT_APPLICABLE),? (?:quote|cite)\b")
@@ -22,6 +23,8 @@ EVIDENCE: Final = re.compile(r"For (PASS|UNCLEAR|NOT_APPLICABLE),? (?:quote|cite
 AND_THEN: Final = re.compile(
     r"\b(?:Answer|Reply|Give|Say|Return) (PASS|FAIL|UNCLEAR|NOT_APPLICABLE)(?: (?:here|instead|then))?[.;]"
 )
+# A sample with its verdict, below the explanation of one: `- Claims to remember = FAIL`.
+SAMPLE: Final = re.compile(r"(?<![=!<>])=\s+(PASS|FAIL)\b")
 NEGATION: Final = re.compile(r"\b(?:no|not|never|cannot|nobody|nothing|without)\b|n't\b", re.IGNORECASE)
 # A word with which a clause denies something, or sets a condition, without one of `NEGATION`.
 OMITS: Final = re.compile(
@@ -57,6 +60,7 @@ def prompt_contradicts_rules(check: CheckDocument) -> Findings:
     yield from _asked_for_another(prompt, lines)
     yield from _evidence_for_another(prompt, lines)
     yield from _explained_alike(prompt)
+    yield from _other_samples(prompt, prompt.value)
     yield from _swapped(check, lines)
     yield from _contradicted(check, prompt, lines)
 
@@ -72,7 +76,8 @@ def _unknown(prompt: Scalar, lines: dict[str, re.Match[str]]) -> Findings:
         is_next = found.start() in ends or found.end() + 1 in starts
         is_note = str(prompt.value).startswith(":", found.end(1)) and not SIGNS.keys() & {*lacking}  # `NOTE:`
         near = lacking[0] if len(lacking) == 1 and is_next and not is_note else None
-        near = next((each for each in VERDICTS if each not in lines and _start(each) == _start(word)), near)
+        alike = [each for each in VERDICTS if _start(each) == _start(word) or is_slip_of(word, each)]
+        near = next((each for each in alike if each not in lines), near)
         if word not in VERDICTS and near is not None:
             yield warning(place(prompt, *found.span(1)), f"`{word}` is not a verdict", help=Guess(near))
 
@@ -104,6 +109,19 @@ def _explained_alike(prompt: Scalar) -> Findings:
             yield warning(place(prompt, *one.span(1)), f"{one[1]} is explained as {other[1]} is", notes=notes)
 
 
+def _other_samples(prompt: Scalar, text: str) -> Findings:
+    """The only sample of a verdict among those of the other one, below the explanation of that one."""
+    begun = [*HEAD.finditer(text)]
+    ends = [*(each.start() for each in begun[1:]), len(text)]
+    for one, end in zip(begun, ends, strict=False):
+        samples = [*SAMPLE.finditer(text, one.end(), end)]
+        odd = [each for each in samples if each[1] != one[1]]
+        if one[1] in SIGNS and len(odd) == 1 < len(samples):
+            message = f"the prompt explains {one[1]} here, and calls this sample a {odd[0][1]}"
+            notes = [(place(prompt, *one.span(1)), "explained here")]
+            yield warning(place(prompt, *odd[0].span(1)), message, notes=notes)
+
+
 def _swapped(check: CheckDocument, lines: dict[str, re.Match[str]]) -> Findings:
     """A finding where the explanations of PASS and FAIL have the words of the rule for the other."""
     rules = [scalar(check.node, key) for key in ("pass_rule", "fail_rule")]
@@ -127,7 +145,9 @@ def _contradicted(check: CheckDocument, prompt: Scalar, lines: dict[str, re.Matc
     written += [(word, _clauses(lines[word][2]), SIGNS[word]) for word in SIGNS if word in lines]
     pairs = ((one, other) for at, one in enumerate(written) for other in written[:at])
     for (name, clauses, sign), (other, its_clauses, its_sign) in pairs:
-        clause = next(_contradictions(clauses, its_clauses, is_same=sign == its_sign), None)
+        is_same = sign == its_sign
+        repeated = [*clauses][:1] if not is_same and [*clauses] == [*its_clauses] else []
+        clause = next(iter([*repeated, *_contradictions(clauses, its_clauses, is_same=is_same)]), None)
         if clause is not None:
             span, its_span = (spans.get(each) or place(prompt, *lines[each].span(2)) for each in (name, other))
             how = "differ by a negation" if sign == its_sign else "say the same"

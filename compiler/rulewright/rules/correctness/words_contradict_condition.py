@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from rulewright.diagnostics import Findings, Located, Span, warning
 from rulewright.documents.base import entries, numeric, optional_text, scalar
@@ -15,9 +15,12 @@ from rulewright.expression.syntax_tree import (
     Binary,
     Call,
     Expr,
+    Has,
+    Index,
     Literal,
     Macro,
     Name,
+    below,
     chain,
     children,
     field_of,
@@ -31,7 +34,12 @@ from rulewright.rules.suspicious.units_differ import COUNTS, counts_characters
 WORDS: Final = ("note", "description", "pass_rule")  # say what is wanted
 ROUTED: Final = ("within_replies", "recalled_share", "likeness")
 MISSING: Final = re.compile(r"-(?:missing|missed|omitted|absent)$")
-LACK: Final = re.compile(r"(?:^|-)(?:not-\w+ed$|without-|un\w+ed(?=-|$))")
+# `not-verified`, `not-read`, `without-`, `unconfirmed`
+PARTICIPLES: Final = (
+    r"asked|done|found|given|kept|known|made|met|named|paid|read|run|said|sent|shown|taken|told|written"
+)
+LACK: Final = re.compile(rf"(?:^|-)(?:not-(?:\w+ed|{PARTICIPLES})$|without-|un\w+ed(?=-|$))")
+LACKING: Final = re.compile(r"(?:-not-|-un|^un)(\w+)$")  # what a name says is not done
 WANTED: Final = re.compile(r"(?:^|-)un(?:al|bias|block|chang|harm|modif|prompt|touch)")  # `unchanged`
 EXTREME: Final = {
     "too-(?:long|many|much|large|big|slow|late|dear|expensive|high|often)": ">",
@@ -52,9 +60,10 @@ DENIALS: Final = re.compile(
     re.IGNORECASE,
 )
 ONLY: Final = re.compile(r"\b(?:only (?:after|if|when|once)|not until)\b")
+BEFORE: Final = re.compile(r"^[^,;:.]* before [^,;:.]*\.?$")  # a sentence of one clause that says what comes first
 # In a sentence with one of these, a limit may be what fails: `replies under 20 characters are too short`.
 JUDGES: Final = re.compile(
-    r"\b(?:bad|fail\w*|flag\w*|if|means?|missing|neither|never|no|not|only|reject\w*|suspicious|too|unless|when|without|wrong)\b",
+    r"\b(?:bad|fail\w*|flag\w*|if|means?|missing|neither|never|no|nobody|none|not|nothing|only|reject\w*|suspicious|too|unless|when|without|wrong)\b",
     re.IGNORECASE,
 )
 # What follows a limit that is the subject of a sentence: `replies under 40 words count as stubs`.
@@ -62,6 +71,7 @@ SUBJECT: Final = re.compile(r"(?! (?:and|but|for|in|or|per)\b) \w")
 VERB: Final = re.compile(
     r"\b(?:are|be|contains?|costs?|has|have|is|keeps?|lasts?|needs?|remains?|stays?|takes?|uses?|waits?) $"
 )
+NO_ORDER: Final = "the note says what comes before what, but `fail` tests for neither an absence nor an order"
 ONLY_UNDER: Final = "the note allows something only under a condition, but `fail` does not test for its absence"
 NO_ABSENCE: Final = "says that something is missing, but `fail` does not test for an absence"
 LISTS: Final = frozenset({"messages", "replies", "tool_calls", "turns"})
@@ -91,7 +101,11 @@ def words_contradict_condition(check: CheckDocument) -> Findings:
     note = next((found for key in WORDS if (found := scalar(check.node, key)) is not None), None)
     roots = list(_roots(check))
     numbers = [*_numbers(check, roots), *_settings(check)]
-    limits = list(_of_limits(words, note, numbers))
+    limits = list(_of_limits(words, note, numbers, optional_text(check.node, "pass_rule") or ""))
+    failing = scalar(check.node, "fail_rule")
+    if failing is not None and not limits:  # it says what fails
+        turned = [structs.replace(each, sign=-each.sign) for each in numbers]
+        limits = list(_of_limits(str(failing.value), failing, turned, str(failing.value)))
     yield from limits
     for written, sign in roots if not limits else ():
         message = _against(check, words, written.checked.expr, sign)
@@ -101,7 +115,9 @@ def words_contradict_condition(check: CheckDocument) -> Findings:
 
 
 def _at(part: Expr, message: str) -> Expr:
-    """The last part of a condition that does not test for what is missing, else the whole."""
+    """The last part of a condition that does not test for what is missing, the inner search, else the whole."""
+    if message == NO_ORDER:
+        return _found_by_search(part)[-1]
     return chain(part, "&&")[-1] if message == ONLY_UNDER or message.endswith(NO_ABSENCE) else part
 
 
@@ -113,8 +129,9 @@ def _roots(check: CheckDocument) -> Iterator[tuple[WrittenExpression, int]]:
                 yield written, sign
 
 
-def _of_limits(words: str, note: Scalar | None, numbers: list[ComparedNumber]) -> Findings:
-    """A limit in the words that no number has, where one number is named by no words; a limit met the other way."""
+def _of_limits(words: str, note: Scalar | None, numbers: list[ComparedNumber], rule: str) -> Findings:
+    """A limit in the words that no number has, where one number is named by no words; a limit met the other way. A
+    `rule` says what `pass` tests, or what `fail` does, never what the other one does."""
     stated = numbers_in(words)
     idle = [each for each in numbers if not any(units_agree(*one, each.value, each.unit) for one in stated)]
     products = {one * other for one, _ in stated for other, _ in stated}  # `two parts of 40 words`
@@ -129,21 +146,23 @@ def _of_limits(words: str, note: Scalar | None, numbers: list[ComparedNumber]) -
             yield warning(counted.comparison, message, notes=notes)
         elif not same and len(other) == 1 and limit.number not in (0, 1):
             yield warning(other[0].place, f"the words say `{limit.text}`, but this is {other[0].value:g}", notes=notes)
-        elif len(same) == 1 and same[0].sign and limit.operator and not _keeps(limit, same[0], words):
+        elif len(same) == 1 and same[0].sign and limit.operator and not _keeps(limit, same[0], words, rule):
             place = same[0].comparison or same[0].place
             yield warning(place, f"the words say `{limit.text}`, but this comparison does not", notes=notes)
 
 
-def _keeps(limit: Limit, number: ComparedNumber, words: str) -> bool:
-    """Whether a comparison keeps a limit: in a `fail` it must be the opposite, unless its sentence says what fails."""
+def _keeps(limit: Limit, number: ComparedNumber, words: str, rule: str) -> bool:
+    """Whether a comparison keeps a limit: in a `fail` it must be the opposite, unless its sentence, which is no `rule`,
+    says what fails."""
     sentence = next((each for each in re.split(r"[.;:]\s", words) if limit.text in each), "")
     before, _, rest = sentence.partition(limit.text)
     if JUDGES.search(sentence.replace(limit.text, "")):
         return True
-    if limit.operator == "<" and (SUBJECT.match(rest) or not VERB.search(before)):  # may be what fails
+    is_subject = SUBJECT.match(rest) or not VERB.search(before)
+    if limit.operator in "<>" and is_subject and limit.text not in rule:  # may be what fails
         return True
-    wanted = limit.operator if number.sign > 0 else {"<=": ">", ">=": "<", "<": ">="}[limit.operator]
-    return number.operator == wanted or (limit.operator == "<" and number.operator[0] == wanted[0])
+    wanted = limit.operator if number.sign > 0 else {"<=": ">", ">=": "<", "<": ">=", ">": "<="}[limit.operator]
+    return number.operator == wanted
 
 
 def _numbers(check: CheckDocument, roots: list[tuple[WrittenExpression, int]]) -> Iterator[ComparedNumber]:
@@ -172,7 +191,7 @@ def _decisive(part: Expr, sign: int) -> Iterator[Expr]:
     """The parts that decide a condition, without those that say when it applies: `size(replies) < 3 or ...`."""
     outer, inner = ("||", "&&") if sign < 0 else ("&&", "||")
     for side in chain(part, outer):
-        own = [each for each in chain(side, inner) if not _names_values([each])]
+        own = [each for each in chain(side, inner) if not isinstance(each, Has) and not _names_values([each])]
         yield from own if len(own) == 1 else ()
 
 
@@ -226,9 +245,9 @@ def _counts_items(part: Call) -> bool:
 def _against(check: CheckDocument, words: str, part: Expr, sign: int) -> str | None:
     """What contradicts the id or the words, if they and the condition have a plain form."""
     sides = chain(part, "&&")
-    searches = [isinstance(each, Call) or (isinstance(each, Macro) and each.kind == "exists") for each in sides]
+    searches = list(map(_searches, sides))
     is_presence = not denies(part) and all(searches)
-    is_lack = MISSING.search(check.id) or (LACK.search(check.id) and len(sides) > 1 and not _names_values(sides[1:]))
+    is_lack = MISSING.search(check.id) or (_says_what_is_lacking(check.id, sides) and not _seeks_a_denial(part))
     if sign < 0 and _names_without_lack(check.id, part):
         return f"`{check.id}` says that something is missing, but `fail` does not test for its absence"
     if sign < 0 and is_lack and not DENIALS.search(words) and not denies(part) and check.get("use") is None:
@@ -236,7 +255,7 @@ def _against(check: CheckDocument, words: str, part: Expr, sign: int) -> str | N
     if sign > 0 and is_lack and words and not DENIALS.search(words) and _passes_lack(check.id, sides):
         return f"`{check.id}` says that something is missing, but `pass` tests for its absence"
     is_banned = re.search("banned|forbidden|prohibited", check.id) is not None
-    stems = _stems(part) | _stems_of_parameters(check, part)
+    stems = _stems(part) | _stems_of_parameters(check, part) | _stems_of_counted(part)
     is_named = any(stem in (f"{check.id} {words}" if is_banned else words).lower() for stem in stems)
     if FORBIDS.search(words) and len(DENIALS.findall(words)) == 1:
         is_search = is_presence or (is_banned and any(searches) and not denies(part))
@@ -248,11 +267,69 @@ def _against(check: CheckDocument, words: str, part: Expr, sign: int) -> str | N
         return f"the note says `{every[0].split()[0]}`, but `{'fail' if sign < 0 else 'pass'}` tests something else"
     if sign < 0 and ONLY.search(words) and len(sides) > 1 and is_presence:
         return ONLY_UNDER
+    if sign < 0 and BEFORE.search(words) and not DENIALS.search(words) and _is_without_order(part, words):
+        return NO_ORDER
     for named, operator in EXTREME.items():
         found = {turned * -1 for turned, each in comparisons(part, sign) if each.operator[0] != operator}
         if re.search(named, check.id) and found == {1} and not _points(part, sign, operator):
             return f"`{check.id}` says the opposite of this comparison"
     return _joined(words, part, sign)
+
+
+def _searches(part: Expr) -> bool:
+    """Whether a condition tests for the presence of something: a call, `exists`, `size(...) > 0`, or one of several."""
+    if isinstance(part, Binary) and part.operator == "||":
+        return all(map(_searches, chain(part, "||")))
+    if isinstance(part, Binary):
+        is_size = isinstance(part.left, Call) and part.left.function == "size"
+        return is_size and part.operator in (">", "!=") and number_in(part.right) == 0
+    return isinstance(part, Call) or (isinstance(part, Macro) and part.kind == "exists")
+
+
+def _says_what_is_lacking(name: str, sides: list[Expr]) -> bool:
+    """Whether a name says that something is not done, which a later side does not test by the name of a value."""
+    lacking = LACKING.search(name)
+    stems = {lacking[1][:4]} if lacking is not None else set[str]()
+    named = [each for each in sides[1:] if not _stems_of_names(each) & stems]
+    return LACK.search(name) is not None and len(sides) > 1 and not _names_values(named)
+
+
+def _seeks_a_denial(part: Expr) -> bool:
+    """Whether a text that is searched for says itself that something is not so: `contains(answer, "not found")`."""
+    return any(isinstance(each, Literal) and DENIALS.search(str(each.value)) is not None for each in below(part))
+
+
+def _stems_of_names(part: Expr) -> set[str]:
+    """The first letters of the parameters that an expression reads."""
+    own = {each[:4] for each in (field_of(part, "params") or "").split("_")} - {""}
+    return own.union(*map(_stems_of_names, children(part)))
+
+
+def _found_by_search(part: Expr) -> list[Expr]:
+    """The searches in an expression, outer ones first."""
+    return [
+        each
+        for each in below(part)
+        if isinstance(each, Macro) or (isinstance(each, Call) and each.function == "called")
+    ]
+
+
+def _is_without_order(part: Expr, words: str) -> bool:
+    """Whether a condition searches for two things at least that the words name, and tests neither for an absence nor
+    for an order."""
+    texts = {
+        each.value: _stems(each) for each in below(part) if isinstance(each, Literal) and isinstance(each.value, str)
+    }
+    if sum(any(stem in words.lower() for stem in stems) for stems in texts.values()) < 2:
+        return False
+    parts = list(below(part))
+    is_ordered = any(
+        isinstance(each, Index)
+        or (isinstance(each, Binary) and each.operator in ORDERED)
+        or (isinstance(each, Call) and each.function in ("called_in_order", "matches"))
+        for each in parts
+    )
+    return len(_found_by_search(part)) > 1 and not is_ordered and not denies(part)
 
 
 def _passes_lack(name: str, sides: list[Expr]) -> bool:
@@ -356,6 +433,13 @@ def _stems(part: Expr) -> set[str]:
     """The first letters of the words in the texts and the parameters of an expression."""
     text = str(part.value) if isinstance(part, Literal) else field_of(part, "params") or ""
     return {each[:4] for each in re.findall(r"[^\W_]{4,}", text.lower())}.union(*map(_stems, children(part)))
+
+
+def _stems_of_counted(part: Expr) -> set[str]:
+    """The first letters of what an expression counts: `card` of `size(card_numbers(answer))`."""
+    counted = part.args if isinstance(part, Call) and part.function == "size" else ()
+    own = {word[:4] for each in counted if isinstance(each, Call) for word in each.function.split("_")}
+    return own.union(*map(_stems_of_counted, children(part)))
 
 
 def _stems_of_parameters(check: CheckDocument, part: Expr) -> set[str]:

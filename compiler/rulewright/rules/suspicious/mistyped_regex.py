@@ -221,6 +221,8 @@ def _listed_twice(text: str) -> tuple[int, int, str, str] | None:
     """The first alternative of a group that is there twice."""
     for group in GROUP.finditer(text):
         alternatives = re.split(r"(?<!\\)\|", group[1])
+        if text.startswith("(?i)") and "\\" not in group[1]:
+            alternatives = [each.lower() for each in alternatives]
         again = next((each for at, each in enumerate(alternatives) if each in alternatives[:at]), "")
         if again:
             return *group.span(), "", f"`{again}` is twice in `{group[0]}`"

@@ -4,19 +4,27 @@ import re
 from typing import Final
 
 from rulewright.diagnostics import Findings, advice, error, warning
-from rulewright.load import place
+from rulewright.documents.base import optional_text
+from rulewright.documents.check import CheckDocument
+from rulewright.load import Scalar, place
 from rulewright.project import Project
 
+_SENTENCE: Final = re.compile(r"[^\s.?!][^.?!]*[.?!](?=\s|$)")
+_QUESTION: Final = re.compile(r"\?$|\bquestion\b.*:", re.DOTALL)
+# Words of any prompt.
+_COMMON: Final = frozenset({"answ", "assi", "deci", "does", "fail", "only", "pass", "ques", "repl", "user"})
+_STEM: Final = 4  # letters of a word without its ending
 _NAME: Final = re.compile(r"[A-Za-z0-9]+(?:[-_][A-Za-z0-9]+)+")
 
 
 def prompt_names_another_check(project: Project) -> Findings:
-    """A prompt names another check, or an id that no check has, instead of its own.
+    """A prompt names another check, asks its question, or names an id that no check has, instead of its own.
 
     Why it matters: a judge that sees several checks by name may answer for the other one, and readers of the recorded
     prompt can't tell which check was asked.
-    Instead: write the check's full id, or `{{ check.id }}`.
+    Instead: write the check's full id, or `{{ check.id }}`, and the check's own question.
     """
+    yield from _questions_of_others(project)
     ids = {check.id for check in project.checks}
     for check in project.checks:
         if check.prompt is None or not isinstance(check.prompt.value, str) or check.id in check.prompt.value:
@@ -35,3 +43,26 @@ def prompt_names_another_check(project: Project) -> Findings:
                 report = advice if check.id in sharing else warning  # its own id, cut off, misleads nobody
                 yield report(span, f"`{name}` could be any of {len(sharing)} checks", help=f"write `{check.id}`")
                 break
+
+
+def _questions_of_others(project: Project) -> Findings:
+    """The questions that two prompts ask, with words of the name of only one of the checks."""
+    asked: dict[str, list[tuple[CheckDocument, Scalar, re.Match[str]]]] = {}
+    for check in project.checks:
+        prompt = check.prompt
+        found = () if prompt is None or not isinstance(prompt.value, str) else _SENTENCE.finditer(prompt.value)
+        for sentence in found:
+            if prompt is not None and _QUESTION.search(sentence[0]):
+                asked.setdefault(" ".join(sentence[0].lower().split()), []).append((check, prompt, sentence))
+    for question, places in asked.items():
+        words = _stems(question)
+        own = [check for check, _, _ in places if words & _stems(f"{check.id} {optional_text(check.node, 'name')}")]
+        for check, prompt, sentence in places if len(own) == 1 and len(places) == 2 else ():
+            if check is not own[0]:
+                span = place(prompt, *sentence.span())
+                notes = [(own[0].key_place("prompt"), "the same question")]
+                yield warning(span, f"this prompt of `{check.id}` asks the question of `{own[0].id}`", notes=notes)
+
+
+def _stems(text: str) -> set[str]:
+    return {each[:_STEM].lower() for each in re.findall(rf"[A-Za-z]{{{_STEM},}}", text)} - _COMMON

@@ -11,7 +11,9 @@ from rulewright.spelling import Guess
 from rulewright_runtime.plan.part import VERDICTS
 
 # At the beginning of a line or sentence.
-EXPLAINED: Final = re.compile(rf"(?:^|(?<=[.;!?] ))[ \t]*({'|'.join(VERDICTS)}):", re.MULTILINE)
+EXPLAINED: Final = re.compile(
+    rf"(?:^|(?<=[.;!?] ))[ \t]*(?:Failure verdict )?({'|'.join(VERDICTS)})(?::| (?:only )?if\b)", re.MULTILINE
+)
 
 LABELLED: Final = re.compile(r"\b([A-Z_]{3,}):")  # one of them may be a misspelt verdict
 
@@ -37,6 +39,9 @@ def prompt_without_pass_or_fail(check: CheckDocument) -> Findings:
     is_apart = twice is not None and twice[1] * explained[twice[1]] not in "".join(order)
     lacking = [word for word in ("PASS", "FAIL", "UNCLEAR") if word not in explained]
     is_known = len(explained) > 1 or (lacking and not _mentions(prompt.value, lacking[0]))
+    by_label = [*re.finditer(rf"\b({'|'.join(VERDICTS)}):", prompt.value)]
+    if not by_label and (lacking == ["UNCLEAR"] or (lacking and _is_the_rest(prompt.value, lacking[0]))):
+        twice = None  # `FAIL if one is rude. FAIL if one is late. PASS otherwise.`
     if is_known and twice is not None and lacking and (is_apart or lacking != ["UNCLEAR"]):
         last = [found for found in EXPLAINED.finditer(prompt.value) if found[1] == twice[1]][-1]
         notes = [(place(prompt, *twice.span(1)), "explained here first")]
@@ -51,6 +56,15 @@ def prompt_without_pass_or_fail(check: CheckDocument) -> Findings:
         where = prompt if other is None else place(prompt, *other.span())
         message = f"the prompt mentions {' and '.join(named)}, but not {word}"
         yield warning(where, message, help=None if other is None else Guess(word))
+
+
+def _is_the_rest(prompt: str, word: str) -> bool:
+    """Whether a verdict is given in every other case, or explained with another word than `if`."""
+    after = "else|except|for|in|otherwise|to|unless|when|where"
+    return (
+        re.search(rf"\b{word}\b,? (?:{after})\b|\b(?:else|otherwise)\b[^.]*\b{word}\b", prompt, re.IGNORECASE)
+        is not None
+    )
 
 
 def _mentions(prompt: str, word: str) -> bool:
