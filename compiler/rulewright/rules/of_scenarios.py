@@ -22,16 +22,20 @@ from rulewright.rules.style.subsumed_pattern import subsumed_pattern
 from rulewright.rules.suspicious.ascii_only_apostrophe import ascii_only_apostrophe
 from rulewright.rules.suspicious.branch_always_taken import branch_always_taken
 from rulewright.rules.suspicious.branch_changes_nothing import branch_changes_nothing
+from rulewright.rules.suspicious.branch_hides_what_a_probe_expects import branch_hides_what_a_probe_expects
 from rulewright.rules.suspicious.branch_never_taken import branch_never_taken
 from rulewright.rules.suspicious.cue_in_another_turn import cue_in_another_turn
 from rulewright.rules.suspicious.cue_misquotes_turn import cue_misquotes_turn
 from rulewright.rules.suspicious.duplicate_criterion_id import duplicate_criterion_id
+from rulewright.rules.suspicious.expectation_of_an_unstated_fact import expectation_of_an_unstated_fact
+from rulewright.rules.suspicious.fact_no_message_tells import fact_no_message_tells
 from rulewright.rules.suspicious.impossible_date import impossible_date
 from rulewright.rules.suspicious.level_skipped import level_skipped
 from rulewright.rules.suspicious.levels_not_read import levels_not_read
 from rulewright.rules.suspicious.mistyped_regex import mistyped_regex
 from rulewright.rules.suspicious.opposites_agree import opposites_agree
 from rulewright.rules.suspicious.probe_expects_an_unstated_name import probe_expects_an_unstated_name
+from rulewright.rules.suspicious.probe_expects_unstated_words import probe_expects_unstated_words
 from rulewright.rules.suspicious.probe_names_another_turn import probe_names_another_turn
 from rulewright.rules.suspicious.probe_reads_a_later_session import probe_reads_a_later_session
 from rulewright.rules.suspicious.probes_contradict_each_other import probes_contradict_each_other
@@ -78,6 +82,10 @@ SCENARIO: Final[tuple[Rule[ScenarioDocument], ...]] = (
     listed_twice,
     deprecated_spelling,
     probe_expects_an_unstated_name,
+    probe_expects_unstated_words,
+    branch_hides_what_a_probe_expects,
+    fact_no_message_tells,
+    expectation_of_an_unstated_fact,
     duplicate_criterion_id,
     unchanged_copy,
     impossible_date,

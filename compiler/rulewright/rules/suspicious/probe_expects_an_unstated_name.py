@@ -4,13 +4,13 @@ import re
 from typing import Final
 
 from rulewright.diagnostics import Findings, warning
-from rulewright.documents.base import text, text_scalars
+from rulewright.documents.base import text_scalars
 from rulewright.documents.scenario import ProbeDocument, ScenarioDocument, TurnDocument
+from rulewright.documents.spoken_words import all_known, is_name, messages, plain, shown
 from rulewright_runtime.matching.pronouns import parse
 
 SHORT: Final = 6  # names up to this length have no ending to leave out
 STATED: Final = r"\W+(?:[^\W.!?]+[^\w.!?]+){0,3}?((?:she|he|they)/(?:her|him|them))\b"  # after a name
-APOSTROPHES: Final = str.maketrans("", "", "'\u2019")
 
 
 def probe_expects_an_unstated_name(scenario: ScenarioDocument) -> Findings:
@@ -21,19 +21,16 @@ def probe_expects_an_unstated_name(scenario: ScenarioDocument) -> Findings:
     `persona.visible` names.
     Instead: let the user mention the name first, or expect something else.
     """
-    if not scenario.turns or any("user_message" not in turn.node for turn in scenario.turns):
-        return  # some messages are unknown
-    shown = [text(scenario.persona.node, key) for key in scenario.persona.visible] if scenario.persona else []
-    shown += [scenario.system] if scenario.system else []
-    for probe in scenario.probes:
+    for probe in scenario.probes if all_known(scenario) else ():
         if probe.turn is None:
             continue
         yield from _other_pronouns(probe, scenario)
-        known = [*shown, *(message for turn in _until(probe.turn, scenario) for message in _messages(turn))]
+        before = [message for turn in _until(probe.turn, scenario) for message in messages(turn)]
+        known = [*shown(scenario), *before]
         for item in text_scalars(probe.node, "expected"):
             name = str(item.value)
-            if probe.kind == "recall" and _is_name(name) and known and not _contain(known, name):
-                later = next((turn for turn in scenario.turns if _contain(_messages(turn), name)), None)
+            if probe.kind == "recall" and is_name(name) and known and not _contain(known, name):
+                later = next((turn for turn in scenario.turns if _contain(messages(turn), name)), None)
                 yield warning(
                     item,
                     f"no message up to turn {probe.turn} mentions `{name}`, so no answer can recall it",
@@ -56,22 +53,8 @@ def _until(number: int, scenario: ScenarioDocument) -> list[TurnDocument]:
     return [turn for turn in scenario.turns if turn.number is None or turn.number <= number]
 
 
-def _messages(turn: TurnDocument) -> list[str]:
-    """What the user may say in a turn."""
-    return [turn.user_message, *(branch.user_message for branch in turn.branches)]
-
-
 def _contain(messages: list[str], name: str) -> bool:
     """Whether a message contains the name in any case, with any apostrophes and ending (`Nigeria`, `Nigerian`)."""
-    stem = _plain(name)
+    stem = plain(name)
     stem = stem[:-2] if len(stem) > SHORT else stem
-    return any(stem in _plain(words) for words in messages)
-
-
-def _plain(text: str) -> str:
-    return text.translate(APOSTROPHES).casefold()
-
-
-def _is_name(item: str) -> bool:
-    """Whether every word starts with a capital; anything else may be said in other words."""
-    return all(word[:1].isupper() for word in item.split()) and bool(item.strip())
+    return any(stem in plain(words) for words in messages)
