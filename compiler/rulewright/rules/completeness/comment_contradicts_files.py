@@ -1,9 +1,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Final
 
 from rulewright.diagnostics import Findings, warning
+from rulewright.documents.base import numeric
+from rulewright.load import Mapping, Scalar
 from rulewright.project.unread_files import UnreadFiles
 
 # `probes:  # Probes of the whole scenario (optional, 31/64)`
@@ -12,10 +15,16 @@ COUNTED: Final = re.compile(
     r"\((?:[^()\n]*\s)?(?P<count>(?P<having>\d+)/(?P<all>\d+))(?:\s[^()\n]*)?\)",
     re.MULTILINE,
 )
+# `persona:` and, indented below it, `age: integer  # 18-90`
+RANGED: Final = re.compile(
+    r"^(?P<parent>\w+):|^ +(?P<key>\w+): (?:integer|number)[ ]*#[ ]*(?P<range>(?P<low>\d{1,9})-(?P<high>\d{1,9}))[ ]*$",
+    re.MULTILINE,
+)
 
 
 def comment_contradicts_files(unread: UnreadFiles) -> Findings:
-    """A comment in `SCENARIO_SCHEMA.yaml` says that, for example, `31/64` scenarios have a key, but the files differ.
+    """A comment in `SCENARIO_SCHEMA.yaml` says that, for example, `31/64` scenarios have a key, or that its values are
+    `18-90`, but the files differ.
 
     Why it matters: readers rely on these numbers and do not count again.
     Instead: correct the numbers, or remove them.
@@ -29,3 +38,19 @@ def comment_contradicts_files(unread: UnreadFiles) -> Findings:
                     source.span(*found.span("count")),
                     f"`{found['count']}` contradicts the files: {having} of {total} scenarios have `{key}`",
                 )
+        parent = ""
+        for found in RANGED.finditer(source.text):
+            parent = found["parent"] or parent
+            outside = next(_outside(found, parent, unread.scenarios), None) if found["key"] else None
+            if outside is not None:
+                message = (
+                    f"`{found['range']}` contradicts the files: a scenario has the `{found['key']}` {outside.value}"
+                )
+                yield warning(source.span(*found.span("range")), message, notes=[(outside, "this one")])
+
+
+def _outside(found: re.Match[str], parent: str, scenarios: tuple[Mapping, ...]) -> Iterator[Scalar]:
+    """The numbers of a key below a parent that are not in the range of a comment."""
+    low, high = int(found["low"]), int(found["high"])
+    values = (numeric(each, parent, found["key"]) for each in scenarios)
+    return (each for each in values if each is not None and not low <= float(str(each.value)) <= high)
