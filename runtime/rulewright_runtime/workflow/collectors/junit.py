@@ -37,9 +37,9 @@ def junit(root: Path, path: str, scope: Sequence[str] = ()) -> ReportReading:
         raise CollectionError(path, f"is not a JUnit report: its root is `{report.tag}`")
     outcomes = {case: _outcome(path, case) for case in _cases(report)}
     tests = _worst(report, outcomes)
-    counts = Counter(tests.values())
-    passed, skipped = counts["passed"], counts["not run"]
-    failed = sum(outcome == "failed" for outcome in outcomes.values())  # equal names may be those of different tests
+    passed = sum(outcome == "passed" for outcome in tests.values())
+    listed = Counter(outcomes.values())  # equal names may be those of different tests
+    failed, skipped = listed["failed"], listed["not run"]
     suite_failures = sum(_OUTCOMES.get(_name_of(child)) == "failed" for suite in _suites(report) for child in suite)
     failed = max(failed + suite_failures, *(_stated_failures(path, suite) for suite in _suites(report)))
     first = next((title for (_, title), outcome in tests.items() if outcome == "failed"), "")
