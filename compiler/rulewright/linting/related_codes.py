@@ -90,10 +90,11 @@ COPIED: Final = frozenset({"probe-expects-an-unstated-name", "tag-no-scenario-ha
 SAME_MESSAGE_IN_DOCUMENT: Final = frozenset(
     {"bad-expression", "overlay-not-enabled", "unknown-source", "unknown-state"}
 )  # as `SAME_MESSAGE`, in one document
-# Codes whose findings have one cause whatever their message: a setting that no profile has, a habit of all prompts.
+# Codes whose findings have one cause whatever their message: a setting that no profile has, a habit of all prompts or
+# phrases.
 ACROSS: Final = SAME_MESSAGE | codes_in("""
     branch-hides-what-a-probe-expects dev-repetitions-nobody-uses expectation-of-an-unstated-fact fact-no-message-tells
-    probe-expects-unstated-words prompt-names-another-check
+    pattern-without-counterpart phrase-hits-inside-words probe-expects-unstated-words prompt-names-another-check
 """)
 # A code, and the codes that report the same mistake at its own place or at one of its notes.
 REPORTED_WITH: Final = code_sets(

@@ -33,6 +33,7 @@ from rulewright.rules.suspicious.transcript_outside_fence import transcript_outs
 from rulewright.rules.suspicious.trigger_without_condition import trigger_without_condition
 from rulewright.rules.suspicious.unclear_policy_without_its_path import unclear_policy_without_its_path
 from rulewright.rules.suspicious.unit_of_analysis_unfit import unit_of_analysis_unfit
+from rulewright.rules.suspicious.verdicts_overlap import verdicts_overlap
 from rulewright.rules.suspicious.yaml_trap import yaml_trap
 
 CHECK: Final[tuple[Rule[CheckDocument], ...]] = (
@@ -61,6 +62,7 @@ CHECK: Final[tuple[Rule[CheckDocument], ...]] = (
     limit_of_zero,
     more_votes_in_development,
     quote_nobody_checks,
+    verdicts_overlap,
 )
 
 PROFILE: Final[tuple[Rule[Profile], ...]] = (

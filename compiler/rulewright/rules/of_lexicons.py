@@ -15,6 +15,7 @@ from rulewright.rules.suspicious.ascii_only_apostrophe import ascii_only_apostro
 from rulewright.rules.suspicious.mistyped_regex import mistyped_regex
 from rulewright.rules.suspicious.opposites_agree import opposites_agree
 from rulewright.rules.suspicious.pattern_lost_in_folding import pattern_lost_in_folding
+from rulewright.rules.suspicious.phrase_hits_inside_words import phrase_hits_inside_words
 from rulewright.rules.suspicious.question_of_common_words import question_of_common_words
 from rulewright.rules.suspicious.regex_between_slashes import regex_between_slashes
 from rulewright.rules.suspicious.regex_taken_for_text import regex_taken_for_text
@@ -29,6 +30,7 @@ LEXICON: Final[tuple[Rule[LexiconDocument], ...]] = (
     mistyped_regex,
     regex_between_slashes,
     short_word_hits_inside_others,
+    phrase_hits_inside_words,
     pattern_lost_in_folding,
     regex_taken_for_text,
     yaml_trap,
@@ -37,6 +39,7 @@ LEXICON: Final[tuple[Rule[LexiconDocument], ...]] = (
 MARKER_SET: Final[tuple[Rule[MarkerSet], ...]] = (
     subsumed_pattern,
     short_word_hits_inside_others,
+    phrase_hits_inside_words,
     regex_taken_for_text,
     yaml_trap,
     listed_twice,

@@ -34,6 +34,7 @@ from rulewright.rules.suspicious.level_skipped import level_skipped
 from rulewright.rules.suspicious.levels_not_read import levels_not_read
 from rulewright.rules.suspicious.mistyped_regex import mistyped_regex
 from rulewright.rules.suspicious.opposites_agree import opposites_agree
+from rulewright.rules.suspicious.phrase_hits_inside_words import phrase_hits_inside_words
 from rulewright.rules.suspicious.probe_expects_an_unstated_name import probe_expects_an_unstated_name
 from rulewright.rules.suspicious.probe_expects_unstated_words import probe_expects_unstated_words
 from rulewright.rules.suspicious.probe_names_another_turn import probe_names_another_turn
@@ -74,6 +75,7 @@ SCENARIO: Final[tuple[Rule[ScenarioDocument], ...]] = (
     invalid_regex,
     mistyped_regex,
     short_word_hits_inside_others,
+    phrase_hits_inside_words,
     cue_in_another_turn,
     cue_text_not_in_turn,
     probe_names_another_turn,

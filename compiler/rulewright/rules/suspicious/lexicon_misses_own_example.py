@@ -78,26 +78,25 @@ def _quoted(check: CheckDocument, subject: str) -> Iterator[tuple[Span, str]]:
         if prose is None:
             continue
         text = str(prose.value)
-        whole = [(0, text)] if subject == "FAIL" else []
-        for offset, part in whole if key == "fail_rule" else _paragraphs(text, subject):
+        rule = [("FAIL", 0, text)]
+        for about, offset, part in rule if key == "fail_rule" else paragraphs_by_subject(text):
             for start, example in examples(part):
-                if example not in seen:
+                if about == subject and example not in seen:
                     seen.add(example)
                     yield place(prose, offset + start, offset + start + len(example)), example
 
 
-def _paragraphs(prompt: str, subject: str) -> Iterator[tuple[int, str]]:
-    """The paragraphs of a prompt about failures or cues, with the lists below them, each with its offset."""
-    start, subject_here = 0, None
+def paragraphs_by_subject(prompt: str) -> Iterator[tuple[str | None, int, str]]:
+    """The paragraphs of a prompt: the verdict that each explains or `cue`, also for lists below it, and its offset."""
+    start, subject = 0, None
     for end in (*(gap.end() for gap in GAP.finditer(prompt)), len(prompt)):
         paragraph = prompt[start:end]
         head = HEAD.match(paragraph)
         if head:
-            subject_here = head[1] or head[2]
+            subject = head[1] or head[2]
         elif not paragraph.lstrip().startswith(("-", "*")):
-            subject_here = None
-        if subject_here == subject:
-            yield start, paragraph
+            subject = None
+        yield subject, start, paragraph
         start = end
 
 

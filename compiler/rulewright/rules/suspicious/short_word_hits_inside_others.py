@@ -25,15 +25,16 @@ def short_word_hits_inside_others(subject: LexiconDocument | MarkerSet | Scenari
     for found in plain_texts(subject):
         text = str(found.value)
         if 0 < len(text) <= 3 and text.isalpha() and not ALONE.fullmatch(text):
-            yield warning(found, f"`{text}` occurs inside other words", help=_help(subject, f"`(?i)\\b{text}\\b`"))
+            yield warning(found, f"`{text}` occurs inside other words", help=rewrite(subject, text))
 
 
-def _help(subject: LexiconDocument | MarkerSet | ScenarioDocument, regex: str) -> str:
+def rewrite(subject: LexiconDocument | MarkerSet | ScenarioDocument, text: str) -> str:
     """The help; markers can't be regular expressions, and a branch has one type for all of its values."""
     if isinstance(subject, MarkerSet):
         return "write a longer phrase"
     what = "a regular expression" if isinstance(subject, LexiconDocument) else "a condition of `type: regex`"
-    return f"use {what} with word boundaries: {regex}"
+    escaped = re.escape(text).replace("\\ ", " ")
+    return f"use {what} with word boundaries: `(?i)\\b{escaped}\\b`"
 
 
 def plain_texts(subject: LexiconDocument | MarkerSet | ScenarioDocument) -> Iterator[Scalar]:

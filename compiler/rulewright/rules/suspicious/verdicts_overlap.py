@@ -1,0 +1,155 @@
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from itertools import combinations
+from typing import Final
+
+from rulewright.diagnostics import Findings, warning
+from rulewright.documents.base import repeated, scalar
+from rulewright.documents.check import CheckDocument
+from rulewright.documents.prose_limits import limits_in
+from rulewright.load import Scalar, place
+from rulewright.rules.suspicious.lexicon_misses_own_example import QUOTED, examples, paragraphs_by_subject
+from rulewright_runtime.plan.part import VERDICTS
+
+VERDICT: Final = "|".join(VERDICTS)
+LINE: Final = re.compile(rf"^[ \t]*(?:Failure verdict )?({VERDICT})\b(?= if\b|:)", re.MULTILINE)
+# What closes a list of examples: `These are PASS or UNCLEAR, not FAIL.`
+CLOSING: Final = re.compile(rf"\b(?:These|They|All of these) are ((?:(?:{VERDICT})(?: or |, )?)+)")
+RANGE: Final = re.compile(r"(?P<text>\b(?P<low>\d{1,6})(?:-|\u2013| to )(?P<high>\d{1,6}) (?P<unit>[a-z]+))")
+NEITHER: Final = re.compile(r"\b(?:does|do|did) not (\w+)\b[^.;]{0,120}? or (?:does|do|did) not (\w+)", re.IGNORECASE)
+EITHER: Final = r"\b{}s?\b[^.;]{{0,120}}? or {}s?\b"  # of the verbs of `NEITHER`
+# What comes before an example, and not before words that are spoken about.
+EXEMPLARY: Final = re.compile(r"(?:^|[-*:(,]|\blike|\bsuch as|e\.g\.,?)\s*$")
+SILENT: Final = re.compile(
+    r"\b(?:says? nothing about|(?:does not|doesn't|never) (?:mentions?|discuss(?:es)?)) (?:(?:the|its|any) )?(\w+)",
+    re.IGNORECASE,
+)
+UNSAID: Final = re.compile(
+    r"\b(?:assistant|answer|model|reply|response)\b[^.;]{0,20}\b(?:no|nothing about) (\w+)", re.IGNORECASE
+)
+OPTIONAL: Final = re.compile(r"\b(?:do|does|need) not (?:require|need) ([^.;]+)", re.IGNORECASE)
+LACKING: Final = re.compile(
+    r"\bNo ((?:[\w/-]+ ){2,4}?)(?:is |was |are |were )?(?:disclosed|expressed|given|mentioned|present|stated|in)\b"
+)
+
+
+def verdicts_overlap(check: CheckDocument) -> Findings:
+    """A prompt explains one answer as two verdicts.
+
+    Why it matters: judges decide such an answer differently from vote to vote. The same example is listed under two
+    verdicts, two ranges share a number ("1-2 sentences", "2-3 sentences"), an answer has one part of two, of which FAIL
+    misses either and PASS needs either, or silence is PASS and NOT_APPLICABLE.
+    Instead: decide for one of the verdicts, and write `and` for `or` where both parts are needed.
+    """
+    prompt = check.prompt
+    if prompt is None or not isinstance(prompt.value, str):
+        return
+    parts = [*_explanations(prompt.value)]
+    for (one, start, end), (other, its_start, its_end), what in (
+        *_same_examples(prompt.value, parts),
+        *_shared_numbers(parts),
+        *_half_met(parts),
+        *_silent(parts),
+    ):
+        notes = [(place(prompt, its_start, its_end), f"{other} here")]
+        yield warning(place(prompt, start, end), f"{what} is {one} here, but {other} elsewhere", notes=notes)
+    yield from _not_required(check, prompt, parts)
+
+
+Part = tuple[str, int, str]  # a verdict, and the offset and text of what explains it
+Place = tuple[str, int, int]  # a verdict, and the start and end of a text about it
+
+
+def _explanations(prompt: str) -> Iterator[Part]:
+    """The paragraphs and lines of a prompt that explain a verdict, with the lists below; line breaks are spaces."""
+    for subject, start, paragraph in paragraphs_by_subject(prompt):
+        starts = {0: subject} | {found.start(): found[1] for found in LINE.finditer(paragraph)}
+        for (at, verdict), end in zip(starts.items(), [*starts, len(paragraph)][1:], strict=True):
+            if verdict in VERDICTS:
+                yield verdict, start + at, paragraph[at:end].replace("\n", " ")
+
+
+def _same_examples(prompt: str, parts: list[Part]) -> Iterator[tuple[Place, Place, str]]:
+    """Examples that are listed under two verdicts."""
+    listed = [
+        (verdict, at + offset, text)
+        for verdict, at, part in parts
+        for offset, text in examples(part)
+        if EXEMPLARY.search(part[: offset - 1])
+    ]
+    for closing in CLOSING.finditer(prompt):
+        verdicts = " or ".join(re.findall(VERDICT, closing[1]))
+        start = prompt.rfind("\n\n", 0, closing.start()) + 1
+        quoted = QUOTED.finditer(prompt, start, closing.start())
+        listed += [(verdicts, each.start(1), each[1]) for each in quoted if each[1]]
+    for one, other in repeated(listed, lambda each: " ".join(each[2].lower().split()).strip(".,!?")):
+        if one[0] != other[0]:
+            yield _of(*one), _of(*other), f"`{' '.join(one[2].split()).strip(',.')}`"
+
+
+def _of(verdict: str, start: int, text: str) -> Place:
+    return verdict, start, start + len(text)
+
+
+def _shared_numbers(parts: list[Part]) -> Iterator[tuple[Place, Place, str]]:
+    """Ranges and limits of two verdicts that have one number in common."""
+    found = [(verdict, at, text, each) for verdict, at, text in parts for each in _ranges(text)]
+    for (one, at, text, first), (other, its_at, its_text, second) in combinations(found, 2):
+        shared = max(first[0], second[0])
+        if one != other and first[2] == second[2] and shared == min(first[1], second[1]):
+            later = _of(other, its_at + its_text.index(second[3]), second[3])
+            yield later, _of(one, at + text.index(first[3]), first[3]), f"an answer with {shared:g} {first[2]}s"
+            return
+
+
+def _ranges(text: str) -> Iterator[tuple[float, float, str, str]]:
+    """The lowest and highest number of each range or limit of a text, with the unit and the words."""
+    for found in RANGE.finditer(text):
+        yield float(found["low"]), float(found["high"]), found["unit"].rstrip("s"), found["text"]
+    for limit in limits_in(text):
+        if limit.operator in ("<=", ">=") and limit.unit:
+            low, high = (-math.inf, limit.number) if limit.operator == "<=" else (limit.number, math.inf)
+            yield low, high, limit.unit.rstrip("s"), limit.text
+
+
+def _half_met(parts: list[Part]) -> Iterator[tuple[Place, Place, str]]:
+    """FAIL where one of two is missing, and PASS where one of the two is there."""
+    for at, fails in _found(NEITHER, "FAIL", parts):
+        either = re.compile(EITHER.format(fails[1], fails[2]), re.IGNORECASE)
+        for its_at, passes in _found(either, "PASS", parts):
+            what = f"an answer that does not {fails[1]} or does not {fails[2]}"
+            yield _of("PASS", its_at, passes[0]), _of("FAIL", at, fails[0]), what
+            return
+
+
+def _silent(parts: list[Part]) -> Iterator[tuple[Place, Place, str]]:
+    """An assistant that does not talk about something: PASS, and NOT_APPLICABLE."""
+    for at, silent in _found(SILENT, "PASS", parts):
+        for its_at, unsaid in _found(UNSAID, "NOT_APPLICABLE", parts):
+            if unsaid[1].lower() == silent[1].lower():
+                what = f"an answer that says nothing about {silent[1]}"
+                yield _of("NOT_APPLICABLE", its_at, unsaid[0]), _of("PASS", at, silent[0]), what
+                return
+
+
+def _found(pattern: re.Pattern[str], verdict: str, parts: list[Part]) -> Iterator[tuple[int, re.Match[str]]]:
+    """Where the explanations of a verdict match, with the offset in the prompt."""
+    for of, at, text in parts:
+        for found in pattern.finditer(text) if of == verdict else ():
+            yield at + found.start(), found
+
+
+def _not_required(check: CheckDocument, prompt: Scalar, parts: list[Part]) -> Findings:
+    """What a rule does not require, and without which the prompt says NOT_APPLICABLE."""
+    for rule in filter(None, (scalar(check.node, key) for key in ("pass_rule", "fail_rule"))):
+        for optional in OPTIONAL.finditer(str(rule.value).replace("\n", " ")):
+            for verdict, at, text in parts:
+                lacking = LACKING.search(text) if verdict == "NOT_APPLICABLE" else None
+                if lacking is not None and {*lacking[1].lower().split()} <= {*optional[1].lower().split()}:
+                    span = place(prompt, at + lacking.start(), at + lacking.end())
+                    message = f"without {lacking[1].strip()} the prompt says {verdict}, but a rule does not require it"
+                    yield warning(span, message, notes=[(rule, "the rule")])
+                    return
