@@ -28,6 +28,7 @@ from rulewright.rules.suspicious.prompt_without_judge import prompt_without_judg
 from rulewright.rules.suspicious.prompt_without_pass_or_fail import prompt_without_pass_or_fail
 from rulewright.rules.suspicious.quote_nobody_checks import quote_nobody_checks
 from rulewright.rules.suspicious.setting_overruled import setting_overruled
+from rulewright.rules.suspicious.step_skipped import step_skipped
 from rulewright.rules.suspicious.tags_on_universal_check import tags_on_universal_check
 from rulewright.rules.suspicious.transcript_outside_fence import transcript_outside_fence
 from rulewright.rules.suspicious.trigger_without_condition import trigger_without_condition
@@ -63,6 +64,7 @@ CHECK: Final[tuple[Rule[CheckDocument], ...]] = (
     more_votes_in_development,
     quote_nobody_checks,
     verdicts_overlap,
+    step_skipped,
 )
 
 PROFILE: Final[tuple[Rule[Profile], ...]] = (

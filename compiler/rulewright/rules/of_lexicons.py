@@ -15,6 +15,7 @@ from rulewright.rules.suspicious.ascii_only_apostrophe import ascii_only_apostro
 from rulewright.rules.suspicious.mistyped_regex import mistyped_regex
 from rulewright.rules.suspicious.opposites_agree import opposites_agree
 from rulewright.rules.suspicious.pattern_lost_in_folding import pattern_lost_in_folding
+from rulewright.rules.suspicious.pattern_without_counterpart import pattern_without_counterpart
 from rulewright.rules.suspicious.phrase_hits_inside_words import phrase_hits_inside_words
 from rulewright.rules.suspicious.question_of_common_words import question_of_common_words
 from rulewright.rules.suspicious.regex_between_slashes import regex_between_slashes
@@ -34,6 +35,7 @@ LEXICON: Final[tuple[Rule[LexiconDocument], ...]] = (
     pattern_lost_in_folding,
     regex_taken_for_text,
     yaml_trap,
+    pattern_without_counterpart,
 )
 
 MARKER_SET: Final[tuple[Rule[MarkerSet], ...]] = (

@@ -23,6 +23,7 @@ from rulewright.rules.completeness.number_contradicts_content import number_cont
 from rulewright.rules.completeness.probe_without_verifier import probe_without_verifier
 from rulewright.rules.completeness.project_without_checks import project_without_checks
 from rulewright.rules.completeness.reference_to_missing_file import reference_to_missing_file
+from rulewright.rules.completeness.route_without_checks import route_without_checks
 from rulewright.rules.completeness.state_machine_without_definition import state_machine_without_definition
 from rulewright.rules.completeness.unread_definitions import unread_definitions
 from rulewright.rules.completeness.unused_lexicon import unused_lexicon
@@ -73,6 +74,7 @@ from rulewright.rules.suspicious.opposites_agree import opposites_agree
 from rulewright.rules.suspicious.pattern_shared_by_gates import pattern_shared_by_gates
 from rulewright.rules.suspicious.phrase_nearly_said import phrase_nearly_said
 from rulewright.rules.suspicious.price_of_another_model import price_of_another_model
+from rulewright.rules.suspicious.prompt_excludes_every_scenario import prompt_excludes_every_scenario
 from rulewright.rules.suspicious.prompt_names_another_check import prompt_names_another_check
 from rulewright.rules.suspicious.reply_lexicon_reads_the_user import reply_lexicon_reads_the_user
 from rulewright.rules.suspicious.rule_no_answer_meets import rule_no_answer_meets
@@ -155,6 +157,8 @@ PROJECT: Final[tuple[Rule[Project], ...]] = (
     phrase_nearly_said,
     excluded_check_not_selected,
     milliseconds_for_seconds,
+    route_without_checks,
+    prompt_excludes_every_scenario,
 )
 
 UNREAD_FILES: Final[tuple[Rule[UnreadFiles], ...]] = (

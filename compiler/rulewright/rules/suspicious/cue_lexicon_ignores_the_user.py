@@ -36,7 +36,7 @@ def cue_lexicon_ignores_the_user(project: Project) -> Findings:
             yield warning(lexicon.place("role"), message, notes=[(anchor.place("cue_text_match"), "the cue")])
         if lexicon.role:
             continue
-        if 2 * sum(ADDRESS.search(pattern.text) is not None for pattern in lexicon.patterns) > len(lexicon.patterns):
+        if addresses_somebody(lexicon):
             continue
         yield warning(
             check.place("routing", "deterministic_precheck"),
@@ -44,6 +44,11 @@ def cue_lexicon_ignores_the_user(project: Project) -> Findings:
             notes=[(first_place(lexicon.node), "no `role` here means `assistant`")],
             help="set `role: user`, `assistant` or `both` in the lexicon",
         )
+
+
+def addresses_somebody(lexicon: LexiconDocument) -> bool:
+    """Whether most patterns are words to somebody, as an assistant says them."""
+    return 2 * sum(ADDRESS.search(pattern.text) is not None for pattern in lexicon.patterns) > len(lexicon.patterns)
 
 
 def _cue_in(lexicon: LexiconDocument, check: str, project: Project) -> CueAnchorDocument | None:

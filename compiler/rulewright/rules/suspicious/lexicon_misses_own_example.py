@@ -12,6 +12,7 @@ from rulewright.load import place
 from rulewright.lower.lexicons import Fold, lower_lexicon
 from rulewright.lower.semantics import policies, unit_of
 from rulewright.project import Project
+from rulewright.rules.suspicious.cue_lexicon_ignores_the_user import addresses_somebody
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.matching.match import first
 
@@ -60,7 +61,9 @@ def _sought(
 ) -> tuple[Report, str, Iterator[tuple[Span, str]]] | None:
     """What the check's lexicon should find: the severity and the meaning of a miss, and the examples."""
     if check.is_judged and unit == "event_window":
-        return advice, "a cue: without an anchor the judge gets the whole transcript", _quoted(check, "cue")
+        is_of_replies = lexicon.role != "user" and addresses_somebody(lexicon)
+        what, subject = ("a failure", "FAIL") if is_of_replies else ("a cue", "cue")
+        return advice, f"{what}: without an anchor the judge gets the whole transcript", _quoted(check, subject)
     if lexicon.role == "user":
         return None
     if check.routing.route in LEXICON_ROUTES:

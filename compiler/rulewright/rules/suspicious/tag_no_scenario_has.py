@@ -18,13 +18,16 @@ def tag_no_scenario_has(project: Project) -> Findings:
     """A check is selected or suppressed by a tag that no scenario has.
 
     Why it matters: the tag has no effect; if it is misspelt, the check misses the scenarios it was made for. Where
-    every scenario lists its checks in `eligible_modes`, tags select none, and only tags that look misspelt are shown.
+    every scenario lists its checks in `eligible_modes`, tags select none, and only tags that look misspelt are shown,
+    and checks of which no scenario has any tag.
     Instead: correct the tag, give it to a scenario, or remove it.
     """
     if not project.scenarios:
         return
     known = {tag for scenario in project.scenarios.values() for tag in scenario.tags}
     is_selecting = not all(scenario.eligible_modes for scenario in project.scenarios.values())
+    if known and not is_selecting:
+        yield from _idle(project, known)
     for check in project.checks:
         for steps, tags in (
             (("routing", "safety_override_suppressed_by"), check.routing.safety_override_suppressed_by),
@@ -48,6 +51,19 @@ def tag_no_scenario_has(project: Project) -> Findings:
                 guess = did_you_mean(tag, known)
                 notes = _carried(guess, project)
                 yield warning(place, f"no scenario has the tag `{tag}`", notes=notes, help=guess)
+
+
+def _idle(project: Project, known: set[str]) -> Findings:
+    """One finding about all checks of which no scenario has a tag; `any` is a tag of all scenarios."""
+    restricted = [each for each in project.checks if each.tags and not each.is_universal and "any" not in each.tags]
+    places = [
+        (check.key_place("eligibility", "scenario_tags_any"), f"no scenario has a tag of `{check.id}`")
+        for check in restricted
+        if known.isdisjoint(check.tags or ())
+    ]
+    if len(places) < len(restricted):  # otherwise these are tags of other scenarios
+        for place, message in places[:1]:
+            yield advice(place, message, notes=places[1:])
 
 
 def _carried(guess: Guess | None, project: Project) -> list[tuple[Span, str]]:

@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from rulewright.diagnostics import Findings, warning
+from rulewright.documents.check import CheckDocument
+from rulewright.load import place
+
+STEP: Final = re.compile(r"(?im)^[ \t]*(?P<name>(?:step|phase|part|stage) (?P<number>\d{1,4}))\b")
+
+
+def step_skipped(check: CheckDocument) -> Findings:
+    """The numbered steps of a prompt are only one, or skip a number.
+
+    Why it matters: the missing step was probably removed or is yet to be written, and the judge may look for it.
+    Instead: write the missing step, or number the others again.
+    """
+    prompt = check.prompt
+    if prompt is None or not isinstance(prompt.value, str):
+        return
+    steps = list(STEP.finditer(prompt.value))
+    kinds = {step["name"].split()[0].lower() for step in steps}
+    if len(kinds) != 1:
+        return
+    numbers = [int(step["number"]) for step in steps]
+    if numbers == [1]:
+        yield warning(place(prompt, *steps[0].span("name")), f"`{steps[0]['name']}` is the only one")
+        return
+    for step, number, before in zip(steps, numbers, [0, *numbers], strict=False):
+        if number > before + 1:
+            message = f"`{step['name']}` follows {before or 'nothing'}; {before + 1} is missing"
+            yield warning(place(prompt, *step.span("name")), message)
+            return
