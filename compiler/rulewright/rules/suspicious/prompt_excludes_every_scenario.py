@@ -8,7 +8,7 @@ from rulewright.documents.check import CheckDocument
 from rulewright.documents.prose_limits import NUMBER, numbers_in
 from rulewright.documents.scenario import ScenarioDocument
 from rulewright.load import place
-from rulewright.lower.applicability import applies, is_silenced
+from rulewright.lower.applicability import applies, is_suppressed
 from rulewright.project import Project
 from rulewright.rules.suspicious.lexicon_misses_own_example import paragraphs_by_subject
 
@@ -42,4 +42,4 @@ def prompt_excludes_every_scenario(project: Project) -> Findings:
 
 
 def _may_apply(check: CheckDocument, scenario: ScenarioDocument) -> bool:
-    return not is_silenced(check, scenario) and applies(check, scenario) is not False
+    return not is_suppressed(check, scenario) and applies(check, scenario) is not False
