@@ -19,7 +19,6 @@ INSIDE: Final = tuple(
         r"^ever (?=\w)": "never ",
         r"^any (?=\w+s\b)": "many ",
         r"^(able|clear|fair|healthy|likely|safe|sure|usual) (?=\w)": r"un\1 ",
-        r"(?<=\w )an ai$": "an aide",
         r"(?<=\w )(can)$": r"\1't",
         r"(?<=\w )(could|did|does|would)$": r"\1n't",
     }.items()
