@@ -8,6 +8,7 @@ from rulewright.documents.lexicon import LexiconDocument, MarkerSet, read_lexico
 from rulewright.documents.typed_reader import read_named
 from rulewright.rules import DocumentKind, Rule
 from rulewright.rules.correctness.invalid_regex import invalid_regex
+from rulewright.rules.pedantic.pattern_without_counterpart import pattern_without_counterpart
 from rulewright.rules.style.duplicate_pattern import duplicate_pattern
 from rulewright.rules.style.listed_twice import listed_twice
 from rulewright.rules.style.subsumed_pattern import subsumed_pattern
@@ -15,7 +16,6 @@ from rulewright.rules.suspicious.ascii_only_apostrophe import ascii_only_apostro
 from rulewright.rules.suspicious.mistyped_regex import mistyped_regex
 from rulewright.rules.suspicious.opposites_agree import opposites_agree
 from rulewright.rules.suspicious.pattern_lost_in_folding import pattern_lost_in_folding
-from rulewright.rules.suspicious.pattern_without_counterpart import pattern_without_counterpart
 from rulewright.rules.suspicious.phrase_hits_inside_words import phrase_hits_inside_words
 from rulewright.rules.suspicious.question_of_common_words import question_of_common_words
 from rulewright.rules.suspicious.regex_between_slashes import regex_between_slashes

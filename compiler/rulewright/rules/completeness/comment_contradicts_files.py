@@ -23,8 +23,7 @@ RANGED: Final = re.compile(
 
 
 def comment_contradicts_files(unread: UnreadFiles) -> Findings:
-    """A comment in `SCENARIO_SCHEMA.yaml` says that, for example, `31/64` scenarios have a key, or that its values are
-    `18-90`, but the files differ.
+    """A comment in `SCENARIO_SCHEMA.yaml` states a count (`31/64`) or a range of values that the files contradict.
 
     Why it matters: readers rely on these numbers and do not count again.
     Instead: correct the numbers, or remove them.

@@ -18,7 +18,7 @@ INSIDE: Final = tuple(
         r"^our (?=\w)": "your ",
         r"^ever (?=\w)": "never ",
         r"^any (?=\w+s\b)": "many ",
-        r"^(able|clear|fair|healthy|likely|safe|sure|usual) (?=\w)": r"un\1 ",
+        r"^(able|clear|fair|likely|safe|sure|usual) (?=(?:about|for|how|if|of|that|to|what|whether)\b)": r"un\1 ",
         r"(?<=\w )(can)$": r"\1't",
         r"(?<=\w )(could|did|does|would)$": r"\1n't",
     }.items()

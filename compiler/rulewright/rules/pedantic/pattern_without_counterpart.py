@@ -26,7 +26,7 @@ def pattern_without_counterpart(lexicon: LexiconDocument) -> Findings:
     """A phrase lacks the other form that its lexicon has for similar phrases: `her` for `him`, `i will` for `i'll`.
 
     Why it matters: a plain phrase finds only its own words, so the same sentence about a man, in full words or with a
-    blank before the unit is missed.
+    space before the unit is missed.
     Instead: add the other form, or write one regular expression for both.
     """
     plain = {each.text.lower(): each for each in lexicon.patterns if each.mode == "substring_ci"}
