@@ -106,6 +106,13 @@ def test_the_joiners_of_persian_words_are_printed() -> None:
     assert "\u200c" in text
 
 
+def test_a_finding_with_very_many_places_on_one_line_is_shown() -> None:
+    source = Source("f", "word " * 50_000)
+    notes = [(source.span(at, at + 4), f"note {at}") for at in range(0, 240_000, 150)]
+    drawn = human(error(source.span(249_990, 249_994), "m", code="c", notes=notes), source=source)
+    assert drawn.count("----") == len(notes)
+
+
 def test_tabs_are_shown_as_blanks() -> None:
     assert caret_line(error(span_of("tab"), "m", code="c")) == ("    tab: 2", "    ^^^")
 

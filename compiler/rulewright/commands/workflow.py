@@ -260,7 +260,7 @@ def _unfinished(args: argparse.Namespace, plan: WorkflowPlan, settings: RunSetti
         run_id, carried = carried_over(plan, store, settings, args.resume)
         yield f"{run_id} continues with the changed workflow"
         yield from (f"  kept          {name:<16} {status}" for name, status in carried.kept.items())
-        yield from (f"  repeated      {name:<16} {why}" for name, why in carried.restarted.items())
+        yield from (f"  restarted     {name:<16} {why}" for name, why in carried.restarted.items())
         yield from (f"  removed       {name}" for name in carried.removed)
     for run in () if args.resume else store.runs(plan.name):
         if run.status not in OVER:

@@ -147,8 +147,9 @@ def condition_meant(node: Mapping, name: str, properties: Container[str]) -> str
 def parameter_meant(node: Mapping, name: str, properties: Container[str]) -> Fix | None:
     """The fix that moves a key of a check under `params`, where its expression reads it."""
     entry = node.index[name]
-    is_read = re.search(rf"\bparams\.{re.escape(name)}\b", node.source.text) is not None
-    if "params" not in properties or "params" in node or not is_read or not isinstance(entry.value, Scalar):
+    if "params" not in properties or "params" in node or not isinstance(entry.value, Scalar):
+        return None
+    if re.search(rf"\bparams\.{re.escape(name)}\b", node.source.text) is None:
         return None
     return replace(entry.key, f"params:\n  {entry.key.raw}", "write it below `params`", safe=False)
 

@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import os
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from functools import cache
+from itertools import accumulate
 from pathlib import PurePath
 from typing import Final, TypeAlias
 
@@ -21,8 +24,9 @@ from rulewright.documents.kinds import kind_of
 from rulewright.documents.validation import STRUCTURE_CODES
 from rulewright.linting.fixes import fixed_texts
 from rulewright.linting.related_codes import DEPENDENT, code_sets, codes_in
-from rulewright.load import Loaded, walk
+from rulewright.load import Loaded, Node, Scalar, walk
 from rulewright.load import Mapping as MappingNode
+from rulewright.load import Sequence as SequenceNode
 from rulewright.load.nodes import Source
 from rulewright.load.suppressions import SUPPRESSION_CODES
 from rulewright.spelling import Guess
@@ -118,13 +122,14 @@ def _of_unread_resources(found: Sequence[Diagnostic], _: Mapping[str, Loaded]) -
 
 
 def _beside_wrong_scoring(found: Sequence[Diagnostic], files: Mapping[str, Loaded]) -> Doubt:
+    kind = cache(lambda path: kind_of(files[path].root) if path in files else None)
     is_wrong = any(
-        (each.code in STRUCTURE_CODES and _kind(each, files) == "scoring")
+        (each.code in STRUCTURE_CODES and kind(each.span.path) == "scoring")
         or (each.code == "document-of-another-kind" and each.about == "scoring")
         for each in found
     )
     return lambda each: (
-        is_wrong and (each.code in SCORING or (each.code == "bad-expression" and _kind(each, files) == "scorecard"))
+        is_wrong and (each.code in SCORING or (each.code == "bad-expression" and kind(each.span.path) == "scorecard"))
     )
 
 
@@ -163,11 +168,6 @@ def _refuses(found: Diagnostic, value: Span) -> bool:
     if found.code == "duplicate-key":  # whose second entry is not part of the value
         return any(is_within(span, value) for span in _spans(found))
     return found.span == value
-
-
-def _kind(found: Diagnostic, files: Mapping[str, Loaded]) -> str | None:
-    loaded = files.get(found.span.path)
-    return None if loaded is None else kind_of(loaded.root)
 
 
 def _quoted(found: Diagnostic, files: Mapping[str, Loaded]) -> str:
@@ -233,20 +233,33 @@ def _without_shadowed(
     found: list[Diagnostic], causes: Iterable[Diagnostic], files: Mapping[str, Loaded]
 ) -> list[Diagnostic]:
     """Return the findings without those inside a mapping or value that has a structural error among the `causes`."""
-    shadows: dict[str, list[Span]] = {}
+    spans: dict[str, list[Span]] = {}
     for each in causes:
         if each.code in STRUCTURE_CODES and each.severity is Severity.ERROR and each.span.path in files:
             loaded = files[each.span.path]
-            shadows.setdefault(each.span.path, []).extend((each.span, *_holder(each, loaded), *_home(each, loaded)))
+            spans.setdefault(each.span.path, []).extend((each.span, *_holder(each, loaded), *_home(each, loaded)))
+    shadows = {path: _Shadows(own) for path, own in spans.items()}
     return [
         each
         for each in found
         if each.code in STRUCTURE_CODES
-        or (
-            not (each.code in OF_THE_WHOLE and each.span.path in shadows)
-            and not any(is_within(span, shadow) for shadow in shadows.get(each.span.path, ()) for span in _spans(each))
-        )
+        or each.span.path not in shadows
+        or not (each.code in OF_THE_WHOLE or any(map(shadows[each.span.path].cover, _spans(each))))
     ]
+
+
+class _Shadows:
+    """Spans of one file, of which any may contain another."""
+
+    def __init__(self, spans: Iterable[Span]) -> None:
+        ordered = sorted(((each.line, each.column), (each.end_line, each.end_column)) for each in spans)
+        self._starts = [start for start, _ in ordered]
+        self._furthest = list(accumulate((end for _, end in ordered), max))  # of the spans up to each
+
+    def cover(self, span: Span) -> bool:
+        """Whether one of the spans contains a span of the same file."""
+        at = bisect_right(self._starts, (span.line, span.column))
+        return at > 0 and self._furthest[at - 1] >= (span.end_line, span.end_column)
 
 
 def _spans(found: Diagnostic) -> list[Span]:
@@ -257,12 +270,20 @@ def _holder(found: Diagnostic, loaded: Loaded) -> list[Span]:
     """The innermost mapping below the root that contains a structural error, and the mapping's key."""
     at = loaded.source.offset(found.span.line, found.span.column)
     around: list[Span] = []
-    for parent in walk(loaded.root):  # the outer ones first
-        for entry in parent.entries if isinstance(parent, MappingNode) else ():
-            value = entry.value
-            if isinstance(value, MappingNode) and value.start <= at < value.end and value.span != found.span:
-                around = [value.span, entry.key.span]
+    parts = _parts(loaded.root)
+    while (part := next((each for each in parts if each[1].start <= at < each[1].end), None)) is not None:
+        key, value = part
+        if key is not None and isinstance(value, MappingNode) and value.span != found.span:
+            around = [value.span, key.span]
+        parts = _parts(value)
     return around
+
+
+def _parts(node: Node | None) -> list[tuple[Scalar | None, Node]]:
+    """The values of a mapping with their keys, or the items of a sequence."""
+    if isinstance(node, MappingNode):
+        return [(each.key, each.value) for each in node.entries]
+    return [(None, each) for each in node.items] if isinstance(node, SequenceNode) else []
 
 
 def _home(found: Diagnostic, loaded: Loaded) -> list[Span]:

@@ -92,8 +92,6 @@ SAME_MESSAGE_IN_DOCUMENT: Final = frozenset(
 )  # as `SAME_MESSAGE`, in one document
 # Codes whose findings have one cause whatever their message: a setting that no profile has, a habit of all prompts or
 # phrases.
-# Codes whose findings have one cause whatever their message: a setting that no profile has, a habit of all prompts or
-# phrases.
 ACROSS: Final = SAME_MESSAGE | codes_in("""
     branch-hides-what-a-probe-expects dev-repetitions-nobody-uses expectation-of-an-unstated-fact fact-no-message-tells
     pattern-without-counterpart phrase-hits-inside-words probe-expects-unstated-words prompt-names-another-check

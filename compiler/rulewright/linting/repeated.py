@@ -130,6 +130,7 @@ def _is_of_vocabulary(found: Diagnostic, project: Project) -> bool:
     return "unknown-value" in (found.code, found.about) and found.span.path != str(project.path)
 
 
+MOST_CAUSES: Final = 100  # findings of a code; the further ones stay on their own
 _TASK: Final = re.compile(r"^task `[^`]*`, `[^`]*`: ")
 
 
@@ -149,7 +150,7 @@ def with_consequences(found: Sequence[Diagnostic]) -> list[Diagnostic]:
     for each in order:
         by_code.setdefault(each.code, []).append(each)
     for each in order:
-        possible = (one for code in _causing(each.code) for one in by_code.get(code, ()))
+        possible = (one for code in _causing(each.code) for one in by_code.get(code, [])[:MOST_CAUSES])
         causes = (one for one in possible if one in followers and _causes(one, each))
         cause = min(causes, key=order.__getitem__, default=None)
         if cause is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from textwrap import wrap
 
@@ -19,7 +20,7 @@ from rulewright_runtime.terminal import WIDTH, paint
 _MIN_SOURCE_CELLS = 20  # cells of source in the narrowest terminal
 _MAX_LINE_CELLS = 160  # in the widest: a pager would wrap a longer line
 _CUT = "…"
-_MEASURED_CODE_POINTS = 5_000  # on each side of a mark, more than a line of output holds
+_MEASURED_CODE_POINTS = 500  # on each side of a mark, more than a line of output holds
 _FRAME = "frame"
 _BOLD = "bold"
 
@@ -126,22 +127,32 @@ class _Painter:
 
     def marked_line(self, text: str, number: int, marks: list[_Mark], gutter: int, severity: Severity) -> list[str]:
         """Return a source line in a window around its first mark, with an underline for each mark; marks outside the
-        window follow in windows of their own."""
+        window, which are in order, follow in windows of their own."""
         room = max(min(self.width, _MAX_LINE_CELLS) - gutter - 3, _MIN_SOURCE_CELLS)
         window = _Excerpt(text, marks[0].span, room)
+        own = [marks[0], *(mark for mark in marks[1:] if window.shows(mark.span))]
+        lines = self.excerpt(window, number, own, gutter, severity)
+        outside = deque(mark for mark in marks[1:] if not window.shows(mark.span))
+        while outside:
+            window, own = _Excerpt(text, outside[0].span, room), [outside.popleft()]
+            while outside and window.shows(outside[0].span):
+                own.append(outside.popleft())
+            lines += [self.paint("...", _FRAME), *self.excerpt(window, number, own, gutter, severity)]
+        return lines
+
+    def excerpt(self, window: _Excerpt, number: int, marks: list[_Mark], gutter: int, severity: Severity) -> list[str]:
+        """Return a part of a source line, with an underline for each mark in it."""
         lines = [f"{self.frame(str(number), gutter)} {window.shown}"]
-        outside = [mark for mark in marks[1:] if not window.shows(mark.span)]
-        for mark in (mark for mark in marks if mark not in outside):
+        for mark in marks:
             colour = severity.value if mark.sign == "^" else _FRAME
             before, length = window.underline(mark.span)
             under = " " * before + self.paint(mark.sign * length, colour)
-            if mark.words and before + length + 1 + width(mark.words) <= room:
+            if mark.words and before + length + 1 + width(mark.words) <= window.room:
                 lines.append(f"{self.frame('', gutter)} {under} {self.paint(_visible(mark.words), colour)}")
                 continue
             lines.append(f"{self.frame('', gutter)} {under}")
-            lines += [f"{self.frame('', gutter)} {self.paint(w, colour)}" for w in wrap(_visible(mark.words), room)]
-        if outside:
-            lines += [self.paint("...", _FRAME), *self.marked_line(text, number, outside, gutter, severity)]
+            words = wrap(_visible(mark.words), window.room)
+            lines += [f"{self.frame('', gutter)} {self.paint(w, colour)}" for w in words]
         return lines
 
     def aside(self, kind: str, text: str, gutter: int) -> list[str]:
@@ -160,6 +171,7 @@ class _Excerpt:
     """The visible part of a line, cut so that the target span is visible."""
 
     def __init__(self, text: str, target: Span, room: int) -> None:
+        self.room = room
         # Of a very long line only the neighbourhood of the target is measured.
         self.skipped = max(target.column - 1 - _MEASURED_CODE_POINTS, 0) if len(text) > 2 * _MEASURED_CODE_POINTS else 0
         nearby = text[self.skipped : self.skipped + 2 * _MEASURED_CODE_POINTS]

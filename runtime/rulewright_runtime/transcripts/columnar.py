@@ -83,13 +83,13 @@ def _parquet(stream: IO[bytes]) -> Any:
 
 
 def _batches(file: Any, groups: Sequence[int], columns: Sequence[str] | None = None) -> Iterator[Any]:
-    """The batches of some row groups. Raises ValueError where they end before the last row."""
-    missing = sum(file.metadata.row_group(at).num_rows for at in groups)
+    """The batches of some row groups. Raises ValueError if they hold another number of rows than the file states."""
+    stated, held = sum(file.metadata.row_group(at).num_rows for at in groups), 0
     for batch in file.iter_batches(rows_at_once(file.metadata), row_groups=groups, columns=columns):
-        missing -= batch.num_rows
+        held += batch.num_rows
         yield batch
-    if missing:
-        raise ValueError(f"{missing} rows are missing")
+    if held != stated:
+        raise ValueError(f"it states {stated} rows, and {held} can be read")
 
 
 def _repeated(names: list[str]) -> str | None:

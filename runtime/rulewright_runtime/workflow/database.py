@@ -22,7 +22,7 @@ from rulewright_runtime.files.shared_database import open_shared, prepare, trans
 from rulewright_runtime.strict_json import UNDECODED
 
 Kind = TypeVar("Kind")
-VERSION: Final = 3
+VERSION: Final = 4
 
 TABLES: Final = """
 create table runs (

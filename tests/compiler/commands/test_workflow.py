@@ -68,7 +68,7 @@ def test_a_changed_workflow_continues_and_first_reports_what_it_keeps(
     assert run("workflow", "run", "--resume", "run-1", "--changed", "--dry-run") == 0
     told = capsys.readouterr().out
     assert "run-1 continues with the changed workflow\n  kept          write            COMPLETED\n" in told
-    assert "  repeated      check            its definition has changed\n" in told
+    assert "  restarted     check            its definition has changed\n" in told
     assert run("hil", "list") == 0
     assert "run-1-check-1" in capsys.readouterr().out  # a rehearsal changes nothing
     assert run("workflow", "run", "--resume", "run-1", "--changed") == 2

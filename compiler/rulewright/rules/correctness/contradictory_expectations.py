@@ -44,15 +44,17 @@ def _not_met(record: CaseRecord, plan: CaseScorecardPlan) -> Findings:
     if output is None:
         return
     values = _values_of(record, output, plan)
+    folded = _folded(values)
     paths = {each.name: each.path for each in plan.inputs if each.source == "case"}
     for metric in plan.metrics:
         is_wanted = metric.share.empty == "1"
         for item in items(record.case, *paths.get(metric.share.of, ("",))):
-            known = {**values, "it": text_of(item)}
-            results = {value_where(metric.share.found, each, {}) for each in (known, _folded(known))}
-            if text_of(item).strip() and results == {not is_wanted}:
+            phrase = text_of(item)
+            known = {**values, "it": phrase}, {**folded, "it": fold(phrase)}
+            results = {value_where(metric.share.found, each, {}) for each in known}
+            if phrase.strip() and results == {not is_wanted}:
                 what = "does not meet" if is_wanted else "contains"
-                message = f"the output of this golden case {what} `{text_of(item)}` of `{metric.name}`"
+                message = f"the output of this golden case {what} `{phrase}` of `{metric.name}`"
                 yield warning(item, message, notes=[(output, "the output")])
 
 

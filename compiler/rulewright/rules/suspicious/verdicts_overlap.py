@@ -3,7 +3,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from itertools import combinations
+from itertools import islice
 from typing import Final
 
 from rulewright.diagnostics import Findings, warning
@@ -14,6 +14,7 @@ from rulewright.load import Scalar, place
 from rulewright.rules.suspicious.lexicon_misses_own_example import QUOTED, examples, paragraphs_by_subject
 from rulewright_runtime.plan.part import VERDICTS
 
+MOST: Final = 20  # phrases of a prompt that are compared with others
 VERDICT: Final = "|".join(VERDICTS)
 LINE: Final = re.compile(rf"^[ \t]*(?:Failure verdict )?({VERDICT})\b(?= if\b|:)", re.MULTILINE)
 # What closes a list of examples: `These are PASS or UNCLEAR, not FAIL.`
@@ -80,7 +81,7 @@ def _same_examples(prompt: str, parts: list[Part]) -> Iterator[tuple[Place, Plac
         for offset, text in examples(part)
         if EXEMPLARY.search(part[: offset - 1])
     ]
-    for closing in CLOSING.finditer(prompt):
+    for closing in islice(CLOSING.finditer(prompt), MOST):
         verdicts = " or ".join(re.findall(VERDICT, closing[1]))
         start = prompt.rfind("\n\n", 0, closing.start()) + 1
         quoted = QUOTED.finditer(prompt, start, closing.start())
@@ -95,14 +96,18 @@ def _of(verdict: str, start: int, text: str) -> Place:
 
 
 def _shared_numbers(parts: list[Part]) -> Iterator[tuple[Place, Place, str]]:
-    """Ranges and limits of two verdicts that have one number in common."""
-    found = [(verdict, at, text, each) for verdict, at, text in parts for each in _ranges(text)]
-    for (one, at, text, first), (other, its_at, its_text, second) in combinations(found, 2):
-        shared = max(first[0], second[0])
-        if one != other and first[2] == second[2] and shared == min(first[1], second[1]):
-            later = _of(other, its_at + its_text.index(second[3]), second[3])
-            yield later, _of(one, at + text.index(first[3]), first[3]), f"an answer with {shared:g} {first[2]}s"
-            return
+    """Ranges and limits of two verdicts of which one ends with the number that the other begins with."""
+    ends: dict[tuple[bool, float, str], Place] = {}  # by whether it is the higher end, the number and the unit
+    for verdict, at, text in parts:
+        for low, high, unit, written in _ranges(text):
+            here = _of(verdict, at + text.index(written), written)
+            for number, other in ((low, (True, low, unit)), (high, (False, high, unit))):
+                before = ends.get(other)
+                if before is not None and before[0] != verdict:
+                    yield here, before, f"an answer with {number:g} {unit}s"
+                    return
+            ends.setdefault((False, low, unit), here)
+            ends.setdefault((True, high, unit), here)
 
 
 def _ranges(text: str) -> Iterator[tuple[float, float, str, str]]:
@@ -117,7 +122,7 @@ def _ranges(text: str) -> Iterator[tuple[float, float, str, str]]:
 
 def _half_met(parts: list[Part]) -> Iterator[tuple[Place, Place, str]]:
     """FAIL where one of two is missing, and PASS where one of the two is there."""
-    for at, fails in _found(NEITHER, "FAIL", parts):
+    for at, fails in islice(_found(NEITHER, "FAIL", parts), MOST):
         either = re.compile(EITHER.format(fails[1], fails[2]), re.IGNORECASE)
         for its_at, passes in _found(either, "PASS", parts):
             what = f"an answer that does not {fails[1]} or does not {fails[2]}"
@@ -127,12 +132,12 @@ def _half_met(parts: list[Part]) -> Iterator[tuple[Place, Place, str]]:
 
 def _silent(parts: list[Part]) -> Iterator[tuple[Place, Place, str]]:
     """An assistant that does not talk about something: PASS, and NOT_APPLICABLE."""
+    unsaid = {found[1].lower(): (at, found[0]) for at, found in _found(UNSAID, "NOT_APPLICABLE", parts)}
     for at, silent in _found(SILENT, "PASS", parts):
-        for its_at, unsaid in _found(UNSAID, "NOT_APPLICABLE", parts):
-            if unsaid[1].lower() == silent[1].lower():
-                what = f"an answer that says nothing about {silent[1]}"
-                yield _of("NOT_APPLICABLE", its_at, unsaid[0]), _of("PASS", at, silent[0]), what
-                return
+        if (its := unsaid.get(silent[1].lower())) is not None:
+            what = f"an answer that says nothing about {silent[1]}"
+            yield _of("NOT_APPLICABLE", *its), _of("PASS", at, silent[0]), what
+            return
 
 
 def _found(pattern: re.Pattern[str], verdict: str, parts: list[Part]) -> Iterator[tuple[int, re.Match[str]]]:
@@ -144,12 +149,13 @@ def _found(pattern: re.Pattern[str], verdict: str, parts: list[Part]) -> Iterato
 
 def _not_required(check: CheckDocument, prompt: Scalar, parts: list[Part]) -> Findings:
     """What a rule does not require, and without which the prompt says NOT_APPLICABLE."""
+    lacking = list(islice(_found(LACKING, "NOT_APPLICABLE", parts), MOST))
     for rule in filter(None, (scalar(check.node, key) for key in ("pass_rule", "fail_rule"))):
-        for optional in OPTIONAL.finditer(str(rule.value).replace("\n", " ")):
-            for verdict, at, text in parts:
-                lacking = LACKING.search(text) if verdict == "NOT_APPLICABLE" else None
-                if lacking is not None and {*lacking[1].lower().split()} <= {*optional[1].lower().split()}:
-                    span = place(prompt, at + lacking.start(), at + lacking.end())
-                    message = f"without {lacking[1].strip()} the prompt says {verdict}, but a rule does not require it"
-                    yield warning(span, message, notes=[(rule, "the rule")])
+        for optional in islice(OPTIONAL.finditer(str(rule.value).replace("\n", " ")), MOST):
+            for at, found in lacking:
+                if {*found[1].lower().split()} <= {*optional[1].lower().split()}:
+                    message = (
+                        f"without {found[1].strip()} the prompt says NOT_APPLICABLE, but a rule does not require it"
+                    )
+                    yield warning(place(prompt, at, at + len(found[0])), message, notes=[(rule, "the rule")])
                     return
