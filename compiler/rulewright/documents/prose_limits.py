@@ -31,6 +31,8 @@ LIMITS: Final = (
     (r"\bbetween N and", ""),
     (rf"\bbetween {NUMBER} and N", ""),
 )
+# A word of every limit; a search for it is fast.
+LIMITING: Final = re.compile(r"above|below|between|least|maximum|most|than|the next|under|up to|within", re.IGNORECASE)
 # Units with their factor, by what they measure.
 MEASURES: Final[dict[str, tuple[str, float]]] = {
     **dict.fromkeys(("ms", "millis", "millisecond", "milliseconds"), ("time", 0.001)),
@@ -64,7 +66,7 @@ class Limit(Struct, frozen=True):
 
 def limits_in(words: str) -> Iterator[Limit]:
     """The limits that words name, in the order of their forms."""
-    for form, operator in LIMITS if ONE.search(words) else ():
+    for form, operator in LIMITS if LIMITING.search(words) and ONE.search(words) else ():
         for found in _compiled(form).finditer(words):
             if found["unit"] == "of" and ONE.match(words, found.end() + 1):  # `three of five` is a share
                 continue

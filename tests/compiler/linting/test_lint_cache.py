@@ -317,7 +317,7 @@ def test_the_expression_language_is_imported_with_the_first_expression(
     (tmp_path / "X1.yaml").write_text(check, encoding="utf-8")
     words = (
         "import sys\nfrom rulewright.cli import main\nmain(['lint', '--no-cache', 'X1.yaml'])\n"
-        "print('rulewright.expression.build' in sys.modules)"
+        "print(any(name.startswith('rulewright.expression.') for name in sys.modules))"
     )
     run = subprocess.run([sys.executable, "-c", words], capture_output=True, text=True, check=True, cwd=tmp_path)
     assert run.stdout.endswith(f"{is_imported}\n")

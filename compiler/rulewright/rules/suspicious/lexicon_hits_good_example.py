@@ -4,10 +4,11 @@ from rulewright.diagnostics import Findings, advice, warning
 from rulewright.documents.base import scalar
 from rulewright.documents.check import LEXICON_ROUTES
 from rulewright.documents.lexicon import pattern_findings
+from rulewright.documents.prompt_prose import examples
 from rulewright.load import place
 from rulewright.lower.semantics import policies
 from rulewright.project import Project
-from rulewright.rules.suspicious.lexicon_misses_own_example import examples, finds
+from rulewright.rules.suspicious.lexicon_misses_own_example import finds
 
 
 def lexicon_hits_good_example(project: Project) -> Findings:

@@ -1,13 +1,12 @@
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
-from typing import Final
 
 from rulewright.diagnostics import Diagnostic, Findings, Span, advice, warning
 from rulewright.documents.base import scalar
 from rulewright.documents.check import LEXICON_ROUTES, CheckDocument
 from rulewright.documents.lexicon import LexiconDocument
+from rulewright.documents.prompt_prose import examples, paragraphs_by_subject
 from rulewright.load import place
 from rulewright.lower.lexicons import Fold, lower_lexicon
 from rulewright.lower.semantics import policies, unit_of
@@ -17,20 +16,6 @@ from rulewright_runtime.errors import PlanError
 from rulewright_runtime.matching.match import first
 
 Report = Callable[..., Diagnostic]
-
-QUOTED: Final = re.compile('"([^"\\n]+(?:\\n[^"\\n]+)?)"|\u201c([^\u201c\u201d]+)\u201d')
-# What comes before words that the assistant does not say: a negation, or another speaker.
-DENIED: Final = re.compile(
-    r"\b(?:never|not|no|without|avoids?|instead of|than|\w+n't|ignor\w+|miss\w*|dismiss\w*|overlook\w*|users?"
-    r"|caregivers?|when|after)\b[^.;!?]*$",
-    re.IGNORECASE,
-)
-
-# How a prompt introduces the conditions of a verdict or examples of cues: `FAIL if:`, `Examples of qualifying cues:`.
-HEAD: Final = re.compile(
-    r"\s*(?:(?:Failure verdict |Examples? of )?(FAIL|PASS|UNCLEAR|NOT_APPLICABLE)|Examples? of (?:\w+ )?(cue)s?)\b"
-)
-GAP: Final = re.compile(r"\n[ \t]*\n")
 
 
 def lexicon_misses_own_example(project: Project) -> Findings:
@@ -87,29 +72,6 @@ def _quoted(check: CheckDocument, subject: str) -> Iterator[tuple[Span, str]]:
                 if about == subject and example not in seen:
                     seen.add(example)
                     yield place(prose, offset + start, offset + start + len(example)), example
-
-
-def paragraphs_by_subject(prompt: str) -> Iterator[tuple[str | None, int, str]]:
-    """The paragraphs of a prompt: the verdict that each explains or `cue`, also for lists below it, and its offset."""
-    start, subject = 0, None
-    for end in (*(gap.end() for gap in GAP.finditer(prompt)), len(prompt)):
-        paragraph = prompt[start:end]
-        head = HEAD.match(paragraph)
-        if head:
-            subject = head[1] or head[2]
-        elif not paragraph.lstrip().startswith(("-", "*")):
-            subject = None
-        yield subject, start, paragraph
-        start = end
-
-
-def examples(prose: str) -> Iterator[tuple[int, str]]:
-    """The quotations in prose with their offsets, without those of words that are not said."""
-    for found in QUOTED.finditer(prose):
-        group = 1 if found.group(1) is not None else 2
-        before = re.sub(QUOTED, "", prose[: found.start()])
-        if not DENIED.search(before):
-            yield found.start(group), found.group(group)
 
 
 def finds(lexicon: LexiconDocument, words: str, usual: Fold) -> bool:

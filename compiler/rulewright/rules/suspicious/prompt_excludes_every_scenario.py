@@ -5,12 +5,12 @@ from typing import Final
 
 from rulewright.diagnostics import Findings, warning
 from rulewright.documents.check import CheckDocument
+from rulewright.documents.prompt_prose import paragraphs_by_subject
 from rulewright.documents.prose_limits import NUMBER, numbers_in
 from rulewright.documents.scenario import ScenarioDocument
 from rulewright.load import place
 from rulewright.lower.applicability import applies, is_suppressed
 from rulewright.project import Project
-from rulewright.rules.suspicious.lexicon_misses_own_example import paragraphs_by_subject
 
 # A chat that is too short: `under ~10 turns`, and not `fewer than 2 turns contain a question`.
 SHORT: Final = re.compile(

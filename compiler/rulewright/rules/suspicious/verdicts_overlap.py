@@ -9,9 +9,9 @@ from typing import Final
 from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import repeated, scalar
 from rulewright.documents.check import CheckDocument
+from rulewright.documents.prompt_prose import QUOTED, examples, paragraphs_by_subject
 from rulewright.documents.prose_limits import limits_in
 from rulewright.load import Scalar, place
-from rulewright.rules.suspicious.lexicon_misses_own_example import QUOTED, examples, paragraphs_by_subject
 from rulewright_runtime.plan.part import VERDICTS
 
 MOST: Final = 20  # phrases of a prompt that are compared with others
