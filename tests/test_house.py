@@ -31,6 +31,12 @@ MAY_IMPORT = {
     "rulewright": {"rulewright", "rulewright_grammar", "rulewright_runtime"},
     "rulewright_runtime": {"rulewright_runtime"},
 }
+TOP_LEVEL = {
+    ".ci", ".gitignore", ".pre-commit-hooks.yaml",
+    "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "README.md", "SECURITY.md", "action.yml",
+    "pyproject.toml",
+    "benchmark", "checks", "compiler", "docs", "grammar", "requirements", "runtime", "templates", "tests",
+}  # fmt: skip
 NEVER_IN_THE_RUNTIME = {"lark", "yaml", "jsonschema", "jinja2", "rulewright", "rulewright_grammar"}
 NEVER_IMPORTED = {"pickle", "cPickle", "dill", "shelve", "marshal", "cloudpickle", "joblib"}
 NEVER_CALLED = {"eval", "exec", "compile", "__import__"}
@@ -401,3 +407,10 @@ def test_the_files_that_the_architecture_page_names_exist() -> None:
     files = [path.relative_to(ROOT).as_posix() for _, path in sources()] + ["tests/test_house.py"]
     assert len(named) > 40
     assert sorted(name for name in named if not any(f"/{path}".endswith(f"/{name}") for path in files)) == []
+
+
+def test_the_top_level_holds_nothing_that_nobody_expects() -> None:
+    git = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True)
+    if git.returncode:
+        pytest.skip("not a checkout of git")
+    assert {path.split("/")[0] for path in git.stdout.splitlines()} == TOP_LEVEL
