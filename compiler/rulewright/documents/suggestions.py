@@ -12,7 +12,7 @@ from msgspec.structs import replace as dataclass_replace
 from rulewright.diagnostics import Diagnostic, Fix, error, replace
 from rulewright.documents.base import descend
 from rulewright.documents.keys import EACH, keys_of, written_path
-from rulewright.load import Mapping, Node, Scalar, Sequence
+from rulewright.load import Mapping, Node, Scalar, Sequence, plain
 from rulewright.load.load_errors import shorten
 from rulewright.spelling import suggest
 from rulewright_runtime.strict_json import JsonObject
@@ -139,9 +139,14 @@ def key_without_colon(node: Mapping, name: str, properties: Iterable[str]) -> Fi
 
 
 def condition_meant(node: Mapping, name: str, properties: Container[str]) -> str | None:
-    """`fail` for the condition of a check without any key that decides it, else None."""
-    is_condition = name in CONDITIONS and "fail" in properties and "eligibility" in properties
-    return "fail" if is_condition and DECIDING.isdisjoint(node.keys) else None
+    """The key of a check that an unknown condition is meant for: `fail` if nothing decides the check, else `applies`;
+    None for a condition over the scenario, which belongs under `eligibility`."""
+    if name not in CONDITIONS or "fail" not in properties or "eligibility" not in properties:
+        return None
+    if DECIDING.isdisjoint(node.keys):
+        return "fail"
+    condition = plain(node.index[name].value)
+    return "applies" if isinstance(condition, str) and not re.search(r"\bscenario\b", condition) else None
 
 
 def parameter_meant(node: Mapping, name: str, properties: Container[str]) -> Fix | None:

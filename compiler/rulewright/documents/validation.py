@@ -306,7 +306,8 @@ def _words(departure: Departure, node: Node, path: str, _: Owners) -> Findings:
     message = f"`{node.value}` is not allowed for {_subject(path)}; expected {either(expected)}"
     fix = respell(node, near, safe=False) if near else None
     meanings = ", ".join(f"`{word}` is {meaning}" for word, meaning in departure.meanings.items())
-    help = Guess(near) if near else meanings or declared_by(departure.vocabulary) or None
+    known = "; ".join(filter(None, (meanings, declared_by(departure.vocabulary))))
+    help = Guess(near) if near else known or None
     yield error(node, message, code="unknown-value", help=help, fix=fix)
 
 

@@ -30,6 +30,8 @@ def reported_places(root: Path) -> list[tuple[str, str, int]]:
     ("old", "new", "code", "line", "cure"),
     [
         ("fail:", "when:", "unknown-key", 5, "did you mean `fail`?"),
+        ("params:", "when: size(turns) > 1\nparams:", "unknown-key", 3, "did you mean `applies`?"),
+        ("params:", "when: size(scenario.tags) > 1\nparams:", "unknown-key", 3, "`when` belongs under `eligibility`"),
         ("fail:", "passes:", "unknown-key", 5, "did you mean `pass`?"),
         (
             "params:",
