@@ -162,7 +162,7 @@ def leaderboard_arguments(parser: argparse.ArgumentParser) -> None:
         help="also rank transcripts of this harness (default: llm/raw; `unrecorded`: transcripts that name none)",
     )
     output(parser, "FILE", "write the leaderboard to FILE as JSON")
-    formats(parser, "human", "json")
+    formats(parser, "human", "json", "markdown")
 
 
 def gold_arguments(parser: argparse.ArgumentParser) -> None:

@@ -16,7 +16,7 @@ from rulewright_runtime.cells import width
 from rulewright_runtime.english import plural, ticked
 from rulewright_runtime.files.atomic import write_whole
 from rulewright_runtime.report.summary import judge_line
-from rulewright_runtime.report.text import NO_SCENARIO, number, percent
+from rulewright_runtime.report.text import NO_SCENARIO, escape, number, percent, table
 from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.terminal import WIDTH, left, right, width_for, wrapped
 
@@ -31,38 +31,70 @@ def run(args: argparse.Namespace) -> int:
     if args.out is not None:
         with writing_to(args.out):
             write_whole(args.out, text.encode())
-    sys.stdout.write(text if args.format == "json" else "".join(f"{line.rstrip()}\n" for line in _shown(board)))
+    lines = _markdown(board) if args.format == "markdown" else _console(board)
+    sys.stdout.write(text if args.format == "json" else "".join(f"{line.rstrip()}\n" for line in lines))
     settled = not any(model["unproven"] for model in board["models"])
     complete = board["models"] and settled and not (board["excluded"] or board["incomplete"] or board["refused"])
     return FAILED if not complete else UNDECIDED if board["hindrances"] else MET
 
 
-def _shown(board: JsonMapping) -> Iterator[str]:
+def _console(board: JsonMapping) -> Iterator[str]:
     columns = width_for(sys.stdout)
-    about = f"{_played(board['scenarios'])}, profile {board['profile']}, scorecard {board['scorecard']}"
-    yield from wrapped(f"Rulewright leaderboard: {about}", columns)
+    yield from wrapped(f"Rulewright leaderboard: {_about(board)}", columns)
     if judge := judge_line(board["judge"]):
         yield from wrapped(f"judged by {judge}", columns)
     longest = max((width(model["model"]) for model in board["models"]), default=0)
     wide = max(WIDTH - FIGURES, min(columns - FIGURES, longest + 8))  # a pipe holds every name whole
     yield "─" * (wide + FIGURES)
     yield left("  rank  model", wide) + "".join(right(head, size) for head, size in HEADS)
-    for model in board["models"]:
-        low, high = model["interval"]["low"], model["interval"]["high"]
-        yield (
-            right(_between(*model["ranks"]), 6)
-            + left(f"  {model['model']}", wide - 6)
-            + right(_between(*(f"{model['bounds'][end]:.3f}" for end in ("low", "high"))), 14)
-            + right(number(low) if low is None else f"{number(low)}–{number(high)}", 12)
-            + right(f"{model['failed']} of {model['transcripts']}", 12)
-            + right(_between(*(percent(model["failed_rate"][end]) for end in ("low", "high"))), 10)
-            + right(str(model["unscored"]), 10)
-        )
+    for rank, name, *figures in map(_row, board["models"]):
+        cells = (right(figure, size) for figure, (_, size) in zip(figures, HEADS, strict=True))
+        yield right(rank, 6) + left(f"  {name}", wide - 6) + "".join(cells)
     if not board["models"]:
         yield "  no model is ranked"
-    for line in (*_beside(board), *_of_models(board["models"]), *_hindrances(board)):
+    for line in _remarks(board):
         first, *more = wrapped(line, columns - 2)
         yield from (first, *(f"  {each}" for each in more))
+
+
+def _markdown(board: JsonMapping) -> Iterator[str]:
+    yield "# Leaderboard"
+    yield ""
+    yield f"{escape(_about(board))}."
+    if judge := judge_line(board["judge"]):
+        yield ""
+        yield f"Judged by {escape(judge)}."
+    yield ""
+    if board["models"]:
+        yield from table(("rank", "model", *(head for head, _ in HEADS)), map(_row, board["models"]))
+    else:
+        yield "No model is ranked."
+    if remarks := [f"- {escape(line)}" for line in _remarks(board)]:
+        yield from ("", *remarks)
+
+
+def _about(board: JsonMapping) -> str:
+    return f"{_played(board['scenarios'])}, profile {board['profile']}, scorecard {board['scorecard']}"
+
+
+def _row(model: JsonMapping) -> tuple[str, ...]:
+    """The rank and the name of a model, and its figures in the order of `HEADS`."""
+    low, high = model["interval"]["low"], model["interval"]["high"]
+    return (
+        _between(*model["ranks"]),
+        model["model"],
+        _between(*(f"{model['bounds'][end]:.3f}" for end in ("low", "high"))),
+        number(low) if low is None else f"{number(low)}–{number(high)}",
+        f"{model['failed']} of {model['transcripts']}",
+        _between(*(percent(model["failed_rate"][end]) for end in ("low", "high"))),
+        str(model["unscored"]),
+    )
+
+
+def _remarks(board: JsonMapping) -> Iterator[str]:
+    yield from _beside(board)
+    yield from _of_models(board["models"])
+    yield from _hindrances(board)
 
 
 def _beside(board: JsonMapping) -> Iterator[str]:

@@ -223,6 +223,26 @@ def test_everybody_ranked_is_a_success(tmp_path: Path, capsys: pytest.CaptureFix
         assert max(map(len, shown.splitlines())) == columns
 
 
+def test_the_leaderboard_is_a_markdown_table_for_a_pull_request(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = {(model, "day"): [GOOD, BAD][model != "a|b"] for model in ("a|b", "c")}
+    folder = scan(tmp_path / "run", plan(tmp_path / "p"), said)
+    assert main(["leaderboard", str(folder), "--format", "markdown"]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    assert shown[:8] == [
+        "# Leaderboard",
+        "",
+        "1 scenario, profile publish, scorecard quality.",
+        "",
+        "| rank | model | score | 95 % | failed | 95 % | unscored |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+        r"| 1–2 | a\|b | 1.000 | – | 0 of 1 | 0%–79% | 0 |",
+        "| 1–2 | c | 0.000 | – | 1 of 1 | 21%–100% | 0 |",
+    ]
+    assert shown[8:] == ["", "- not played: 1 scenario of the plan (night)"]
+
+
 def test_parameters_of_a_run_are_recorded_and_have_to_agree(tmp_path: Path) -> None:
     same = shipped_plan(profile="smoke")
     given = sorted(part.name for part in same.scorecard.parameters)[:1] if same.scorecard else []
