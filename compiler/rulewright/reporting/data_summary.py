@@ -10,7 +10,7 @@ from rulewright_runtime.errors import EvaluationError, InputError
 from rulewright_runtime.functions.texts import scripts
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.terminal import wrapped
-from rulewright_runtime.transcripts.messages import Message, Transcript
+from rulewright_runtime.transcripts.messages import SPEAKERS, Message, Transcript
 
 MOST = 8  # of a kind, as people see them
 
@@ -24,7 +24,17 @@ class DataSummary:
         self.refused: list[InputError] = []
         self._counts: dict[str, Counter[str]] = {
             name: Counter()
-            for name in ("formats", "models", "scenarios", "roles", "tools", "scripts", "media", "holds")
+            for name in (
+                "formats",
+                "models",
+                "scenarios",
+                "roles",
+                "last_speaker",
+                "tools",
+                "scripts",
+                "media",
+                "holds",
+            )
         }
         self._messages: list[int] = []
         self._lengths: dict[str, list[int]] = {}
@@ -43,6 +53,8 @@ class DataSummary:
         self._counts["holds"].update(_held(item))
         for message in chat.messages:
             self._add_message(message)
+        spoken = [message.role for message in chat.messages if message.role in SPEAKERS]
+        self._counts["last_speaker"].update(spoken[-1:])
 
     def _add_message(self, message: Message) -> None:
         text = message.text
@@ -110,7 +122,9 @@ def summary_lines(found: JsonObject, columns: int) -> list[str]:
     lines = [
         ("files", f"{found['files']}, {plural(found['conversations'], 'conversation')}, {found['refused']} refused"),
         ("messages", f"{found['messages']}{f', {_range(per)} in a conversation' if per else ''}"),
-        *((name, _listed(found[name])) for name in ("formats", "models", "scenarios", "roles", "tools", "media")),
+        *((name, _listed(found[name])) for name in ("formats", "models", "scenarios", "roles")),
+        ("last speaker", _listed(found["last_speaker"])),
+        *((name, _listed(found[name])) for name in ("tools", "media")),
         *((f"characters {role}", _range(spread)) for role, spread in found["characters"].items()),
         ("scripts", _listed(found["scripts"])),
         ("also holds", _listed(found["holds"])),

@@ -114,6 +114,8 @@ class Chats:
         """The format of a row; a column mapping takes precedence. Raises ShapeError for a table of unknown columns."""
         if self._mapped is not None:
             return self._mapped
+        if (format := self._columns.answer_format(row)) is not None:
+            return format
         is_mapped = self._tabular and self._columns.mapping and _is_flat(row)
         return (None if is_mapped else format_of(row)) or self._format_of_table(row)
 

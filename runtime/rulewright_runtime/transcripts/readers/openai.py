@@ -46,7 +46,7 @@ from rulewright_runtime.transcripts.readers.shapes import (
 LISTS: Final = ("messages", "conversation", "conversations", "chat", "dialog", "dialogue", "contents", "user_input")
 _BESIDE: Final = ("history", "chat_history", "items", "input", "prompt")  # may repeat the messages
 _SYSTEMS: Final = ("system", "systemInstruction", "system_instruction", "instructions")  # next to the messages
-_ANSWERS: Final = ("response", "output", "completion", "reply", "message")  # next to the messages
+ANSWERS: Final = ("response", "output", "completion", "reply", "message")  # next to the messages
 _ASKING: Final = ("messages", "contents", *INPUT_KEYS)  # where no list of messages is
 _EMPTY: Final[tuple[Json, ...]] = (None, "", [], {})
 _REQUESTS: Final = ("request", "body", "request_body", "requestBody")
@@ -171,14 +171,15 @@ def _instructions(record: Record) -> list[Message]:
     return messages({**content, "role": "system"}, next(key for key in _SYSTEMS if record.get(key) is not None))
 
 
-def answer_beside(record: Record, asked: Sequence[Message], key: str) -> list[Message]:
-    """The answer that is next to the messages. Raises ShapeError if they end with another answer."""
-    for name in _ANSWERS:
+def answer_beside(record: Record, asked: Sequence[Message], key: str, names: Sequence[str] = ANSWERS) -> list[Message]:
+    """The answer that is next to the messages, under one of `names`. Raises ShapeError if they end with another
+    answer."""
+    for name in names:
         value = record.get(name)
-        if not value or (name == "message" and not is_record(value)):  # a note
+        if value in _EMPTY or (name == "message" and not is_record(value)):  # a note
             continue
         answer = run_messages({name: value}, (name,), "assistant", name)
-        if isinstance(value, list | dict) and not answer and asked[-1].role != "assistant":
+        if not answer and asked[-1].role != "assistant":
             raise ShapeError(f"`{name}` holds no message")
         if all(any(repeats(one.shown, each.shown) for one in asked) for each in answer):
             continue
@@ -188,9 +189,9 @@ def answer_beside(record: Record, asked: Sequence[Message], key: str) -> list[Me
     return []
 
 
-def answered(record: Record, found: Sequence[Message]) -> tuple[Message, ...]:
+def answered(record: Record, found: Sequence[Message], names: Sequence[str] = ANSWERS) -> tuple[Message, ...]:
     """The messages, after which an answer is missing where the record says so, by an error or an empty answer."""
-    answers = [record[key] for key in _ANSWERS if key in record and key != "message"]  # which may be a note
+    answers = [record[key] for key in names if key in record and key != "message"]  # which may be a note
     is_missing = bool(record.get("error")) or any(each in _EMPTY for each in answers)
     return (*found, _NO_ANSWER) if is_missing and found[-1].role != "assistant" else tuple(found)
 

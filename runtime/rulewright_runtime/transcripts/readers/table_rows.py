@@ -7,7 +7,7 @@ where a mapping names that of their messages.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from functools import partial
 from shlex import quote
 from typing import Final
@@ -17,7 +17,7 @@ from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.strict_json import Json
 from rulewright_runtime.transcripts.containers import is_event
 from rulewright_runtime.transcripts.messages import Conversation, Message, Part
-from rulewright_runtime.transcripts.readers.openai import CONVERSATION_KEYS, answer_beside, answered
+from rulewright_runtime.transcripts.readers.openai import ANSWERS, CONVERSATION_KEYS, answer_beside, answered, listed
 from rulewright_runtime.transcripts.readers.record_values import (
     Record,
     ShapeError,
@@ -87,6 +87,13 @@ class Columns:
     def has_path(self, record: Record) -> bool:
         """Whether a column of the record is a path that the mapping names."""
         return any(path in record for path in self._paths)
+
+    def answer_format(self, record: Record) -> Format | None:
+        """The format of a record with a list of messages whose answer is under the name that the mapping gives."""
+        answer, messages = self.mapping.get("assistant"), listed(record)
+        if answer not in record or messages is None:
+            return None
+        return mapped_format({**self.mapping, "messages": messages})
 
     def of(self, names: Sequence[str]) -> dict[str, str]:
         """Map fields to the columns of these names. Raises ShapeError if they hold no conversation."""
@@ -244,19 +251,35 @@ def _mapped_conversations(mapping: Mapping[str, str], record: Record) -> Iterato
     asked = _mapped_messages(mapping, record, path)
     about = rest(record, *(part if part in record else part.partition(".")[0] for part in (path, *path.split("+"))))
     _refuse_beside(about, mapping, path)
+    names = _answer_names(mapping, record)
+    answers = {each: value_at(record, each) for each in names if each not in ANSWERS}
     name, conversation, model, scenario, expected = (
         value_at(record, mapping.get(field, field))
         for field in ("id", "conversation", "model", "scenario_id", "expected")
     )
     yield Conversation(
         word(name) or word(conversation),
-        answered(record, (*asked, *answer_beside(about, asked, path))),
+        answered({**record, **answers}, (*asked, *answer_beside({**about, **answers}, asked, path, names)), names),
         optional(scenario),
         expected,
         about,
         source="mapped",
         model=word(model),
     )
+
+
+def _answer_names(mapping: Mapping[str, str], record: Record) -> Sequence[str]:
+    """The names under which a record may hold its answer: what `assistant` names, unless that is a speaker, and the
+    usual ones."""
+    name = mapping.get("assistant", "")
+    return ANSWERS if not name or _speaks(name.split("|"), mapping, record) else (name, *ANSWERS)
+
+
+def _speaks(names: Container[Json], mapping: Mapping[str, str], record: Record) -> bool:
+    """Whether a message of the record has one of these speakers."""
+    paths = [mapping["role"]] if "role" in mapping else FIELDS["role"]
+    items = filter(is_record, _listed_under(record, mapping["messages"]))
+    return any(value_at(item, path) in names for item in items for path in paths)
 
 
 def _listed_under(record: Record, path: str) -> list[Json]:

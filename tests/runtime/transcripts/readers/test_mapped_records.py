@@ -137,3 +137,34 @@ def test_an_answer_that_is_missing_after_the_messages_is_no_earlier_one(more: di
     events = [ASKED, {"who": "desk", "text": "No."}, ASKED]
     (chat,) = conversations(written(tmp_path, [{"events": events, **more}]), columns=COLUMNS)
     assert chat.messages[-1].metadata == {"error": "the request has no answer"}
+
+
+@pytest.mark.parametrize("columns", [{"assistant": "generated"}, {"assistant": "generated", "messages": "messages"}])
+def test_the_answer_of_listed_messages_may_have_a_name_of_its_own(tmp_path: Path, columns: dict[str, str]) -> None:
+    asked = [
+        {"role": "user", "content": "A?"},
+        {"role": "assistant", "content": "a."},
+        {"role": "user", "content": "B?"},
+    ]
+    records = [{"messages": asked, "generated": each} for each in ("b.", [{"role": "assistant", "content": "b."}])]
+    found = conversations(written(tmp_path, records), columns=columns)
+    assert [lines(chat) for chat in found] == [["user: A?", "assistant: a.", "user: B?", "assistant: b."]] * 2
+
+
+@pytest.mark.parametrize("answer", [{"out": {"text": None}}, {"out": {"text": ""}}, {"out": {}}, {}])
+def test_an_answer_that_is_missing_under_its_own_name_is_no_earlier_one(tmp_path: Path, answer: dict[str, Any]) -> None:
+    asked = [
+        {"role": "user", "content": "A?"},
+        {"role": "assistant", "content": "a."},
+        {"role": "user", "content": "B?"},
+    ]
+    columns = {"messages": "messages", "assistant": "out.text"}
+    (chat,) = conversations(written(tmp_path, [{"messages": asked, **answer}]), columns=columns)
+    assert chat.messages[-1].role == "assistant"
+    assert chat.messages[-1].text == ""
+
+
+def test_a_name_that_a_speaker_has_is_no_answer(tmp_path: Path) -> None:
+    events = [ASKED, {"who": "desk", "text": "No."}, ASKED]
+    (chat,) = conversations(written(tmp_path, [{"events": events, "desk": "number 7"}]), columns=COLUMNS)
+    assert lines(chat) == ["user: Is there a fee?", "assistant: No.", "user: Is there a fee?"]

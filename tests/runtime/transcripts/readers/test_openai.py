@@ -28,6 +28,8 @@ AGAIN = {"role": "user", "content": "c"}
         ({"messages": [ASKED, SAID, AGAIN], "choices": [{"text": "bad"}]}, "`choices` holds no message"),
         ({"messages": [ASKED, SAID, AGAIN], "choices": [{"delta": BAD}]}, "`choices` holds no message"),
         ({"messages": [ASKED, SAID, AGAIN], "choices": []}, "`choices` holds no message"),
+        ({"messages": [ASKED, SAID, AGAIN], "output": 7}, "`output` holds no message"),
+        ({"messages": [ASKED, SAID, AGAIN], "completion": False}, "`completion` holds no message"),
         ({"messages": [ASKED], "choices": [{"message": AGAIN}]}, "choices[0].message.role is `user`"),
         (
             {"messages": [ASKED, {"role": "assistant", "content": [{"type": "text", "text": "b", "content": "bad"}]}]},
