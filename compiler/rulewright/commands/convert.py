@@ -17,7 +17,6 @@ from rulewright.reporting.data_summary import summary_lines, summary_of
 from rulewright_runtime.english import plural
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.files.atomic import compressing, open_whole
-from rulewright_runtime.files.input_files import unread_note
 from rulewright_runtime.terminal import complain, say, width_for
 from rulewright_runtime.transcripts.columnar import ENDING, writing_chats
 from rulewright_runtime.transcripts.containers import TABLES, suffix_of
@@ -67,7 +66,7 @@ def _convert(args: argparse.Namespace, write: Callable[[Transcript], object]) ->
         else:
             write(item)
             count += 1
-    complain(*unread_note(reader.unread))
+    complain(*reader.notes())
     return count, refused
 
 
@@ -75,7 +74,7 @@ def inspect_data(args: argparse.Namespace) -> int:
     """Read, count and show the chats; return the exit code."""
     reader = reader_of(args)
     summary = summary_of(reader.read(args.inputs))
-    complain(*refusals([str(each) for each in summary.refused]), *unread_note(reader.unread))
+    complain(*refusals([str(each) for each in summary.refused]), *reader.notes())
     found = summary.result()
     answer(args.format, found, summary_lines(found, width_for(sys.stdout)))
     return REFUSED if summary.refused else MET

@@ -121,7 +121,9 @@ def _starter() -> dict[str, bytes]:
 def _made_for(args: argparse.Namespace, target: Path) -> dict[str, bytes]:
     """The files of a project for the chats. Unreadable chats cause a warning. Raises UsageError if none is readable."""
     chats = args.source
-    summary = summary_of(reader_of(args).read([chats]))
+    reader = reader_of(args)
+    summary = summary_of(reader.read([chats]))
+    complain(*reader.notes())
     found = summary.result()
     if not found["conversations"]:
         reason = f": {summary.refused[0]}" if summary.refused else ""

@@ -23,7 +23,6 @@ from rulewright.project import Project
 from rulewright_runtime.english import plural
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.files.atomic import write_whole
-from rulewright_runtime.files.input_files import unread_note
 from rulewright_runtime.files.locks import lock_folder
 from rulewright_runtime.judging.judge import is_live
 from rulewright_runtime.plan.scan import NO_SCENARIO, Plan
@@ -85,7 +84,7 @@ def read_transcripts(plan: Plan, args: argparse.Namespace) -> tuple[list[Transcr
             refused.append(InputError(reason, item.path, item.line))
         else:
             transcripts.append(item)
-    complain(*refusals([str(error) for error in refused]), *unread_note(reader.unread))
+    complain(*refusals([str(error) for error in refused]), *reader.notes())
     for item in transcripts:
         gaps = ScriptedScenario(plan.scenarios.get(item.scenario_id), plan.empty_reply).of_conversation(item).gaps
         if gaps:

@@ -16,7 +16,7 @@ from rulewright.arguments.shared_options import again
 from rulewright.errors import UsageError
 from rulewright.exit_codes import INTERRUPTED
 from rulewright_runtime.english import plural, reason_of
-from rulewright_runtime.files.input_files import MAX_EXPANDED, unread_note
+from rulewright_runtime.files.input_files import MAX_EXPANDED
 from rulewright_runtime.judging.judge import BatchAnswers, is_live
 from rulewright_runtime.judging.judge import open_judge as open_replay
 from rulewright_runtime.plan.scan import Plan
@@ -28,7 +28,7 @@ from rulewright_runtime.runs.store import run
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.terminal import complain, safe_stream, say, wants_colour
 from rulewright_runtime.transcripts.chat_files import MAX_LINE
-from rulewright_runtime.transcripts.transcript_reader import Reader
+from rulewright_runtime.transcripts.transcript_reader import Reader, reading_notes
 
 if TYPE_CHECKING:
     from rulewright.project import Project
@@ -62,7 +62,7 @@ def run_plan(plan: Plan, args: argparse.Namespace, *, judge: str | None, project
         return summary
     refused = [f"{place_of(each)}: {each['reason']}" for each in summary["refused"]["inputs"]]
     complain(*refusals(refused, summary["refused"]["count"]))
-    complain(*unread_note(summary.get("unread_files", {})))
+    complain(*reading_notes(summary.get("unread_files", {}), summary.get("unused_columns", ())))
     status = status_at(summary, plan, args.fail_on)
     if args.format == "json":
         print(json.dumps(summary, ensure_ascii=False))

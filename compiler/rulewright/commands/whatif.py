@@ -76,6 +76,7 @@ def run(args: argparse.Namespace) -> int:
         "scorecard": policy.card.name,
         "parameters": {name: str(value) for name, value in policy.parameters.items()},
         "transcripts": len(recorded.rows),
+        "refused": refused,
         "before": totals(recorded.rows.values(), recorded.plan.scorecard or policy.card, refused),
         "after": totals(rows.values(), policy.card, refused),
         "flips": flips(recorded, rows, policy.card),
@@ -152,6 +153,8 @@ def _shown(found: JsonMapping) -> Iterator[str]:
     about = ", ".join(f"{name}={value}" for name, value in found["parameters"].items())
     yield f"scorecard {found['scorecard']}{f' with {about}' if about else ''}"
     yield from _count(found, "transcripts", "transcript")
+    if found["refused"]:
+        yield f"refused by the scan: {plural(found['refused'], 'input')}, which may have any outcome"
     if found["flips"]:
         yield from _totals(found["before"], found["after"])
     yield from _rated_gates(found)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 
 from rulewright_runtime.commands.options import integer, parse_parameters, read_file
-from rulewright_runtime.files.input_files import unread_note
 from rulewright_runtime.plan.file import decode
 from rulewright_runtime.report.summary import exit_status
 from rulewright_runtime.report.text import place_of
 from rulewright_runtime.runs.store import run
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.terminal import complain, safe_stream
+from rulewright_runtime.transcripts.transcript_reader import reading_notes
 
 
 def run_command(options: JsonObject) -> int:
@@ -34,5 +34,5 @@ def run_command(options: JsonObject) -> int:
     )
     safe_stream(sys.stderr).show_progress("")
     complain(*(f"{place_of(each)}: {each['reason']}" for each in summary["refused"]["inputs"]))
-    complain(*unread_note(summary.get("unread_files", {})))
+    complain(*reading_notes(summary.get("unread_files", {}), summary.get("unused_columns", ())))
     return exit_status(summary)

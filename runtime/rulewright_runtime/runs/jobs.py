@@ -158,8 +158,10 @@ def judged(
     pieces: Iterable[tuple[Piece, int] | InputError],
     log: Log,
     summary: Summary,
+    columns: set[str],
 ) -> Iterator[Row]:
     """Yield the rows of the inputs in `pieces`, as `remaining` gives them; each is in `summary` when it is yielded.
+    The columns that their records had are added to `columns`.
 
     `answers` is the method of `Workers` or of Ray's tasks, whose errors are raised.
     """
@@ -168,6 +170,7 @@ def judged(
         if step.conversation:
             reader.register_id(step.input, step.path, step.line)
     for answer in answers(_tasks(pieces)):
+        columns.update(answer.columns)
         rows = [_unique(row, reader) for row in answer.rows]
         if answer.summary and all(row is original for row, original in zip(rows, answer.rows, strict=True)):
             summary.merge(msgspec.msgpack.decode(answer.summary, type=Summary))

@@ -112,7 +112,7 @@ def run(
         if is_spread:
             replayed = judge if isinstance(judge, str) else None
             setup = Setup(encode(plan), max_line or MAX_LINE, max_expanded, replayed, parameters, columns)
-            rows = _by_workers(setup, jobs, ray, plan, inputs, log, writer.summary)
+            rows = _by_workers(setup, jobs, ray, plan, inputs, log, writer.summary, reader.used_columns)
         else:
             engine = Engine(plan, parameters, gates_only=gates_only)
             rows = _by_judge(
@@ -146,14 +146,21 @@ def _by_judge(
 
 
 def _by_workers(
-    setup: Setup, jobs: int, ray: str | None, plan: Plan, fresh: Iterator[Any], log: Log, summary: Summary
+    setup: Setup,
+    jobs: int,
+    ray: str | None,
+    plan: Plan,
+    fresh: Iterator[Any],
+    log: Log,
+    summary: Summary,
+    columns: set[str],
 ) -> Iterator[Row]:
     """The rows that `jobs` processes make, or a Ray cluster. Raises PlanError for a plan that can't run."""
     from rulewright_runtime.runs.jobs import RayTasks, Workers, judged
 
     Engine(plan, setup.parameters)  # raises before anything is written
     workers = Workers(setup, jobs) if ray is None else RayTasks(setup, ray, jobs)
-    return judged(workers.answers, fresh, log, summary)
+    return judged(workers.answers, fresh, log, summary, columns)
 
 
 def _opened(
@@ -245,7 +252,9 @@ def _about(
     options |= {"gates_only": True} if gates_only else {}
     options |= {"price": price} if (price := getattr(judge, "price", None)) is not None and needs_judge(plan) else {}
     unread = {"unread_files": dict(sorted(reader.unread.items()))} if reader.unread else {}
-    return {**about, "language": plan.language, "plan": plan.hash, **options, "judge": _judge(plan, judge), **unread}
+    unused = {"unused_columns": columns} if (columns := reader.unused_columns()) else {}
+    described = {**about, "language": plan.language, "plan": plan.hash, **options, "judge": _judge(plan, judge)}
+    return {**described, **unread, **unused}
 
 
 def _judge(plan: Plan, judge: Judge | BatchJudge | None) -> dict[str, object] | None:

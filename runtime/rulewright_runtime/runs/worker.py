@@ -53,11 +53,13 @@ class PieceTask(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Answer(msgspec.Struct, frozen=True, array_like=True):
-    """The rows of a task with their encoded summary, or the `failure` that ends the run."""
+    """The rows of a task with their encoded summary and the columns that its records had, or the `failure` that ends
+    the run."""
 
     rows: tuple[Row, ...] = ()
     summary: bytes = b""
     failure: str = ""
+    columns: tuple[str, ...] = ()
 
 
 def put_frame(stream: IO[bytes], message: bytes) -> None:
@@ -93,7 +95,7 @@ class Worker:
         rows = RowWriter(summary)
         items = rows.noted(self._items(task))
         answered = tuple(rows.row(result) for result in results(self._engine, items, self._judge))
-        return Answer(answered, msgspec.msgpack.encode(summary))
+        return Answer(answered, msgspec.msgpack.encode(summary), columns=tuple(self._reader.used_columns))
 
     def _items(self, task: PieceTask) -> Iterator[Transcript | InputError]:
         done = task.done

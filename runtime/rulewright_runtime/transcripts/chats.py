@@ -31,13 +31,16 @@ _NEXT: Final = (
 class Chats:
     """The conversations among the records of one file."""
 
-    def __init__(self, path: str, columns: Mapping[str, str] | None, size: int, *, tabular: bool, part: bool) -> None:
-        """`columns` maps the columns of a table to fields; records are joined only if `size` (bytes) is not too large.
+    def __init__(
+        self, path: str, columns: Mapping[str, str], used: set[str], size: int, *, tabular: bool, part: bool
+    ) -> None:
+        """`columns` maps fields to the columns of a table; those that a record has are added to `used`. Records are
+        joined only if `size` (bytes) is not too large.
         All rows of a `tabular` file have the same columns. A `part` is not the start of its file.
         """
         self._path = path
-        self._columns = Columns(columns)
-        self._mapped = mapped_format(self._columns.mapping) if "messages" in self._columns.mapping else None
+        self._columns = Columns(columns, used)
+        self._mapped = mapped_format(self._columns) if "messages" in columns else None
         self._size = size
         self._tabular = tabular
         self._part = part
@@ -133,7 +136,7 @@ class Chats:
             return None
 
     def _format_for(self, row: Record) -> Format:
-        return format_for(self._columns.of(list(row)), self._columns.mapping)
+        return format_for(self._columns.of(list(row)), self._columns)
 
     def _native(self, row: Record, number: int) -> Transcript | InputError:
         if not is_turns(row):

@@ -10,14 +10,15 @@ from __future__ import annotations
 import os
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from rulewright_runtime.english import some
 from rulewright_runtime.errors import InputError, RuntimeFailure
-from rulewright_runtime.files.input_files import expanded_size, open_expanded, read_small
+from rulewright_runtime.files.input_files import expanded_size, open_expanded, read_small, unread_note
 from rulewright_runtime.files.scratch_database import FirstValues
 from rulewright_runtime.strict_json import UNDECODED, Decoder
 from rulewright_runtime.transcripts.chat_files import MAX_LINE, chat_files, has_turns
@@ -83,7 +84,8 @@ class Reader:
             raise RuntimeFailure(f"the longest line can't have {max_line} bytes; expected at least 1")
         self._scenarios = scenarios
         self._max_line = max_line
-        self._columns = columns
+        self._columns = columns or {}
+        self.used_columns: set[str] = set()  # the fields of `columns` that a record had
         if columns:
             self._chats("", 0)  # raises for an unknown field before anything is read
         self._unique = unique
@@ -110,6 +112,14 @@ class Reader:
                 yield file
             else:
                 yield from split(file, self._max_line, partial(self._chats, "", 0))
+
+    def unused_columns(self) -> list[str]:
+        """What `columns` names and no record so far had, as `FIELD=NAME`."""
+        return [f"{field}={name}" for field, name in self._columns.items() if field not in self.used_columns]
+
+    def notes(self) -> list[str]:
+        """A line for the files of folders that are not read, and one for the columns that no record had, if any."""
+        return reading_notes(self.unread, self.unused_columns())
 
     def _files(self, paths: Iterable[str | os.PathLike[str]]) -> Iterator[str | InputError]:
         folders: set[str] = set()
@@ -176,7 +186,7 @@ class Reader:
     def _plain_text(self, shown: str) -> PlainText:
         from rulewright_runtime.transcripts.readers.plain_text import PlainText
 
-        return PlainText(self._columns or {}, shown)
+        return PlainText(self._columns, shown, self.used_columns)
 
     def _is_text_chat(self, path: str) -> bool:
         """Whether a file begins as a chat in plain text, whatever its name."""
@@ -193,7 +203,7 @@ class Reader:
         """The reader of chats of every format, imported only if needed. Raises RuntimeFailure for an unknown column."""
         from rulewright_runtime.transcripts.chats import Chats
 
-        return Chats(shown, self._columns, size, tabular=tabular, part=part)
+        return Chats(shown, self._columns, self.used_columns, size, tabular=tabular, part=part)
 
     def _admit_all(self, chats: Iterable[Transcript | InputError]) -> Iterator[Transcript | InputError]:
         for item in chats:
@@ -289,6 +299,12 @@ class Reader:
         place = first.decode("utf-8", "surrogatepass")
         cure = "scan two versions of a chat into two runs"
         return InputError(f"transcript `{name}` was already read from {place}; {cure}", path, line)
+
+
+def reading_notes(unread: Mapping[str, int], unused: Sequence[str]) -> list[str]:
+    """What a reader has to say: which files it did not read, and which columns no record had."""
+    named = [f"note: no record was read with {some([f'`{each}`' for each in unused])} of `--columns`"] if unused else []
+    return [*unread_note(unread), *named]
 
 
 def from_record(record: Mapping[str, object]) -> Transcript:

@@ -173,6 +173,16 @@ def test_another_threshold_shows_what_would_change(plants: Plants, capsys: pytes
     assert "  all: passed 2 -> 0, undecided 0 -> 2\n" in said
 
 
+def test_inputs_that_the_scan_refused_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = project(tmp_path / "p", rule=False)
+    talks = write_transcripts(tmp_path / "said", dict.fromkeys(TRANSCRIPTS, "As you like."))
+    (talks / "broken.jsonl").write_text("{broken\n", encoding="utf-8")
+    run(compile_project(folder), [talks], tmp_path / "run", judge=Judge("PASS"))
+    for words in ([], ["--sweep", "least"]):
+        assert "\nrefused by the scan: 1 input, " in shown(capsys, "whatif", str(tmp_path / "run"), *words)[1]
+    assert json.loads(shown(capsys, "whatif", str(tmp_path / "run"), "--format", "json")[1])["refused"] == 1
+
+
 def test_scores_that_differ_little_are_distinguished() -> None:
     assert score_change(0.5, 1.0) == "0.50 -> 1.00"
     assert score_change(0.9721, 0.9744) == "0.972 -> 0.974"

@@ -43,6 +43,33 @@ def test_a_run_records_the_files_that_it_did_not_read(tmp_path: Path) -> None:
     assert "unread_files" not in alone
 
 
+def test_columns_that_no_record_had_are_named_by_the_reader_and_by_runs_of_any_number_of_processes(
+    tmp_path: Path,
+) -> None:
+    said = [{"who": "Anna", "content": "hi"}, {"who": "assistant", "content": "yo"}]
+    chats = [{"log": said, "nr": str(number), **({"llm": "m-1"} if number else {})} for number in range(3)]
+    path = tmp_path / "chats.jsonl"
+    path.write_text("\n".join(map(json.dumps, chats)), encoding="utf-8")
+    columns = {"messages": "log", "role": "who", "id": "nr", "user": "Anna", "model": "llm", "assistant": "Bot"}
+    columns |= {"tool_calls": "cals", "scenario_id": "a.b"}
+    reader = Reader(columns=columns)
+    assert all(isinstance(item, Transcript) for item in reader.read([path]))
+    note = "note: no record was read with `assistant=Bot`, `tool_calls=cals`, `scenario_id=a.b` of `--columns`"
+    assert reader.notes() == [note]
+    one = run(plan(check()), [path], tmp_path / "one", columns=columns)
+    two = run(plan(check()), [path], tmp_path / "two", columns=columns, jobs=2)
+    assert one["unused_columns"] == two["unused_columns"] == ["assistant=Bot", "tool_calls=cals", "scenario_id=a.b"]
+
+
+def test_a_mapping_that_the_format_of_the_records_does_not_use_is_named(tmp_path: Path) -> None:
+    (tmp_path / "chats.jsonl").write_text(CHAT, encoding="utf-8")
+    (tmp_path / "chat.txt").write_text("Anna: hi\nBot: yo\n", encoding="utf-8")
+    for name, unused in (("chats.jsonl", ["user=Anna", "model=m"]), ("chat.txt", ["model=m"])):
+        reader = Reader(columns={"user": "Anna", "model": "m"})
+        assert [type(item) for item in reader.read([tmp_path / name])] == [Transcript]
+        assert reader.unused_columns() == unused
+
+
 def test_only_the_commonest_kinds_are_named() -> None:
     assert unread_note({}) == []
     (note,) = unread_note({f"`.{name}`": 1 for name in "abcdefg"})

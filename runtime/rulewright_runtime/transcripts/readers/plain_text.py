@@ -80,9 +80,11 @@ class _Utterance(msgspec.Struct):
 class PlainText:
     """Reads the conversations of a text, in which each role speaks under one name."""
 
-    def __init__(self, mapping: Mapping[str, str], shown: str) -> None:
-        """`mapping` gives the names of a role in place of the usual ones, as in `{"assistant": "Bot|Agent"}`."""
+    def __init__(self, mapping: Mapping[str, str], shown: str, used: set[str]) -> None:
+        """`mapping` gives the names of a role in place of the usual ones, as in `{"assistant": "Bot|Agent"}`; a role
+        that speaks under one of them is added to `used`."""
         self._shown = shown
+        self._used = used
         self._mapping = {role: mapping[role].casefold().split("|") for role in SPEAKERS if role in mapping}
         names = {**SPEAKERS, **self._mapping}
         self._roles = {name: role for role in (*SPEAKERS, *self._mapping) for name in names[role]}
@@ -208,6 +210,7 @@ class PlainText:
                 )
         if missing := next((role for role in ("user", "assistant") if role not in names), None):
             return self._refused(f"no message of the {missing}", utterances[0].number)
+        self._used.update(names.keys() & self._mapping.keys())
         return {
             "format": _MARK,
             "messages": [

@@ -71,12 +71,14 @@ SPOKEN: Final = ("system", "user", "passages", "assistant")
 class Columns:
     """The mapping of fields to the columns of a table: given explicitly, or else by the usual names."""
 
-    def __init__(self, mapping: Mapping[str, str] | None) -> None:
-        """`mapping` maps fields (`user`, `content`) to column names. Raises RuntimeFailure for an unknown field."""
-        for field in mapping or ():
+    def __init__(self, mapping: Mapping[str, str], used: set[str]) -> None:
+        """`mapping` maps fields (`user`, `content`) to column names; those that a record has are added to `used`.
+        Raises RuntimeFailure for an unknown field."""
+        for field in mapping:
             if field not in FIELDS:
                 raise RuntimeFailure(f"unknown field `{field}` in a column mapping; expected {_one_of(FIELDS)}")
-        self.mapping = dict(mapping or {})
+        self.mapping = dict(mapping)
+        self.used = used
         self._paths = () if "messages" in self.mapping else [path for path in self.mapping.values() if "." in path]
 
     def with_paths(self, record: Record) -> Record:
@@ -93,13 +95,37 @@ class Columns:
         answer, messages = self.mapping.get("assistant"), listed(record)
         if answer not in record or messages is None:
             return None
-        return mapped_format({**self.mapping, "messages": messages})
+        return mapped_format(Columns({**self.mapping, "messages": messages}, self.used))
+
+    def value(self, record: Record, field: str, usual: str) -> Json:
+        """The value of a field at the path that the mapping has for it, else under its `usual` key; None if there is
+        none."""
+        value = value_at(record, self.mapping.get(field, usual))
+        if value is not None and field in self.mapping:
+            self.used.add(field)
+        return value
+
+    def role_of(self, value: Json, where: str) -> str:
+        """The role of a speaker, which the mapping may name. Raises ShapeError."""
+        speaker = word(value)
+        named = next((role for role in _SPEAKERS if speaker in self.mapping.get(role, "").split("|")), None)
+        role = (named or speaker) if speaker else ""
+        if role.lower() not in ROLE_WORDS:
+            user, assistant = (quote(f"{role}={speaker[:60] or 'NAME'}") for role in ("user", "assistant"))
+            raise ShapeError(
+                f"{where} is {shown(speaker)}; expected a role, or a speaker that `--columns {user}` or "
+                f"`{assistant}` names"
+            )
+        if named:
+            self.used.add(named)
+        return role
 
     def of(self, names: Sequence[str]) -> dict[str, str]:
         """Map fields to the columns of these names. Raises ShapeError if they hold no conversation."""
         roles = {name.strip().lower() for name in names}.intersection(FIELDS["role"])
         speakers = _SPEAKERS if "role" in self.mapping or roles else ()
         columns = {field: name for field, name in self.mapping.items() if name in names or field not in speakers}
+        self.used.update(field for field, name in columns.items() if name in names)
         for field, name in columns.items():
             if name not in names:
                 raise ShapeError(f"unknown column `{name}` for `{field}`; the columns are {_one_of(names, 'and')}")
@@ -164,11 +190,9 @@ def _text_at(value: object, where: str) -> str:
     return text
 
 
-def joined(
-    rows: Sequence[Record], fields: Mapping[str, str], mapping: Mapping[str, str]
-) -> Iterator[Conversation | ShapeError]:
+def joined(rows: Sequence[Record], fields: Mapping[str, str], columns: Columns) -> Iterator[Conversation | ShapeError]:
     """Yield the conversations of rows with a message each, in the order of their first rows. Other fields are taken
-    from the first row of a conversation that has them; `mapping` names speakers."""
+    from the first row of a conversation that has them; `columns` name speakers."""
     by_name: dict[str, list[Message]] = {}
     times: dict[str, list[object]] = {}
     merged: dict[str, Record] = {}
@@ -177,7 +201,7 @@ def joined(
         merged[name] = {**row, **{key: value for key, value in merged.get(name, {}).items() if value not in (None, "")}}
         try:
             times.setdefault(name, []).append(row.get(fields.get("timestamp", "")))
-            by_name.setdefault(name, []).extend(_message(row, fields, mapping, f"row {number}"))
+            by_name.setdefault(name, []).extend(_message(row, fields, columns, f"row {number}"))
         except ShapeError as wrong:
             yield wrong
             return
@@ -191,13 +215,13 @@ def joined(
             yield _conversation(merged[name], fields, (*_OF_MESSAGES, "passages"), found, name)
 
 
-def _message(row: Record, fields: Mapping[str, str], mapping: Mapping[str, str], where: str) -> list[Message]:
+def _message(row: Record, fields: Mapping[str, str], columns: Columns, where: str) -> list[Message]:
     if is_event(row):
         return [Message("system", (Part(text=word(row.get(fields["content"]))),), word(row["subtype"]))]
     record = {key: row.get(fields[key]) for key in _OF_MESSAGES if key in fields}
     if "tool_calls" in record:
         record["tool_calls"] = _calls_in(record["tool_calls"])
-    role = _role_of(record["role"], mapping, f"{where}.{fields['role']}")
+    role = columns.role_of(record["role"], f"{where}.{fields['role']}")
     retrieved = passages(row.get(fields.get("passages", "")))
     return [*retrieved, *messages({"content": None, **record, "role": role}, where)]
 
@@ -224,10 +248,10 @@ def _conversation(
     )
 
 
-def format_for(fields: Mapping[str, str], mapping: Mapping[str, str]) -> Format:
-    """The format of rows with these fields, and with the speakers that `mapping` names."""
+def format_for(fields: Mapping[str, str], columns: Columns) -> Format:
+    """The format of rows with these fields, and with the speakers that `columns` name."""
     if {"role", "content"} <= fields.keys():
-        return Format("table", lambda _: True, lambda rows: joined(rows, fields, mapping), joins=True, local_ids=True)
+        return Format("table", lambda _: True, lambda rows: joined(rows, fields, columns), joins=True, local_ids=True)
     return Format("table", lambda _: True, lambda rows: _exchanges(rows, fields), local_ids=True)
 
 
@@ -241,21 +265,21 @@ _OF_CONVERSATIONS: Final = ("conversation", "id", "expected", "model", "scenario
 _SPEAKERS: Final = ("system", "user", "assistant")  # fields that name roles
 
 
-def mapped_format(mapping: Mapping[str, str]) -> Format:
-    """The format of records whose messages are under the name or path that `mapping` has for `messages`."""
-    return Format("mapped", lambda _: True, record_by_record(partial(_mapped_conversations, mapping)))
+def mapped_format(columns: Columns) -> Format:
+    """The format of records whose messages are under the name or path that `columns` have for `messages`."""
+    return Format("mapped", lambda _: True, record_by_record(partial(_mapped_conversations, columns)))
 
 
-def _mapped_conversations(mapping: Mapping[str, str], record: Record) -> Iterator[Conversation]:
-    path = mapping["messages"]
-    asked = _mapped_messages(mapping, record, path)
+def _mapped_conversations(columns: Columns, record: Record) -> Iterator[Conversation]:
+    path = columns.mapping["messages"]
+    asked = _mapped_messages(columns, record, path)
     about = rest(record, *(part if part in record else part.partition(".")[0] for part in (path, *path.split("+"))))
-    _refuse_beside(about, mapping, path)
-    names = _answer_names(mapping, record)
-    answers = {each: value_at(record, each) for each in names if each not in ANSWERS}
+    _refuse_beside(about, columns.mapping, path)
+    names = _answer_names(columns.mapping, record)
+    answer = columns.value(record, "assistant", names[0])
+    answers = {} if names[0] in ANSWERS else {names[0]: answer}
     name, conversation, model, scenario, expected = (
-        value_at(record, mapping.get(field, field))
-        for field in ("id", "conversation", "model", "scenario_id", "expected")
+        columns.value(record, field, field) for field in ("id", "conversation", "model", "scenario_id", "expected")
     )
     yield Conversation(
         word(name) or word(conversation),
@@ -311,49 +335,38 @@ def _seen_instead(record: Record, path: str) -> str:
     return f"the keys are {ticked(key[:40] for key in [*record][:20])}"
 
 
-def _mapped_messages(mapping: Mapping[str, str], record: Record, path: str) -> list[Message]:
+def _mapped_messages(columns: Columns, record: Record, path: str) -> list[Message]:
     """The messages under a path, and before the first of the assistant what was retrieved for the record."""
     values = _listed_under(record, path)
+    columns.used.add("messages")
     if not values:
         raise ShapeError(f"`{path}` is empty; a conversation needs at least one message")
-    found = [message for at, each in enumerate(values) for message in _mapped_message(mapping, each, f"{path}[{at}]")]
+    found = [message for at, each in enumerate(values) for message in _mapped_message(columns, each, f"{path}[{at}]")]
     first = next((at for at, each in enumerate(found) if each.role == "assistant"), len(found))
-    return [*found[:first], *_retrieved(mapping, record), *found[first:]]
+    return [*found[:first], *_retrieved(columns, record), *found[first:]]
 
 
-def _retrieved(mapping: Mapping[str, str], record: Record) -> Iterator[Message]:
-    return passages(value_at(record, mapping["passages"])) if "passages" in mapping else iter(())
+def _retrieved(columns: Columns, record: Record) -> Iterator[Message]:
+    return passages(columns.value(record, "passages", "")) if "passages" in columns.mapping else iter(())
 
 
-def _mapped_message(mapping: Mapping[str, str], value: Json, where: str) -> list[Message]:
+def _mapped_message(columns: Columns, value: Json, where: str) -> list[Message]:
     """The messages of an item, and what was retrieved for it. Raises ShapeError for a speaker without a role."""
     item = record_at(value, where)
     paths = {
-        field: mapping.get(field) or next(filter(item.__contains__, FIELDS[field]), field) for field in _OF_MESSAGES
+        field: columns.mapping.get(field) or next(filter(item.__contains__, FIELDS[field]), field)
+        for field in _OF_MESSAGES
     }
-    found = {field: each for field, path in paths.items() if (each := value_at(item, path)) is not None}
+    found = {field: each for field, path in paths.items() if (each := columns.value(item, field, path)) is not None}
     if (calls := _calls_in(found.pop("tool_calls", None))) is not None:
         found["tool_calls"] = calls
     for field in ("role", *(["content"] if SAYING.isdisjoint(item.keys() | found) else [])):
         if field not in found:
             keys = ticked(key[:40] for key in [*item][:20])
             raise ShapeError(f"{where} has no `{paths[field]}` for `{field}`; its keys are {keys}")
-    role = _role_of(found["role"], mapping, f"{where}.{paths['role']}")
+    role = columns.role_of(found["role"], f"{where}.{paths['role']}")
     message = {**rest(item, *paths.values()), **found, "role": role}
-    return [*_retrieved(mapping, item), *messages(message, where)]
-
-
-def _role_of(value: Json, mapping: Mapping[str, str], where: str) -> str:
-    """The role of a speaker, which `mapping` may name. Raises ShapeError."""
-    speaker = word(value)
-    named = (role for role in _SPEAKERS if speaker in mapping.get(role, "").split("|"))
-    role = next(named, speaker) if speaker else ""
-    if role.lower() not in ROLE_WORDS:
-        user, assistant = (quote(f"{role}={speaker[:60] or 'NAME'}") for role in ("user", "assistant"))
-        raise ShapeError(
-            f"{where} is {shown(speaker)}; expected a role, or a speaker that `--columns {user}` or `{assistant}` names"
-        )
-    return role
+    return [*_retrieved(columns, item), *messages(message, where)]
 
 
 def value_at(record: Record, path: str) -> Json:
