@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.compiler.expressions_at_random import WHOLE, expressions, mistyped
 from tests.rounds import rounds
-from tests.shared_data import folder
+from tests.shared_data import ROOT, folder
 
 from rulewright import cel as ours
 from rulewright.errors import ExpressionError
@@ -38,6 +38,7 @@ def runner() -> ModuleType:
     return module
 
 
+@cache
 def run(runner: ModuleType, name: str) -> list[Result]:
     """Every case of a file with its status and detail, run in this process."""
     adapter = runner.Adapter("rulewright.cel:evaluate")
@@ -78,6 +79,14 @@ def test_policies_give_what_the_policy_suite_expects(runner: ModuleType) -> None
     results = [r for r in run(runner, "policy_open.json") if r[1] != "unsupported"]
     assert len(results) >= 30
     assert rate(results) >= 0.95, failures(results)
+
+
+def test_the_page_about_tests_counts_the_cases(runner: ModuleType) -> None:
+    results = [each for name in ("open.json", "static_open.json", "policy_open.json") for each in run(runner, name)]
+    counts = collections.Counter(status for _, status, _ in results)
+    page = (ROOT / "docs" / "testing.md").read_text(encoding="utf-8")
+    shown = f"{counts['pass']:,} of {len(results):,} pass; the other {counts['unsupported']} use parts"
+    assert shown in page
 
 
 def test_the_cases_are_the_published_ones() -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
-from tests.shared_data import folder
+from tests.shared_data import ROOT, folder
 from tests.shipped_plans import shipped_plan
 
 from rulewright_runtime.execution import execute
@@ -96,6 +96,12 @@ def test_every_verdict_equals_the_published_one(run: str, profile: str, kind: st
         wrong.extend(differences(result.judge_calls, row["judge_calls"], f"{result.transcript_id} calls"))
     assert compared == records
     assert wrong[:5] == []
+
+
+def test_the_page_about_tests_counts_the_records() -> None:
+    rows, records = sum(each[3] for each in RUNS), sum(each[4] for each in RUNS)
+    page = (ROOT / "docs" / "testing.md").read_text(encoding="utf-8")
+    assert f"{records:,} records in {rows} rows" in page
 
 
 @pytest.mark.parametrize(("run", "profile", "kind", "rows", "records"), RUNS)
