@@ -26,6 +26,8 @@ def failed(error: Exception) -> None:
     """Report an exception; bad usage raises `SystemExit`, as wrong arguments do."""
     if isinstance(error, OSError) and isinstance(error.filename, str):
         error = UsageError(f"can't use `{error.filename}`: {reason_of(error)}")
+    if isinstance(error, UnicodeEncodeError) and (name := _undecoded(error)):
+        error = UsageError(f"`{name}` has a byte that is not UTF-8; use another name")
     if isinstance(error, UsageError):
         complain(*(f"error: {message}" for message in error.messages))
         if len(error.messages) > 1:
@@ -36,6 +38,12 @@ def failed(error: Exception) -> None:
     else:
         traceback.print_exception(error)
         complain("error: this is a bug in Rulewright; please report it with the lines above")
+
+
+def _undecoded(error: UnicodeEncodeError) -> str | None:
+    """The word with a byte that is not UTF-8, as only arguments and names of files hold it; None for another text."""
+    wrong = error.object[error.start]
+    return next(word for word in error.object.split() if wrong in word)[:200] if "\udc80" <= wrong <= "\udcff" else None
 
 
 def _report(error: Exception) -> None:

@@ -30,6 +30,7 @@ from rulewright_runtime.plan.part import ANSWERS, Answer
 from rulewright_runtime.plan.scan import Check
 from rulewright_runtime.runs.folder import DECISIONS
 from rulewright_runtime.strict_json import UNDECODED, JsonObject
+from rulewright_runtime.transcripts.turn_lines import printable
 from rulewright_runtime.verdicts import VerdictResult
 
 CODE: Final = "adjudicated"
@@ -181,7 +182,7 @@ def _adjudicated(run: StoredRun, out: Path, taken: Sequence[Adjudication]) -> Js
         row = run.rows[name]
         rows[name] = score_again(run.scorecard, row, verdicts[name].values(), skipped_checks(run, row))
     people, count = sorted({decision.by for decision in taken}), len({decision.key for decision in taken})
-    about = {"adjudicated": {"from": str(run.folder), "decisions": count, "by": people}}
+    about = {"adjudicated": {"from": printable(str(run.folder)), "decisions": count, "by": people}}
     decisions = b"".join(msgspec.json.encode(decision) + b"\n" for decision in taken)
     return write_derived(out, run, dataclasses.replace(run, rows=rows, verdicts=verdicts), about, decisions)
 

@@ -35,6 +35,7 @@ from rulewright_runtime.plan.scorecard import ScorecardPlan
 from rulewright_runtime.report.gathered import Unresolved
 from rulewright_runtime.runs.folder import DECISIONS, REPLIES
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
+from rulewright_runtime.transcripts.turn_lines import printable
 from rulewright_runtime.verdicts import VerdictResult, conclude, failed
 from rulewright_runtime.verify.decisions import Decider, bindings_of
 
@@ -87,7 +88,11 @@ def write_rescored(recorded: StoredRun, run: StoredRun, policy: ScoringPolicy, o
         "scorecard": policy.card.name,
         "plan": plan.hash,
         "parameters": {name: str(value) for name, value in sorted(policy.parameters.items())} or None,
-        "rescored": {"from": str(run.folder), "plan": run.summary["plan"], "scorecard": run.summary.get("scorecard")},
+        "rescored": {
+            "from": printable(str(run.folder)),
+            "plan": run.summary["plan"],
+            "scorecard": run.summary.get("scorecard"),
+        },
     }
     derived = dataclasses.replace(run, plan=plan, rows=rescored(run, policy.prepared()))
     files = [path.read_bytes() if path.is_file() else b"" for path in (run.folder / DECISIONS, run.folder / REPLIES)]

@@ -42,7 +42,7 @@ class Piece(msgspec.Struct, frozen=True, array_like=True):
     limit. Of a whole file only the conversations from `line` on belong to the piece.
     """
 
-    path: str
+    file: bytes  # as the system names it, which need not be UTF-8
     start: int = 0
     end: int = 0
     line: int = 1
@@ -51,6 +51,11 @@ class Piece(msgspec.Struct, frozen=True, array_like=True):
     data: bytes = b""
     file_size: int = 0
     row_group: int | None = None  # of a Parquet file of chats, starting at row `line`
+
+    @property
+    def path(self) -> str:
+        """The path of the file."""
+        return os.fsdecode(self.file)
 
     @property
     def is_whole(self) -> bool:
@@ -66,19 +71,20 @@ def split(path: str, limit: int, chats: Callable[[], Chats]) -> Iterator[Piece |
     `limit` is the maximum length of a line; `chats` makes the reader of other formats. Any other file stays whole,
     including one that can't be read.
     """
+    file = os.fsencode(path)
     try:
         size = os.path.getsize(path)
         packed = size > _LEAST_PACKED and is_compressed(path)
         size = expanded_size(path, MAX_DOCUMENT + 1) if packed else size
         lines = _lines_of(path, limit) if size > 2 * PIECE else None
     except OSError:
-        yield Piece(path)
+        yield Piece(file)
         return
     if lines is None:
         groups = _row_groups(path) if size > _LEAST_PACKED else []
-        yield from [Piece(path, 0, 0, each.first, each.size, file_size=size, row_group=each.number) for each in groups]
+        yield from [Piece(file, 0, 0, each.first, each.size, file_size=size, row_group=each.number) for each in groups]
         if not groups:
-            yield Piece(path, size=size)
+            yield Piece(file, size=size)
         return
     joins = chats().joins if lines == "chats" and size <= MAX_DOCUMENT else None
     try:
@@ -129,14 +135,14 @@ def _cut(
     """Yield the lines of a stream in parts, which include them if the file is compressed and can't be read again from a
     place; a line that is too long is refused here, because it must not be held in memory. From the first line that
     `joins` others on, all lines are one piece."""
-    lines: list[bytes] = []
+    file, lines = os.fsencode(path), list[bytes]()
     start = end = 0
     number = first = 1
 
     def flush() -> Iterator[Piece]:
         nonlocal start, lines
         if end > start:
-            yield Piece(path, start, end, first, end - start, data=b"".join(lines))
+            yield Piece(file, start, end, first, end - start, data=b"".join(lines))
         start, lines = end, []
 
     try:
@@ -150,7 +156,7 @@ def _cut(
                 start = end = end + size
             elif joins and not line.isspace() and joins(line):
                 yield from flush()
-                yield Piece(path, line=number)
+                yield Piece(file, line=number)
                 return
             else:
                 blank = blank_lines(stream) if line.isspace() else b""
