@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from array import array
 from functools import lru_cache
 from typing import Final
 
@@ -157,4 +158,4 @@ def _characters(source: str, flags: str) -> Ranges:
 
 @lru_cache(maxsize=1)
 def _every() -> str:
-    return "".join(chr(code) for codes in _EVERY for code in codes)
+    return b"".join(array("I", codes).tobytes() for codes in _EVERY).decode("utf-32")  # five times as fast as `chr`
