@@ -24,23 +24,23 @@ if TYPE_CHECKING:
 
 # What is written by mistake, what it means, and what was probably meant: in a character class, and elsewhere.
 IN_CLASS: Final = (
-    (re.compile(r"(?<![\\\[])\[:(\w+):\]"), "is a class of these letters", r"[[:\1:]]"),
-    (re.compile(r"(?<!\\)\[A-z"), "contains characters between `Z` and `a`", "[A-Za-z"),
-    (re.compile(r"(?<!\\)\[(\w{2,}(?:\|\w{2,})+)\](?![*+{])"), "is a single one of these characters", r"(?:\1)"),
+    (r"(?<![\\\[])\[:(\w+):\]", "is a class of these letters", r"[[:\1:]]"),
+    (r"(?<!\\)\[A-z", "contains characters between `Z` and `a`", "[A-Za-z"),
+    (r"(?<!\\)\[(\w{2,}(?:\|\w{2,})+)\](?![*+{])", "is a single one of these characters", r"(?:\1)"),
     (
-        re.compile(r"(?<!\\)(\[[^\[\]]{2,}[^\[\]\\])(?:(?<=[+*?])|(?<=\d\}))(.?)(?=\[(?!:)[^\]]*\])"),
+        r"(?<!\\)(\[[^\[\]]{2,}[^\[\]\\])(?:(?<=[+*?])|(?<=\d\}))(.?)(?=\[(?!:)[^\]]*\])",
         "is a class without `]`",
         "",
     ),
 )
 AGAIN: Final = r"(?=(?:[+*]|\{\d+(?:,\d*)?\})\??(?![a-zA-Z]))"  # repeated, and no letter follows
 OUTSIDE: Final = (
-    (re.compile(r"(?<!\\)\(:\?"), "starts a group with an optional colon", "(?:"),
-    (re.compile(r"(?<!\\)\(:(?=[a-z][^()|:]*(?:\|[^:)]| ))"), "starts a group with a colon", "(?:"),
-    (re.compile(r"^\(([ims])\?\)"), "is an optional letter", r"(?\1)"),
+    (r"(?<!\\)\(:\?", "starts a group with an optional colon", "(?:"),
+    (r"(?<!\\)\(:(?=[a-z][^()|:]*(?:\|[^:)]| ))", "starts a group with a colon", "(?:"),
+    (r"^\(([ims])\?\)", "is an optional letter", r"(?\1)"),
     # No English word starts or ends with these letters, but `bday`, `bcuz`, `bwahaha` and names of databases do.
     (
-        re.compile(
+        (
             r"(?:^|(?<=^\(\?i\)))b(?!day|c(?:ause|o[sz]|uz)|wa)"
             r"(?=(?:\((?:\?:)?)?[cdfgjkmnpqstvwxz][b-df-hj-np-tv-xz]{0,2}[aeiouy])"
         ),
@@ -48,46 +48,46 @@ OUTSIDE: Final = (
         r"\\b",
     ),
     (
-        re.compile(r"(?:(?<=[a-z]{2}[cdfghjknpqstvwxz])(?<!god)(?<!mod)(?<!iad)(?<!edd)|(?<=[a-z]\)))b$"),
+        r"(?:(?<=[a-z]{2}[cdfghjknpqstvwxz])(?<!god)(?<!mod)(?<!iad)(?<!edd)|(?<=[a-z]\)))b$",
         "is a letter",
         r"\\b",
     ),
-    (re.compile(r"(?<=[\w)?*+\]}])\\b['\"]$"), "ends with a quote", r"\\b"),
-    (re.compile("\b"), "in double quotes is a backspace", r"\\\\b"),
-    (re.compile(r"(?<!\\)\{(\d+) ?- ?(\d+)\}"), "is not a repetition", r"{\1,\2}"),
+    (r"(?<=[\w)?*+\]}])\\b['\"]$", "ends with a quote", r"\\b"),
+    ("\b", "in double quotes is a backspace", r"\\\\b"),
+    (r"(?<!\\)\{(\d+) ?- ?(\d+)\}", "is not a repetition", r"{\1,\2}"),
     (
-        re.compile(r"(?<!\\)\{\d*[OolI]\d*(?:,\d*)?\}|(?<!\\)\{\d+,\d*[OolI]\d*\}|(?<!\\)\{\d+, \d+\}"),
+        r"(?<!\\)\{\d*[OolI]\d*(?:,\d*)?\}|(?<!\\)\{\d+,\d*[OolI]\d*\}|(?<!\\)\{\d+, \d+\}",
         "is not a repetition",
         "",
     ),
-    (re.compile(r"(?<=[\w\])])(?<!\\p)\{(\d+(?:,\d*)?)(?![\d,}]| -|-(?![\\[(]))"), "is not a repetition", r"{\1}"),
-    (re.compile(r"(?:(?<=[^\\]\])|(?<=\\[dws]))\((\d+(?:,\d*)?)\)"), "is not a repetition", r"{\1}"),
-    (re.compile(r"(?<=[|(])([dws])(?=[+*]|\{\d)"), "is a letter", r"\\\1"),
+    (r"(?<=[\w\])])(?<!\\p)\{(\d+(?:,\d*)?)(?![\d,}]| -|-(?![\\[(]))", "is not a repetition", r"{\1}"),
+    (r"(?:(?<=[^\\]\])|(?<=\\[dws]))\((\d+(?:,\d*)?)\)", "is not a repetition", r"{\1}"),
+    (r"(?<=[|(])([dws])(?=[+*]|\{\d)", "is a letter", r"\\\1"),
     # A repeated letter next to no other one: `\bs+orry` is a word that is drawn out, and `euro)s*` a plural.
-    (re.compile(rf"(?:^|(?<=[^\\\w)\]}}+*?'’])|(?<=\\[bdsw]))([dws]){AGAIN}"), "is a letter", r"\\\1"),
-    (re.compile(rf"(?:(?<=[)\]])|(?<=[^a-zA-Z][+*?])|(?<=\\[bdsw][+*?]))(d)(?!\*){AGAIN}"), "is a letter", r"\\\1"),
-    (re.compile(rf"(?:^|(?<=[^\\\w])|(?<=\\[bdsw]))([dw])\1{AGAIN}"), "are two letters", r"\\\1\\\1"),
-    (re.compile(r"(?<=[a-z])s(?=[+*]-)"), "is a letter", r"\\s"),
-    (re.compile(r"(\((?:\?:)?[a-z']+(?: [a-z']+)*),([a-z']+(?: [a-z']+)*\))"), "is one phrase with a comma", r"\1|\2"),
-    (re.compile(r"(?<=\w) \| (?=\w)"), "has spaces that belong to the alternatives", "|"),
-    (re.compile(r"(?:^|(?<=\)))\\\\b(?=\w|\()|(?<=[\w)])\\\\b$"), "is a backslash and a letter", r"\\b"),
-    (re.compile(r"(?:^|(?<=\(\?i\)))/b(?=\w|\()|(?<=[\w)\]])/b$"), "is a slash and a letter", r"\\b"),
-    (re.compile(r"\\\\([dsw])(?=[+*{])"), "is a backslash and a letter", r"\\\1"),
-    (re.compile(r"(?<!\\)([%€£!,;])\\b(?=$|[)| ]|\\s)"), "matches nothing before a space or the end", r"\1"),
+    (rf"(?:^|(?<=[^\\\w)\]}}+*?'’])|(?<=\\[bdsw]))([dws]){AGAIN}", "is a letter", r"\\\1"),
+    (rf"(?:(?<=[)\]])|(?<=[^a-zA-Z][+*?])|(?<=\\[bdsw][+*?]))(d)(?!\*){AGAIN}", "is a letter", r"\\\1"),
+    (rf"(?:^|(?<=[^\\\w])|(?<=\\[bdsw]))([dw])\1{AGAIN}", "are two letters", r"\\\1\\\1"),
+    (r"(?<=[a-z])s(?=[+*]-)", "is a letter", r"\\s"),
+    (r"(\((?:\?:)?[a-z']+(?: [a-z']+)*),([a-z']+(?: [a-z']+)*\))", "is one phrase with a comma", r"\1|\2"),
+    (r"(?<=\w) \| (?=\w)", "has spaces that belong to the alternatives", "|"),
+    (r"(?:^|(?<=\)))\\\\b(?=\w|\()|(?<=[\w)])\\\\b$", "is a backslash and a letter", r"\\b"),
+    (r"(?:^|(?<=\(\?i\)))/b(?=\w|\()|(?<=[\w)\]])/b$", "is a slash and a letter", r"\\b"),
+    (r"\\\\([dsw])(?=[+*{])", "is a backslash and a letter", r"\\\1"),
+    (r"(?<!\\)([%€£!,;])\\b(?=$|[)| ]|\\s)", "matches nothing before a space or the end", r"\1"),
     (
-        re.compile(r"(\((?:\?:)?(?:[^()]*\|)?[^()|]*(?<!\\)[%€£!](?:\|[^()]*)?\))\\b(?=$|[)| ]|\\s)"),
+        r"(\((?:\?:)?(?:[^()]*\|)?[^()|]*(?<!\\)[%€£!](?:\|[^()]*)?\))\\b(?=$|[)| ]|\\s)",
         "matches the sign only before a letter",
         r"\1",
     ),
-    (re.compile(r"(?:^|(?<=[(| ]))\\b(\\\$|[€£#@])"), "matches the sign only after a letter", r"\1"),
-    (re.compile(r"(?<!\\)\$(?=\d|\\d|[a-z])"), "is the end of the text, and nothing comes after it", r"\$"),
+    (r"(?:^|(?<=[(| ]))\\b(\\\$|[€£#@])", "matches the sign only after a letter", r"\1"),
+    (r"(?<!\\)\$(?=\d|\\d|[a-z])", "is the end of the text, and nothing comes after it", r"\$"),
 )
 # A group in the place of a word, and its empty alternative at the end, at the start and between two others.
 BEFORE: Final = r"(?:^|(?<=^\(\?i\))|(?<=\\b)|(?<= )|(?<=\\s)|(?<=\\s\+))"
 AFTER: Final = r"(?=$|\\b|(?: |\\s)(?![?*{]))"
 WORDS: Final = r"[^()|\[\]]+(?:\|[^()|\[\]]+)"
 EMPTY: Final = tuple(
-    (re.compile(group), "has an empty alternative", meant)
+    (group, "has an empty alternative", meant)
     for group, meant in (
         (rf"{BEFORE}(\((?:\?:)?{WORDS}+)\|\){AFTER}", r"\1)"),
         (rf"{BEFORE}(\((?:\?:)?)\|({WORDS}+\)){AFTER}", r"\1\2"),
@@ -207,7 +207,7 @@ def _slip(text: str) -> tuple[int, int, str, str] | None:
     outside = CLASS.sub(lambda found: "[" + " " * (len(found[0]) - 2) + "]", text)
     for slips, searched in ((IN_CLASS, text), (OUTSIDE + EMPTY, outside)):
         for slip, meaning, meant in slips:
-            found = slip.search(searched)
+            found = re.search(slip, searched)  # compiled when it is first needed
             if found is not None:
                 shown = found[0].replace("\b", r"\b")
                 return *found.span(), found.expand(meant), f"`{shown}` in a regular expression {meaning}"
