@@ -227,6 +227,8 @@ def _contradicts(reply: JsonObject, verdict: str, declared: frozenset[str]) -> b
             if isinstance(value, bool) and name in _PASSED and verdict in ("PASS", "FAIL"):
                 if (_PASSED[name] == verdict) != value:
                     return True
+            elif name in _PASSED and not isinstance(value, dict):
+                verdicts.update(*map(_verdicts_alone, _texts_of([value])))
             elif _CONCLUDES.search(name):
                 verdicts.update(*map(_verdicts_in, _texts_of([value])))
             elif isinstance(value, dict):
