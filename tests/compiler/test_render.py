@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rulewright.arguments.write_rules import FORMATS
-from rulewright.diagnostics import Diagnostic, Edit, Fix, Span, advice, error, warning
+from rulewright.diagnostics import Diagnostic, Edit, Fix, Severity, Span, advice, error, warning
 from rulewright.errors import UsageError
 from rulewright.load import Source
 from rulewright.render import human as human_format
@@ -425,6 +425,12 @@ def test_github_commands_are_escaped() -> None:
         "::warning file=a/f.yaml,line=2,endLine=2,col=19,endColumn=19,title=other-code::second",
         "::notice file=a/f.yaml,line=1,endLine=2,title=some-code::several lines",
     ]
+
+
+def test_a_github_command_in_a_file_holds_no_control_characters() -> None:
+    found = Diagnostic("c", Severity.ERROR, "m\x07\u202e\r\nx", Span("a\x1b.yaml", 1, 1, 1, 2))  # of a transcript
+    text = render("github", [found], {})
+    assert text == "::error file=a\\u001b.yaml,line=1,endLine=1,col=1,endColumn=1,title=c::m\\u0007\\u202e%0D%0Ax\n"
 
 
 def test_junit_fails_for_errors_and_warnings_and_passes_clean_files() -> None:
