@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import count
 from pathlib import Path
 from typing import Final
 
@@ -15,6 +15,7 @@ from msgspec import Struct
 from rulewright.errors import UsageError
 from rulewright.promptfoo_config.assertion import Assertion, NotTranslatedError, check_body, filled, require_variables
 from rulewright.promptfoo_config.config_reader import (
+    MOST_TESTS,
     Configuration,
     ConfiguredPrompt,
     ConfiguredTest,
@@ -49,6 +50,8 @@ class Translation(Struct, frozen=True):
 def project_from(path: Path, name: str) -> Translation:
     """Translate a configuration. Raises UsageError if the file holds none."""
     read = read_configuration(path)
+    if (many := len(read.tests) * len(read.prompts)) > MOST_TESTS:
+        raise UsageError(f"`{path}` has {many} pairs of a test and a prompt; at most {MOST_TESTS} become scenarios")
     checks = _Checks()
     read.defaults = list(_with_text(read.defaults, {}, read.notes))
     for each in read.defaults:
@@ -67,10 +70,28 @@ def project_from(path: Path, name: str) -> Translation:
 
 
 @dataclass(slots=True)
+class Names:
+    """Names that are given once each."""
+
+    given: set[str] = field(default_factory=set)
+    last: Counter[str] = field(default_factory=Counter)  # the number that a stem was last given with
+
+    def unique(self, stem: str) -> str:
+        """The stem, or the stem with the first number from 2 that makes it a new name."""
+        name = stem
+        while name in self.given:
+            self.last[stem] = max(2, self.last[stem] + 1)
+            name = f"{stem}-{self.last[stem]}"
+        self.given.add(name)
+        return name
+
+
+@dataclass(slots=True)
 class _Checks:
     """The checks of the assertions; equal assertions are one check."""
 
     files: dict[str, str] = field(default_factory=dict)
+    names: Names = field(default_factory=Names)
     ids: dict[Assertion, str | None] = field(default_factory=dict)
     lost: dict[Assertion, str] = field(default_factory=dict)  # the reason
     places: dict[str, dict[str, None]] = field(default_factory=dict)  # of each reason
@@ -95,7 +116,7 @@ class _Checks:
             self.lost[assertion] = str(error)
             return None
         stem = _NO_NAME.sub("-", (assertion.metric or assertion.kind).lower()).strip("-") or assertion.kind
-        identity = next(each for each in _numbered(stem) if f"checks/{each}.yaml" not in self.files)
+        identity = self.names.unique(stem)
         eligible = f"scope: trigger\neligibility: {{when: \"'{identity}' in scenario.eligible_modes\"}}\n"
         head = f"# {assertion.where}\nid: {identity}\n{'' if assertion.is_default else eligible}"
         self.files[f"checks/{identity}.yaml"] = head + body
@@ -108,22 +129,15 @@ def _place(note: str) -> tuple[str, list[int]]:
     return (found[1], [int(each) for each in found[2].split(":")]) if found else (note, [])
 
 
-def _numbered(stem: str) -> Iterator[str]:
-    """The stem, and the stem with each number from 2."""
-    yield stem
-    yield from (f"{stem}-{number}" for number in count(2))
-
-
 def _scenarios(read: Configuration, checks: _Checks) -> Iterator[tuple[str, str]]:
     """A scenario for each test and prompt, by its file."""
-    used: set[str] = set()
+    names = Names()
     titles: set[str] = set()
     for number, test in enumerate(read.tests, start=1):
         own = test.scenario_id if _NAME.fullmatch(test.scenario_id or "") else None
         for index, prompt in enumerate(read.prompts, start=1):
             stem = f"{own or f'test-{number}'}{f'-prompt-{index}' if len(read.prompts) > 1 else ''}"
-            identity = next(each for each in _numbered(stem) if each not in used)
-            used.add(identity)
+            identity = names.unique(stem)
             try:
                 messages = _messages(test, prompt, read.defaults)
             except NotTranslatedError as error:

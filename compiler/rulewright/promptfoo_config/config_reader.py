@@ -39,6 +39,7 @@ TEXTS: Final = (".txt", ".md", ".j2")
 DOCUMENTS: Final = (".yaml", ".yml", ".json", ".jsonl")
 MOST_CHARACTERS: Final = 2**20
 MOST_COMBINATIONS: Final = 10_000  # of the values of the variables of one test
+MOST_TESTS: Final = 100_000
 _FILE: Final = re.compile(r"file://.*|[^\s{]+\.[a-z0-9]+")
 _COLUMN: Final = re.compile(r"__expected\d*|__description")
 
@@ -123,6 +124,8 @@ def _collect(found: list[T], read: Iterable[T], node: Node, notes: list[str]) ->
         found += list(read)
     except NotTranslatedError as error:
         notes.append(f"{where_of(node)}: {error}")
+    if len(found) > MOST_TESTS:
+        raise UsageError(f"{where_of(node)}: more than {MOST_TESTS} tests or prompts are not translated")
 
 
 def _prompts(node: Node, folder: Path) -> Iterator[ConfiguredPrompt]:

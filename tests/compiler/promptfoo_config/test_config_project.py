@@ -11,7 +11,8 @@ import pytest
 from rulewright.api import check_transcript
 from rulewright.cli import main
 from rulewright.errors import UsageError
-from rulewright.promptfoo_config.config_project import Translation, project_from
+from rulewright.promptfoo_config import config_project, config_reader
+from rulewright.promptfoo_config.config_project import Names, Translation, project_from
 
 CONFIG = """\
 prompts: ["Answer: {{question}}"]
@@ -286,3 +287,27 @@ def test_the_command_writes_the_project_and_exits_with_1_for_what_is_missing(
     Path("c.yaml").write_text(f"{CONFIG}tests: [{test % ''}]\n".replace("../up", "up"), encoding="utf-8")
     assert main(["init", "again", "--from", "c.yaml"]) == 0
     assert Path("again/scenarios/up.json").is_file()
+
+
+def test_many_equal_names_are_numbered_in_linear_time() -> None:
+    names = Names()
+    assert [names.unique("a-2"), names.unique("a"), names.unique("a"), names.unique("a")] == ["a-2", "a", "a-3", "a-4"]
+    found = [names.unique("contains") for _ in range(100_000)]
+    assert found[:2] == ["contains", "contains-2"]
+    assert len({*found}) == 100_000
+
+
+def test_more_tests_than_a_project_can_hold_are_refused_before_they_are_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (config_reader, config_project):
+        monkeypatch.setattr(module, "MOST_TESTS", 6)
+    one = "tests: [{vars: {question: [a, b, c, d]}, assert: [{type: contains, value: x}]}"
+    assert len(translated(tmp_path, f"{one}]").files) == 6
+    with pytest.raises(UsageError, match="more than 6 tests or prompts are not translated"):
+        translated(tmp_path, f"{one}, {{vars: {{question: [e, f, g]}}}}]")
+    (tmp_path / "two.yaml").write_text(
+        f'prompts: ["{{{{question}}}}", "So: {{{{question}}}}"]\n{one}]', encoding="utf-8"
+    )
+    with pytest.raises(UsageError, match="has 8 pairs of a test and a prompt; at most 6 become scenarios"):
+        project_from(tmp_path / "two.yaml", "mine")
