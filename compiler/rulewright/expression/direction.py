@@ -17,8 +17,9 @@ _GOOD: Final = """
     released run safe send sent ship shipped valid
 """
 _BAD: Final = """
-    barred block blocked broken discard error errors fail failed fails failure failures forbidden hold invalid missing
-    no_go poor red reject rejected rework stop stopped stops unclear undecided unresolved unsafe violation violations
+    adjudicate adjudication barred block blocked broken discard error errors fail failed fails failure failures
+    forbidden hold invalid missing no_go poor red reject rejected rework stop stopped stops unclear undecided unresolved
+    unsafe violation violations
 """
 GOOD: Final = frozenset(_GOOD.split())
 BAD: Final = frozenset(_BAD.split())

@@ -118,7 +118,8 @@ FOLLOWED_BY: Final = code_sets(
         "blindspot-of-another-name": "unchanged-copy",
         "both-sides-equal": """comparison-out-of-range defaults-break-a-requirement
         outcome-contradicts-condition unread-parameter unused-definition""",
-        "bound-excluded": "label-row-is-dead label-table-has-a-gap outcome-contradicts-condition review-above-pass",
+        "bound-excluded": """label-row-is-dead label-table-has-a-gap outcome-contradicts-condition review-above-pass
+        words-contradict-condition""",
         "branch-condition-incomplete": "branch-never-taken",
         "bucket-without-checks": "empty-profile",
         "check-never-fails": "check-misses-own-example unread-parameter",
@@ -135,10 +136,10 @@ FOLLOWED_BY: Final = code_sets(
         "cue-lexicon-ignores-the-user": "reply-lexicon-reads-the-user",
         "cue-text-not-in-turn": "misspelt-word",
         "cyclic-dependency": "input-not-awaited",
-        "detector-is-not-routed": """gate-judged-once llm-required-contradicts-routing missing-prompt
-        reply-lexicon-reads-the-user""",
-        "duplicate-key": """number-contradicts-content declared-for-nothing figures-without-figure missing-key
-        unknown-dependency""",
+        "detector-is-not-routed": """gate-judged-once lexicon-misses-own-example llm-required-contradicts-routing
+        missing-prompt reply-lexicon-reads-the-user""",
+        "duplicate-key": """level-skipped number-contradicts-content declared-for-nothing figures-without-figure
+        missing-key unknown-dependency""",
         "duplicate-metric": "bad-condition report-of-another-kind weights-do-not-add-up",
         "duplicate-session-number": "probe-reads-a-later-session turn-that-does-not-exist",
         "empty-profile": "edge-without-votes",
@@ -162,8 +163,10 @@ FOLLOWED_BY: Final = code_sets(
         "more-votes-in-development": "even-repetitions",
         "misspelt-word": "check-misses-own-example",
         "out-of-range": "probe-reads-a-later-session unused-definition",
+        "one-threshold-for-both": "unlike-its-siblings",
         "order-reversed": """check-never-fails check-never-passes condition-always-holds condition-never-holds
         defaults-break-a-requirement out-of-range""",
+        "outcome-contradicts-condition": "or-joins-one-case words-contradict-condition",
         "output-written-twice": "file-of-another-format input-nobody-writes misspelt-path",
         "overlay-not-enabled": "bad-condition confidence-without-gate",
         "paired-with-review": "bound-never-reached",
@@ -175,14 +178,14 @@ FOLLOWED_BY: Final = code_sets(
         "partner-is-the-author": "challenger-is-the-reviewer",
         "prompt-contradicts-rules": "prompt-without-pass-or-fail",
         "review-above-pass": "defaults-break-a-requirement label-row-is-dead",
-        "scorer-repetitions-contradict-routing": "even-repetitions gate-judged-once",
+        "scorer-repetitions-contradict-routing": "even-repetitions gate-judged-once more-votes-in-development",
         "scorer-type-contradicts-routing": """corpus-required-contradicts-routing directive-ignored-by-route
         llm-required-contradicts-routing missing-prompt prompt-without-judge reply-lexicon-reads-the-user""",
         "shared-name": "unchanged-copy",
         "state-machine-without-definition": "detector-is-not-routed",
         "tag-no-scenario-has": "check-no-scenario-reaches",
         "turn-numbers-out-of-order": "turn-that-does-not-exist window-ends-before-it-starts",
-        "turn-that-does-not-exist": "window-ends-before-it-starts",
+        "turn-that-does-not-exist": "probe-reads-a-later-session window-ends-before-it-starts",
         "unclear-policy-without-its-path": "prompt-without-judge",
         "units-differ": "unread-parameter",
         "unknown-artifact-type": "contract-mismatch",
@@ -206,8 +209,8 @@ FOLLOWED_BY: Final = code_sets(
         "verdict-without-meaning": "failure-counts-as-success",
         "weight-of-zero": "weights-do-not-add-up",
         "weights-for-other-values": "unused-definition",
-        "words-contradict-condition": """check-misses-own-example check-never-fails check-never-passes
-        unread-parameter""",
+        "words-contradict-condition": """check-misses-own-example check-never-fails check-never-passes exception-fails
+        name-contradicts-condition or-joins-one-case unread-parameter""",
         "wrong-type": """bad-expression check-never-fails check-never-passes confidence-without-gate
         detector-is-not-routed exit-below-threshold input-not-awaited missing-prompt trigger-without-condition""",
     }

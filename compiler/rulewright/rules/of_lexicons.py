@@ -13,6 +13,7 @@ from rulewright.rules.style.duplicate_pattern import duplicate_pattern
 from rulewright.rules.style.listed_twice import listed_twice
 from rulewright.rules.style.subsumed_pattern import subsumed_pattern
 from rulewright.rules.suspicious.ascii_only_apostrophe import ascii_only_apostrophe
+from rulewright.rules.suspicious.forms_nearly_alike import forms_nearly_alike
 from rulewright.rules.suspicious.mistyped_regex import mistyped_regex
 from rulewright.rules.suspicious.opposites_agree import opposites_agree
 from rulewright.rules.suspicious.pattern_lost_in_folding import pattern_lost_in_folding
@@ -20,6 +21,7 @@ from rulewright.rules.suspicious.phrase_hits_inside_words import phrase_hits_ins
 from rulewright.rules.suspicious.question_of_common_words import question_of_common_words
 from rulewright.rules.suspicious.regex_between_slashes import regex_between_slashes
 from rulewright.rules.suspicious.regex_taken_for_text import regex_taken_for_text
+from rulewright.rules.suspicious.role_unlike_the_words import role_unlike_the_words
 from rulewright.rules.suspicious.short_word_hits_inside_others import short_word_hits_inside_others
 from rulewright.rules.suspicious.yaml_trap import yaml_trap
 
@@ -36,6 +38,8 @@ LEXICON: Final[tuple[Rule[LexiconDocument], ...]] = (
     regex_taken_for_text,
     yaml_trap,
     pattern_without_counterpart,
+    forms_nearly_alike,
+    role_unlike_the_words,
 )
 
 MARKER_SET: Final[tuple[Rule[MarkerSet], ...]] = (

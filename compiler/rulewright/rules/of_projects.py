@@ -80,6 +80,7 @@ from rulewright.rules.suspicious.reply_lexicon_reads_the_user import reply_lexic
 from rulewright.rules.suspicious.rule_no_answer_meets import rule_no_answer_meets
 from rulewright.rules.suspicious.shared_name import shared_name
 from rulewright.rules.suspicious.tag_no_scenario_has import tag_no_scenario_has
+from rulewright.rules.suspicious.tool_unlike_the_words import tool_unlike_the_words
 from rulewright.rules.suspicious.unchanged_copy import unchanged_copy
 from rulewright.rules.suspicious.weight_of_zero import weight_of_zero
 from rulewright.rules.suspicious.weights_far_apart import weights_far_apart
@@ -133,6 +134,7 @@ PROJECT: Final[tuple[Rule[Project], ...]] = (
     misspelt_name,
     misspelt_in_scorecard,
     misspelt_tool,
+    tool_unlike_the_words,
     misspelt_word,
     mistyped_regex,
     judge_reads_missing_file,

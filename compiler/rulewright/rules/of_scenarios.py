@@ -26,6 +26,7 @@ from rulewright.rules.suspicious.branch_hides_what_a_probe_expects import branch
 from rulewright.rules.suspicious.branch_never_taken import branch_never_taken
 from rulewright.rules.suspicious.cue_in_another_turn import cue_in_another_turn
 from rulewright.rules.suspicious.cue_misquotes_turn import cue_misquotes_turn
+from rulewright.rules.suspicious.description_names_another import description_names_another
 from rulewright.rules.suspicious.duplicate_criterion_id import duplicate_criterion_id
 from rulewright.rules.suspicious.expectation_of_an_unstated_fact import expectation_of_an_unstated_fact
 from rulewright.rules.suspicious.fact_no_message_tells import fact_no_message_tells
@@ -96,6 +97,7 @@ SCENARIO: Final[tuple[Rule[ScenarioDocument], ...]] = (
     cue_misquotes_turn,
     window_starts_after_its_cue,
     weight_of_zero,
+    description_names_another,
 )
 
 KINDS: Final = {"scenario": DocumentKind(lambda root, *_: (read_scenario(root),), SCENARIO)}

@@ -2,7 +2,18 @@ from __future__ import annotations
 
 from rulewright.diagnostics import Findings, warning
 from rulewright.expression.direction import ORDERED
-from rulewright.expression.syntax_tree import Binary, Expr, Has, ListLiteral, Literal, Name, Select, chain, children
+from rulewright.expression.syntax_tree import (
+    Binary,
+    Expr,
+    Has,
+    ListLiteral,
+    Literal,
+    Name,
+    Select,
+    chain,
+    children,
+    last_name,
+)
 from rulewright.lower.expressions_of import DocumentWithExpressions, WrittenExpression, operations_in
 
 
@@ -14,6 +25,11 @@ def and_before_or(document: DocumentWithExpressions) -> Findings:
     """
     for written, part in operations_in(document, {"||"}):
         sides = chain(part, "||")
+        mixed = _mixed(written, sides)
+        if mixed is not None:
+            message = f"`and` joins only `{written.text(mixed)}` of these comparisons, `or` the others"
+            yield warning(written.span(part), message, help="did you mean the same operator everywhere?")
+            return
         for at, side in enumerate(sides):
             joined = chain(side, "&&")
             if len(joined) < 2 or _is_in_brackets(written, side):
@@ -25,6 +41,23 @@ def and_before_or(document: DocumentWithExpressions) -> Findings:
                 help = "`and` binds stronger than `or`: put the parts of the `or` in brackets"
                 yield warning(written.span(part), message, help=help)
                 return
+
+
+def _mixed(written: WrittenExpression, sides: list[Expr]) -> Expr | None:
+    """The only side joined by `and`, where all sides compare different values, each with its own limit of one kind."""
+    joined = [each for each in sides if isinstance(each, Binary) and each.operator == "&&"]
+    parts = [part for side in sides for part in chain(side, "&&")]
+    kinds = {_kind(each) for each in parts}
+    values = {repr(_shape(each.left)) for each in parts if isinstance(each, Binary)}
+    is_parallel = len(joined) == 1 and len(kinds) == 1 and None not in kinds and len(values) == len(parts)
+    return joined[0] if is_parallel and not _is_in_brackets(written, joined[0]) else None
+
+
+def _kind(part: Expr) -> tuple[str, str] | None:
+    """The operator of a comparison and the end of its limit's name: `review` of `recall < recall_review`."""
+    if not isinstance(part, Binary) or part.operator not in ORDERED or "_" not in last_name(part.right):
+        return None
+    return part.operator, last_name(part.right).rpartition("_")[2]
 
 
 def _belongs(joined: list[Expr], other: list[Expr], follows: bool) -> bool:

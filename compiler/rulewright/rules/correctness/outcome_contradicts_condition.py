@@ -49,6 +49,7 @@ def outcome_contradicts_condition(document: DocumentWithExpressions) -> Findings
             yield from _valid_calls_fail(document, written)
         if not isinstance(part, Conditional):
             continue
+        yield from _choice_of_two_directions(written, part)
         if (limit := _named_below(part, scores)) and not reads_failures(written.text(part), document):
             message = f"`{written.text(part.condition)}` gives `{limit}` to what is below `{limit}`"
             yield warning(written.span(part.condition), message)
@@ -64,6 +65,30 @@ def outcome_contradicts_condition(document: DocumentWithExpressions) -> Findings
             yield warning(written.span(part.condition), message)
         elif isinstance(part.otherwise, Conditional):
             yield from _turned_around(written, part, part.otherwise)
+
+
+def _choice_of_two_directions(written: WrittenExpression, part: Conditional) -> Findings:
+    """The choice of a score that rises with a value, where the other branch falls: `s ? (x > 0 ? 1 : 0) : 1 - x`."""
+    for inner, other in ((part.then, part.otherwise), (part.otherwise, part.then)):
+        if not isinstance(inner, Conditional) or not isinstance(inner.condition, Binary):
+            continue
+        test, scores = inner.condition, (_score(inner.then), _score(inner.otherwise))
+        if test.operator not in ORDERED or scores not in ((0, 1), (1, 0)) or not isinstance(test.left, Name):
+            continue
+        is_rising = (scores == (1, 0)) == (test.operator[0] == ">")
+        if (other == test.left and not is_rising) or (_is_rest(other, test.left) and is_rising):
+            way = "rises" if is_rising else "falls"
+            message = f"this score {way} with `{test.left.name}`, but the other one does not"
+            yield warning(written.span(inner), message, help="did you mean to swap the outcomes?")
+
+
+def _score(part: Expr) -> int | float | None:
+    return number_in(unwrapped(part))
+
+
+def _is_rest(part: Expr, value: Expr) -> bool:
+    """Whether a part is `1 - value`."""
+    return isinstance(part, Binary) and part.operator == "-" and number_in(part.left) == 1 and part.right == value
 
 
 def _labels_below(document: DocumentWithExpressions) -> Findings:

@@ -52,7 +52,9 @@ FORBIDS: Final = re.compile(
     r"(?!.*\band\b)[^,;:.\u2013\u2014]*\.?$"
 )
 # `Every passage that is cited was given`
-EVERY: Final = re.compile(r"^(?:All|Each|Every) (\w+)(?: (?:that|which) (?:are|is|was|were) (\w+))?")
+EVERY: Final = re.compile(
+    r"^(?:All|Each|Every)(?: one)?(?: of (?:the|these|those))? (\w+)(?: (?:that|which) (?:are|is|was|were) (\w+))?"
+)
 AMONG: Final = re.compile(r"\b(?:among|from|given|in|known|listed)\b")
 # A second negation or condition in a sentence may be what the condition tests.
 DENIALS: Final = re.compile(
@@ -265,6 +267,8 @@ def _against(check: CheckDocument, words: str, part: Expr, sign: int) -> str | N
             return "the note forbids something, but a part of `fail` tests for its absence"
     if (every := EVERY.match(words)) is not None and _against_every(every, words, part, sign):
         return f"the note says `{every[0].split()[0]}`, but `{'fail' if sign < 0 else 'pass'}` tests something else"
+    if sign < 0 and _lacks_what_is_forbidden(words, sides):
+        return "the note forbids something, but a part of `fail` tests for its absence"
     if sign < 0 and ONLY.search(words) and len(sides) > 1 and is_presence:
         return ONLY_UNDER
     if sign < 0 and BEFORE.search(words) and not DENIALS.search(words) and _is_without_order(part, words):
@@ -364,13 +368,21 @@ def _one_side_lacks(part: Expr) -> bool:
     return len(sides) == len(measured) > len(functions) == 1 and len({denies(each) for each in sides}) == 2
 
 
+def _lacks_what_is_forbidden(words: str, sides: list[Expr]) -> bool:
+    """Whether a condition searches for none of the phrases that the only negation of the words names."""
+    _, negation, forbidden = words.lower().partition(" not ")
+    named = {each[:4] for each in re.findall(r"[^\W_]{4,}", forbidden)}
+    searches = [each for each in sides if isinstance(each, Call) and each.function == "contains_none"]
+    return bool(negation) and len(DENIALS.findall(words)) == 1 and any(_stems(each) & named for each in searches)
+
+
 def _against_every(every: re.Match[str], words: str, part: Expr, sign: int) -> bool:
     """Whether the quantifier over what the words call `every` is the wrong one, or fails the members in order."""
     stems = {each[:3].lower() for each in every.groups() if each and len(each) > 3}
     clause = re.split("[;,.]", words)[0]
     is_among = AMONG.search(clause) and not DENIALS.search(clause)
     for side in [each for some in chain(part, "||") for each in chain(some, "&&")]:
-        if isinstance(side, Macro) and any(stem in _called(side.target) for stem in stems):
+        if isinstance(side, Macro) and any(stem in _called(side.target) + last_name(side.target) for stem in stems):
             members = chain(side.bodies[-1], "&&") if sign < 0 and side.kind == "exists" else []
             if side.kind == ("all" if sign < 0 else "exists") or (is_among and any(map(_is_member, members))):
                 return True

@@ -1,7 +1,18 @@
 from __future__ import annotations
 
 from rulewright.diagnostics import Findings, warning
-from rulewright.expression.syntax_tree import Binary, Expr, Name, Select, chain, children, last_name
+from rulewright.expression.syntax_tree import (
+    Binary,
+    Call,
+    Expr,
+    Literal,
+    Macro,
+    Name,
+    Select,
+    chain,
+    children,
+    last_name,
+)
 from rulewright.lower.expressions_of import DocumentWithExpressions, operations_in, parts_of
 from rulewright.proving.placed_conditions import placed_conditions
 from rulewright.proving.program_parts import written
@@ -20,6 +31,7 @@ def condition_adds_nothing(document: DocumentWithExpressions) -> Findings:
             message = f"`{written(part)}` is redundant: the other side of `{_WORDS[joined]}` already decides it"
             yield warning(span_of(placed, part), message)
     yield from _of_one_value(document)
+    yield from _not_empty(document)
     for expression, each in parts_of(document):
         sides = chain(each, "||") if isinstance(each, Binary) and each.operator == "||" else ()
         if any(isinstance(side, Select) and side.field == "eligible" for side in sides):
@@ -44,6 +56,18 @@ def _of_one_value(document: DocumentWithExpressions) -> Findings:
             message = f"`{expression.text(part.right)}` and `{expression.text(same[0])}` limit one value on one side"
             notes = [(expression.span(same[0]), "the other limit")]
             yield warning(expression.span(part.right), message, notes=notes)
+
+
+def _not_empty(document: DocumentWithExpressions) -> Findings:
+    """The tests that a list is not empty next to an `exists`, which needs an item anyway; `all` does not."""
+    for expression, part in operations_in(document, {"&&"}):
+        searched = part.right if isinstance(part.right, Macro) and part.right.kind == "exists" else None
+        for side in chain(part.left, "&&") if searched is not None else ():
+            match side:
+                case Binary(operator=">", left=Call(function="size", args=(counted,)), right=Literal(value=0)):
+                    if searched is not None and counted == searched.target:
+                        message = f"`{expression.text(side)}` is redundant: `exists` needs an item anyway"
+                        yield warning(expression.span(side), message, help="did you mean `all` instead of `exists`?")
 
 
 def _limit(part: Expr, document: DocumentWithExpressions) -> tuple[Expr, str] | None:

@@ -36,11 +36,24 @@ def _nearly(quoted: str, message: str) -> str | None:
         for end in (start + size - 1, start + size + 1):  # `anymore` for `any more`
             if start < end <= len(words) and "".join(words[start:end]) == joined:
                 return " ".join(spoken[start:end])
-    for start in range(len(words) - size + 1):
-        differing = sum(map(ne, bare, words[start : start + size]))
-        if 0 < differing * MOST <= size:
-            return " ".join(spoken[start : start + size])
+    for start in range(len(words)):
+        for end in (start + size, start + size - 1, start + size + 1):
+            if not start < end <= len(words) or (end != start + size and words[start] != bare[0]):
+                continue
+            there = words[start:end]
+            differing = sum(map(ne, bare, there)) if end == start + size else _differing(bare, there)
+            if 0 < differing * MOST <= size:
+                return " ".join(spoken[start:end])
     return None
+
+
+def _differing(quoted: list[str], there: list[str]) -> int:
+    """The number of words between the first and the last word that differ, where one of the two has a word more."""
+    longer = max(len(quoted), len(there))
+    before = next((at for at, (one, other) in enumerate(zip(quoted, there, strict=False)) if one != other), longer)
+    pairs = zip(reversed(quoted[before:]), reversed(there[before:]), strict=False)
+    after = next((at for at, (one, other) in enumerate(pairs) if one != other), min(len(quoted), len(there)) - before)
+    return longer - before - after
 
 
 def _bare(word: str) -> str:

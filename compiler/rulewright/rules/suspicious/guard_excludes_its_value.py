@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from msgspec.structs import replace
@@ -13,13 +14,17 @@ from rulewright.expression.syntax_tree import (
     Has,
     Index,
     Literal,
+    Macro,
     Select,
     Unary,
     below,
+    chain,
     children,
 )
-from rulewright.lower.expressions_of import DocumentWithExpressions, WrittenExpression, parts_of
+from rulewright.lower.expressions_of import DocumentWithExpressions, WrittenExpression, expressions_of
 
+MOST: Final = 8  # sides of a condition that are guards
+OTHER: Final = {"or": "and", "and": "or"}
 PARSING: Final = frozenset({"json", "valid_against"})  # functions whose argument is JSON
 
 
@@ -27,30 +32,56 @@ def guard_excludes_its_value(document: DocumentWithExpressions) -> Findings:
     """A condition reads an item, key or value only where it is absent, or the arguments of all tools but the named one.
 
     Why it matters: `size(xs) == 0 and xs[0]` reads an item of an empty list, `has(x.y) or x.y` a missing key,
-    `x.hasValue() or x.value()` an absent value, and `is_json(x) or valid_against(x, schema)` what is not JSON, so the
-    condition can't be decided where the guard should decide it.
+    `x.hasValue() or x.value()` an absent value, `xs.exists(x, p) or xs.filter(x, p)[0]` an item that is not there, and
+    `is_json(x) or valid_against(x, schema)` what is not JSON, so the condition can't be decided where the guard should
+    decide it.
     Instead: join a test for absence with `or`, and a test for presence with `and`.
     """
-    for written, part in parts_of(document):
-        if isinstance(part, Conditional):
-            yield from _branches(written, part)
-        if not isinstance(part, Binary) or part.operator not in ("&&", "||"):
-            continue
-        words = ("and", "or") if part.operator == "&&" else ("or", "and")
-        for guard, other in ((part.left, part.right), (part.right, part.left)):
-            value = _guarded(guard, absent=part.operator == "&&")
-            read = None if value is None else _reading(other, value)
-            if read is not None:
-                message = f"`{written.text(read)}` is only read where it is absent, because of `{written.text(guard)}`"
-                yield warning(written.span(part), message, help=f"did you mean `{words[1]}` instead of `{words[0]}`?")
-                break
-            call = None if _names_tools(other) else _other_tools(guard, part.operator)
-            read = None if call is None else next((each for each in below(other) if _is_argument(each, call)), None)
-            if read is not None:
-                message = f"`{written.text(read)}` is only read for other tools, because of `{written.text(guard)}`"
-                meant = {"==": "!=", "!=": "=="}[guard.operator] if isinstance(guard, Binary) else ""
-                yield warning(written.span(guard), message, help=f"did you mean `{meant}`?")
-                break
+    for written in expressions_of(document):
+        inner = set[int]()  # parts of a chain of the same operator
+        for part in written.parts:
+            if isinstance(part, Conditional):
+                yield from _branches(written, part)
+            elif isinstance(part, Binary) and part.operator in ("&&", "||"):
+                if id(part) not in inner:
+                    yield from _joined(written, part)
+                below_it = (part.left, part.right)
+                inner.update(id(each) for each in below_it if getattr(each, "operator", "") == part.operator)
+
+
+def _joined(written: WrittenExpression, part: Binary) -> Findings:
+    """The finding of the first side of a chain that is read only where another one says that it is absent."""
+    meant = "or" if part.operator == "&&" else "and"
+    sides = chain(part, part.operator)
+    for guard in sides[:MOST]:
+        others = [each for each in sides if each is not guard]
+        place = written.span(part if len(sides) == 2 else guard)
+        value, call = _guarded(guard, absent=part.operator == "&&"), _other_tools(guard, part.operator)
+        read = None if value is None else _first(_reading(each, value) for each in others)
+        if read is not None:
+            message = f"`{written.text(read)}` {_when(value)} `{written.text(guard)}`"
+            yield warning(place, message, help=f"did you mean `{meant}` instead of `{OTHER[meant]}`?")
+            return
+        unnamed = [each for each in others if not _names_tools(each)] if call is not None else []
+        read = _first(each for other in unnamed for each in below(other) if _is_argument(each, call))
+        if read is not None and isinstance(guard, Binary):
+            message = f"`{written.text(read)}` is only read for other tools, because of `{written.text(guard)}`"
+            operator = {"==": "!=", "!=": "=="}[guard.operator]
+            yield warning(written.span(guard), message, help=f"did you mean `{operator}`?")
+            return
+
+
+def _first(found: Iterable[Expr | None]) -> Expr | None:
+    return next((each for each in found if each is not None), None)
+
+
+def _when(value: Expr | None) -> str:
+    """When a value is read, before the guard that says so."""
+    return (
+        "may be absent where it is read, after"
+        if isinstance(value, Macro)
+        else "is only read where it is absent, because of"
+    )
 
 
 def _other_tools(guard: Expr, operator: str) -> Expr | None:
@@ -66,7 +97,7 @@ def _names_tools(part: Expr) -> bool:
     return any(isinstance(each, Select) and each.field == "name" for each in below(part))
 
 
-def _is_argument(part: Expr, call: Expr) -> bool:
+def _is_argument(part: Expr, call: Expr | None) -> bool:
     return isinstance(part, Select) and part.field == "arguments" and part.operand == call
 
 
@@ -87,6 +118,8 @@ def _guarded(guard: Expr, *, absent: bool) -> Expr | None:
         return _guarded(guard.operand, absent=not absent)
     if isinstance(guard, Has) or (isinstance(guard, Call) and guard.function in ("hasValue", "is_json")):
         return None if absent else guard
+    if isinstance(guard, Macro) and guard.kind == "exists":
+        return None if absent else guard
     if not isinstance(guard, Binary) or guard.right != Literal(0, guard.span):
         return None
     counted = guard.left
@@ -95,9 +128,20 @@ def _guarded(guard: Expr, *, absent: bool) -> Expr | None:
     return next(iter((*counted.args, counted.target)), None) if counted.function == "size" else None
 
 
+def _is_filtered(part: Expr, value: Expr) -> bool:
+    """Whether a part filters a list for what a value, an `exists`, says of one of its items, or for that and more."""
+    if (
+        not isinstance(part, Macro)
+        or not isinstance(value, Macro)
+        or (part.kind, part.target) != ("filter", value.target)
+    ):
+        return False
+    return any(value.bodies[-1] in chain(part.bodies[-1], each) for each in ("&&", "||"))
+
+
 def _reading(part: Expr, value: Expr) -> Expr | None:
     """The part of an expression that reads an item of a list, or a key that is tested by `has`."""
-    if isinstance(part, Index) and part.operand == value and not part.optional:
+    if isinstance(part, Index) and not part.optional and (part.operand == value or _is_filtered(part.operand, value)):
         return part
     if isinstance(part, Select) and not part.optional and Has(part.operand, part.field, part.span) == value:
         return part

@@ -1,12 +1,12 @@
 from __future__ import annotations
 
 from rulewright.diagnostics import Findings, warning
-from rulewright.expression.syntax_tree import Binary, Call, Expr, Index, Literal, below
+from rulewright.expression.syntax_tree import Binary, Call, Expr, Index, Literal, Macro, below
 from rulewright.lower.expressions_of import DocumentWithExpressions, WrittenExpression, parts_of
 
 
 def index_past_the_end(document: DocumentWithExpressions) -> Findings:
-    """An index is the size of its own list, below 0, or beyond what the condition before it ensures.
+    """An index is the size of its own list, below 0, or one that nothing in the condition ensures an item for.
 
     Why it matters: the last item has the index `size(xs) - 1`, so there is never an item at this one, and the condition
     can't be decided. Nor is there an item below 0: a negative index does not count from the end.
@@ -15,6 +15,9 @@ def index_past_the_end(document: DocumentWithExpressions) -> Findings:
     for written, part in parts_of(document):
         if isinstance(part, Binary) and part.operator == "&&":
             yield from _beyond_its_guard(written, part)
+        if isinstance(part, Index) and _is_unsure(part) and "size(" not in str(written.scalar.value):
+            message = f"nothing ensures that `{written.text(part.operand)}` has an item at `{written.text(part.index)}`"
+            yield warning(written.span(part.index), message, help="the first item has the index 0")
         if isinstance(part, Index) and _is_negative(part.index):
             name, index = written.text(part.operand), written.text(part.index)
             message = f"`{name}` never has an item at `{index}`"
@@ -48,3 +51,9 @@ def _beyond_its_guard(written: WrittenExpression, part: Binary) -> Findings:
 
 def _is_negative(index: Expr) -> bool:
     return isinstance(index, Literal) and type(index.value) is int and index.value < 0
+
+
+def _is_unsure(part: Index) -> bool:
+    """Whether a part is the second or a later item of a filtered list, which may have fewer."""
+    number = part.index.value if isinstance(part.index, Literal) else None
+    return isinstance(part.operand, Macro) and part.operand.kind == "filter" and type(number) is int and number > 0

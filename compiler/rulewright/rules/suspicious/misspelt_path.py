@@ -41,6 +41,7 @@ def misspelt_path(workflow: Workflow) -> Findings:
     if written is not None and near is not None:
         yield warning(written, f"folder not found: `{written.value}`", help=near)
     made = {*outputs, *(each.partition("/")[0] for each in outputs)}  # files, and the folders they are in
+    by_stem = {each.rpartition(".")[0]: each for each in sorted(outputs)}
     for path, there in nodes.items():
         other = output_meant(path, outputs)
         if dependencies.exists(folder / path):
@@ -48,7 +49,7 @@ def misspelt_path(workflow: Workflow) -> Findings:
         words = path.split()
         if len(words) > 1 and all(each in made or dependencies.exists(folder / each) for each in words):
             found = [(f"`{path}` is one path, but `{words[0]}` is a path of its own", "write a comma between them")]
-        elif other is not None:
+        elif (other := other or _of_another_suffix(path, outputs, by_stem)) is not None:
             found = [(f"no task writes `{path}`, but one writes `{other}`", Guess(other))]
         elif path not in outputs and "*" not in path and is_there and (help := path_meant(folder / path, path)):
             found = [(f"no task writes `{path}`, and the file does not exist", help)]
@@ -100,6 +101,12 @@ def output_meant(path: str, outputs: set[str]) -> str | None:
         if folder == other_folder and len(name) >= SHORTEST and is_near and not _differ_in_digits(name, written):
             return other
     return None
+
+
+def _of_another_suffix(path: str, outputs: set[str], named: dict[str, str]) -> str | None:
+    """The output that has the name of a path, but another suffix: `reports/lint.sarif` for `reports/lint.json`."""
+    stem, dot, suffix = path.rpartition(".")
+    return named.get(stem) if dot and path not in outputs and "/" not in suffix else None
 
 
 def _meant(name: str, named: Names, on_purpose: Callable[[str, str], bool]) -> str | None:

@@ -27,13 +27,15 @@ SOUGHT: Final = frozenset({
     "chat", "cues", "examples", "judge", "lexicons", "markers", "patterns", "persona", "regex", "replies", "values",
 })  # fmt: skip
 SPOKEN: Final = SOUGHT - {"cues", "lexicons", "markers", "patterns", "regex"} | {"user_message"}
+SINGLE: Final = re.compile(r"([a-z])\1")
+SUFFIXED: Final = re.compile(r"([a-z])\1(?:ed|ing|er|ers|or|est|y)?$")  # `traveling` and `travelling`
 CLASS: Final = re.compile(r"\\[a-zA-Z]")
 SPELLING: Final = re.compile(r"(?i)sp[ei]l|typo|slip|recogni|\bASR\b|tipp|schreib")
 Rare: TypeAlias = tuple[Span | Scalar, str, str, int]  # a name that is written once, a similar one, and its number
 
 
 def misspelt_word(project: Project) -> Findings:
-    """A word occurs only once, and has two letters exchanged, or is a name that differs by one letter from another.
+    """A word occurs only once, and has two letters exchanged or not doubled, or differs by a letter from another name.
 
     Why it matters: names and expected texts are compared letter by letter, so the misspelt one finds nothing.
     Instead: correct the spelling.
@@ -53,7 +55,8 @@ def misspelt_word(project: Project) -> Findings:
         if word not in reported:
             reported.update((word, near) if times == 1 else (word,))  # of two rare spellings, one is reported
             message = f"`{word}` occurs only here, but `{near}` {f'{times} times' if times > 1 else 'elsewhere'}"
-            yield warning(where, message if times else f"`{word}` has two letters exchanged", help=Guess(near))
+            slip = "two letters exchanged" if sorted(word) == sorted(near) else "a letter too many or too few"
+            yield warning(where, message if times else f"`{word}` has {slip}", help=Guess(near))
 
 
 def _misspelt_values(roots: Iterable[Node]) -> Iterator[Rare]:
@@ -78,7 +81,15 @@ def _exchanged(roots: Iterable[Node], known: Counter[str]) -> Iterator[Rare]:
 
 def _with_letters_exchanged(word: str, english: Container[str], known: Counter[str]) -> str | None:
     swaps = (f"{word[:at]}{word[at + 1]}{word[at]}{word[at + 2 :]}" for at in range(len(word) - 1))
-    return next((each for each in swaps if each != word and (each in english or known[each] > 1)), None)
+    swapped = next((each for each in swaps if each != word and (each in english or known[each] > 1)), None)
+    return swapped or _english_by_single_letters().get(SINGLE.sub(r"\1", word))
+
+
+@cache
+def _english_by_single_letters() -> dict[str, str]:
+    """The English words with a doubled letter, without doubling: `disapear` for `disappear`, also of `dissapear`."""
+    doubled = {word for word in words_of("common_words") if SINGLE.search(word) and not SUFFIXED.search(word)}
+    return {SINGLE.sub(r"\1", word): word for word in sorted(doubled)}
 
 
 def _misspelt_below(

@@ -77,6 +77,13 @@ def _in_project(project: Project) -> Iterator[tuple[str, Iterable[tuple[Definiti
     equal = list(_copies(found for check in project.checks for found in _check(check)))
     copied = {copy.name for _, copy in equal}
     yield "`{}` decides the same as `{}`", equal
+    outcomes = (
+        Definition(check.id, [plain(each) for each in decisive if each is not None], check.place("routing", "outcomes"))
+        for check in project.checks
+        if check.id not in copied and check.get("routing", "outcomes") is not None
+        for decisive in ([check.get("routing", "corpus"), check.get("routing", "outcomes"), check.get("eligibility")],)
+    )
+    yield "`{}` decides by the outcomes of `{}`", _copies(outcomes)
     yield (
         "`{}` has the name of `{}`",
         _copies(_texts((each for each in project.checks if each.id not in copied), "name")),

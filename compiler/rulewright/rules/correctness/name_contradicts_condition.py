@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from rulewright.diagnostics import Findings, warning
+from rulewright.documents.check import CheckDocument
+from rulewright.expression.direction import OPPOSITE, comparisons, denies
+from rulewright.expression.syntax_tree import Binary, Call, Expr, Has, Literal, Macro, Unary, chain, number_in
+from rulewright.lower.expressions_of import expressions_of
+
+SIMILARITIES: Final = frozenset({"edit_similarity", "rouge_l", "token_f1", "word_overlap"})
+# What a failed check is named after: something that is not in a list, that nobody does, that is there, that is alike.
+MISSING: Final = re.compile(r"-(?:absent|missed|missing|omitted)$")
+UNLISTED: Final = re.compile(
+    r"(?:^|-)(?:alien|foreign|undeclared|undocumented|unexpected|unknown|unlisted|unregistered)-"
+)
+UNDONE: Final = re.compile(
+    r"-(?:concealed|dropped|forgotten|hidden|ignored|lost|neglected|omitted|overlooked|skipped|withheld)$"
+)
+THERE: Final = re.compile(
+    r"-(?:disclosed|exposed|given|included|leaked|made|mentioned|named|present|promised|quoted|revealed|said|sent|shared|"
+    r"shown|told|used)$"
+)
+ALIKE: Final = re.compile(
+    r"(?:^|-)(?:copied|copies|copy|duplicated?|echo|echoed|leak|leaked|leaks|parroted|repeated|repetition)(?:-|$)"
+)
+DENIED: Final = re.compile(r"(?:^|-)(?:no|not|never|un\w+|without|dis\w+|in\w+able|too)-")
+
+
+def name_contradicts_condition(check: CheckDocument) -> Findings:
+    """A check that is named after what is wrong fails where the opposite holds.
+
+    Why it matters: reports show the name. `unknown-tool-called` with `fail: call.name in params.tools` fails the calls
+    of known tools, `warning-hidden` needs a test that nobody says it, and `address-shown` one that somebody does.
+    Instead: reverse the condition, or rename the check.
+    """
+    for written in expressions_of(check):
+        found = _against(check.id, written.checked.expr) if written.scalar is check.fails else None
+        if found is not None and not check.get("use"):
+            part, message = found
+            yield warning(written.span(part), f"`{check.id}` {message}", notes=[(check.place("id"), "its name")])
+
+
+def _against(name: str, whole: Expr) -> tuple[Expr, str] | None:
+    """The part of a condition that contradicts a name, and how."""
+    sides = chain(whole, "&&")
+    if MISSING.search(name) and (there := _not_missing(chain(whole, "||"))) is not None:
+        return there, "says that something is missing, but this side of `or` tests for its presence"
+    if UNLISTED.search(name) and (member := _is_in(whole)) is not None:
+        return member, "says that something is unknown, but `fail` holds where it is in the list"
+    if UNDONE.search(name) and len(sides) > 1 and not denies(whole) and all(map(_is_search, sides)):
+        return sides[-1], "says that nobody tells it, but `fail` does not test for an absence"
+    if THERE.search(name) and not DENIED.search(name) and len(sides) == 1 and _is_absence(whole):
+        return whole, "says that something is there, but `fail` tests for its absence"
+    if ALIKE.search(name) and not DENIED.search(name):
+        return next(
+            ((part, "says that texts are alike, but `fail` holds where they differ") for part in _unlike(whole)), None
+        )
+    return None
+
+
+def _not_missing(sides: list[Expr]) -> Expr | None:
+    """The only side of an `or` that does not test for an absence, nor for an order."""
+    present = [each for each in sides if isinstance(each, Binary) and each.operator == "==" and _is_text(each.right)]
+    others = [each for each in sides if each is not present[0]] if len(present) == 1 else []
+    return present[0] if others and all(map(denies, others)) else None
+
+
+def _is_text(part: Expr) -> bool:
+    return isinstance(part, Literal) and isinstance(part.value, str) and bool(part.value)
+
+
+def _is_in(whole: Expr) -> Expr | None:
+    """The only test of a condition, if it says that a value is in a list."""
+    part = whole.bodies[-1] if isinstance(whole, Macro) and whole.kind == "exists" else whole
+    return part if isinstance(part, Binary) and part.operator == "in" else None
+
+
+def _is_search(side: Expr) -> bool:
+    return isinstance(side, Call | Macro | Has)
+
+
+def _is_absence(whole: Expr) -> bool:
+    """Whether a condition says of one thing only that it is not there: `size(xs) == 0`, `not xs.exists(...)`."""
+    if isinstance(whole, Unary):
+        return isinstance(whole.operand, Macro | Call)
+    if isinstance(whole, Binary) and whole.operator == "==":
+        return number_in(whole.right) == 0 and isinstance(whole.left, Call) and whole.left.function == "size"
+    return isinstance(whole, Call) and whole.function == "contains_none"
+
+
+def _unlike(whole: Expr) -> list[Expr]:
+    """The comparisons by which what is less similar than a limit fails."""
+    found: list[Expr] = []
+    for sign, part in comparisons(whole, 1):
+        for side, operator in ((part.left, part.operator), (part.right, OPPOSITE[part.operator])):
+            if isinstance(side, Call) and side.function in SIMILARITIES and (operator[0] == "<") == (sign > 0):
+                found.append(part)
+    return found

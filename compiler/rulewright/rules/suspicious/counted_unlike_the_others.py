@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from rulewright.diagnostics import Findings, warning
+from rulewright.documents.base import optional_text
+from rulewright.documents.check import CheckDocument
+from rulewright.documents.prose_limits import numbers_in
+from rulewright.expression.syntax_tree import Binary, Call, Expr, chain, number_in
+from rulewright.lower.expressions_of import expressions_of
+
+WORDS: Final = ("note", "description", "pass_rule")
+# What a function finds, by the words for it.
+FOUND: Final = {
+    "card_numbers": re.compile(r"\bcards?\b", re.IGNORECASE),
+    "emails": re.compile(r"\b(?:e-?mails?|mail address\w*)\b", re.IGNORECASE),
+    "ibans": re.compile(r"\b(?:accounts?|ibans?)\b", re.IGNORECASE),
+    "phone_numbers": re.compile(r"\b(?:tele)?phones?\b", re.IGNORECASE),
+}
+
+
+def counted_unlike_the_others(check: CheckDocument) -> Findings:
+    """A condition allows more of one kind of data than of the others, or does not look for one that its words name.
+
+    Why it matters: a reply with one card number passes `size(ibans(answer)) > 0 or size(card_numbers(answer)) > 1`.
+    Instead: count every kind that the words name in the same way.
+    """
+    words = " ".join(filter(None, (optional_text(check.node, key) for key in WORDS)))
+    for written in expressions_of(check):
+        for operator in ("||", "&&"):
+            counts = {
+                part: found for part in chain(written.checked.expr, operator) if (found := _count(part)) is not None
+            }
+            limits = sorted(number for _, number in counts.values())
+            if len(counts) > 1 and limits[0] == 0 < limits[-1] and not numbers_in(words):
+                odd = [part for part, (_, number) in counts.items() if number == limits[-1]]
+                message = f"`{written.text(odd[-1])}` allows what the other parts do not"
+                yield warning(written.span(odd[-1]), message)
+        sought = {part.function for part in written.parts if isinstance(part, Call)} & {*FOUND, "personal_data"}
+        missing = [name for name, spoken in FOUND.items() if spoken.search(words) and name not in sought]
+        if sought and "personal_data" not in sought and any(FOUND[each].search(words) for each in sought) and missing:
+            word = FOUND[missing[0]].search(words)
+            message = f"the words say `{word[0] if word else ''}`, but no part of this looks for one"
+            yield warning(written.span(written.checked.expr), message, help=f"use `{missing[0]}` as well")
+
+
+def _count(part: Expr) -> tuple[str, float] | None:
+    """The function whose findings a part counts, and from which number on."""
+    match part:
+        case Binary(operator=">", left=Call(function="size", args=(Call(function=name),)), right=limit):
+            number = number_in(limit)
+            return None if number is None else (name, number)
+    return None

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from rulewright.diagnostics import Findings, warning
+from rulewright.documents.base import optional_text
+from rulewright.documents.check import CheckDocument
+from rulewright.expression.syntax_tree import Binary, Call, Expr, Literal, last_name
+from rulewright.lower.expressions_of import WrittenExpression, expressions_of
+from rulewright.project import Project
+from rulewright.spelling import Guess
+
+WORDS: Final = ("note", "description", "pass_rule")
+MOST: Final = 8  # tools with one word in their names
+STEM: Final = 4  # letters of a word without its ending
+WORD: Final = re.compile(r"[a-z]{4,}")
+
+
+def tool_unlike_the_words(project: Project) -> Findings:
+    """A check calls for a tool that its words do not name, and names one of another check instead.
+
+    Why it matters: the condition was copied from the other check and one name was left: `tests-not-run` looks for
+    `read_file` where it means `edit_file`.
+    Instead: write the name of the tool that the words mean.
+    """
+    called = {check.id: list(_called(check)) for check in project.checks if check.verdict_conditions}
+    known = {name for found in called.values() for name, _, _ in found if "_" in name}
+    stems = {name: _stems(name.replace("_", " ")) for name in known}
+    by_stem: dict[str, list[str]] = {}
+    for name in sorted(known):
+        for stem in stems[name]:
+            by_stem.setdefault(stem, []).append(name)
+    for check in project.checks if len(known) > 1 else ():
+        found = called.get(check.id, [])
+        own = {name for name, _, _ in found}
+        words = _stems(" ".join(filter(None, (check.id, *(optional_text(check.node, key) for key in WORDS)))))
+        meant = {name for stem in words for name in by_stem.get(stem, ())[:MOST]} - own
+        meant = {name for name in meant if not _shared(name, own, stems) & words}
+        odd = [each for each in found if each[0] in known and not stems[each[0]] & words]
+        if len(meant) == 1 and len({name for name, _, _ in odd}) == 1:
+            name, written, part = odd[0]
+            message = f"the words of `{check.id}` do not name `{name}`, but `{min(meant)}`"
+            yield warning(written.span(part), message, help=Guess(min(meant)))
+
+
+def _called(check: CheckDocument) -> list[tuple[str, WrittenExpression, Expr]]:
+    """The names of tools that the conditions of a check compare or call for."""
+    found: list[tuple[str, WrittenExpression, Expr]] = []
+    for written in expressions_of(check):
+        for part in written.parts:
+            match part:
+                case Binary(operator="==" | "!=", left=left, right=Literal(value=str(name)) as literal):
+                    found += [(name, written, literal)] if last_name(left) == "name" else []
+                case Call(function="called", args=(_, Literal(value=str(name)) as literal, *_)):
+                    found.append((name, written, literal))
+    return found
+
+
+def _stems(text: str) -> set[str]:
+    return {word[:STEM] for word in WORD.findall(text.lower())}
+
+
+def _shared(name: str, own: set[str], stems: dict[str, set[str]]) -> set[str]:
+    """The words of a tool's name that the names of tools of the check have as well."""
+    return stems[name] & {stem for each in own for stem in stems.get(each, ())}
