@@ -1,95 +1,73 @@
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+from collections.abc import Callable
 from typing import Final
 
 from msgspec import Struct, structs
 
 from rulewright.diagnostics import Findings, Located, Span, warning
-from rulewright.documents.base import entries, numeric, optional_text, scalar
+from rulewright.documents.base import scalar
 from rulewright.documents.check import CheckDocument
+from rulewright.documents.check_claims import DENIALS, Claims, claims_of
 from rulewright.documents.prose_limits import Limit, limits_in, may_measure, numbers_in, unit_of, units_agree
-from rulewright.expression.direction import OPPOSITE, ORDERED, comparisons, denies, unwrapped
-from rulewright.expression.syntax_tree import (
-    Binary,
-    Call,
-    Expr,
-    Has,
-    Index,
-    Literal,
-    Macro,
-    Name,
-    below,
-    chain,
-    children,
-    field_of,
-    last_name,
-    number_in,
+from rulewright.expression.direction import comparisons, denies
+from rulewright.expression.subjects import (
+    form,
+    found_by_search,
+    is_membership,
+    is_ordered,
+    named_in,
+    names_values,
+    one_side_lacks,
+    parameters,
+    searches,
+    stems,
+    stems_in,
+    stems_of_counted,
+    stems_of_parameters,
 )
+from rulewright.expression.syntax_tree import Binary, Call, Expr, Literal, Macro, below, chain, last_name
 from rulewright.load import Scalar, walk
-from rulewright.lower.expressions_of import WrittenExpression, expressions_of
-from rulewright.rules.suspicious.units_differ import COUNTS, counts_characters
+from rulewright.lower.compared_numbers import ComparedNumber, compared_numbers, deciding_conditions
 
-WORDS: Final = ("note", "description", "pass_rule")  # say what is wanted
-ROUTED: Final = ("within_replies", "recalled_share", "likeness")
-MISSING: Final = re.compile(r"-(?:missing|missed|omitted|absent)$")
-# `not-verified`, `not-read`, `without-`, `unconfirmed`
-PARTICIPLES: Final = (
-    r"asked|done|found|given|kept|known|made|met|named|paid|read|run|said|sent|shown|taken|told|written"
-)
-LACK: Final = re.compile(rf"(?:^|-)(?:not-(?:\w+ed|{PARTICIPLES})$|without-|un\w+ed(?=-|$))")
-LACKING: Final = re.compile(r"(?:-not-|-un|^un)(\w+)$")  # what a name says is not done
-WANTED: Final = re.compile(r"(?:^|-)un(?:al|bias|block|chang|harm|modif|prompt|touch)")  # `unchanged`
-EXTREME: Final = {
-    "too-(?:long|many|much|large|big|slow|late|dear|expensive|high|often)": ">",
-    "too-(?:short|few|little|small|early|low|fast|seldom)": "<",
-}
-# A sentence of one clause.
-FORBIDS: Final = re.compile(
-    r"^(?:(?:Nobody|No|Nothing|Never|None)\b|[^,;:.\u2013\u2014]*\b(?:neither|never|(?:do|does|may|must) not)\b"
-    r"(?! (?:delay|fail|forget|hide|ignore|leave|lose|miss|omit|refuse|skip|withhold)))"
-    r"(?!.*\band\b)[^,;:.\u2013\u2014]*\.?$"
-)
-# `Every passage that is cited was given`
-EVERY: Final = re.compile(
-    r"^(?:All|Each|Every)(?: one)?(?: of (?:the|these|those))? (\w+)(?: (?:that|which) (?:are|is|was|were) (\w+))?"
-)
-AMONG: Final = re.compile(r"\b(?:among|from|given|in|known|listed)\b")
-# A second negation or condition in a sentence may be what the condition tests.
-DENIALS: Final = re.compile(
-    r"\b(?:but|cannot|except|lacks?|missing|neither|never|no|nobody|none|not|nothing|unless|until|without)\b|n't | - ",
-    re.IGNORECASE,
-)
-ONLY: Final = re.compile(r"\b(?:only (?:after|if|when|once)|not until)\b")
-BEFORE: Final = re.compile(r"^[^,;:.]* before [^,;:.]*\.?$")  # a sentence of one clause that says what comes first
-# In a sentence with one of these, a limit may be what fails: `replies under 20 characters are too short`.
-JUDGES: Final = re.compile(
-    r"\b(?:bad|fail\w*|flag\w*|if|means?|missing|neither|never|no|nobody|none|not|nothing|only|reject\w*|suspicious|too|unless|when|without|wrong)\b",
-    re.IGNORECASE,
-)
-# What follows a limit that is the subject of a sentence: `replies under 40 words count as stubs`.
-SUBJECT: Final = re.compile(r"(?! (?:and|but|for|in|or|per)\b) \w")
-VERB: Final = re.compile(
-    r"\b(?:are|be|contains?|costs?|has|have|is|keeps?|lasts?|needs?|remains?|stays?|takes?|uses?|waits?) $"
-)
-NO_ORDER: Final = "the note says what comes before what, but `fail` tests for neither an absence nor an order"
-ONLY_UNDER: Final = "the note allows something only under a condition, but `fail` does not test for its absence"
-NO_ABSENCE: Final = "says that something is missing, but `fail` does not test for an absence"
-LISTS: Final = frozenset({"messages", "replies", "tool_calls", "turns"})
-JOINS: Final = re.compile(r"\b(and|or|both|either|unless)\b")
+FAILS_OUTSIDE: Final = {"<=": ">", ">=": "<", "<": ">=", ">": "<="}  # what `fail` tests to keep a limit
 
 
-class ComparedNumber(Struct, frozen=True):
-    """A number of a check: its place, its unit, and the comparison it limits, turned so that it is on the right."""
+class Condition(Struct, frozen=True):
+    """`fail` (with the sign -1) or `pass` of a check, and the check's parameters that it reads."""
 
-    value: float
-    place: Span
-    unit: str
-    sign: int = 0
-    operator: str = ""
-    comparison: Span | None = None
-    is_setting: bool = True  # not a number in a condition, where 0 and 1 often only ask whether there is something
+    expr: Expr
+    sign: int
+    check: CheckDocument
+
+    @property
+    def sides(self) -> list[Expr]:
+        return chain(self.expr, "&&")
+
+    @property
+    def key(self) -> str:
+        return "fail" if self.sign < 0 else "pass"
+
+    @property
+    def is_presence(self) -> bool:
+        """Whether all sides test for the presence of something."""
+        return not denies(self.expr) and all(map(searches, self.sides))
+
+    @property
+    def stems(self) -> set[str]:
+        """The first letters of what the condition is about."""
+        values = [self.check.get("params", name) for name in parameters(self.expr)]
+        scalars = [each for value in values if value is not None for each in walk(value) if isinstance(each, Scalar)]
+        own = stems(self.expr) | stems_of_counted(self.expr)
+        return own.union(*(stems_in(str(each.value)) for each in scalars))
+
+
+class Contradiction(Struct, frozen=True):
+    """What contradicts the words or the id of a check, and the part of the condition that does."""
+
+    message: str
+    part: Expr
+    is_by_id: bool = False
 
 
 def words_contradict_condition(check: CheckDocument) -> Findings:
@@ -99,376 +77,216 @@ def words_contradict_condition(check: CheckDocument) -> Findings:
     `>= 2`, and a check named after something missing must test for its absence.
     Instead: correct the condition, the number or the words.
     """
-    words = " ".join(filter(None, (optional_text(check.node, key) for key in WORDS)))
-    note = next((found for key in WORDS if (found := scalar(check.node, key)) is not None), None)
-    roots = list(_roots(check))
-    numbers = [*_numbers(check, roots), *_settings(check)]
-    limits = list(_of_limits(words, note, numbers, optional_text(check.node, "pass_rule") or ""))
+    claims = claims_of(check)
+    numbers = list(compared_numbers(check))
+    limits = list(_of_limits(claims, numbers))
     failing = scalar(check.node, "fail_rule")
     if failing is not None and not limits:  # it says what fails
         turned = [structs.replace(each, sign=-each.sign) for each in numbers]
-        limits = list(_of_limits(str(failing.value), failing, turned, str(failing.value)))
+        limits = list(_of_limits(Claims(check.id, str(failing.value), failing, str(failing.value)), turned))
     yield from limits
-    for written, sign in roots if not limits else ():
-        message = _against(check, words, written.checked.expr, sign)
-        if message is not None:
-            place = note if note is not None and "note" in message else check.place("id")
-            yield warning(written.span(_at(written.checked.expr, message)), message, notes=[(place, "said here")])
+    for written, sign in deciding_conditions(check) if not limits else ():
+        condition = Condition(written.checked.expr, sign, check)
+        found = next((found for test in TESTS if (found := test(claims, condition)) is not None), None)
+        if found is not None:
+            place = check.place("id") if found.is_by_id or claims.place is None else claims.place
+            yield warning(written.span(found.part), found.message, notes=[(place, "said here")])
 
 
-def _at(part: Expr, message: str) -> Expr:
-    """The last part of a condition that does not test for what is missing, the inner search, else the whole."""
-    if message == NO_ORDER:
-        return _found_by_search(part)[-1]
-    return chain(part, "&&")[-1] if message == ONLY_UNDER or message.endswith(NO_ABSENCE) else part
-
-
-def _roots(check: CheckDocument) -> Iterator[tuple[WrittenExpression, int]]:
-    """The conditions `fail` and `pass`, the first with the sign -1."""
-    for written in expressions_of(check):
-        for condition, sign in ((check.fails, -1), (check.passes, 1)):
-            if written.scalar is condition and check.verdict_conditions:
-                yield written, sign
-
-
-def _of_limits(words: str, note: Scalar | None, numbers: list[ComparedNumber], rule: str) -> Findings:
-    """A limit in the words that no number has, where one number is named by no words; a limit met the other way. A
-    `rule` says what `pass` tests, or what `fail` does, never what the other one does."""
-    stated = numbers_in(words)
-    idle = [each for each in numbers if not any(units_agree(*one, each.value, each.unit) for one in stated)]
-    products = {one * other for one, _ in stated for other, _ in stated}  # `two parts of 40 words`
-    idle = [each for each in idle if (each.value not in (0, 1) or each.is_setting) and each.value not in products]
-    for limit in limits_in(words):
+def _of_limits(claims: Claims, numbers: list[ComparedNumber]) -> Findings:
+    """A limit in the words that no number has, where one number is named by no words; a limit met the other way."""
+    idle = _unnamed(claims.words, numbers)
+    notes: list[tuple[Span | Located, str]] = [] if claims.place is None else [(claims.place, "said here")]
+    for limit in limits_in(claims.words):
         same = [each for each in numbers if units_agree(limit.number, limit.unit, each.value, each.unit)]
         other = [each for each in idle if may_measure(limit.unit, each.unit)]
-        notes: list[tuple[Span | Located, str]] = [] if note is None else [(note, "said here")]
         counted = next((each for each in numbers if each.value == limit.number and each.unit), None)
         if not same and counted is not None and counted.comparison is not None and unit_of(limit.unit):
             message = f"the words say `{limit.text}`, but this counts {counted.unit.split()[0]}"
             yield warning(counted.comparison, message, notes=notes)
         elif not same and len(other) == 1 and limit.number not in (0, 1):
             yield warning(other[0].place, f"the words say `{limit.text}`, but this is {other[0].value:g}", notes=notes)
-        elif len(same) == 1 and same[0].sign and limit.operator and not _keeps(limit, same[0], words, rule):
+        elif len(same) == 1 and same[0].sign and limit.operator and not _keeps(claims, limit, same[0]):
             place = same[0].comparison or same[0].place
             yield warning(place, f"the words say `{limit.text}`, but this comparison does not", notes=notes)
 
 
-def _keeps(limit: Limit, number: ComparedNumber, words: str, rule: str) -> bool:
-    """Whether a comparison keeps a limit: in a `fail` it must be the opposite, unless its sentence, which is no `rule`,
-    says what fails."""
-    sentence = next((each for each in re.split(r"[.;:]\s", words) if limit.text in each), "")
-    before, _, rest = sentence.partition(limit.text)
-    if JUDGES.search(sentence.replace(limit.text, "")):
-        return True
-    is_subject = SUBJECT.match(rest) or not VERB.search(before)
-    if limit.operator in "<>" and is_subject and limit.text not in rule:  # may be what fails
-        return True
-    wanted = limit.operator if number.sign > 0 else {"<=": ">", ">=": "<", "<": ">=", ">": "<="}[limit.operator]
-    return number.operator == wanted
+def _unnamed(words: str, numbers: list[ComparedNumber]) -> list[ComparedNumber]:
+    """The numbers that no words name, also as the product of two: `two parts of 40 words`."""
+    stated = numbers_in(words)
+    idle = [each for each in numbers if not any(units_agree(*one, each.value, each.unit) for one in stated)]
+    products = {one * other for one, _ in stated for other, _ in stated}
+    return [each for each in idle if (each.value not in (0, 1) or each.is_setting) and each.value not in products]
 
 
-def _numbers(check: CheckDocument, roots: list[tuple[WrittenExpression, int]]) -> Iterator[ComparedNumber]:
-    """The numbers that conditions compare with, and the parameters."""
-    compared: set[str] = set()
-    for written, sign in roots:
-        decisive = [each for side in _decisive(written.checked.expr, sign) for _, each in comparisons(side, sign)]
-        for turned, part in comparisons(written.checked.expr, sign):
-            for side, limit, operator in (
-                (part.left, part.right, part.operator),
-                (part.right, part.left, OPPOSITE[part.operator]),
-            ):
-                value, unit = _value(check, limit), unit_of(_last(limit)) or unit_of(_last(side))
-                compared |= {_last(limit)}
-                if value is not None and not _counts_pieces(side):
-                    place = value.span if isinstance(value, Scalar) else written.span(limit)
-                    turned = turned if part in decisive else 0
-                    is_setting, at = isinstance(value, Scalar), written.span(part)
-                    yield ComparedNumber(float(str(value.value)), place, unit, turned, operator, at, is_setting)
-    for name, value in _parameters(check):
-        if name not in compared:
-            yield ComparedNumber(float(str(value.value)), value.span, unit_of(name))
+def _keeps(claims: Claims, limit: Limit, number: ComparedNumber) -> bool:
+    """Whether a comparison keeps a limit: in a `fail` it must be the opposite, unless the words say what fails."""
+    wanted = limit.operator if number.sign > 0 else FAILS_OUTSIDE[limit.operator]
+    return claims.may_fail(limit) or number.operator == wanted
 
 
-def _decisive(part: Expr, sign: int) -> Iterator[Expr]:
-    """The parts that decide a condition, without those that say when it applies: `size(replies) < 3 or ...`."""
-    outer, inner = ("||", "&&") if sign < 0 else ("&&", "||")
-    for side in chain(part, outer):
-        own = [each for each in chain(side, inner) if not isinstance(each, Has) and not _names_values([each])]
-        yield from own if len(own) == 1 else ()
-
-
-def _counts_pieces(side: Expr) -> bool:
-    """Whether a side is the number of pieces of a text, one more than what the words count."""
-    pieces = (
-        (side.target or next(iter(side.args), None)) if isinstance(side, Call) and side.function == "size" else None
-    )
-    return isinstance(pieces, Call) and pieces.function == "split"
-
-
-def _settings(check: CheckDocument) -> Iterator[ComparedNumber]:
-    for key in ROUTED:
-        if (found := numeric(check.node, "routing", key)) is not None:
-            yield ComparedNumber(float(str(found.value)), found.span, "")
-
-
-def _parameters(check: CheckDocument) -> Iterator[tuple[str, Scalar]]:
-    for key in ("params", "parameters"):
-        for entry in entries(check.node, key):
-            found = numeric(entry.value, *(() if key == "params" else ("default",)))
-            if found is not None:
-                yield entry.name, found
-
-
-def _value(check: CheckDocument, part: Expr) -> Literal | Scalar | None:
-    """The number that one side of a comparison is, also converted."""
-    part = unwrapped(part)
-    if isinstance(part, Literal):
-        return None if number_in(part) is None else part
-    return dict(_parameters(check)).get(field_of(part, "params") or "")
-
-
-def _last(part: Expr) -> str:
-    """The last name of an expression, also of what is converted: `int(call.arguments.in_days)`."""
-    while isinstance(part, Call) and (part.target is not None or part.args):
-        if part.function == "call_count" or _counts_items(part):
-            return "items"
-        if part.function in COUNTS or counts_characters(part):
-            return COUNTS.get(part.function, "characters")
-        part = part.args[0] if part.args else part.target or part
-    return last_name(part)
-
-
-def _counts_items(part: Call) -> bool:
-    """Whether a part is the size of a list, as far as its form says so."""
-    sized = [each for each in (part.target, *part.args) if each is not None] if part.function == "size" else []
-    return any(isinstance(each, Macro) or (isinstance(each, Name) and each.name in LISTS) for each in sized)
-
-
-def _against(check: CheckDocument, words: str, part: Expr, sign: int) -> str | None:
-    """What contradicts the id or the words, if they and the condition have a plain form."""
-    sides = chain(part, "&&")
-    searches = list(map(_searches, sides))
-    is_presence = not denies(part) and all(searches)
-    is_lack = MISSING.search(check.id) or (_says_what_is_lacking(check.id, sides) and not _seeks_a_denial(part))
-    if sign < 0 and _names_without_lack(check.id, part):
-        return f"`{check.id}` says that something is missing, but `fail` does not test for its absence"
-    if sign < 0 and is_lack and not DENIALS.search(words) and not denies(part) and check.get("use") is None:
-        return f"`{check.id}` {NO_ABSENCE}"
-    if sign > 0 and is_lack and words and not DENIALS.search(words) and _passes_lack(check.id, sides):
-        return f"`{check.id}` says that something is missing, but `pass` tests for its absence"
-    is_banned = re.search("banned|forbidden|prohibited", check.id) is not None
-    stems = _stems(part) | _stems_of_parameters(check, part) | _stems_of_counted(part)
-    is_named = any(stem in (f"{check.id} {words}" if is_banned else words).lower() for stem in stems)
-    if FORBIDS.search(words) and len(DENIALS.findall(words)) == 1:
-        is_search = is_presence or (is_banned and any(searches) and not denies(part))
-        if sign > 0 and is_search and is_named:
-            return "the note forbids something, but `pass` does not test for its absence"
-        if sign < 0 and _one_side_lacks(part):
-            return "the note forbids something, but a part of `fail` tests for its absence"
-    if (every := EVERY.match(words)) is not None and _against_every(every, words, part, sign):
-        return f"the note says `{every[0].split()[0]}`, but `{'fail' if sign < 0 else 'pass'}` tests something else"
-    if sign < 0 and _lacks_what_is_forbidden(words, sides):
-        return "the note forbids something, but a part of `fail` tests for its absence"
-    if sign < 0 and ONLY.search(words) and len(sides) > 1 and is_presence:
-        return ONLY_UNDER
-    if sign < 0 and BEFORE.search(words) and not DENIALS.search(words) and _is_without_order(part, words):
-        return NO_ORDER
-    for named, operator in EXTREME.items():
-        found = {turned * -1 for turned, each in comparisons(part, sign) if each.operator[0] != operator}
-        if re.search(named, check.id) and found == {1} and not _points(part, sign, operator):
-            return f"`{check.id}` says the opposite of this comparison"
-    return _joined(words, part, sign)
-
-
-def _searches(part: Expr) -> bool:
-    """Whether a condition tests for the presence of something: a call, `exists`, `size(...) > 0`, or one of several."""
-    if isinstance(part, Binary) and part.operator == "||":
-        return all(map(_searches, chain(part, "||")))
-    if isinstance(part, Binary):
-        is_size = isinstance(part.left, Call) and part.left.function == "size"
-        return is_size and part.operator in (">", "!=") and number_in(part.right) == 0
-    return isinstance(part, Call) or (isinstance(part, Macro) and part.kind == "exists")
-
-
-def _says_what_is_lacking(name: str, sides: list[Expr]) -> bool:
-    """Whether a name says that something is not done, which a later side does not test by the name of a value."""
-    lacking = LACKING.search(name)
-    stems = {lacking[1][:4]} if lacking is not None else set[str]()
-    named = [each for each in sides[1:] if not _stems_of_names(each) & stems]
-    return LACK.search(name) is not None and len(sides) > 1 and not _names_values(named)
-
-
-def _seeks_a_denial(part: Expr) -> bool:
-    """Whether a text that is searched for says itself that something is not so: `contains(answer, "not found")`."""
-    return any(isinstance(each, Literal) and DENIALS.search(str(each.value)) is not None for each in below(part))
-
-
-def _stems_of_names(part: Expr) -> set[str]:
-    """The first letters of the parameters that an expression reads."""
-    own = {each[:4] for each in (field_of(part, "params") or "").split("_")} - {""}
-    return own.union(*map(_stems_of_names, children(part)))
-
-
-def _found_by_search(part: Expr) -> list[Expr]:
-    """The searches in an expression, outer ones first."""
-    return [
-        each
-        for each in below(part)
-        if isinstance(each, Macro) or (isinstance(each, Call) and each.function == "called")
-    ]
-
-
-def _is_without_order(part: Expr, words: str) -> bool:
-    """Whether a condition searches for two things at least that the words name, and tests neither for an absence nor
-    for an order."""
-    texts = {
-        each.value: _stems(each) for each in below(part) if isinstance(each, Literal) and isinstance(each.value, str)
-    }
-    if sum(any(stem in words.lower() for stem in stems) for stems in texts.values()) < 2:
-        return False
-    parts = list(below(part))
-    is_ordered = any(
-        isinstance(each, Index)
-        or (isinstance(each, Binary) and each.operator in ORDERED)
-        or (isinstance(each, Call) and each.function in ("called_in_order", "matches"))
-        for each in parts
-    )
-    return len(_found_by_search(part)) > 1 and not is_ordered and not denies(part)
-
-
-def _passes_lack(name: str, sides: list[Expr]) -> bool:
-    """Whether a condition holds where something is there and, as its last side says, what the name calls missing is
-    not; what is there has to be in the name of `price-without-currency`, because `replies-without-jargon` is wanted."""
-    *there, lacking = sides
-    stems = set[str]().union(*map(_stems, there))
-    thing, without, _ = name.partition("-without-")
-    is_wanted = WANTED.search(name) is not None or (without and not any(stem in thing for stem in stems))
-    return bool(there) and denies(lacking) and not any(map(denies, there)) and not is_wanted
-
-
-def _names_without_lack(name: str, part: Expr) -> bool:
-    """Whether a check named after something missing fails where it is there: `size(citations(answer)) > 0`."""
-    subject = MISSING.sub("", name).split("-")[-1][:5] if MISSING.search(name) else ""
-    named = [each for each in chain(part, "&&") if subject in _called(each)]
+def _missing_by_id(claims: Claims, condition: Condition) -> Contradiction | None:
+    """A check named after something missing fails where it is there: `size(citations(answer)) > 0`."""
+    named = [each for each in condition.sides if claims.missing and claims.missing in named_in(each)]
     is_measured = any(isinstance(each, Binary) and isinstance(each.right, Literal) for each in named)
-    return bool(subject) and is_measured and not any(map(denies, named))
+    if condition.sign > 0 or not is_measured or any(map(denies, named)):
+        return None
+    message = f"`{claims.id}` says that something is missing, but `fail` does not test for its absence"
+    return Contradiction(message, condition.expr, is_by_id=True)
 
 
-def _called(part: Expr) -> str:
-    """The names of functions and values in an expression, in one text."""
-    own = part.function if isinstance(part, Call) else part.name if isinstance(part, Name) else ""
-    return " ".join([own, *map(_called, children(part))])
+def _lacking_by_id(claims: Claims, condition: Condition) -> Contradiction | None:
+    """A check named after a lack does not fail for an absence, or passes for one."""
+    if claims.denies or not (claims.missing or _lacks_by_id(claims, condition)):
+        return None
+    if condition.sign < 0 and not denies(condition.expr) and condition.check.get("use") is None:
+        message = f"`{claims.id}` says that something is missing, but `fail` does not test for an absence"
+        return Contradiction(message, condition.sides[-1], is_by_id=True)
+    *there, lacking = condition.sides
+    is_lack = bool(there) and denies(lacking) and not any(map(denies, there))
+    if condition.sign > 0 and claims.words and is_lack and not claims.wants_lack(set[str]().union(*map(stems, there))):
+        message = f"`{claims.id}` says that something is missing, but `pass` tests for its absence"
+        return Contradiction(message, condition.expr, is_by_id=True)
+    return None
 
 
-def _one_side_lacks(part: Expr) -> bool:
-    """Whether `or` joins the same measure of two things, and only one side tests for nothing: `size(a) == 0 or ...`."""
-    sides = [each for each in chain(part, "||") if isinstance(each, Binary) and isinstance(each.left, Call)]
-    functions = {each.left.function for each in sides if isinstance(each.left, Call)}
-    measured = {_called(each.left) for each in sides}
-    return len(sides) == len(measured) > len(functions) == 1 and len({denies(each) for each in sides}) == 2
+def _lacks_by_id(claims: Claims, condition: Condition) -> bool:
+    """Whether the id says that something is not done, which neither a text does, as in `contains(answer, "not found")`,
+    nor the value of something else."""
+    texts = [str(each.value) for each in below(condition.expr) if isinstance(each, Literal)]
+    named = [each for each in condition.sides[1:] if not stems_of_parameters(each) & claims.lacking]
+    is_said = any(map(DENIALS.search, texts)) or any(map(names_values, named))
+    return claims.lacks and len(condition.sides) > 1 and not is_said
 
 
-def _lacks_what_is_forbidden(words: str, sides: list[Expr]) -> bool:
-    """Whether a condition searches for none of the phrases that the only negation of the words names."""
-    _, negation, forbidden = words.lower().partition(" not ")
-    named = {each[:4] for each in re.findall(r"[^\W_]{4,}", forbidden)}
-    searches = [each for each in sides if isinstance(each, Call) and each.function == "contains_none"]
-    return bool(negation) and len(DENIALS.findall(words)) == 1 and any(_stems(each) & named for each in searches)
+def _forbidden(claims: Claims, condition: Condition) -> Contradiction | None:
+    """What the words forbid passes, or a part of `fail` tests for its absence."""
+    if not claims.forbids:
+        return None
+    is_search = claims.is_of_banned and any(map(searches, condition.sides)) and not denies(condition.expr)
+    if condition.sign > 0 and (condition.is_presence or is_search) and claims.names(condition.stems):
+        message = "the note forbids something, but `pass` does not test for its absence"
+        return Contradiction(message, condition.expr)
+    if condition.sign < 0 and one_side_lacks(condition.expr):
+        message = "the note forbids something, but a part of `fail` tests for its absence"
+        return Contradiction(message, condition.expr)
+    return None
 
 
-def _against_every(every: re.Match[str], words: str, part: Expr, sign: int) -> bool:
-    """Whether the quantifier over what the words call `every` is the wrong one, or fails the members in order."""
-    stems = {each[:3].lower() for each in every.groups() if each and len(each) > 3}
-    clause = re.split("[;,.]", words)[0]
-    is_among = AMONG.search(clause) and not DENIALS.search(clause)
-    for side in [each for some in chain(part, "||") for each in chain(some, "&&")]:
-        if isinstance(side, Macro) and any(stem in _called(side.target) + last_name(side.target) for stem in stems):
-            members = chain(side.bodies[-1], "&&") if sign < 0 and side.kind == "exists" else []
-            if side.kind == ("all" if sign < 0 else "exists") or (is_among and any(map(_is_member, members))):
-                return True
-    return False
+def _of_every(claims: Claims, condition: Condition) -> Contradiction | None:
+    """The quantifier over what the words call `every` is the wrong one, or fails the members in order."""
+    if (every := claims.every) is None:
+        return None
+    named = {each[:3].lower() for each in every.groups() if each and len(each) > 3}
+    wrong = "all" if condition.sign < 0 else "exists"
+    for side in (each for some in chain(condition.expr, "||") for each in chain(some, "&&")):
+        if isinstance(side, Macro) and any(stem in named_in(side.target) + last_name(side.target) for stem in named):
+            fails = chain(side.bodies[-1], "&&") if condition.sign < 0 and side.kind == "exists" else []
+            if side.kind == wrong or (claims.is_among and any(map(is_membership, fails))):
+                message = f"the note says `{every[0].split()[0]}`, but `{condition.key}` tests something else"
+                return Contradiction(message, condition.expr)
+    return None
 
 
-def _is_member(part: Expr) -> bool:
-    """Whether a condition says that a value is in a list: `given.exists(each, each == n)`."""
-    return (
-        isinstance(part, Macro)
-        and part.kind == "exists"
-        and isinstance(part.bodies[-1], Binary)
-        and (part.bodies[-1].operator == "==")
-    )
+def _seeks_none_of_forbidden(claims: Claims, condition: Condition) -> Contradiction | None:
+    """`fail` tests that there is none of the phrases that the only negation of the words names."""
+    calls = [each for each in condition.sides if isinstance(each, Call) and each.function == "contains_none"]
+    if condition.sign > 0 or not any(stems(each) & stems_in(claims.forbidden) for each in calls):
+        return None
+    message = "the note forbids something, but a part of `fail` tests for its absence"
+    return Contradiction(message, condition.expr)
 
 
-def _names_values(parts: list[Expr]) -> bool:
-    """Whether one of the parts names values of a lack, as in `order.paid == "no"`."""
-    return any(isinstance(each, Binary) and each.operator in ("==", "!=", "in") for each in parts)
+def _only_under(claims: Claims, condition: Condition) -> Contradiction | None:
+    """`fail` tests for all that it names, although the words allow the first under a condition."""
+    if condition.sign > 0 or not claims.permits_only or len(condition.sides) < 2 or not condition.is_presence:
+        return None
+    message = "the note allows something only under a condition, but `fail` does not test for its absence"
+    return Contradiction(message, condition.sides[-1])
 
 
-def _points(part: Expr, sign: int, operator: str) -> bool:
-    return any((each.operator[0] == operator) == (turned < 0) for turned, each in comparisons(part, sign))
+def _without_order(claims: Claims, condition: Condition) -> Contradiction | None:
+    """`fail` searches for two things at least that the words order, and tests for neither an absence nor an order."""
+    found = found_by_search(condition.expr)
+    if (
+        condition.sign > 0
+        or not claims.orders
+        or len(found) < 2
+        or denies(condition.expr)
+        or is_ordered(condition.expr)
+    ):
+        return None
+    texts = {each.value: each for each in below(condition.expr) if isinstance(each, Literal) if type(each.value) is str}
+    if sum(any(stem in claims.words.lower() for stem in stems(each)) for each in texts.values()) < 2:
+        return None
+    message = "the note says what comes before what, but `fail` tests for neither an absence nor an order"
+    return Contradiction(message, found[-1])
 
 
-def _joined(words: str, part: Expr, sign: int) -> str | None:
+def _opposite_extreme(claims: Claims, condition: Condition) -> Contradiction | None:
+    """All comparisons of a check named `too-long` point to what is short."""
+    for operator in claims.extremes:
+        ways = {(each.operator[0] == operator, turned) for turned, each in comparisons(condition.expr, condition.sign)}
+        if (False, -1) in ways and ways <= {(False, -1), (True, 1)}:
+            message = f"`{claims.id}` says the opposite of this comparison"
+            return Contradiction(message, condition.expr, is_by_id=True)
+    return None
+
+
+def _exception_joined(claims: Claims, condition: Condition) -> Contradiction | None:
+    """An exception of the words is joined like one more case."""
+    if (join := _join(claims, condition)) is None or "unless" not in claims.joins:
+        return None
+    is_denied = any(map(denies, chain(condition.expr, join)))
+    if not is_denied or (join == "||") != (condition.sign < 0):
+        return None
+    message = f"the note says `unless`, but the condition joins the exception with `{_word(join)}`"
+    return Contradiction(message, condition.expr)
+
+
+def _joined(claims: Claims, condition: Condition) -> Contradiction | None:
     """A contradiction between `and` and `or` of the words and of a condition with two parts of one form."""
-    joins = set(JOINS.findall(words.lower()))
-    if not isinstance(part, Binary) or part.operator not in ("&&", "||") or not joins:
+    if (join := _join(claims, condition)) is None:
         return None
-    if sign < 0 and any(limits_in(words)):  # the words name limits that `fail` turns around
-        return None
-    sides = chain(part, part.operator)
+    sides = chain(condition.expr, join)
     lacking = {denies(each) for each in sides}
-    if "unless" in joins and (part.operator == "||") == (sign < 0) and True in lacking:
-        return f"the note says `unless`, but the condition joins the exception with `{_word(part.operator)}`"
-    if len(sides) != 2 or len(lacking) > 1 or _form(sides[0]) != _form(sides[1]):
+    of_one = claims.joins <= {"or", "either"}
+    if len(sides) != 2 or len(lacking) > 1 or form(sides[0]) != form(sides[1]):
         return None
-    turned = sign < 0 and lacking == {True}
-    of_one = joins <= {"or", "either"}
-    if not of_one and not joins <= {"and", "both"}:
+    if not of_one and not claims.joins <= {"and", "both"}:
         return None
+    turned = condition.sign < 0 and lacking == {True}
     # `A recipe keeps to grams or ounces` fails where both occur; `nobody is asked for a password or a PIN` does not.
-    if sign < 0 and not turned and not (of_one and DENIALS.search(words)):
+    if condition.sign < 0 and not turned and not (of_one and claims.denies):
         return None
     meant = "||" if of_one != turned else "&&"
-    if part.operator == meant or _stand_together(words, sides):
+    if join == meant or claims.stand_together([stems(each) for each in sides]):
         return None
-    written_word = "or" if of_one else "and"
-    return f"the note says `{written_word}`, so `{_word(meant)}` belongs here instead of `{_word(part.operator)}`"
+    joined_by = "or" if of_one else "and"
+    message = f"the note says `{joined_by}`, so `{_word(meant)}` belongs here instead of `{_word(join)}`"
+    return Contradiction(message, condition.expr)
 
 
-def _stand_together(words: str, sides: list[Expr]) -> bool:
-    """Whether the words name the texts of both sides on one side of `and` or `or`, which joins something else."""
-    parts = [part.lower() for part in re.split(JOINS, words) if part]
-    return any(all(any(stem in part for stem in _stems(side)) for side in sides) for part in parts)
-
-
-def _stems(part: Expr) -> set[str]:
-    """The first letters of the words in the texts and the parameters of an expression."""
-    text = str(part.value) if isinstance(part, Literal) else field_of(part, "params") or ""
-    return {each[:4] for each in re.findall(r"[^\W_]{4,}", text.lower())}.union(*map(_stems, children(part)))
-
-
-def _stems_of_counted(part: Expr) -> set[str]:
-    """The first letters of what an expression counts: `card` of `size(card_numbers(answer))`."""
-    counted = part.args if isinstance(part, Call) and part.function == "size" else ()
-    own = {word[:4] for each in counted if isinstance(each, Call) for word in each.function.split("_")}
-    return own.union(*map(_stems_of_counted, children(part)))
-
-
-def _stems_of_parameters(check: CheckDocument, part: Expr) -> set[str]:
-    """The first letters of the words in the texts of the parameters that an expression reads."""
-    name = field_of(part, "params")
-    value = None if name is None else check.get("params", name)
-    found = "" if value is None else " ".join(str(each.value) for each in walk(value) if isinstance(each, Scalar))
-    own = {each[:4] for each in re.findall(r"(?<!\\)[^\W_]{4,}", found.lower())}
-    return own.union(*(_stems_of_parameters(check, each) for each in children(part)))
+def _join(claims: Claims, condition: Condition) -> str | None:
+    """The operator that joins a condition, unless the words join nothing or name limits, which `fail` turns around."""
+    join = condition.expr.operator if isinstance(condition.expr, Binary) else ""
+    is_limited = condition.sign < 0 and any(limits_in(claims.words))
+    return join if join in ("&&", "||") and claims.joins and not is_limited else None
 
 
 def _word(operator: str) -> str:
     return "or" if operator == "||" else "and"
 
 
-def _form(part: Expr) -> object:
-    if isinstance(part, Binary):
-        operator = "order" if part.operator in ORDERED else part.operator
-        return operator, type(part.left).__name__, type(part.right).__name__
-    return type(part).__name__
+TESTS: Final[tuple[Callable[[Claims, Condition], Contradiction | None], ...]] = (
+    _missing_by_id,
+    _lacking_by_id,
+    _forbidden,
+    _of_every,
+    _seeks_none_of_forbidden,
+    _only_under,
+    _without_order,
+    _opposite_extreme,
+    _exception_joined,
+    _joined,
+)

@@ -5,6 +5,7 @@ from typing import Final
 from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import numeric
 from rulewright.expression.direction import COMPARISONS
+from rulewright.expression.subjects import COUNTS, counts_characters
 from rulewright.expression.syntax_tree import NOWHERE, Call, Expr, Name, Select, field_of, last_name, number_in
 from rulewright.load import Scalar
 from rulewright.lower.expressions_of import DocumentWithExpressions, operations_in
@@ -21,7 +22,6 @@ UNITS: Final = dict(word.split("=") for word in _WORDS.split())
 QUANTITIES: Final = frozenset({"cost", "latency"})  # say a unit only as fields of `usage`
 SECONDS: Final = {"minutes": 60, "hours": 3600, "days": 86400, "weeks": 604800}
 USAGE: Final = Name("usage", NOWHERE)
-COUNTS: Final = {"word_count": "words", "sentence_count": "sentences"}
 CONVERSIONS: Final = frozenset({"orValue", "value", "double", "int"})  # of an optional or a number
 LISTS: Final = {"answer": "replies", "message": "messages", "reply": "replies"}  # of the texts with these names
 LONG: Final = 5000  # seconds, more than any answer takes; whole hours are meant
@@ -81,9 +81,3 @@ def measured_in(part: Expr) -> str | None:
     if not words or (words[-1] in QUANTITIES and not (isinstance(part, Select) and part.operand == USAGE)):
         return None
     return UNITS[words[-1]]
-
-
-def counts_characters(part: Expr) -> bool:
-    """Whether a part is the size of a message's text."""
-    sized = (part.target, *part.args) if isinstance(part, Call) and part.function == "size" else ()
-    return any(isinstance(each, Select) and each.field == "content" for each in sized)

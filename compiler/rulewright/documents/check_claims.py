@@ -1,0 +1,166 @@
+"""What the id and the texts of a check claim about its condition."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from msgspec import Struct
+
+from rulewright.documents.base import optional_text, scalar
+from rulewright.documents.check import CheckDocument
+from rulewright.documents.prose_limits import Limit
+from rulewright.load import Scalar
+
+WORDS: Final = ("note", "description", "pass_rule")  # say what is wanted
+MISSING: Final = re.compile(r"-(?:missing|missed|omitted|absent)$")
+# `not-verified`, `not-read`, `without-`, `unconfirmed`
+PARTICIPLES: Final = (
+    r"asked|done|found|given|kept|known|made|met|named|paid|read|run|said|sent|shown|taken|told|written"
+)
+LACK: Final = re.compile(rf"(?:^|-)(?:not-(?:\w+ed|{PARTICIPLES})$|without-|un\w+ed(?=-|$))")
+LACKING: Final = re.compile(r"(?:-not-|-un|^un)(\w+)$")  # what a name says is not done
+WANTED: Final = re.compile(r"(?:^|-)un(?:al|bias|block|chang|harm|modif|prompt|touch)")  # `unchanged`
+BANNED: Final = re.compile("banned|forbidden|prohibited")
+EXTREME: Final = {
+    "too-(?:long|many|much|large|big|slow|late|dear|expensive|high|often)": ">",
+    "too-(?:short|few|little|small|early|low|fast|seldom)": "<",
+}
+# A sentence of one clause.
+FORBIDS: Final = re.compile(
+    r"^(?:(?:Nobody|No|Nothing|Never|None)\b|[^,;:.\u2013\u2014]*\b(?:neither|never|(?:do|does|may|must) not)\b"
+    r"(?! (?:delay|fail|forget|hide|ignore|leave|lose|miss|omit|refuse|skip|withhold)))"
+    r"(?!.*\band\b)[^,;:.\u2013\u2014]*\.?$"
+)
+# `Every passage that is cited was given`
+EVERY: Final = re.compile(
+    r"^(?:All|Each|Every)(?: one)?(?: of (?:the|these|those))? (\w+)(?: (?:that|which) (?:are|is|was|were) (\w+))?"
+)
+AMONG: Final = re.compile(r"\b(?:among|from|given|in|known|listed)\b")
+# A second negation or condition in a sentence may be what the condition tests.
+DENIALS: Final = re.compile(
+    r"\b(?:but|cannot|except|lacks?|missing|neither|never|no|nobody|none|not|nothing|unless|until|without)\b|n't | - ",
+    re.IGNORECASE,
+)
+ONLY: Final = re.compile(r"\b(?:only (?:after|if|when|once)|not until)\b")
+BEFORE: Final = re.compile(r"^[^,;:.]* before [^,;:.]*\.?$")  # a sentence of one clause that says what comes first
+# In a sentence with one of these, a limit may be what fails: `replies under 20 characters are too short`.
+JUDGES: Final = re.compile(
+    r"\b(?:bad|fail\w*|flag\w*|if|means?|missing|neither|never|no|nobody|none|not|nothing|only|reject\w*|suspicious|too|unless|when|without|wrong)\b",
+    re.IGNORECASE,
+)
+# What follows a limit that is the subject of a sentence: `replies under 40 words count as stubs`.
+SUBJECT: Final = re.compile(r"(?! (?:and|but|for|in|or|per)\b) \w")
+VERB: Final = re.compile(
+    r"\b(?:are|be|contains?|costs?|has|have|is|keeps?|lasts?|needs?|remains?|stays?|takes?|uses?|waits?) $"
+)
+JOINS: Final = re.compile(r"\b(and|or|both|either|unless)\b")
+
+
+class Claims(Struct, frozen=True):
+    """What a check says about itself: in its id, and in the `words` at `place`. A `rule` says what `pass` tests, or
+    what `fail` does, never what the other one does."""
+
+    id: str
+    words: str
+    place: Scalar | None
+    rule: str
+
+    @property
+    def denies(self) -> bool:
+        """Whether the words negate something, or name an exception."""
+        return DENIALS.search(self.words) is not None
+
+    @property
+    def forbids(self) -> bool:
+        """Whether the words forbid something, in one sentence with one negation."""
+        return FORBIDS.search(self.words) is not None and len(DENIALS.findall(self.words)) == 1
+
+    @property
+    def forbidden(self) -> str:
+        """What follows `not`, if that is the only negation in the words."""
+        return self.words.lower().partition(" not ")[2] if len(DENIALS.findall(self.words)) == 1 else ""
+
+    @property
+    def is_of_banned(self) -> bool:
+        """Whether the id names what is forbidden."""
+        return BANNED.search(self.id) is not None
+
+    @property
+    def missing(self) -> str:
+        """The last word before `-missing` in the id, as its first letters; empty for another id."""
+        return MISSING.sub("", self.id).split("-")[-1][:5] if MISSING.search(self.id) else ""
+
+    @property
+    def lacks(self) -> bool:
+        """Whether the id says that something is not done, or without something."""
+        return LACK.search(self.id) is not None
+
+    @property
+    def lacking(self) -> set[str]:
+        """The first letters of what the id says is not done: `veri` of `price-not-verified`."""
+        found = LACKING.search(self.id)
+        return {found[1][:4]} if found is not None else set()
+
+    def wants_lack(self, stems: set[str]) -> bool:
+        """Whether the lack in the id is wanted: `unchanged`, and what has nothing of the `stems` before `-without-`,
+        as in `replies-without-jargon`."""
+        thing, without, _ = self.id.partition("-without-")
+        return WANTED.search(self.id) is not None or (without != "" and not any(stem in thing for stem in stems))
+
+    def names(self, stems: set[str]) -> bool:
+        """Whether the words, or the id of what is banned, name one of the `stems`."""
+        own = f"{self.id} {self.words}" if BANNED.search(self.id) else self.words
+        return any(stem in own.lower() for stem in stems)
+
+    @property
+    def extremes(self) -> Iterator[str]:
+        """`>` where the id says that something is too much, `<` for too little."""
+        return (operator for named, operator in EXTREME.items() if re.search(named, self.id))
+
+    @property
+    def every(self) -> re.Match[str] | None:
+        """The quantifier at the start of the words, with what it is about."""
+        return EVERY.match(self.words)
+
+    @property
+    def is_among(self) -> bool:
+        """Whether the first clause says that something is one of a list."""
+        clause = re.split("[;,.]", self.words)[0]
+        return AMONG.search(clause) is not None and DENIALS.search(clause) is None
+
+    @property
+    def permits_only(self) -> bool:
+        """Whether the words allow something only under a condition."""
+        return ONLY.search(self.words) is not None
+
+    @property
+    def orders(self) -> bool:
+        """Whether the words say what comes before what."""
+        return BEFORE.search(self.words) is not None and not self.denies
+
+    @property
+    def joins(self) -> set[str]:
+        """The words that join parts of a sentence."""
+        return set(JOINS.findall(self.words.lower()))
+
+    def stand_together(self, sides: Sequence[set[str]]) -> bool:
+        """Whether the words name stems of all sides on one side of `and` or `or`, which joins something else."""
+        parts = [part.lower() for part in re.split(JOINS, self.words) if part]
+        return any(all(any(stem in part for stem in stems) for stems in sides) for part in parts)
+
+    def may_fail(self, limit: Limit) -> bool:
+        """Whether what keeps to a limit may be what fails: its sentence judges, or is about it and is no `rule`."""
+        sentence = next((each for each in re.split(r"[.;:]\s", self.words) if limit.text in each), "")
+        before, _, rest = sentence.partition(limit.text)
+        is_subject = SUBJECT.match(rest) is not None or VERB.search(before) is None
+        is_judged = JUDGES.search(sentence.replace(limit.text, "")) is not None
+        return is_judged or (limit.operator in "<>" and is_subject and limit.text not in self.rule)
+
+
+def claims_of(check: CheckDocument) -> Claims:
+    """What the note, the description and `pass_rule` of a check say."""
+    place = next((found for key in WORDS if (found := scalar(check.node, key)) is not None), None)
+    words = " ".join(filter(None, (optional_text(check.node, key) for key in WORDS)))
+    return Claims(check.id, words, place, optional_text(check.node, "pass_rule") or "")
