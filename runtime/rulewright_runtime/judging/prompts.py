@@ -100,7 +100,7 @@ def fenced(turns: Sequence[Turn]) -> str:
 
 
 def _behind_bars(turn: Turn) -> str:
-    head = turn.head if isinstance(turn, Aside) else f"turn {turn.turn}, {turn.role}"
+    head = " ".join(turn.head.splitlines()) if isinstance(turn, Aside) else f"turn {turn.turn}, {turn.role}"
     return f"[{head}]\n| {_barred(turn.content)}"
 
 
