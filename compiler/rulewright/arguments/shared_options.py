@@ -94,10 +94,12 @@ def latest_run() -> str | None:
     """Return the folder of the run in `runs` that was scanned last, and say so; None without any. It may be unfinished:
     then it is refused where it is read, and no earlier one is read in its place."""
     files = (*glob.glob("runs/*/plan.json"), *glob.glob("runs/*/*.part"))  # those that removing a chat does not change
-    written = [(os.stat(each).st_mtime_ns, os.path.dirname(each)) for each in files]
+    folders = [(each, os.path.dirname(each)) for each in files]
+    # Of runs that were copied at once, as from an archive, the one with the highest number: `10` is longer than `9`.
+    written = [(os.stat(each).st_mtime_ns, len(folder), folder) for each, folder in folders]
     if not written:
         return None
-    latest = max(written)[1]
+    latest = max(written)[2]
     complain(f"note: the latest run is `{latest}`")
     return latest
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from tests.folders import write
 
+from rulewright.arguments.shared_options import latest_run
 from rulewright.cli import main
 
 BENCHMARK = Path(__file__).resolve().parents[3] / "benchmark"
@@ -143,6 +144,17 @@ def test_a_failure_is_listed_with_its_quote_and_items_are_counted_in_words(
     assert "FAIL  S3  vague   monday  “whatever”\n" in listed
     assert main(["why", "run", "monday", "brief"]) == 0
     assert "\nitems             1 of 1 failed, 0 unclear\n" in capsys.readouterr().out
+
+
+def test_of_runs_that_were_copied_at_once_the_one_with_the_highest_number_is_the_latest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for number in (2, 9, 10):
+        write(tmp_path, {f"runs/{number}/plan.json": "{}"})
+        os.utime(f"runs/{number}/plan.json", (1000, 1000))
+    assert latest_run() == os.path.join("runs", "10")
+    assert capsys.readouterr().err == "note: the latest run is `runs/10`\n"
 
 
 def test_without_a_run_the_one_scanned_last_is_read_and_none_in_place_of_an_unfinished_one(
