@@ -4,13 +4,12 @@ import re
 from typing import Final
 
 from rulewright.diagnostics import Findings, warning
-from rulewright.documents.base import scalar
 from rulewright.documents.check import CheckDocument
+from rulewright.documents.check_claims import claims_of
 from rulewright.expression.direction import ORDERED, denies
 from rulewright.expression.syntax_tree import Binary, Expr, chain, number_in
 from rulewright.lower.expressions_of import expressions_of
 
-WORDS: Final = ("note", "description", "pass_rule")
 # A sentence without another negation or condition, which may be what one of the parts tests.
 UNLESS: Final = re.compile(r"^(?P<rule>[^.;:]*?),? (?:unless|except (?:if|when|where)) (?P<exception>[^.;:]*)\.?$")
 NEGATION: Final = re.compile(r"\b(?:cannot|neither|never|no|nobody|none|nor|not|nothing|without)\b|n't ", re.IGNORECASE)
@@ -25,7 +24,7 @@ def exception_fails(check: CheckDocument) -> Findings:
     params.abstains)` under `unless it abstains` fails only what is excepted.
     Instead: test the exception for its absence, with `not` or `contains_none`.
     """
-    note = next((found for key in WORDS if (found := scalar(check.node, key)) is not None), None)
+    note = claims_of(check).place
     words = "" if note is None else str(note.value).strip()
     sentence = UNLESS.match(words) if len(words) < LONGEST else None
     if note is None or sentence is None or NEGATION.search(SAYS.sub("", sentence["exception"])):

@@ -4,13 +4,12 @@ import re
 from typing import Final
 
 from rulewright.diagnostics import Findings, warning
-from rulewright.documents.base import scalar
 from rulewright.documents.check import CheckDocument
+from rulewright.documents.check_claims import claims_of
 from rulewright.expression.direction import ORDERED, denies
 from rulewright.expression.syntax_tree import Binary, Expr, Has, Literal, Macro, Name, Unary, below, chain, number_in
 from rulewright.lower.expressions_of import WrittenExpression, expressions_of
 
-WORDS: Final = ("note", "description", "pass_rule")
 # `After an edit, the tests are run` has a comma, but names one case.
 CLAUSE: Final = re.compile(r"^(?:After|Before|If|Once|When|Whenever|Where|Whoever|Who)\b[^,.;:]*,")
 JOINED: Final = re.compile(
@@ -32,7 +31,7 @@ def or_joins_one_case(check: CheckDocument) -> Findings:
     one of two lists.
     Instead: write `and`, or describe both cases.
     """
-    note = next((found for key in WORDS if (found := scalar(check.node, key)) is not None), None)
+    note = claims_of(check).place
     words = "" if note is None else str(note.value).strip()
     is_one_case = bool(words) and not JOINED.search(CLAUSE.sub("", words))
     if note is None or ALSO.search(words):  # `every source is listed and cited` fails without one of them

@@ -4,13 +4,12 @@ import re
 from typing import Final
 
 from rulewright.diagnostics import Findings, warning
-from rulewright.documents.base import optional_text
 from rulewright.documents.check import CheckDocument
+from rulewright.documents.check_claims import claims_of
 from rulewright.documents.prose_limits import numbers_in
 from rulewright.expression.syntax_tree import Binary, Call, Expr, chain, number_in
 from rulewright.lower.expressions_of import expressions_of
 
-WORDS: Final = ("note", "description", "pass_rule")
 # What a function finds, by the words for it.
 FOUND: Final = {
     "card_numbers": re.compile(r"\bcards?\b", re.IGNORECASE),
@@ -26,7 +25,7 @@ def counted_unlike_the_others(check: CheckDocument) -> Findings:
     Why it matters: a reply with one card number passes `size(ibans(answer)) > 0 or size(card_numbers(answer)) > 1`.
     Instead: count every kind that the words name in the same way.
     """
-    words = " ".join(filter(None, (optional_text(check.node, key) for key in WORDS)))
+    words = claims_of(check).words
     for written in expressions_of(check):
         for operator in ("||", "&&"):
             counts = {

@@ -6,6 +6,7 @@ from typing import Final
 from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import scalar
 from rulewright.documents.check import CheckDocument
+from rulewright.documents.check_claims import claims_of
 from rulewright.documents.lexicon import LexiconDocument
 from rulewright.expression.syntax_tree import (
     Binary,
@@ -23,7 +24,6 @@ from rulewright.expression.syntax_tree import (
 from rulewright.load import Scalar
 from rulewright.lower.expressions_of import WrittenExpression, expressions_of
 
-WORDS: Final = ("note", "description", "pass_rule")
 USERS: Final = r"asker|buyer|caller|carer|caregiver|client|customer|guest|patient|person|shopper|student|user|visitor"
 # Who speaks in the words: `the customer has said yes`, `who asks what something costs`.
 SPEAKS: Final = (
@@ -75,7 +75,7 @@ def _of_lexicon(lexicon: LexiconDocument) -> Findings:
 
 
 def _of_check(check: CheckDocument) -> Findings:
-    note = next((found for key in WORDS if (found := scalar(check.node, key)) is not None), None)
+    note = claims_of(check).place
     words = "" if note is None else str(note.value)
     yield from _left_out(check, note) if note is not None else ()
     spoken = {role for role, spoken_by in zip(ROLES, (OF_ASSISTANTS, OF_USERS), strict=True) if spoken_by.search(words)}

@@ -4,12 +4,11 @@ import re
 from typing import Final
 
 from rulewright.diagnostics import Findings, warning
-from rulewright.documents.base import optional_text
 from rulewright.documents.check import CheckDocument
+from rulewright.documents.check_claims import claims_of
 from rulewright.expression.syntax_tree import Binary, Expr, Macro, Select, chain, last_name, selections
 from rulewright.lower.expressions_of import operations_in, parts_of
 
-WORDS: Final = ("note", "description", "pass_rule")
 SAME: Final = re.compile(r"\b(?:duplicate\w*|identical|repeat\w*|repetition\w*|same|twice)\b", re.IGNORECASE)
 CALL: Final = re.compile(r"\b(?:identical|same) calls?\b", re.IGNORECASE)
 OTHERWISE: Final = re.compile(
@@ -24,7 +23,7 @@ def same_compared_apart(check: CheckDocument) -> Findings:
     count as the same, and with `!=` only those that are not.
     Instead: compare every field by `==`, joined by `and`.
     """
-    words = " ".join(filter(None, (check.id, *(optional_text(check.node, key) for key in WORDS))))
+    words = f"{check.id} {claims_of(check).words}"
     if not SAME.search(words) or OTHERWISE.search(words):
         return
     yield from _by_name_only(check, words)
