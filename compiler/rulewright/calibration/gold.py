@@ -7,7 +7,6 @@ gold. A fifth column, `conversation`, is optional: the fingerprint of the labell
 from __future__ import annotations
 
 import csv
-import hashlib
 import io
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -21,6 +20,7 @@ from rulewright.errors import UsageError
 from rulewright.reporting.forget import LABELS
 from rulewright.reporting.stored_run import StoredRun, conversations
 from rulewright.spelling import question
+from rulewright_runtime.digests import sha256
 from rulewright_runtime.english import reason_of
 from rulewright_runtime.files.input_files import read_expanded
 from rulewright_runtime.judging.evidence import fold
@@ -211,7 +211,7 @@ def texts_of(run: StoredRun) -> dict[str, str]:
 def folded_fingerprint(conversation: Transcript) -> str:
     """Return a fingerprint of what a conversation says, equal where only spaces, case or marks differ."""
     turns = repr([(turn.role, fold(turn.content)) for turn in conversation.turns])
-    return hashlib.sha256(turns.encode("utf-8", "surrogatepass")).hexdigest()
+    return sha256(turns.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def gold_of(labels: Iterable[GoldLabel], split: str | None) -> Gold:
@@ -278,4 +278,4 @@ def draw(
 
 
 def _shuffle_key(seed: int, text: str) -> bytes:
-    return hashlib.sha256(f"{seed}\n{text}".encode()).digest()
+    return sha256(f"{seed}\n{text}".encode()).digest()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast, get_args
 
@@ -17,6 +16,7 @@ from rulewright.lower.lexicons import lower_lexicon
 from rulewright.lower.selection import repetitions
 from rulewright.lower.semantics import Policies, unit_of
 from rulewright.spelling import unknown_name
+from rulewright_runtime.digests import sha256
 from rulewright_runtime.plan.question import Judging, Segment, ShownContext, TextSegment, Window
 from rulewright_runtime.plan.scan import Lexicon
 from rulewright_runtime.plan.verifiers import Corpus, StateMachine
@@ -123,7 +123,7 @@ class Prompt(Struct, frozen=True):
 
 def prompt_hash(template: str) -> str:
     """Return the first 16 hex digits of the SHA-256 of the template as loaded (seed 004: stable template hashes)."""
-    return hashlib.sha256(template.encode()).hexdigest()[:16]
+    return sha256(template.encode()).hexdigest()[:16]
 
 
 def plain_prompt(template: str) -> Prompt:

@@ -9,7 +9,6 @@ A criterion is a check that leaves a record on the transcripts of its scenario o
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Final, Literal, cast
@@ -28,6 +27,7 @@ from rulewright.expression.types import BOOL, EnumType, RecordType
 from rulewright.lower.expressions import scenario_environment
 from rulewright.lower.lowering import LoweringContext
 from rulewright.lower.selection import DEFAULT_REPETITIONS
+from rulewright_runtime.digests import sha256
 from rulewright_runtime.ir import Program
 from rulewright_runtime.plan.question import EvidencePolicy, Judging, ReplyField, TextSegment, Unusable, WholeWindow
 from rulewright_runtime.plan.scan import Check
@@ -173,7 +173,7 @@ def _verifier(
     prompt = _prompt(criterion, owner, levels)
     judging = Judging(
         prompt=(TextSegment(prompt),),
-        prompt_hash=hashlib.sha256(prompt.encode()).hexdigest()[:16],
+        prompt_hash=sha256(prompt.encode()).hexdigest()[:16],
         window=WholeWindow(),  # the verifier sends the judge only the criterion's turn
         repetitions=DEFAULT_REPETITIONS if profile.repetitions is None else profile.repetitions,
         adaptive_stop=profile.adaptive and not autofail,

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from hashlib import sha256
 from http import HTTPStatus
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -27,6 +26,7 @@ from rulewright.serving.open_runs import LoadedRun, OpenRun, OpenRuns
 from rulewright.web.clients import sender
 from rulewright.web.rendering import LOCAL, PageFrame
 from rulewright.web.server import RefusedError, Request, Response, local_page
+from rulewright_runtime.digests import sha256
 from rulewright_runtime.errors import BusyError, RuntimeFailure
 from rulewright_runtime.files.atomic import write_whole
 from rulewright_runtime.files.locks import lock_folder

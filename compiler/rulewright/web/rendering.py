@@ -10,7 +10,6 @@ import re
 from base64 import b64encode
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from functools import cache, lru_cache
-from hashlib import sha256
 from importlib.resources import files
 from typing import Final
 from urllib.parse import quote
@@ -19,6 +18,7 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 from msgspec import Struct
 
+from rulewright_runtime.digests import sha256
 from rulewright_runtime.english import plural
 from rulewright_runtime.plan.scorecard import HEADLINE
 from rulewright_runtime.report.gathered import gate_line, unresolved_lines

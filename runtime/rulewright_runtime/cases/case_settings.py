@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import product
@@ -13,6 +12,7 @@ from msgspec.structs import replace
 
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan, Choices, SettingValue
 from rulewright_runtime.cases.scoring import CaseScorer
+from rulewright_runtime.digests import sha256
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.plan.scorecard import Parameter, mentioned, parameter_value, parameter_values
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
@@ -92,7 +92,7 @@ def settings_hash(plan: CaseScorecardPlan, choices: Choices) -> str:
     groups = (choices.archetypes, choices.metric_ids)
     bare = replace(plan, hash="", choices=Choices())
     everything = (bare, choices.semantics.value, _values(choices.parameters), *map(_by_name, groups))
-    return hashlib.sha256(msgspec.json.encode(everything, order="deterministic")).hexdigest()
+    return sha256(msgspec.json.encode(everything, order="deterministic")).hexdigest()
 
 
 def _values(settings: Mapping[str, SettingValue]) -> JsonObject:

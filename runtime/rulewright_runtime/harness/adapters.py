@@ -6,7 +6,6 @@ sends turns to a product and is experimental.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Callable
 from typing import Any, Final, Protocol
@@ -122,7 +121,7 @@ class ProductAdapter:
     def reply(self, request: TurnRequest) -> ModelAnswer:
         """Return the product's reply. Raises AdapterError without one."""
         body = {
-            "conversation": hashlib.sha256(request.conversation.encode()).hexdigest()[:16],
+            "conversation": sha256(request.conversation.encode()).hexdigest()[:16],
             "session": request.session,
             "turn": request.turn,
             "opens_session": request.opens_session,

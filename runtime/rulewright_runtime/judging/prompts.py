@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
 from typing import Any, Final
 
+from rulewright_runtime.digests import sha256
 from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.judging.judge import SPEAKERS
 from rulewright_runtime.plan.question import ForSegment, IfSegment, Judging, ReplyField, Segment, TextSegment
@@ -95,7 +95,7 @@ def _in_one_line(quote: str) -> str:
 def fenced(turns: Sequence[Turn]) -> str:
     """The turns between two marks."""
     body = "\n".join(map(_behind_bars, turns))
-    mark = hashlib.sha256(body.encode()).hexdigest()[:12]  # depends on the text, so that the text can't contain it
+    mark = sha256(body.encode()).hexdigest()[:12]  # depends on the text, so that the text can't contain it
     return f"<<<conversation {mark}\n{body}\nconversation {mark}>>>"
 
 

@@ -3,7 +3,6 @@ do not, and which tasks of a changed workflow keep their results."""
 
 from __future__ import annotations
 
-import hashlib
 from collections import defaultdict
 from collections.abc import Sequence
 from itertools import pairwise
@@ -11,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from rulewright_runtime.digests import sha256
 from rulewright_runtime.errors import StateError
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.workflow.artifacts import broken_lock, changed_paths, hashes
@@ -85,7 +85,7 @@ def _restart_reason(
 def _definition_hash(plan: WorkflowPlan, task: TaskPlan) -> str:
     """Hash everything that decides what a task does: the task and the roles of its agents."""
     agents = {name: agent for name, agent in plan.agents.items() if name in task.agents}
-    return hashlib.sha256(msgspec.json.encode((task, agents), order="deterministic")).hexdigest()
+    return sha256(msgspec.json.encode((task, agents), order="deterministic")).hexdigest()
 
 
 def contradictions(store: Store, stored: StoredWorkflow) -> dict[str, str]:

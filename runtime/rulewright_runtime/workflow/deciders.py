@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from types import ModuleType
@@ -11,6 +10,7 @@ from typing import Final, Literal, NamedTuple
 
 import msgspec
 
+from rulewright_runtime.digests import sha256
 from rulewright_runtime.english import ticked
 from rulewright_runtime.person_names import folded_name
 from rulewright_runtime.processes.ancestry import Origin, Process
@@ -104,7 +104,7 @@ def digest_of(item: QueueItem) -> str:
     undecided = msgspec.structs.replace(
         item, status="PENDING", acked_at=None, acked_by=None, resolved_at=None, resolved_by=None, resolution_notes=""
     )
-    return hashlib.sha256(msgspec.json.encode(undecided, order="sorted")).hexdigest()
+    return sha256(msgspec.json.encode(undecided, order="sorted")).hexdigest()
 
 
 class SigningKey:

@@ -6,7 +6,6 @@ activity is repeated.
 
 from __future__ import annotations
 
-import hashlib
 import logging
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -18,6 +17,7 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
+from rulewright_runtime.digests import sha256
 from rulewright_runtime.english import reason_of
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.judging.judge import Judge
@@ -118,7 +118,7 @@ def _publish_constitution(run: RunContext) -> None:
     rules = run.settings.constitution
     if rules is None:
         return
-    digest = hashlib.sha256(rules.text.encode("utf-8")).hexdigest()
+    digest = sha256(rules.text.encode("utf-8")).hexdigest()
     details = {"file": rules.path, "sha256": digest, "characters": len(rules.text)}
     published = [event.details for event in run.store.events(run.run_id) if event.event_type == "constitution.resolved"]
     if published[-1:] != [details]:

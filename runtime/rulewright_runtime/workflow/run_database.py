@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import os
 import sqlite3
@@ -14,6 +13,7 @@ from urllib.parse import quote
 import msgspec
 from msgspec import Struct
 
+from rulewright_runtime.digests import sha256_of_much
 from rulewright_runtime.files.atomic import write_whole
 from rulewright_runtime.plan.envelope import encode
 from rulewright_runtime.processes.ancestry import Origin, ancestry, here, machine
@@ -326,7 +326,7 @@ class Store(RunRecords):
 
     def _write_outputs(self, db: sqlite3.Connection, run_id: str, change: TaskChange) -> None:
         for path, content in change.outputs:
-            digest = hashlib.sha256(content).hexdigest()
+            digest = sha256_of_much(content).hexdigest()
             if len(content) <= MAX_CONTENT:
                 db.execute("insert or ignore into contents values (?,?)", (digest, content))
             of_task = {"run_id": run_id, "task_id": change.task.id, "iteration": change.record.iteration}
