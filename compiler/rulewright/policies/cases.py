@@ -23,12 +23,10 @@ from rulewright_runtime.cases.case_reader import Batch, Case, CaseReader
 from rulewright_runtime.cases.case_settings import CaseSettings
 from rulewright_runtime.cases.json_report import CaseResult, results_of
 from rulewright_runtime.errors import EvaluationError, InputError, PlanError
-from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.plan.part import VERDICTS, programs_of
 from rulewright_runtime.plan.scorecard import mentioned
 from rulewright_runtime.score import Score
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
-from rulewright_runtime.values import Optional
 
 MOST_CASES: Final = 2_000
 MOST_OF_A_SETTING: Final = 300  # values of several parameters
@@ -277,7 +275,6 @@ class CaseLabels:
         """Nothing is labelled yet."""
         self._settings = settings
         self._names = [metric.name for metric in settings.plan.metrics]
-        self._composite = prepare(settings.plan.composite)
         self._known: dict[tuple[str, tuple[float, ...]], str] = {}
 
     def of(self, case: CaseResult) -> str:
@@ -294,12 +291,7 @@ class CaseLabels:
         scorer = self._settings.scorer(archetype, None)
         bindings = {**scorer.parameters, **dict(zip(self._names, map(exact, scores), strict=True))}
         try:
-            composite = self._composite(bindings)
-            if isinstance(composite, Optional):
-                if not composite.present:
-                    raise EvaluationError("the composite has no value", "absent")
-                composite = composite.value
-            return scorer.label({**bindings, "composite": composite})
+            return scorer.label({**bindings, "composite": scorer.composite(bindings)})
         except EvaluationError as failure:
             return f"an error: {failure}"
 

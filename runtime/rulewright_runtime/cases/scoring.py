@@ -21,7 +21,7 @@ from rulewright_runtime.ir import Program
 from rulewright_runtime.polarity import Polarity, boolean, condition
 from rulewright_runtime.score import Score, parse_score, score_of
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
-from rulewright_runtime.values import Optional
+from rulewright_runtime.values import Optional, Value
 
 _MEMO_LIMIT: Final = 16_384
 PASS: Final = "PASS"
@@ -120,12 +120,7 @@ class CaseScorer:
             value = Score(0, 1) if verdict == FAIL else metric.score({**self.parameters, "share": share})
             bindings[metric.name] = value
             scores[metric.name] = export(value)
-        composite = self._composite(bindings)
-        if isinstance(composite, Optional):
-            if not composite.present:
-                raise EvaluationError("the composite has no value", "absent")
-            composite = composite.value
-        bindings["composite"] = composite
+        bindings["composite"] = composite = self.composite(bindings)
         scores["composite"] = export(composite)
         undecided = [verdict not in (PASS, FAIL) for verdict in verdicts]
         passes = tuple(
@@ -143,6 +138,15 @@ class CaseScorer:
         bindings = {**self.parameters, **{name: score_of(min(max(mean, 0.0), 1.0)) for name, mean in means.items()}}
         metric = self._metrics[at]
         return bool(metric.passes(bindings)), metric.fails is not None and bool(metric.fails(bindings))
+
+    def composite(self, bindings: Values) -> Value:
+        """Return the composite of scores and parameters. Raises EvaluationError if it has no value."""
+        composite = self._composite(bindings)
+        if not isinstance(composite, Optional):
+            return composite
+        if not composite.present:
+            raise EvaluationError("the composite has no value", "absent")
+        return composite.value
 
     def label(self, bindings: Values) -> str:
         """Return the label of the first row that holds. Raises EvaluationError at an undecidable row, and when no row
