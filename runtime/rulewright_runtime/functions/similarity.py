@@ -14,7 +14,7 @@ from collections import Counter
 from typing import Final
 
 from rulewright_runtime.functions.table import Table, check_steps, typed
-from rulewright_runtime.matching.near_matches import common, words
+from rulewright_runtime.matching.near_matches import bit_masks, common, words
 
 _ORDER: Final = 4  # the length of BLEU's longest n-grams
 _STEP: Final = 256  # bits that count as one step of a bit-parallel loop
@@ -30,9 +30,7 @@ def edit_distance(text: str, reference: str) -> int:
     _check_cost(len(text), len(reference))
     if not text:
         return len(reference)
-    positions: dict[str, int] = {}
-    for index, char in enumerate(text):
-        positions[char] = positions.get(char, 0) | 1 << index
+    positions = bit_masks(text)
     mask, last = (1 << len(text)) - 1, 1 << (len(text) - 1)
     up, down, distance = mask, 0, len(text)
     for char in reference:

@@ -58,7 +58,7 @@ def _most_similar(
 ) -> SimilarSpan | None:
     """The most similar window of `size` words, one less or one more; in a tie the first one tried wins."""
     best: SimilarSpan | None = None
-    masks = _bit_masks(joined)
+    masks = bit_masks(joined)
     for length in (size, size - 1, size + 1):
         for index in range(len(text_words) - length + 1 if length > 0 else 0):
             window = " ".join(word for word, _, _ in text_words[index : index + length])
@@ -73,10 +73,10 @@ def _most_similar(
 
 def common(one: Sequence[str], other: Sequence[str]) -> int:
     """The length of the longest common subsequence of two texts or of two lists of words."""
-    return _common(_bit_masks(one), len(one), other)
+    return _common(bit_masks(one), len(one), other)
 
 
-def _bit_masks(text: Sequence[str]) -> dict[str, int]:
+def bit_masks(text: Sequence[str]) -> dict[str, int]:
     """For every character or word, its positions as the bits of a number."""
     masks: dict[str, int] = {}
     for index, char in enumerate(text):

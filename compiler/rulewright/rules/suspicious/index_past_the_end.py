@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from rulewright.diagnostics import Findings, warning
-from rulewright.expression.syntax_tree import Binary, Call, Expr, Index, Literal, Macro, below
+from rulewright.expression.syntax_tree import Binary, Call, Expr, Index, Literal, Macro, below, children
 from rulewright.lower.expressions_of import DocumentWithExpressions, WrittenExpression, parts_of
 
 
@@ -15,25 +15,23 @@ def index_past_the_end(document: DocumentWithExpressions) -> Findings:
     for written, part in parts_of(document):
         if isinstance(part, Binary) and part.operator == "&&":
             yield from _beyond_its_guard(written, part)
-        if isinstance(part, Index) and _is_unsure(part) and "size(" not in str(written.scalar.value):
-            message = f"nothing ensures that `{written.text(part.operand)}` has an item at `{written.text(part.index)}`"
-            yield warning(written.span(part.index), message, help="the first item has the index 0")
-        if isinstance(part, Index) and _is_negative(part.index):
-            name, index = written.text(part.operand), written.text(part.index)
-            message = f"`{name}` never has an item at `{index}`"
-            yield warning(written.span(part.index), message, help=f"write `size({name}) - {index.lstrip('- ')}`")
-        if not isinstance(part, Index) or not isinstance(part.index, Call) or part.index.function != "size":
+        if not isinstance(part, Index):
             continue
-        if part.operand in (part.index.target, *part.index.args):
-            name, index = written.text(part.operand), written.text(part.index)
-            message = f"`{name}` never has an item at `{index}`"
-            yield warning(written.span(part.index), message, help=f"write `{index} - 1`")
+        name, index = written.text(part.operand), written.text(part.index)
+        never = f"`{name}` never has an item at `{index}`"
+        if _is_unsure(part) and "size(" not in str(written.scalar.value):
+            message = f"nothing ensures that `{name}` has an item at `{index}`"
+            yield warning(written.span(part.index), message, help="the first item has the index 0")
+        elif _is_negative(part.index):
+            yield warning(written.span(part.index), never, help=f"write `size({name}) - {index.lstrip('- ')}`")
+        elif _is_size(part.index) and part.operand in children(part.index):
+            yield warning(written.span(part.index), never, help=f"write `{index} - 1`")
 
 
 def _beyond_its_guard(written: WrittenExpression, part: Binary) -> Findings:
     """The items after the last one that the size on the left side demands, if nothing else reads a size."""
     guard, rest = part.left, list(below(part.right))
-    if not isinstance(guard, Binary) or any(isinstance(each, Call) and each.function == "size" for each in rest):
+    if not isinstance(guard, Binary) or any(map(_is_size, rest)):
         return
     match guard:
         case Binary(operator=">" | ">=", left=Call(function="size", args=(xs,)), right=Literal(value=int(number))):
@@ -47,6 +45,10 @@ def _beyond_its_guard(written: WrittenExpression, part: Binary) -> Findings:
             case Index(operand=operand, index=Literal(value=int(number))) if operand == xs and number >= demanded:
                 message = f"`{written.text(guard)}` does not ensure an item at `{number}`"
                 yield warning(written.span(each), message, notes=[(written.span(guard), "the condition")])
+
+
+def _is_size(index: Expr) -> bool:
+    return isinstance(index, Call) and index.function == "size"
 
 
 def _is_negative(index: Expr) -> bool:
