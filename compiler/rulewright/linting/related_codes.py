@@ -112,7 +112,7 @@ FOLLOWED_BY: Final = code_sets(
         "anchor-names-ineligible-check": "event-window-without-anchor",
         "anchor-without-event-window": "event-window-without-anchor",
         "arguments-swapped": "bad-expression metric-points-both-ways wrong-output",
-        "bad-expression": "unused-definition wrong-output",
+        "bad-expression": "unused-definition words-contradict-condition wrong-output",
         "bad-parameter": "review-above-pass",
         "bad-schema": "check-misses-own-example listed-twice",
         "blindspot-of-another-name": "unchanged-copy",

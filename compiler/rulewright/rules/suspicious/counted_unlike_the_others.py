@@ -8,15 +8,18 @@ from rulewright.documents.check import CheckDocument
 from rulewright.documents.check_claims import claims_of
 from rulewright.documents.prose_limits import numbers_in
 from rulewright.expression.syntax_tree import Binary, Call, Expr, chain, number_in
-from rulewright.lower.expressions_of import expressions_of
+from rulewright.lower.expressions_of import WrittenExpression, expressions_of
 
 # What a function finds, by the words for it.
 FOUND: Final = {
     "card_numbers": re.compile(r"\bcards?\b", re.IGNORECASE),
+    "citations": re.compile(r"\b(?:citations?|cites?|cited)\b", re.IGNORECASE),
     "emails": re.compile(r"\b(?:e-?mails?|mail address\w*)\b", re.IGNORECASE),
     "ibans": re.compile(r"\b(?:accounts?|ibans?)\b", re.IGNORECASE),
+    "numbers": re.compile(r"\b(?:amounts?|figures?|numbers?)\b", re.IGNORECASE),
     "phone_numbers": re.compile(r"\b(?:tele)?phones?\b", re.IGNORECASE),
 }
+PERSONAL: Final = frozenset({"card_numbers", "emails", "ibans", "phone_numbers"})
 
 
 def counted_unlike_the_others(check: CheckDocument) -> Findings:
@@ -38,10 +41,31 @@ def counted_unlike_the_others(check: CheckDocument) -> Findings:
                 yield warning(written.span(odd[-1]), message)
         sought = {part.function for part in written.parts if isinstance(part, Call)} & {*FOUND, "personal_data"}
         missing = [name for name, spoken in FOUND.items() if spoken.search(words) and name not in sought]
-        if sought and "personal_data" not in sought and any(FOUND[each].search(words) for each in sought) and missing:
+        if (
+            sought
+            and "personal_data" not in sought
+            and missing
+            and (_is_of(words, sought & PERSONAL, missing) or _is_of_no(words, sought & _counted(written)))
+        ):
             word = FOUND[missing[0]].search(words)
             message = f"the words say `{word[0] if word else ''}`, but no part of this looks for one"
             yield warning(written.span(written.checked.expr), message, help=f"use `{missing[0]}` as well")
+
+
+def _counted(written: WrittenExpression) -> set[str]:
+    """The functions of whose findings an expression reads only the number."""
+    sizes = (part.args[0] for part in written.parts if isinstance(part, Call) and part.function == "size" and part.args)
+    return {each.function for each in sizes if isinstance(each, Call)}
+
+
+def _is_of(words: str, sought: set[str], missing: list[str]) -> bool:
+    """Whether what is sought and what is missing are personal data that the words name."""
+    return any(FOUND[each].search(words) for each in sought) and not PERSONAL.isdisjoint(missing)
+
+
+def _is_of_no(words: str, sought: set[str]) -> bool:
+    """Whether the words name nothing that is sought, as in `size(numbers(answer)) == 0` of `Every answer cites`."""
+    return bool(sought) and not any(FOUND[each].search(words) for each in sought & FOUND.keys())
 
 
 def _count(part: Expr) -> tuple[str, float] | None:

@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Set
-from typing import TypeAlias
+from collections.abc import Iterator, Mapping, Set
+from typing import TypeAlias, TypeGuard
 
 from rulewright.diagnostics import Findings, Span, warning
 from rulewright.documents.base import texts
 from rulewright.documents.check import CheckDocument
-from rulewright.expression.syntax_tree import Expr, Index, ListLiteral, Literal, Name, Select
+from rulewright.expression.direction import conjoined
+from rulewright.expression.syntax_tree import Binary, Expr, Index, ListLiteral, Literal, Name, Select, below
 from rulewright.load import Scalar, Sequence, place, walk
 from rulewright.lower.expressions_of import expressions_of
 from rulewright.project import Project
@@ -18,7 +19,7 @@ Word: TypeAlias = tuple[str, Span | Scalar]
 
 
 def misspelt_tool(project: Project) -> Findings:
-    """A check spells a tool differently from recorded chats or other checks, or reads an argument that no call has.
+    """A check spells a tool unlike recorded chats or other checks, or reads an argument that its calls do not have.
 
     Why it matters: no call has the name, so the check passes, or fails, every time.
     Instead: use the spelling of the calls. The recorded chats are those in the folders `chats` and `transcripts`.
@@ -35,6 +36,7 @@ def misspelt_tool(project: Project) -> Findings:
     shown = {str(node.value) for each in checks for node in walk(each.get("examples")) if isinstance(node, Scalar)}
     yield from _of_two_checks(checks, {*recorded, *usual}, shown)
     yield from _unknown_arguments(checks, set().union(*recorded.values()))
+    yield from (found for check in checks for found in _of_another_tool(check, recorded))
 
 
 def _misspelt(checks: list[CheckDocument], recorded: Set[str], written: Set[str], usual: Set[str]) -> Findings:
@@ -56,6 +58,44 @@ def _unknown_arguments(checks: list[CheckDocument], known: set[str]) -> Findings
         if word not in known:
             help = did_you_mean(word, known) or f"the recorded arguments are {ticked(sorted(known))}"
             yield warning(where, f"no recorded call has an argument `{word}`", help=help)
+
+
+def _of_another_tool(check: CheckDocument, recorded: Mapping[str, Set[str]]) -> Findings:
+    """The arguments that the recorded calls of other tools have, but none of the tool that is demanded next to them."""
+    known = set[str]().union(*recorded.values())
+    for written in expressions_of(check) if known else ():
+        for sides in conjoined(written.checked.expr):
+            names: dict[Expr | None, object] = dict(map(_named, filter(_demands, sides)))
+            for part in (part for side in sides if names and not _demands(side) for part in below(side)):
+                tool, field = names.get(_call_of(part)), _field(part)
+                usual = recorded.get(str(tool), set())
+                if field in known and usual and field not in usual:
+                    message = f"no recorded call of `{tool}` has an argument `{field}`"
+                    yield warning(written.span(part), message, help=f"its arguments are {ticked(sorted(usual))}")
+                    return
+
+
+def _demands(part: Expr) -> TypeGuard[Binary]:
+    """Whether a part demands the name of a tool: `call.name == "shell"`."""
+    return (
+        isinstance(part, Binary)
+        and part.operator == "=="
+        and isinstance(part.left, Select)
+        and part.left.field == "name"
+        and isinstance(part.right, Literal)
+    )
+
+
+def _named(part: Binary) -> tuple[Expr | None, object]:
+    """The call that a part demands the name of, and the name."""
+    call = part.left.operand if isinstance(part.left, Select) else None
+    return call, part.right.value if isinstance(part.right, Literal) else None
+
+
+def _call_of(part: Expr) -> Expr | None:
+    """The call whose argument a part reads."""
+    held = part.operand if isinstance(part, Select | Index) else None
+    return held.operand if isinstance(held, Select) and held.field == "arguments" else None
 
 
 def _reads_calls(check: CheckDocument) -> bool:

@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 from rulewright.diagnostics import Findings, warning
-from rulewright.documents.base import scalar
+from rulewright.documents.base import optional_text, scalar
 from rulewright.documents.check import CheckDocument
 from rulewright.documents.check_claims import claims_of
 from rulewright.documents.lexicon import LexiconDocument
@@ -80,6 +80,7 @@ def _of_check(check: CheckDocument) -> Findings:
     yield from _left_out(check, note) if note is not None else ()
     spoken = {role for role, spoken_by in zip(ROLES, (OF_ASSISTANTS, OF_USERS), strict=True) if spoken_by.search(words)}
     for written in expressions_of(check):
+        yield from _of_replies(written) if optional_text(check.node, "each") == "reply" else ()
         of_parameters = list(_in_turns_of_another(written))
         yield from of_parameters
         if note is None or len(spoken) != 1 or of_parameters:
@@ -89,6 +90,13 @@ def _of_check(check: CheckDocument) -> Findings:
             role, part = asked[0]
             message = f"the words say what the {next(iter(spoken))} says, but this is the {role}"
             yield warning(written.span(part), message, notes=[(note, "said here")])
+
+
+def _of_replies(written: WrittenExpression) -> Findings:
+    """The tests that a reply has the role of the user."""
+    for part in written.parts:
+        if _role(part) == "user" and isinstance(part, Binary) and field_of(part.left, "turn") == "role":
+            yield warning(written.span(part), "`each: reply` looks only at the turns of the assistant")
 
 
 def _in_turns_of_another(written: WrittenExpression) -> Findings:

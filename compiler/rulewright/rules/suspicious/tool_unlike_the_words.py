@@ -3,11 +3,11 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from rulewright.diagnostics import Findings, warning
-from rulewright.documents.base import optional_text
+from rulewright.diagnostics import Findings, Span, warning
+from rulewright.documents.base import optional_text, text_scalars
 from rulewright.documents.check import CheckDocument
-from rulewright.expression.syntax_tree import Binary, Call, Expr, Literal, last_name
-from rulewright.lower.expressions_of import WrittenExpression, expressions_of
+from rulewright.expression.syntax_tree import Binary, Call, Literal, field_of, last_name
+from rulewright.lower.expressions_of import expressions_of
 from rulewright.project import Project
 from rulewright.spelling import Guess
 
@@ -25,7 +25,7 @@ def tool_unlike_the_words(project: Project) -> Findings:
     Instead: write the name of the tool that the words mean.
     """
     called = {check.id: list(_called(check)) for check in project.checks if check.verdict_conditions}
-    known = {name for found in called.values() for name, _, _ in found if "_" in name}
+    known = {name for found in called.values() for name, _ in found if "_" in name}
     stems = {name: _stems(name.replace("_", " ")) for name in known}
     by_stem: dict[str, list[str]] = {}
     for name in sorted(known):
@@ -33,27 +33,30 @@ def tool_unlike_the_words(project: Project) -> Findings:
             by_stem.setdefault(stem, []).append(name)
     for check in project.checks if len(known) > 1 else ():
         found = called.get(check.id, [])
-        own = {name for name, _, _ in found}
+        own = {name for name, _ in found}
         words = _stems(" ".join(filter(None, (check.id, *(optional_text(check.node, key) for key in WORDS)))))
         meant = {name for stem in words for name in by_stem.get(stem, ())[:MOST]} - own
         meant = {name for name in meant if not _shared(name, own, stems) & words}
         odd = [each for each in found if each[0] in known and not stems[each[0]] & words]
-        if len(meant) == 1 and len({name for name, _, _ in odd}) == 1:
-            name, written, part = odd[0]
+        if len(meant) == 1 and len({name for name, _ in odd}) == 1:
+            name, where = odd[0]
             message = f"the words of `{check.id}` do not name `{name}`, but `{min(meant)}`"
-            yield warning(written.span(part), message, help=Guess(min(meant)))
+            yield warning(where, message, help=Guess(min(meant)))
 
 
-def _called(check: CheckDocument) -> list[tuple[str, WrittenExpression, Expr]]:
-    """The names of tools that the conditions of a check compare or call for."""
-    found: list[tuple[str, WrittenExpression, Expr]] = []
+def _called(check: CheckDocument) -> list[tuple[str, Span]]:
+    """The names of tools that the conditions of a check compare or call for, also in lists of its parameters."""
+    found: list[tuple[str, Span]] = []
     for written in expressions_of(check):
         for part in written.parts:
             match part:
                 case Binary(operator="==" | "!=", left=left, right=Literal(value=str(name)) as literal):
-                    found += [(name, written, literal)] if last_name(left) == "name" else []
+                    found += [(name, written.span(literal))] if last_name(left) == "name" else []
                 case Call(function="called", args=(_, Literal(value=str(name)) as literal, *_)):
-                    found.append((name, written, literal))
+                    found.append((name, written.span(literal)))
+                case Binary(operator="in", left=left, right=right) if last_name(left) == "name":
+                    listed = text_scalars(check.node, "params", field_of(right, "params") or "")
+                    found += [(str(each.value), each.span) for each in listed]
     return found
 
 

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from rulewright.diagnostics import Diagnostic, Findings, Span, warning
 from rulewright.documents.base import Document, descend, entries, items, optional_text, place_of, scalar, text_scalars
-from rulewright.load import Entry, Mapping, Node, plain
+from rulewright.load import Entry, Mapping, Node, place, plain
 
 if TYPE_CHECKING:
     from rulewright.documents.check import CheckDocument
@@ -21,6 +21,8 @@ UNCOMPARED: Final = frozenset({"weight", "description", "title"})  # of a part o
 CHOOSING: Final = (("rate", "of"), ("every", "of"), ("of",))  # the key that chooses the verdicts of a part
 NAMED: Final = ("contracts", "facts", "programmes", "tasks")  # sections whose definitions have a description
 SENTENCE: Final = 4  # words of a description that says something
+FEW: Final = 3  # phrases of a list that is hardly there twice
+PASS: Final = re.compile(r"^ *PASS: (.+)$", re.MULTILINE)
 STEM: Final = 4  # letters of a word without its ending
 # The keys of a check that decide nothing, unless its prompt inserts them.
 PROSE: Final = frozenset(
@@ -77,19 +79,19 @@ def _in_project(project: Project) -> Iterator[tuple[str, Iterable[tuple[Definiti
     equal = list(_copies(found for check in project.checks for found in _check(check)))
     copied = {copy.name for _, copy in equal}
     yield "`{}` decides the same as `{}`", equal
-    outcomes = (
-        Definition(check.id, [plain(each) for each in decisive if each is not None], check.place("routing", "outcomes"))
-        for check in project.checks
-        if check.id not in copied and check.get("routing", "outcomes") is not None
-        for decisive in ([check.get("routing", "corpus"), check.get("routing", "outcomes"), check.get("eligibility")],)
-    )
-    yield "`{}` decides by the outcomes of `{}`", _copies(outcomes)
+    others = [check for check in project.checks if check.id not in copied]
+    yield "`{}` decides by the outcomes of `{}`", _copies(found for each in others for found in _routed(each))
+    yield "`{}` searches for the phrases of `{}`", _of_other_names(others)
+    yield "`{}` means by PASS what `{}` does", _copies(found for each in others for found in _meanings(each))
     yield (
         "`{}` has the name of `{}`",
         _copies(_texts((each for each in project.checks if each.id not in copied), "name")),
     )
-    own = [each for each in project.checks if each.get("use") is None]
-    yield from (("`{}` has the rule of `{}`", _copies(_texts(own, key))) for key in ("pass_rule", "fail_rule"))
+    own = [each for each in others if each.get("use") is None]
+    rules = list(_copies(_texts(own, "pass_rule")))
+    yield "`{}` has the rule of `{}`", rules
+    rewritten = {copy.name for _, copy in rules}
+    yield "`{}` has the rule of `{}`", _copies(_texts((each for each in own if each.id not in rewritten), "fail_rule"))
     programmes = (
         Definition(each.id, name.value, name.span)
         for corpus in project.corpora.values()
@@ -105,6 +107,7 @@ def _in_project(project: Project) -> Iterator[tuple[str, Iterable[tuple[Definiti
         if each.patterns
     )
     yield "the lexicon `{}` has the patterns of `{}`", _copies(lexicons)
+    yield "the lexicon `{}` has the description of `{}`", _copies(_descriptions(project))
     flags = descend(project.roots.get("blindspots"))
     raised = (
         Definition(entry.name, plain(entry.value), entry.value.span)
@@ -124,6 +127,10 @@ def _of_document(document: Document) -> Findings:
         found = (Definition(name, each.value, each.span) for name, each in texts if each is not None)
         for original, copy in _copies(found):
             yield _finding("`{}` has the text of `{}`", original, copy)
+    variables = ((entry.name, entry.value) for each in items(document.node, "variables") for entry in entries(each))
+    own = (Definition(name, plain(value), value.span) for name, value in variables)
+    for original, copy in _copies(own):
+        yield _finding("the variable `{}` is defined like `{}`", original, copy)
     for section, kind in SECTIONS.items():
         parts = document.get(section)
         for original, copy in _copies(_parts(parts)) if isinstance(parts, Mapping) else ():
@@ -159,6 +166,37 @@ def _check(check: CheckDocument) -> Iterator[Definition]:
         yield Definition(check.id, content, check.place(*at))
 
 
+def _routed(check: CheckDocument) -> Iterator[Definition]:
+    """What a check without a judge looks up, by its outcomes or its rule, and for which scenarios."""
+    for key in ("outcomes", "rule"):
+        if check.get("routing", key) is not None:
+            read = [check.get("routing", "corpus"), check.get("routing", key), check.get("eligibility")]
+            yield Definition(
+                check.id, [None if each is None else plain(each) for each in read], check.place("routing", key)
+            )
+
+
+def _meanings(check: CheckDocument) -> Iterator[Definition]:
+    """The line of a prompt that says what PASS means."""
+    prompt = scalar(check.node, "prompt")
+    found = None if prompt is None else PASS.search(str(prompt.value))
+    if prompt is not None and found is not None and len(found[1].split()) > SENTENCE:
+        yield Definition(check.id, found[1], place(prompt, *found.span(1)))
+
+
+def _of_other_names(checks: Iterable[CheckDocument]) -> Iterator[tuple[Definition, Definition]]:
+    """The lists of phrases that two checks have under different names: one has probably the wrong list."""
+    named: dict[int, str] = {}
+    found = []
+    for check in checks:
+        for entry in entries(check.node, "params"):
+            phrases = [str(each.value) for each in text_scalars(check.node, "params", entry.name)]
+            if len(phrases) >= FEW and any(" " in each for each in phrases):
+                found.append(Definition(check.id, phrases, entry.value.span))
+                named[id(found[-1])] = entry.name
+    yield from (pair for pair in _copies(found) if named[id(pair[0])] != named[id(pair[1])])
+
+
 def _texts(documents: Iterable[CheckDocument | ScenarioDocument], key: str) -> Iterator[Definition]:
     """The names or titles that documents give themselves."""
     for document in documents:
@@ -177,6 +215,13 @@ def _described(project: Project, copied: set[str]) -> Iterator[Definition]:
                 yield Definition(part.name, (root.source.path, description.value), description.span)
 
 
+def _descriptions(project: Project) -> Iterator[Definition]:
+    for lexicon in project.lexicons.values():
+        described = scalar(lexicon.node, "description")
+        if described is not None and len(str(described.value).split()) >= SENTENCE:
+            yield Definition(lexicon.name, described.value, described.span)
+
+
 def _definitions(node: Mapping) -> Iterator[Entry]:
     """The entries of a document that may be definitions, and those of its named sections at any depth."""
     for entry in node.entries:
@@ -188,15 +233,15 @@ def _definitions(node: Mapping) -> Iterator[Entry]:
 
 
 def _of_other_documents(project: Project, copied: set[str]) -> Iterator[tuple[Definition, Definition]]:
-    """The descriptions of checks that have words of another check's id, but none of their own."""
+    """The descriptions of checks that have no words of the check's own id."""
     checks = [each for each in project.checks if each.id not in copied]
     for one, other in _copies(each for key in ("description", "note") for each in _texts(checks, key)):
         words = {word[:STEM] for word in re.findall(r"[a-z]{4,}", str(one.content).lower())}
         differs = [
             not words.isdisjoint(word[:STEM] for word in _plain_name(each.name).split("_")) for each in (one, other)
         ]
-        if differs in ([True, False], [False, True]):
-            yield (one, other) if differs[0] else (other, one)
+        if differs != [True, True] and len(str(one.content).split()) > SENTENCE:
+            yield (one, other) if differs[0] or not differs[1] else (other, one)
 
 
 def _parts(section: Mapping) -> Iterator[Definition]:
