@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import traceback
 from collections.abc import Iterable
@@ -26,6 +27,8 @@ def failed(error: Exception) -> None:
     """Report an exception; bad usage raises `SystemExit`, as wrong arguments do."""
     if isinstance(error, OSError) and isinstance(error.filename, str):
         error = UsageError(f"can't use `{error.filename}`: {reason_of(error)}")
+    if isinstance(error, FileNotFoundError) and _is_nowhere():
+        error = UsageError("the working folder has been removed; change to another one")
     if isinstance(error, UnicodeEncodeError) and (name := _undecoded(error)):
         error = UsageError(f"`{name}` has a byte that is not UTF-8; use another name")
     if isinstance(error, UsageError):
@@ -38,6 +41,14 @@ def failed(error: Exception) -> None:
     else:
         traceback.print_exception(error)
         complain("error: this is a bug in Rulewright; please report it with the lines above")
+
+
+def _is_nowhere() -> bool:
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return True
+    return False
 
 
 def _undecoded(error: UnicodeEncodeError) -> str | None:

@@ -1,4 +1,5 @@
-"""Names that are not UTF-8, as other systems write them: they are read, or refused by a message that shows them."""
+"""Names that are not UTF-8, as other systems write them, and a folder that is gone: they are read, or refused by a
+message that shows them."""
 
 from __future__ import annotations
 
@@ -60,3 +61,17 @@ def test_another_argument_that_is_not_utf_8_is_refused_and_shown(
         main(["scan", f"{WRONG}.jsonl", "--out", "run", *words])
     assert "q\\udcff" in capsys.readouterr().err
     assert not (place / "run" / "summary.json").exists()
+
+
+@pytest.mark.parametrize(
+    "words", [["lint"], ["scan", "{}"], ["workflow", "run"], ["hil", "list"], ["score", "--cases", "{}"]]
+)
+def test_a_working_folder_that_was_removed_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    with pytest.raises(SystemExit, match="3"):
+        main([word.format(tmp_path) for word in words])
+    assert capsys.readouterr().err == "error: the working folder has been removed; change to another one\n"
