@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from tests.rounds import rounds
 from tests.runtime.programs import call, const, name, op, program
 
-from rulewright_runtime.errors import EvaluationError
+from rulewright_runtime.errors import EvaluationError, PlanError
 from rulewright_runtime.interpreter import prepare
+from rulewright_runtime.plan.scorecard import Parameter, parameter_value
 from rulewright_runtime.score import MAX_BITS, Score, add, divide, leave, multiply, parse_score, score_of, subtract
 from rulewright_runtime.values import UInt, equal, less, less_equal
 
@@ -141,3 +142,16 @@ def test_mixed_numbers_promote_in_the_profile_only() -> None:
     assert prepare(program(call("_+_", const(UInt(3)), 2)))({}) == 5
     assert prepare(program(call("_/_", 7, 2)))({}) == 3
     assert prepare(program(call("-_", const(Score(1, 2)))))({}) == Score(-1, 2)
+
+
+@pytest.mark.parametrize(
+    "given", ["1e99999999", "1e-99999999", "1/0", "1/" + "9" * 5000, "5/4", "2", "-0.1", "nan", "x", ""]
+)
+def test_a_parameter_that_is_no_score_is_refused_at_once(given: str) -> None:
+    with pytest.raises(PlanError, match="must be a score from 0 to 1, found"):
+        parameter_value(Parameter("least", "score", "0.5"), given)
+
+
+def test_a_parameter_is_the_score_that_its_text_says() -> None:
+    values = [parameter_value(Parameter("least", "score", "0.5"), text) for text in ("1/3", "0.3", "1e-3", "1")]
+    assert values == [Score(1, 3), Score(3, 10), Score(1, 1000), Score(1, 1)]

@@ -11,21 +11,24 @@ from rulewright.expression.direction import COMPARISONS
 from rulewright.expression.syntax_tree import Binary, Call, Conditional, Expr, ListLiteral, Literal, Unary
 from rulewright.expression.types import DOUBLE, INT, SCORE, UINT, ListType, OptionalType, Type
 from rulewright.spelling import Guess
+from rulewright_runtime.errors import EvaluationError
+from rulewright_runtime.score import exact_pair, parse_score
 
 _NUMBERS: Final = (INT, UINT, DOUBLE)
 _ARITHMETIC: Final = frozenset("+-*/")
 
 
 def exact(e: Literal) -> Fraction | None:
-    """The exact value of a number literal as the author wrote it; None for any other literal."""
+    """The exact value of a number literal as the author wrote it; None for any other literal, and for a number with
+    more digits than a score may have."""
     value = e.value
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     if isinstance(value, int):
         return Fraction(value)
     try:
-        return Fraction(e.text if e.text is not None else repr(value))
-    except ValueError:
+        return Fraction(*exact_pair(parse_score(e.text if e.text is not None else repr(value))))
+    except EvaluationError:
         return None
 
 

@@ -13,7 +13,7 @@ from rulewright_runtime.english import ticked
 from rulewright_runtime.errors import EvaluationError, PlanError
 from rulewright_runtime.ir import Program
 from rulewright_runtime.plan.part import PlanPart, Verdict
-from rulewright_runtime.score import score_of
+from rulewright_runtime.score import exact_pair, parse_score, score_of
 
 
 class Parameter(PlanPart, frozen=True):
@@ -73,7 +73,7 @@ def _as_type(kind: str, value: Any) -> Any:
     if isinstance(value, bool) is not (kind == "bool"):
         raise TypeError
     if kind == "score":
-        return score_of(Fraction(value) if isinstance(value, str) else value)
+        return score_of(Fraction(*exact_pair(parse_score(value))) if isinstance(value, str) else value)
     if kind == "number":
         number = float(value)
         if number - number != 0:

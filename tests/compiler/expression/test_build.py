@@ -56,6 +56,11 @@ def test_an_expression_says_which_paths_it_reads(text: str, reads: set[tuple[str
     assert build(text, PLACE).reads == reads
 
 
+@pytest.mark.parametrize("text", ["score > 1e-99999999", "score >= -1e-99999999", "score > 1e-2000"])
+def test_a_literal_of_an_enormous_exponent_costs_nothing(text: str) -> None:
+    assert build(text, PLACE).reads == {("score",)}
+
+
 def golden() -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = json.loads((folder("workflow") / "golden_expressions.json").read_text("utf-8"))
     return rows
