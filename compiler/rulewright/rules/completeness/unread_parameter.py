@@ -3,9 +3,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from rulewright.diagnostics import Findings, Span, error, respell, warning
+from rulewright.diagnostics import Findings, error, respell, warning
 from rulewright.documents.check import CheckDocument
-from rulewright.load import Mapping, Scalar, place
+from rulewright.load import Mapping, place
 from rulewright.lower.expressions_of import expressions_of
 from rulewright.spelling import Guess, suggest
 
@@ -33,13 +33,9 @@ def unread_parameter(check: CheckDocument) -> Findings:
             notes = [(each, "the condition") for each in check.conversation_conditions]
             yield warning(entry.key, message, notes=notes if len(notes) == 1 else ())
         elif name not in read and (meant := suggest(name, unknown)) and _is_rarer(name, meant, check.node.source.text):
-            use = next(_place(each, use) for each, use in uses if meant in use.groups())
+            read_at = next(place(each, use.start(), use.end()) for each, use in uses if meant in use.groups())
             fix = respell(entry.key, meant, safe=False)
-            yield error(entry.key, message, help=Guess(meant), fix=fix, notes=[(use, "read here")])
-
-
-def _place(condition: Scalar, use: re.Match[str]) -> Span:
-    return place(condition, use.start(), use.end())
+            yield error(entry.key, message, help=Guess(meant), fix=fix, notes=[(read_at, "read here")])
 
 
 def _can_all_be_read(check: CheckDocument) -> bool:

@@ -5,13 +5,13 @@ from typing import Final
 
 from rulewright.diagnostics import Findings, warning
 from rulewright.documents.check import CheckDocument
+from rulewright.documents.check_claims import MISSING
 from rulewright.expression.direction import OPPOSITE, comparisons, denies
 from rulewright.expression.syntax_tree import Binary, Call, Expr, Has, Literal, Macro, Unary, chain, number_in
 from rulewright.lower.expressions_of import expressions_of
 
 SIMILARITIES: Final = frozenset({"edit_similarity", "rouge_l", "token_f1", "word_overlap"})
 # What a failed check is named after: something that is not in a list, that nobody does, that is there, that is alike.
-MISSING: Final = re.compile(r"-(?:absent|missed|missing|omitted)$")
 UNLISTED: Final = re.compile(
     r"(?:^|-)(?:alien|foreign|undeclared|undocumented|unexpected|unknown|unlisted|unregistered)-"
 )
