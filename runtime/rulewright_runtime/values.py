@@ -117,17 +117,18 @@ class Optional:
 NONE: Final = Optional(None, False)
 
 _Key = tuple[str, object]
-_KINDS: Final = {str: "s", bool: "b", int: "n", UInt: "n"}
+_KINDS: Final = {str: "s", bool: "b", int: "i", UInt: "u"}
 
 
 def _key(key: object) -> _Key | None:
-    """The identity of a map key: 1 and 1u are the same key, True is another; None for other types."""
+    """The identity of a map key, because Python treats 1, 1u, 1.0 and True as the same key; None for other types."""
     kind = _KINDS.get(key.__class__)
     return None if kind is None else (kind, key)
 
 
 class Map(Mapping[object, object]):
-    """A map whose keys CEL distinguishes but Python would merge. A number matches an equal number of any type."""
+    """A map whose keys CEL distinguishes but Python would merge. A number matches its own type first, then an equal
+    number of another type."""
 
     __slots__ = ("_entries",)
 
@@ -144,8 +145,14 @@ class Map(Mapping[object, object]):
         self._entries = entries
 
     def _entry(self, key: object) -> tuple[object, object] | None:
-        identity = ("n", key) if key.__class__ is float else _key(key)
-        return None if identity is None else self._entries.get(identity)
+        identity = _key(key)
+        if identity is not None:
+            entry = self._entries.get(identity)
+            if entry is not None:
+                return entry
+        if is_number(key) and not isinstance(key, Score) and key == key:
+            return self._entries.get(("i", key)) or self._entries.get(("u", key))
+        return None
 
     def __getitem__(self, key: object) -> Value:
         """The value at `key` under CEL's equality; raises KeyError if there is none."""

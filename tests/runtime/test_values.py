@@ -98,10 +98,10 @@ def test_nothing_is_less_or_greater_than_nan() -> None:
 
 
 def test_a_map_keeps_keys_that_python_would_merge() -> None:
-    mixed = Map([(1, "int"), (UInt(3), "uint"), (True, "bool"), ("1", "string"), (2, "two")])
+    mixed = Map([(1, "int"), (UInt(1), "uint"), (True, "bool"), ("1", "string"), (2, "two")])
     assert len(mixed) == 5
     assert mixed[1] == "int"
-    assert mixed[UInt(3)] == mixed[3] == mixed[3.0] == "uint"
+    assert mixed[UInt(1)] == "uint"
     assert mixed[True] == "bool"
     assert mixed["1"] == "string"
     assert mixed[1.0] == "int"
@@ -114,9 +114,7 @@ def test_a_map_keeps_keys_that_python_would_merge() -> None:
         mixed[b"1"]
 
 
-@pytest.mark.parametrize(
-    "pairs", [[(1.0, 1)], [(None, 1)], [(b"a", 1)], [("a", 1), ("a", 2)], [(1, 1), (1, 2)], [(1, 1), (UInt(1), 2)]]
-)
+@pytest.mark.parametrize("pairs", [[(1.0, 1)], [(None, 1)], [(b"a", 1)], [("a", 1), ("a", 2)], [(1, 1), (1, 2)]])
 def test_a_map_refuses_keys_that_are_repeated_or_of_another_type(pairs: list[tuple[Any, Any]]) -> None:
     with pytest.raises(EvaluationError):
         make_map(pairs)
