@@ -271,11 +271,13 @@ def _equal_deep(left: object, right: object) -> bool:
         elif isinstance(left, Mapping):
             if not isinstance(right, Mapping) or len(left) != len(right):
                 return False
-            for key, value in left.items():
-                other = find(right, key)
-                if not other.present:
-                    return False
-                pending.append((value, other.value))
+            both_ways = Map in (left.__class__, right.__class__)  # of the keys 1 and 1u, another map may have one
+            for one, two in ((left, right), (right, left)) if both_ways else ((left, right),):
+                for key, value in one.items():
+                    other = find(two, key)
+                    if not other.present:
+                        return False
+                    pending.append((value, other.value))
         elif isinstance(left, Optional):
             if not isinstance(right, Optional) or left.present != right.present:
                 return False

@@ -114,6 +114,17 @@ def test_a_map_keeps_keys_that_python_would_merge() -> None:
         mixed[b"1"]
 
 
+def test_equality_of_maps_is_symmetric_though_1_and_1u_are_two_keys() -> None:
+    both, one = Map([(1, "a"), (UInt(1), "a")]), Map([(1, "a"), (2, "b")])
+    assert not equal(both, one)
+    assert not equal(one, both)
+    assert equal(both, Map([(UInt(1), "a"), (1, "a")]))
+    three = Map([(1, "a"), (UInt(1), "a"), (2, "x")])
+    other = Map([(1, "a"), (2, "x"), (UInt(2), "y")])
+    assert not equal(three, other)
+    assert not equal(other, three)
+
+
 @pytest.mark.parametrize("pairs", [[(1.0, 1)], [(None, 1)], [(b"a", 1)], [("a", 1), ("a", 2)], [(1, 1), (1, 2)]])
 def test_a_map_refuses_keys_that_are_repeated_or_of_another_type(pairs: list[tuple[Any, Any]]) -> None:
     with pytest.raises(EvaluationError):
