@@ -80,17 +80,20 @@ def _is_echo(found: Diagnostic, codes: Mapping[Span, set[str]]) -> bool:
     return bool(codes[found.span] & EXPLAINED_BETTER_BY.get(found.code, frozenset()))
 
 
+_MISNAMED: Final = "misnamed"  # files that are not read: checks, as far as is known
 _REFUSED: Final = frozenset({"duplicate-key", "missing-key", "wrong-type"})  # findings of documents not read in full
 
 
 def without_dependent(found: Iterable[Diagnostic], project: Project, unread: Collection[str]) -> list[Diagnostic]:
     """Return the findings without those that a document of one of the `unread` kinds might refute."""
     codes = {code for kind in unread for code in DEPENDENT.get(kind, ())}
+    of_misnamed = DEPENDENT["checks"] if _MISNAMED in unread else frozenset[str]()
     cards = {card.path for card in project.scorecards.values()} if "scoring" in unread else set()
     return [
         each
         for each in found
         if each.code not in codes
+        and not (each.code in of_misnamed and each.severity is not Severity.ERROR)  # else lint has no error for it
         and not (each.code in OF_SCORECARDS and each.span.path in cards)
         and not ("vocabulary" in unread and _is_of_vocabulary(each, project))
     ]
@@ -105,8 +108,8 @@ def unread_kinds(found: Sequence[Diagnostic], project: Project) -> frozenset[str
         return frozenset(DEPENDENT)  # the project file has another name
     refused = [each for each in found if each.code in _REFUSED and each.severity is Severity.ERROR]
     kinds = {_kind_read_from(each.span, roots.get(each.span.path)) for each in refused}
-    kinds |= {"checks"} if misnamed else set()
-    return project.unreadable | {kind if kind in DEPENDENT else f"{kind}s" for kind in kinds if kind is not None}
+    read = {kind if kind in DEPENDENT else f"{kind}s" for kind in kinds if kind is not None}
+    return project.unreadable | read | ({_MISNAMED} if misnamed else set())
 
 
 def _is_beside(found: Diagnostic, project: Project) -> bool:

@@ -16,7 +16,6 @@ from rulewright.rules.completeness.evidence_not_read import evidence_not_read
 from rulewright.rules.completeness.gate_without_evidence import gate_without_evidence
 from rulewright.rules.completeness.judge_without_output import judge_without_output
 from rulewright.rules.completeness.metric_without_source import metric_without_source
-from rulewright.rules.completeness.no_tasks import no_tasks
 from rulewright.rules.completeness.number_contradicts_content import number_contradicts_content
 from rulewright.rules.completeness.overlay_not_enabled import overlay_not_enabled
 from rulewright.rules.completeness.sign_off_without_hil import sign_off_without_hil
@@ -32,6 +31,7 @@ from rulewright.rules.correctness.judge_is_the_author import judge_is_the_author
 from rulewright.rules.correctness.judge_without_evaluator import judge_without_evaluator
 from rulewright.rules.correctness.loop_without_bound import loop_without_bound
 from rulewright.rules.correctness.model_of_another_provider import model_of_another_provider
+from rulewright.rules.correctness.no_tasks import no_tasks
 from rulewright.rules.correctness.output_outside_the_project import output_outside_the_project
 from rulewright.rules.correctness.paired_with_review import paired_with_review
 from rulewright.rules.correctness.partner_is_the_author import partner_is_the_author

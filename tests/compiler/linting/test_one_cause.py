@@ -194,6 +194,20 @@ def test_a_moved_file_is_one_finding(
     assert reported_places(tmp_path) == [(code, *place)]
 
 
+def test_a_scenario_under_a_misspelt_name_hides_no_error_about_checks(tmp_path: Path) -> None:
+    exempt = f"{FILES['rulewright.yaml']}system: {{exempt: [nobody]}}\n"
+    scenario = '{"scenario_id": "lost", "title": "Lost", "category": "empathy", "turns": []}'
+    write(tmp_path, FILES | {"rulewright.yaml": exempt, "scenarios/lost.jsn": scenario})
+    assert {"unknown-check", "misspelt-suffix"} <= {code for code, _, _ in reported_places(tmp_path)}
+
+
+def test_a_check_under_a_misspelt_name_that_is_named_is_one_error(tmp_path: Path) -> None:
+    exempt = f"{FILES['rulewright.yaml']}system: {{exempt: [watched]}}\n"
+    write(tmp_path, FILES | {"rulewright.yaml": exempt, "checks/watched.ymal": WATCHES})
+    (found,) = lint([tmp_path]).grouped().diagnostics
+    assert (found.code, found.severity.value) == ("misspelt-suffix", "error")
+
+
 def test_a_lexicon_copied_with_its_name_is_one_finding(tmp_path: Path) -> None:
     copy = {"lexicons/insults.yaml": FILES["lexicons/refunds.yaml"]}
     write(tmp_path, FILES | copy)

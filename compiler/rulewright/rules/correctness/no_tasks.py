@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from rulewright.diagnostics import Findings, warning
+from rulewright.diagnostics import Findings, error
 from rulewright.load import Sequence
 from rulewright.workflow import Workflow
 
@@ -13,4 +13,4 @@ def no_tasks(workflow: Workflow) -> Findings:
     """
     document = workflow.document
     if not document.tasks and "tasks" in document.node and not isinstance(document.node.get("tasks"), Sequence):
-        yield warning(document.key_place("tasks"), "the workflow has no tasks")
+        yield error(document.key_place("tasks"), "the workflow has no tasks")
