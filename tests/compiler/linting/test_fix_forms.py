@@ -52,7 +52,7 @@ def with_comment(text: str, chance: random.Random) -> str:
     lines = text.split("\n")
     at = chance.randrange(len(lines))
     mark = f"# mark {chance.randrange(10**6)}, é"
-    if chance.random() < 0.6:
+    if chance.random() < 0.6 and "#" not in lines[at]:  # else it is a part of that comment
         lines[at] += f"  {mark}"
     else:
         lines.insert(at, " " * chance.choice([0, 2, 4]) + mark)
