@@ -145,14 +145,18 @@ def _reports(path: Path, selection: RuleSelection, around: Callable[[Path], Lint
                 yield _file(loaded, file, selection, around)
         for file in case_lines_in(path):
             loaded = load_file(file)
-            is_empty_batch = loaded.root is None and _is_below_cases(file)
-            if loaded.diagnostics or is_empty_batch or kind_of(loaded.root) == CASES:  # others are chats, or of runs
+            is_no_batch = _is_below_cases(file) and not _holds_records(loaded.root)
+            if loaded.diagnostics or is_no_batch or kind_of(loaded.root) == CASES:  # others are chats, or of runs
                 yield _file(loaded, file, selection, around)
 
 
 def _is_below_cases(file: Path) -> bool:
     """Whether a file is in a folder of cases, or in that of a concern below one."""
     return any(each.name in CASE_FOLDERS for each in file.absolute().parents[:2])
+
+
+def _holds_records(root: nodes.Node | None) -> bool:
+    return isinstance(root, nodes.Sequence) and any(isinstance(each, Mapping) for each in root.items)
 
 
 def _about_cases(project: Path) -> Iterator[Loaded | Path]:

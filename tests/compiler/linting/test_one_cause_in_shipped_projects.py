@@ -155,6 +155,7 @@ ALWAYS = [
     ("scorers", "scorers/checks/RW-M4.yaml", "broken"),
     ("safe", "cases/I25/I25_batch_2.json", "empty"),
     ("safe", "cases/I25/I25_batch_3.jsonl", "empty"),
+    ("safe", "cases/I25/I25_batch_3.jsonl", "list"),
 ]
 
 
