@@ -35,10 +35,11 @@ def forms_nearly_alike(lexicon: LexiconDocument) -> Findings:
             others = full.setdefault(hole, {})
             if len(others) < VARIANTS:
                 others.setdefault(word, text)
+    has_apostrophes = any("'" in each for each in plain)
     for text, pattern in plain.items():
         corrected = " ".join(BARE.get(word, word) for word in text.split())
         if corrected != text:
-            if corrected not in plain and (_expanded(corrected) in plain or any("'" in each for each in plain)):
+            if corrected not in plain and (_expanded(corrected) in plain or has_apostrophes):
                 yield warning(pattern.scalar, f"`{pattern.text}` lacks an apostrophe", help=Guess(corrected))
             continue
         near = _near(text, full) if _expanded(text) != text else None
