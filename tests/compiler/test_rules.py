@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import os
+import random
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -29,6 +30,7 @@ from rulewright.load.load_errors import MAX_BYTES
 from rulewright.manual import PACKAGE, advice_of, every_rule, explain, pages
 from rulewright.render import human
 from rulewright.rules import code_of as rule_code
+from rulewright.rules.style import subsumed_pattern
 
 FOLDER = Path(__file__).parent / "rules"
 DOCS = Path(__file__).parents[2] / "docs" / "rules"
@@ -243,3 +245,13 @@ The category of a rule decides whether its findings are shown by default. `--sel
     index = f"{head}{kinds}\n| code | category | what it means |\n|---|---|---|\n{rows}"
     holds(index, path)
     assert {each.stem for each in DOCS.glob("*.md")} == {*pages(), "index"}
+
+
+def test_a_long_list_of_phrases_is_compared_as_a_short_one() -> None:
+    chance = random.Random(7)
+    few = ["".join(chance.choices("ab .?é", k=chance.randint(1, 4))).strip() for _ in range(300)]
+    texts = list(dict.fromkeys(each for each in few if each))[: subsumed_pattern.FEW + 40]
+    assert len(texts) > subsumed_pattern.FEW
+    naive = [next((at for at, one in enumerate(texts) if one in each and one != each), None) for each in texts]
+    assert list(subsumed_pattern._contained(texts, texts)) == naive
+    assert any(at is not None for at in naive)

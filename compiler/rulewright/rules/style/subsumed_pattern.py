@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 from typing import TYPE_CHECKING, Final
 
@@ -13,6 +13,7 @@ from rulewright.documents.check import CheckDocument
 from rulewright.documents.lexicon import LexiconDocument, MarkerSet
 from rulewright.documents.scenario import BranchDocument, ScenarioDocument
 from rulewright.load import Scalar, place
+from rulewright_runtime.regex import Search, compile_set
 
 if TYPE_CHECKING:
     from rulewright.documents.case_batch import CaseBatch, CaseRecord
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 # The parts of a regular expression without fixed text: optional or repeated characters, and zero-width assertions.
 LOOSE: Final = re.compile(r".[?*]|.\{[^}]*\}|[.+^$]")
 SOUGHT: Final = re.compile(r"\bcontains_(?:any|none)\([^()]*,\s*params\.(\w+)\)")  # of which one is enough
+FEW: Final = 100  # texts that are compared one with another
+MEMORY: Final = 2**26  # bytes for a search for many texts at once
 NESTED: Final = re.compile(r"[\\(\[]")
 COUNTED: Final = (
     ("followup_questions", "forbidden_terms", "a question"),
@@ -68,11 +71,28 @@ def _counted_twice(cases: Iterable[CaseRecord]) -> Findings:
     """The findings for terms with which another one is found, so that one violation or one signal counts as two."""
     for case, (*steps, what) in product(cases, COUNTED):
         terms = [(each, folded(text_of(each))) for each in items(case.case, "expectations", *steps)]
-        for long, text in terms:
-            short = next((each for each, inside in terms if inside and inside != text and inside in text), None)
-            if short is not None:
+        texts = [text for _, text in terms]
+        for (long, _), at in zip(terms, _contained(texts, texts), strict=True):
+            if at is not None:
+                short = terms[at][0]
                 message = f"{what} with `{text_of(long)}` is counted twice: it contains `{text_of(short)}`"
                 yield advice(long, message, notes=[(short, "the shorter term")])
+
+
+def _contained(shorter: Sequence[str], texts: Sequence[str]) -> Iterator[int | None]:
+    """For each text, which of the `shorter` ones is the first that occurs in it and is not the same."""
+    search = _search(shorter) if len(shorter) > FEW else None
+    for text in texts:
+        found = range(len(shorter)) if search is None else sorted(search(text.encode("utf-8", "replace")))
+        yield next((at for at in found if shorter[at] and shorter[at] != text and shorter[at] in text), None)
+
+
+def _search(texts: Iterable[str]) -> Search:
+    """The numbers of those texts that occur in another one; none of texts that are too large to be compared."""
+    try:
+        return compile_set(map(re.escape, texts), MEMORY)
+    except ValueError:
+        return lambda _: ()
 
 
 def _phrases(found: Iterable[Scalar]) -> list[Phrase]:
@@ -91,14 +111,15 @@ def _alternatives(branch: BranchDocument) -> list[Phrase]:
 
 
 def _subsumed(phrases: list[Phrase], *, all_have_to_occur: bool = False) -> Findings:
-    for long in phrases:
-        for short in phrases:
-            if not short.is_literal or short.certain not in long.certain or short.certain == long.certain:
-                continue
-            if all_have_to_occur:
-                message, note = f"`{short.text}` occurs wherever `{long.text}` does", (long.place, "the longer phrase")
-                yield advice(short.place, message, notes=[note])
-            else:
-                message = f"`{long.text}` has no effect: `{short.text}` hits wherever it does"
-                yield advice(long.place, message, notes=[(short.place, "the shorter pattern")])
-            break
+    literal = [each for each in phrases if each.is_literal]
+    contained = _contained([each.certain for each in literal], [each.certain for each in phrases])
+    for long, at in zip(phrases, contained, strict=True):
+        if at is None:
+            continue
+        short = literal[at]
+        if all_have_to_occur:
+            message, note = f"`{short.text}` occurs wherever `{long.text}` does", (long.place, "the longer phrase")
+            yield advice(short.place, message, notes=[note])
+        else:
+            message = f"`{long.text}` has no effect: `{short.text}` hits wherever it does"
+            yield advice(long.place, message, notes=[(short.place, "the shorter pattern")])
