@@ -17,8 +17,9 @@ def phrase_not_in_payload(batch: CaseBatch) -> Findings:
         payload = descend(record.case, "patient_payload")
         if payload is None:
             continue
+        given = folded(text_of(payload))
         phrases = (text for path in wanted for text in texts(record.case, *path) if text.strip())
-        absent = [text for text in phrases if folded(text) not in folded(text_of(payload))]
+        absent = [text for text in phrases if folded(text) not in given]
         if absent:
             more = f" (and {len(absent) - 1} more)" if len(absent) > 1 else ""
             yield advice(payload, f"not in the payload: `{absent[0]}`{more}")
