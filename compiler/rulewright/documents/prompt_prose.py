@@ -4,8 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 
+from rulewright_runtime.plan.part import VERDICTS
+
+# A verdict at the beginning of a word. A search is fast for what begins with certain letters, and slow after `\b`.
+VERDICT: Final = "(?:" + "|".join(rf"{each}(?<!\w{each})" for each in VERDICTS) + ")"
+# At the beginning of a line or sentence, after what ends the one before.
+EXPLAINED: Final = re.compile(
+    rf"[\n.;!?](?:(?<=\n)| )[ \t]*(?:Failure verdict )?({'|'.join(VERDICTS)})(?::| (?:only )?if\b)"
+)
 QUOTED: Final = re.compile('"([^"\\n]+(?:\\n[^"\\n]+)?)"|\u201c([^\u201c\u201d]+)\u201d')
 # What comes before words that the assistant does not say: a negation, or another speaker.
 DENIED: Final = re.compile(
@@ -21,6 +30,12 @@ HEAD: Final = re.compile(
 GAP: Final = re.compile(r"\n[ \t]*\n")
 SENTENCE_END: Final = re.compile(r"[.;!?]")
 NEAR: Final = 500  # characters of a sentence before a quotation that are searched for a denial
+
+
+@lru_cache(maxsize=4)  # several rules read the same prompt in turn
+def explained_verdicts(prompt: str) -> tuple[tuple[str, int], ...]:
+    """The verdicts that lines and sentences of a prompt begin with and explain, each with its offset."""
+    return tuple((found[1], found.start(1) - 1) for found in EXPLAINED.finditer(f"\n{prompt}"))
 
 
 def paragraphs_by_subject(prompt: str) -> Iterator[tuple[str | None, int, str]]:

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Final
 
 from rulewright.diagnostics import Findings, error, warning
 from rulewright.documents.check import CheckDocument
+from rulewright.documents.prompt_prose import explained_verdicts
 from rulewright.load import Scalar, place
 from rulewright.rules.correctness.prompt_holds_a_verdict import prompts_of
-from rulewright.rules.suspicious.prompt_without_pass_or_fail import EXPLAINED
 from rulewright.spelling import Guess
 from rulewright_runtime.plan.part import VERDICTS
 
@@ -64,7 +64,7 @@ def _offers(prompt: Scalar, text: str) -> Findings:
                 yield error(span, f"the reply `{wrong[0]}` is not a verdict and does not count as a vote", help=help)
                 return
         known = set(re.findall("[A-Z_]+", offer[1])) & {*VERDICTS}
-        lacking = next((word for word in EXPLAINED.findall(text) if word not in known), None)
+        lacking = next((word for word, _ in explained_verdicts(text) if word not in known), None)
         if lacking is not None and len(known) > 1:
             message = f"the prompt explains {lacking}, but does not offer it as a reply"
             yield warning(place(prompt, *offer.span(1)), message)

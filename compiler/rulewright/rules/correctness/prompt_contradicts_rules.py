@@ -7,6 +7,7 @@ from typing import Final
 from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import repeated, scalar
 from rulewright.documents.check import CheckDocument
+from rulewright.documents.prompt_prose import VERDICT
 from rulewright.load import Scalar, place
 from rulewright.spelling import Guess, is_slip_of
 from rulewright_runtime.plan.part import VERDICTS
@@ -17,14 +18,15 @@ LINE: Final = re.compile(rf"^{NAMED}(.*(?:\n(?!{NAMED.replace('(', '(?:', 1)}|\n
 WORD: Final = re.compile(
     r"([A-Z](?<!\w.)[A-Z_]{2,})(?::| (?:only )?if\b)"
 )  # anywhere; it starts with a letter, because a search for that is fast
-EXPLAINED: Final = re.compile(rf"\b({'|'.join(VERDICTS)})(?::| if\b:?)\s*([^.:\n]{{4,}})(?=[.\n]|$)")  # in one sentence
+EXPLAINED: Final = re.compile(rf"({VERDICT})(?::| if\b:?)\s*([^.:\n]{{4,}})(?=[.\n]|$)")  # in one sentence
 EVIDENCE: Final = re.compile(r"For (PASS|UNCLEAR|NOT_APPLICABLE),? (?:quote|cite)\b")
 # A sentence without a condition: `Answer FAIL if a price is on no list` may be anywhere.
 AND_THEN: Final = re.compile(
-    r"\b(?:Answer|Reply|Give|Say|Return) (PASS|FAIL|UNCLEAR|NOT_APPLICABLE)(?: (?:here|instead|then))?[.;]"
+    r"(?:A(?<!\w.)nswer|R(?<!\w.)eply|R(?<!\w.)eturn|G(?<!\w.)ive|S(?<!\w.)ay) (PASS|FAIL|UNCLEAR|NOT_APPLICABLE)"
+    r"(?: (?:here|instead|then))?[.;]"
 )
 # A sample with its verdict, below the explanation of one: `- Claims to remember = FAIL`.
-SAMPLE: Final = re.compile(r"(?<![=!<>])=\s+(PASS|FAIL)\b")
+SAMPLE: Final = re.compile(r"=(?<![=!<>]=)\s+(PASS|FAIL)\b")
 NEGATION: Final = re.compile(r"\b(?:no|not|never|cannot|nobody|nothing|without)\b|n't\b", re.IGNORECASE)
 # A word with which a clause denies something, or sets a condition, without one of `NEGATION`.
 OMITS: Final = re.compile(

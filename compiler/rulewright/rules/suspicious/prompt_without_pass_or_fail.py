@@ -6,14 +6,10 @@ from typing import Final
 
 from rulewright.diagnostics import Findings, warning
 from rulewright.documents.check import CheckDocument
+from rulewright.documents.prompt_prose import VERDICT, explained_verdicts
 from rulewright.load import place
 from rulewright.spelling import Guess
 from rulewright_runtime.plan.part import VERDICTS
-
-# At the beginning of a line or sentence.
-EXPLAINED: Final = re.compile(
-    rf"(?:^|(?<=[.;!?] ))[ \t]*(?:Failure verdict )?({'|'.join(VERDICTS)})(?::| (?:only )?if\b)", re.MULTILINE
-)
 
 LABELLED: Final = re.compile(r"\b([A-Z_]{3,}):")  # one of them may be a misspelt verdict
 
@@ -33,24 +29,24 @@ def prompt_without_pass_or_fail(check: CheckDocument) -> Findings:
     if is_alone and not re.search("pass|fail", prompt.value, re.IGNORECASE):
         help = "say what both mean, as in `FAIL: one reply is rude. PASS: none is.`"
         yield warning(prompt, "the prompt does not say when the verdict is PASS and when it is FAIL", help=help)
-    order = EXPLAINED.findall(prompt.value)
-    explained = Counter(order)
-    twice = next((found for found in EXPLAINED.finditer(prompt.value) if explained[found[1]] > 1), None)
-    is_apart = twice is not None and twice[1] * explained[twice[1]] not in "".join(order)
+    places = explained_verdicts(prompt.value)
+    explained = Counter(word for word, _ in places)
+    twice = next((word for word, _ in places if explained[word] > 1), None)
+    is_apart = twice is not None and twice * explained[twice] not in "".join(word for word, _ in places)
     lacking = [word for word in ("PASS", "FAIL", "UNCLEAR") if word not in explained]
     is_known = len(explained) > 1 or (lacking and not _mentions(prompt.value, lacking[0]))
-    by_label = [*re.finditer(rf"\b({'|'.join(VERDICTS)}):", prompt.value)]
-    if not by_label and (lacking == ["UNCLEAR"] or (lacking and _is_the_rest(prompt.value, lacking[0]))):
+    is_labelled = re.search(f"{VERDICT}:", prompt.value) is not None
+    if not is_labelled and (lacking == ["UNCLEAR"] or (lacking and _is_the_rest(prompt.value, lacking[0]))):
         twice = None  # `FAIL if one is rude. FAIL if one is late. PASS otherwise.`
     if is_known and twice is not None and lacking and (is_apart or lacking != ["UNCLEAR"]):
-        last = [found for found in EXPLAINED.finditer(prompt.value) if found[1] == twice[1]][-1]
-        notes = [(place(prompt, *twice.span(1)), "explained here first")]
-        message = f"the prompt explains {twice[1]} twice, but not {lacking[0]}"
-        yield warning(place(prompt, *last.span(1)), message, notes=notes)
+        offsets = [at for word, at in places if word == twice]
+        first, last = (place(prompt, at, at + len(twice)) for at in (offsets[0], offsets[-1]))
+        message = f"the prompt explains {twice} twice, but not {lacking[0]}"
+        yield warning(last, message, notes=[(first, "explained here first")])
         return
     unnamed = [word for word in ("PASS", "FAIL") if not _mentions(prompt.value, word)]
     named = sorted(word for word in VERDICTS if unnamed and _mentions(prompt.value, word))
-    labelled = LABELLED.findall(prompt.value)
+    labelled = LABELLED.findall(prompt.value) if unnamed else ()
     for word in unnamed if len(named) > 1 or set() < set(named) < set(labelled) else ():
         other = re.search(rf"\b{word}\w+(?=:)", prompt.value)
         where = prompt if other is None else place(prompt, *other.span())
@@ -68,4 +64,4 @@ def _is_the_rest(prompt: str, word: str) -> bool:
 
 
 def _mentions(prompt: str, word: str) -> bool:
-    return re.search(rf"\b{word}\b|\b{word.lower()}(?:s|es|ed)\b", prompt) is not None
+    return re.search(rf"{word}(?<!\w{word})\b|{(low := word.lower())}(?<!\w{low})(?:s|es|ed)\b", prompt) is not None

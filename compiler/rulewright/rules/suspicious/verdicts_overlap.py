@@ -16,10 +16,12 @@ from rulewright_runtime.plan.part import VERDICTS
 
 MOST: Final = 20  # phrases of a prompt that are compared with others
 VERDICT: Final = "|".join(VERDICTS)
-LINE: Final = re.compile(rf"^[ \t]*(?:Failure verdict )?({VERDICT})\b(?= if\b|:)", re.MULTILINE)
+LINE: Final = re.compile(rf"\n[ \t]*(?:Failure verdict )?({VERDICT})\b(?= if\b|:)")
 # What closes a list of examples: `These are PASS or UNCLEAR, not FAIL.`
-CLOSING: Final = re.compile(rf"\b(?:These|They|All of these) are ((?:(?:{VERDICT})(?: or |, )?)+)")
-RANGE: Final = re.compile(r"(?P<text>\b(?P<low>\d{1,6})(?:-|\u2013| to )(?P<high>\d{1,6}) (?P<unit>[a-z]+))")
+CLOSING: Final = re.compile(
+    rf"(?:T(?<!\w.)hey|T(?<!\w.)hese|A(?<!\w.)ll of these) are ((?:(?:{VERDICT})(?: or |, )?)+)"
+)
+RANGE: Final = re.compile(r"(?P<text>(?P<low>\d(?<!\w.)\d{0,5})(?:-|\u2013| to )(?P<high>\d{1,6}) (?P<unit>[a-z]+))")
 NEITHER: Final = re.compile(r"\b(?:does|do|did) not (\w+)\b[^.;]{0,120}? or (?:does|do|did) not (\w+)", re.IGNORECASE)
 EITHER: Final = r"\b{}s?\b[^.;]{{0,120}}? or {}s?\b"  # of the verbs of `NEITHER`
 # What comes before an example, and not before words that are spoken about.
@@ -67,7 +69,7 @@ Place = tuple[str, int, int]  # a verdict, and the start and end of a text about
 def _explanations(prompt: str) -> Iterator[Part]:
     """The paragraphs and lines of a prompt that explain a verdict, with the lists below; line breaks are spaces."""
     for subject, start, paragraph in paragraphs_by_subject(prompt):
-        starts = {0: subject} | {found.start(): found[1] for found in LINE.finditer(paragraph)}
+        starts = {0: subject} | {found.start(): found[1] for found in LINE.finditer(f"\n{paragraph}")}
         for (at, verdict), end in zip(starts.items(), [*starts, len(paragraph)][1:], strict=True):
             if verdict in VERDICTS:
                 yield verdict, start + at, paragraph[at:end].replace("\n", " ")
