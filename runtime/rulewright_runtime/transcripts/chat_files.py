@@ -15,6 +15,7 @@ from rulewright_runtime.transcripts.containers import TEXTS, is_event, rows, wit
 from rulewright_runtime.transcripts.turn_lines import printable
 
 MAX_LINE: Final = 2**20  # bytes; a turn or conversation of more than a mebibyte is a mistake
+SHEETS: Final = (".ods", ".xlsx")  # archives of XML
 RUN_FILES: Final = {"inputs.jsonl", "plan.json"}  # a folder with these may be a run, which has no chats
 HARNESS_FILES: Final = {"header.json", "run_plan.json"}  # a folder with these is a harness run; no chats in them
 HARNESS_SUMMARY: Final = "harness.json"  # written when the last conversation has ended
@@ -78,6 +79,8 @@ def chat_files(
 
 
 def _no_chats(path: str, others: Counter[str]) -> InputError:
+    if path.lower().endswith(SHEETS):
+        return InputError("a spreadsheet is not read; save its sheet as `.csv`", printable(path))
     begins = "; a text is one if a line begins with a speaker (name yours with `--columns user=NAME,assistant=NAME`)"
     kind = "folder" if os.path.isdir(path) else "archive"
     hint = begins if {f"`{ending}`" for ending in TEXTS} & others.keys() else ""

@@ -146,9 +146,13 @@ def test_what_an_export_lists_next_to_its_conversations_is_not_read(tmp_path: Pa
 
 
 def test_an_archive_without_chats_and_a_member_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
-    (refused,) = Reader().read([zipped(tmp_path, {"xl/workbook.xml": "x"}, "a.xlsx")])
-    assert isinstance(refused, InputError)
-    assert refused.reason == "the archive holds no file of chats, such as `*.jsonl`"
+    for name, reason in (
+        ("a.xlsx", "a spreadsheet is not read; save its sheet as `.csv`"),
+        ("a.zip", "the archive holds no file of chats, such as `*.jsonl`"),
+    ):
+        (refused,) = Reader().read([zipped(tmp_path, {"xl/workbook.xml": "x"}, name)])
+        assert isinstance(refused, InputError)
+        assert refused.reason == reason
     (refused,) = Reader().read([f"{tmp_path}/a.xlsx/none.json"])
     assert isinstance(refused, InputError)
     assert "can't be read" in refused.reason
