@@ -6,6 +6,7 @@ import pytest
 from tests.compiler.workflow.workflows_in_place import workflow
 
 from rulewright.claims.workflow import prove_workflow
+from rulewright.errors import DocumentError
 from rulewright.proving.results import Proved, Refuted, Unknown
 
 EVIDENCE = "evidence: {acceptance: junit.xml, lint: ruff.json}"
@@ -189,8 +190,10 @@ def test_the_first_task_that_can_not_be_completed_is_named_and_the_others_are_co
     assert found.span.line == 3
 
 
-def test_nothing_is_proved_of_a_workflow_without_tasks() -> None:
-    assert {each.result for each in prove_workflow(workflow("tasks: {}\n"))} == {Unknown("the workflow has no tasks")}
+@pytest.mark.parametrize("text", ["tasks: {}\n", "tasks:\n", "tasks: []\n", "name: empty\n"])
+def test_nothing_is_proved_of_a_workflow_without_tasks(text: str) -> None:
+    with pytest.raises(DocumentError):
+        prove_workflow(workflow(text))
 
 
 def test_of_many_ways_the_first_are_reported() -> None:
