@@ -37,6 +37,7 @@ RULES: Final = {"note": 1, "pass_rule": 1, "fail_rule": -1}  # 1: about PASS
 SIGNS: Final = {"PASS": 1, "FAIL": -1}
 SAME: Final = 0.7  # of the words of two clauses
 CLAUSE: Final = 2  # words that a clause has
+MOST: Final = 200  # clauses of a text that are compared with those of another
 ALIKE: Final = 2  # words that two texts share beyond those of the other pair
 MEANINGFUL: Final = re.compile(r"[A-Za-z]{4,}")  # a word that says something
 END: Final = re.compile(r"[.;:,]\s|\n|\band\b")  # of a clause
@@ -168,7 +169,7 @@ def _contradictions(clauses: dict[str, set[str]], others: dict[str, set[str]], *
 
 def _clauses(text: str) -> dict[str, set[str]]:
     """The clauses of a text that are long enough to mean something, with their words."""
-    clauses = {each.strip(" .:"): _words(each) for each in END.split(text)}
+    clauses = {each.strip(" .:"): _words(each) for each in END.split(text, MOST)[:MOST]}
     return {clause: words for clause, words in clauses.items() if len(words) >= CLAUSE}
 
 

@@ -58,7 +58,7 @@ def _is_the_rest(prompt: str, word: str) -> bool:
     """Whether a verdict is given in every other case, or explained with another word than `if`."""
     after = "else|except|for|in|otherwise|to|unless|when|where"
     return (
-        re.search(rf"\b{word}\b,? (?:{after})\b|\b(?:else|otherwise)\b[^.]*\b{word}\b", prompt, re.IGNORECASE)
+        re.search(rf"\b{word}\b,? (?:{after})\b|\b(?:else|otherwise)\b[^.]{{0,300}}\b{word}\b", prompt, re.IGNORECASE)
         is not None
     )
 

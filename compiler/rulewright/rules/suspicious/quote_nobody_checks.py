@@ -7,7 +7,7 @@ from rulewright.diagnostics import Findings, advice
 from rulewright.documents.base import scalar
 from rulewright.documents.check import CheckDocument
 
-QUOTE: Final = re.compile(r"\bquote\b[^.\n]*\b(?:words|exactly|verbatim|word for word)\b", re.IGNORECASE)
+QUOTE: Final = re.compile(r"\bquote\b[^.\n]{0,300}\b(?:words|exactly|verbatim|word for word)\b", re.IGNORECASE)
 
 
 def quote_nobody_checks(check: CheckDocument) -> Findings:

@@ -14,6 +14,7 @@ from rulewright.documents.prose_limits import limits_in
 from rulewright.load import Scalar, place
 from rulewright_runtime.plan.part import VERDICTS
 
+NEAR: Final = 60  # characters before an example that may introduce it
 MOST: Final = 20  # phrases of a prompt that are compared with others
 VERDICT: Final = "|".join(VERDICTS)
 LINE: Final = re.compile(rf"\n[ \t]*(?:Failure verdict )?({VERDICT})\b(?= if\b|:)")
@@ -81,7 +82,7 @@ def _same_examples(prompt: str, parts: list[Part]) -> Iterator[tuple[Place, Plac
         (verdict, at + offset, text)
         for verdict, at, part in parts
         for offset, text in examples(part)
-        if EXEMPLARY.search(part[: offset - 1])
+        if EXEMPLARY.search(part, max(0, offset - NEAR), offset - 1)
     ]
     for closing in islice(CLOSING.finditer(prompt), MOST):
         verdicts = " or ".join(re.findall(VERDICT, closing[1]))
