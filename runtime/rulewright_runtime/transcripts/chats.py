@@ -117,10 +117,10 @@ class Chats:
         """The format of a row; a column mapping takes precedence. Raises ShapeError for a table of unknown columns."""
         if self._mapped is not None:
             return self._mapped
-        if (format := self._columns.answer_format(row)) is not None:
-            return format
         is_mapped = self._tabular and self._columns.mapping and _is_flat(row)
-        return (None if is_mapped else format_of(row)) or self._format_of_table(row)
+        found = (None if is_mapped else format_of(row)) or self._format_of_table(row)
+        is_openai = found is not None and found.name == "openai"
+        return (self._columns.answer_format(row) if is_openai else None) or found
 
     def _format_of_table(self, row: Record) -> Format | None:
         """The format of a row by its columns. Raises ShapeError if a table's columns hold no conversation."""

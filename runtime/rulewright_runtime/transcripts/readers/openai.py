@@ -117,8 +117,9 @@ def _body(record: Record) -> Record:
     return body if is_record(body) else record
 
 
-def conversations(record: Record) -> Iterator[Conversation]:
-    """Yield the conversations in a record: one, or one for each choice of a completion. Raises ShapeError."""
+def conversations(record: Record, names: Sequence[str] = ANSWERS) -> Iterator[Conversation]:
+    """Yield the conversations in a record: one, or one for each choice of a completion. An answer next to the messages
+    is under one of `names`. Raises ShapeError."""
     key = _only_list(record)
     if _is_completion(record):
         key, asked = _question(record)
@@ -128,7 +129,8 @@ def conversations(record: Record) -> Iterator[Conversation]:
         yield from _exchange(record)
     elif key is not None:
         asked = talk(record[key], key)
-        yield _conversation(record, (*_instructions(record), *asked, *answer_beside(record, asked, key)), key)
+        found = (*instructions(record), *asked, *answer_beside(record, asked, key, names))
+        yield _conversation(record, found, key, names=names)
     elif _is_message(record):
         yield _conversation(record, tuple(messages(record, "message")), *_MESSAGE_KEYS)
     elif _is_prompted(record):
@@ -162,7 +164,7 @@ def _lists_messages(value: Json) -> bool:
     return is_list(value) and all(is_record(each) and {"role", "content"} <= each.keys() for each in value)
 
 
-def _instructions(record: Record) -> list[Message]:
+def instructions(record: Record) -> list[Message]:
     """The message of the system that is next to the messages: a text or parts."""
     value = first_of(record, _SYSTEMS)
     if not isinstance(value, str | list | dict) or not value:
@@ -237,7 +239,7 @@ def _question(record: Record) -> tuple[str, tuple[Message, ...]]:
         key = next((each for each in _ASKING if record.get(each) and isinstance(record[each], str | list)), "")
         if is_list(record.get(key)) and not _has_roles(record[key]):
             raise ShapeError(f"`{key}` holds no messages with a `role`")
-    return key, (*_instructions(record), *(prompt_messages(record[key]) if key else ()))
+    return key, (*instructions(record), *(prompt_messages(record[key]) if key else ()))
 
 
 def _request_messages(request: Record) -> tuple[Message, ...]:
@@ -248,7 +250,7 @@ def _request_messages(request: Record) -> tuple[Message, ...]:
 
 def _response(record: Record) -> Iterator[Message]:
     """Yield the messages of the Responses API: instructions, input, output."""
-    yield from _instructions(record)
+    yield from instructions(record)
     for key in ("items", "input", "output"):
         value = record.get(key)
         if is_record(value) and value:
@@ -267,13 +269,15 @@ def _one(value: object, role: str) -> tuple[Message, ...]:
     return tuple(messages({"role": role, "content": value}, "content"))
 
 
-def _conversation(record: Record, found: tuple[Message, ...], *read: str, index: int | None = None) -> Conversation:
+def _conversation(
+    record: Record, found: tuple[Message, ...], *read: str, index: int | None = None, names: Sequence[str] = ANSWERS
+) -> Conversation:
     if not found:
         raise ShapeError("the conversation has no message")
     name = _name(record)
     scenario = record.get("scenario_id") or object_in(record.get("metadata")).get("scenario_id")
     expected = next((key for key in EXPECTED if record.get(key) is not None), None)
-    found = answered(record, found)
+    found = answered(record, found, names)
     known = (*read, *(["id"] if name else []), "model", "usage", "scenario_id", *([expected] if expected else []))
     return Conversation(
         name if index is None else f"{name}#{index}",

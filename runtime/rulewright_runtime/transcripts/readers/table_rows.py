@@ -17,7 +17,15 @@ from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.strict_json import Json
 from rulewright_runtime.transcripts.containers import is_event
 from rulewright_runtime.transcripts.messages import Conversation, Message, Part
-from rulewright_runtime.transcripts.readers.openai import ANSWERS, CONVERSATION_KEYS, answer_beside, answered, listed
+from rulewright_runtime.transcripts.readers.openai import (
+    ANSWERS,
+    CONVERSATION_KEYS,
+    answer_beside,
+    answered,
+    conversations,
+    instructions,
+    listed,
+)
 from rulewright_runtime.transcripts.readers.record_values import (
     Record,
     ShapeError,
@@ -91,11 +99,12 @@ class Columns:
         return any(path in record for path in self._paths)
 
     def answer_format(self, record: Record) -> Format | None:
-        """The format of a record with a list of messages whose answer is under the name that the mapping gives."""
-        answer, messages = self.mapping.get("assistant"), listed(record)
-        if answer not in record or messages is None:
+        """The format of a record with a list of messages, if the mapping names the answer next to it."""
+        name = self.mapping.get("assistant", "")
+        messages = listed(record) if name else None
+        if messages is None or _speaks(name.split("|"), self.mapping, list_at(record[messages], messages)):
             return None
-        return mapped_format(Columns({**self.mapping, "messages": messages}, self.used))
+        return Format("openai", lambda _: True, record_by_record(partial(_answered_under, self, name)))
 
     def value(self, record: Record, field: str, usual: str) -> Json:
         """The value of a field at the path that the mapping has for it, else under its `usual` key; None if there is
@@ -272,9 +281,10 @@ def mapped_format(columns: Columns) -> Format:
 
 def _mapped_conversations(columns: Columns, record: Record) -> Iterator[Conversation]:
     path = columns.mapping["messages"]
-    asked = _mapped_messages(columns, record, path)
+    found = _mapped_messages(columns, record, path)
     about = rest(record, *(part if part in record else part.partition(".")[0] for part in (path, *path.split("+"))))
     _refuse_beside(about, columns.mapping, path)
+    asked = (*instructions(about), *found)
     names = _answer_names(columns.mapping, record)
     answer = columns.value(record, "assistant", names[0])
     answers = {} if names[0] in ANSWERS else {names[0]: answer}
@@ -292,18 +302,29 @@ def _mapped_conversations(columns: Columns, record: Record) -> Iterator[Conversa
     )
 
 
+def _answered_under(columns: Columns, name: str, record: Record) -> Iterator[Conversation]:
+    """The conversation of listed messages whose answer is under `name`: it is missing where nothing is there."""
+    fields = ("id", "model", "scenario_id", "expected")
+    named = {field: columns.value(record, field, field) for field in fields if field in columns.mapping}
+    named = {
+        field: value if field == "expected" else word(value) for field, value in named.items() if value is not None
+    }
+    answer = columns.value(record, "assistant", name)
+    yield from conversations({**record, **named, name: answer}, (name, *ANSWERS))
+
+
 def _answer_names(mapping: Mapping[str, str], record: Record) -> Sequence[str]:
     """The names under which a record may hold its answer: what `assistant` names, unless that is a speaker, and the
     usual ones."""
     name = mapping.get("assistant", "")
-    return ANSWERS if not name or _speaks(name.split("|"), mapping, record) else (name, *ANSWERS)
+    speaks = name != "" and _speaks(name.split("|"), mapping, _listed_under(record, mapping["messages"]))
+    return (name, *ANSWERS) if name and not speaks else ANSWERS
 
 
-def _speaks(names: Container[Json], mapping: Mapping[str, str], record: Record) -> bool:
-    """Whether a message of the record has one of these speakers."""
+def _speaks(names: Container[Json], mapping: Mapping[str, str], messages: Sequence[Json]) -> bool:
+    """Whether one of the messages has one of these speakers."""
     paths = [mapping["role"]] if "role" in mapping else FIELDS["role"]
-    items = filter(is_record, _listed_under(record, mapping["messages"]))
-    return any(value_at(item, path) in names for item in items for path in paths)
+    return any(value_at(item, path) in names for item in filter(is_record, messages) for path in paths)
 
 
 def _listed_under(record: Record, path: str) -> list[Json]:

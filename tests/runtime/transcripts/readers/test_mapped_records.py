@@ -151,17 +151,38 @@ def test_the_answer_of_listed_messages_may_have_a_name_of_its_own(tmp_path: Path
     assert [lines(chat) for chat in found] == [["user: A?", "assistant: a.", "user: B?", "assistant: b."]] * 2
 
 
+@pytest.mark.parametrize("columns", [{"assistant": "out.text"}, {"assistant": "out.text", "messages": "messages"}])
 @pytest.mark.parametrize("answer", [{"out": {"text": None}}, {"out": {"text": ""}}, {"out": {}}, {}])
-def test_an_answer_that_is_missing_under_its_own_name_is_no_earlier_one(tmp_path: Path, answer: dict[str, Any]) -> None:
+def test_an_answer_that_is_missing_under_its_own_name_is_no_earlier_one(
+    tmp_path: Path, answer: dict[str, Any], columns: dict[str, str]
+) -> None:
     asked = [
         {"role": "user", "content": "A?"},
         {"role": "assistant", "content": "a."},
         {"role": "user", "content": "B?"},
     ]
-    columns = {"messages": "messages", "assistant": "out.text"}
     (chat,) = conversations(written(tmp_path, [{"messages": asked, **answer}]), columns=columns)
     assert chat.messages[-1].role == "assistant"
     assert chat.messages[-1].text == ""
+
+
+@pytest.mark.parametrize("messages", [{}, {"messages": "messages"}])
+def test_nothing_else_of_a_record_is_lost_where_its_answer_has_a_name(tmp_path: Path, messages: dict[str, str]) -> None:
+    record = {"nr": 0, "system": "Be kind.", "messages": [{"role": "user", "content": "A?"}], "generated": "a."}
+    (chat,) = conversations(written(tmp_path, [record]), columns={"assistant": "generated", "id": "nr", **messages})
+    assert lines(chat) == ["system: Be kind.", "user: A?", "assistant: a."]
+    assert chat.id == "0"
+
+
+def test_chats_that_convert_wrote_are_read_as_they_are_whatever_the_columns(tmp_path: Path) -> None:
+    record = {
+        "format": "rulewright-chat",
+        "version": 1,
+        "id": "a",
+        "messages": [{"role": "user", "parts": [{"text": "A?"}]}],
+    }
+    (chat,) = conversations(written(tmp_path, [record]), columns={"assistant": "generated"})
+    assert (lines(chat), chat.id) == (["user: A?"], "a")
 
 
 def test_a_name_that_a_speaker_has_is_no_answer(tmp_path: Path) -> None:
