@@ -155,6 +155,11 @@ def failed(code: str, *, needs_adjudication: bool = True, **more: Any) -> Findin
     return Finding("UNCLEAR", 0.0, code, needs_adjudication=needs_adjudication, settled=True, cause="error", **more)
 
 
+def unverified(findings: Sequence[Finding]) -> JsonObject:
+    """The mark of an UNCLEAR that replaces a judge's FAIL without a verified quote, if one of `findings` has it."""
+    return {"unverified_fail": True} if any("unverified_fail" in finding.extra for finding in findings) else {}
+
+
 def combine(findings: Sequence[Finding]) -> Finding:
     """One finding for several windows: any FAIL is FAIL, else any UNCLEAR is UNCLEAR, else any PASS is PASS.
 
@@ -176,7 +181,7 @@ def combine(findings: Sequence[Finding]) -> Finding:
         min(finding.confidence for finding in deciding),
         next((finding.code for finding in deciding if finding.code), None),
         tuple(dict.fromkeys(span for finding in deciding for span in finding.evidence)),
-        {"windows": windows},
+        {"windows": windows, **unverified(deciding)},
         prompt_hash=deciding[0].prompt_hash,
         needs_adjudication=not settles and any(finding.needs_adjudication for finding in findings),
         settled=all(finding.settled for finding in deciding),

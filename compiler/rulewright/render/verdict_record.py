@@ -44,13 +44,23 @@ def _as_text(value: object) -> Iterator[str]:
 
 
 def _unverified(extra: JsonMapping) -> Iterator[str]:
-    items = extra.get("unverified_evidence", ())
+    items = list(_rejected(extra))
     why = "no quote of the judge's FAIL occurs in the judged turns in the role and turn that it names"
     if not items:
         why = "the judge's FAIL holds no quote"
     elif all(tolerant({"evidence": [item]})[1] for item in items):
         why = "no item of the judge's evidence is an object with `role`, `turn` and `quote`"
     yield f"{why}, so it counts as UNCLEAR"
+
+
+def _rejected(part: JsonMapping) -> Iterator[Json]:
+    """The evidence that was rejected in the windows whose FAIL it should have shown."""
+    parts = [part["phases"]["sweep"]] if "phases" in part else part.get("windows", ())
+    if not parts:
+        yield from part.get("unverified_evidence", ())
+    for inner in parts:
+        if "unverified_fail" in inner:
+            yield from _rejected(inner)
 
 
 def _window(value: Json) -> Iterator[str]:

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from rulewright_runtime.plan.scan import Check
 from rulewright_runtime.plan.verifiers import PhasedVerifier
-from rulewright_runtime.verdicts import Finding, combine, not_eligible
+from rulewright_runtime.verdicts import Finding, combine, not_eligible, unverified
 from rulewright_runtime.verify.asking import Asking, together
 from rulewright_runtime.verify.edge import window_of_hit
 from rulewright_runtime.verify.evaluation_context import EvaluationContext
@@ -38,4 +38,5 @@ def verify(check: Check, verifier: PhasedVerifier, context: EvaluationContext) -
         return replace(combine(confirmations), extra={"phases": {"candidates": candidates, "sweep": "not needed"}})
     swept = yield from ask(check, verifier.sweep, context, purpose="sweep")
     phases = {"candidates": candidates, "sweep": {"verdict": swept.verdict, **swept.extra}}
-    return replace(combine([*confirmations, swept]) if confirmations else swept, extra={"phases": phases})
+    found = combine([*confirmations, swept]) if confirmations else swept
+    return replace(found, extra={"phases": phases, **unverified([found])})

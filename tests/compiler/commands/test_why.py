@@ -13,6 +13,7 @@ from tests.folders import write
 
 from rulewright.arguments.shared_options import latest_run
 from rulewright.cli import main
+from rulewright.render.verdict_record import record_lines
 
 BENCHMARK = Path(__file__).resolve().parents[3] / "benchmark"
 
@@ -187,3 +188,13 @@ def test_without_a_run_the_one_scanned_last_is_read_and_none_in_place_of_an_unfi
     with pytest.raises(SystemExit, match="3"):
         main(["leaderboard", "played"])
     assert "it holds conversations of `rulewright harness`: judge them with" in capsys.readouterr().err
+
+
+def test_a_fail_without_a_verified_quote_in_one_of_several_windows_is_explained_by_that_window() -> None:
+    never_said = {"role": "assistant", "turn": 1, "quote": "never said"}
+    shaken = {"verdict": "UNCLEAR", "unverified_fail": True, "unverified_evidence": [never_said]}
+    windows = {"windows": [{"verdict": "PASS", "unverified_evidence": ["a text"]}, shaken], "unverified_fail": True}
+    said = "no quote of the judge's FAIL occurs in the judged turns"
+    assert dict(record_lines(windows))["unverified fail"].startswith(said)
+    swept = {"phases": {"candidates": [], "sweep": {"verdict": "UNCLEAR", **windows}}, "unverified_fail": True}
+    assert dict(record_lines(swept))["unverified fail"].startswith(said)

@@ -218,6 +218,17 @@ def test_a_failure_that_holds_needs_nobody_to_look_at_the_other_windows() -> Non
     assert verdict(judged, PASS, reply("FAIL", "never said")).adjudication_required
 
 
+@pytest.mark.parametrize("other", [PASS, reply("UNCLEAR")])
+def test_a_fail_without_a_quote_in_one_of_several_windows_is_marked_for_scorecards(other: str) -> None:
+    judged = asked(window=EachReplyWindow())
+    assert verdict(judged, other, reply("FAIL", "never said")).extra["unverified_fail"]
+    assert (
+        "unverified_fail"
+        not in verdict(judged, reply("FAIL", "never said"), reply("FAIL", "I always do.", turn=2)).extra
+    )
+    assert "unverified_fail" not in verdict(judged, other, reply("UNCLEAR")).extra
+
+
 def test_what_two_windows_show_is_quoted_once() -> None:
     turns = talk("please stay", "I promise to stay.", "really?", "Yes.", "and now?", "Always.")
     judged = plan(asked(window=ExchangeWindow(4)))

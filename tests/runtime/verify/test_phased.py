@@ -76,6 +76,13 @@ def test_an_open_candidate_is_not_closed_by_a_clean_sweep() -> None:
     assert found.verdict == "UNCLEAR"
 
 
+@pytest.mark.parametrize("confirmed", [[], [confirms(False), confirms(False)]])
+def test_a_sweep_that_fails_without_a_quote_is_marked_for_scorecards(confirmed: list[str]) -> None:
+    said = SAID if confirmed else ("hello", "Plain words.")
+    found, _ = phased(*confirmed, reply("FAIL", "never said"), said=said)
+    assert (found.verdict, found.extra["unverified_fail"]) == ("UNCLEAR", True)
+
+
 @pytest.mark.parametrize(
     "answer",
     [
