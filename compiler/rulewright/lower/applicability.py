@@ -9,6 +9,7 @@ from operator import eq
 from rulewright.diagnostics import Span
 from rulewright.documents.check import CheckDocument
 from rulewright.documents.scenario import ScenarioDocument
+from rulewright.documents.vocabulary import ANY
 from rulewright.expression.syntax_tree import NOWHERE, Name, Select, texts_compared
 from rulewright.lower.expressions_of import texts_in
 from rulewright.lower.scan_plan import condition_of
@@ -25,13 +26,13 @@ def applies(check: CheckDocument, scenario: ScenarioDocument) -> bool | None:
 
 
 def by_tags(check: CheckDocument, scenario: ScenarioDocument) -> bool | None:
-    """Whether the check's tags select the scenario; None where an expression decides instead of tags."""
+    """Whether the check's tags select the scenario under `semantics: seed`; None where an expression decides."""
     if check.is_universal:
         return True
     if check.when is not None:
         return None
     tags = check.tags or ()
-    return tags in ((), ("any",)) or not set(tags).isdisjoint(scenario.tags)
+    return not tags or ANY in tags or not set(tags).isdisjoint(scenario.tags)
 
 
 def by_condition(check: CheckDocument) -> Callable[[ScenarioDocument], bool]:

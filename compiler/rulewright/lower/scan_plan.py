@@ -138,7 +138,7 @@ def lower_left_out(
             continue
         if not (adjustable or gates.waiting_for(check.id)):
             continue
-        applies, silenced = eligible(check, lowering.project.exempt, []), suppressed(check)
+        applies, silenced = eligible(check, lowering.project.exempt, [], lowering.policies.semantics), suppressed(check)
         reads = {path for built in (applies, silenced) if built is not None for path in built.reads}
         lowering.scenario_reads |= {path for path in reads if path[0] == "scenario"}
         yield LeftOut(
@@ -154,7 +154,7 @@ def lower_check(check: CheckDocument, lowering: LoweringContext) -> Check | None
     """Return the check's node in the plan, or None with a finding."""
     rules = lowering.policies
     lowering.reads.clear()
-    applies = eligible(check, lowering.project.exempt, lowering.findings)
+    applies = eligible(check, lowering.project.exempt, lowering.findings, lowering.policies.semantics)
     silenced, occasion = suppressed(check), lower_applies(check, lowering.findings)
     verifier = lower_verifier(check, lowering)
     if check.routing.deterministic_precheck is not None:

@@ -10,6 +10,7 @@ from rulewright.diagnostics import Diagnostic, Located, Span, error
 from rulewright.documents.base import first_place
 from rulewright.documents.check import CheckDocument
 from rulewright.documents.profile import Profile
+from rulewright.documents.project_file import Semantics
 from rulewright.documents.vocabulary import ANY, Vocabulary, invisiblebench
 from rulewright.errors import ExpressionError
 from rulewright.expression.build import Built, build
@@ -91,7 +92,9 @@ def repetitions(check: CheckDocument, profile: Profile) -> int:
     return DEFAULT_REPETITIONS if check.repetitions is None else check.repetitions
 
 
-def eligible(check: CheckDocument, exempt: tuple[str, ...], findings: list[Diagnostic]) -> Built | None:
+def eligible(
+    check: CheckDocument, exempt: tuple[str, ...], findings: list[Diagnostic], semantics: Semantics = "seed"
+) -> Built | None:
     """Return the program of the check's eligibility; None: it always applies.
 
     A universal check always applies. Otherwise a scenario's `eligible_modes` decides alone; without it one of the
@@ -109,7 +112,7 @@ def eligible(check: CheckDocument, exempt: tuple[str, ...], findings: list[Diagn
         return None
     lists = _over_scenario("size(scenario.eligible_modes) > 0")
     listed = _over_scenario(fill("id in scenario.eligible_modes", id=check.id))
-    applies = own or _has_one_of(check.tags or ())
+    applies = own or _has_one_of(check.tags or (), semantics)
     program = choose(lists.program, listed.program, applies.program)
     if check.when is not None and composed(program, check.when, findings) is None:
         return None
@@ -122,9 +125,10 @@ def suppressed(check: CheckDocument) -> Built | None:
     return _over_scenario(fill("scenario.tags.exists(t, t in tags)", tags=tags)) if tags else None
 
 
-def _has_one_of(tags: tuple[str, ...]) -> Built:
-    """The condition that a scenario has one of the tags; true everywhere without tags or with exactly `any`."""
-    if not tags or tags == (ANY,):
+def _has_one_of(tags: tuple[str, ...], semantics: Semantics) -> Built:
+    """The condition that a scenario has one of the tags; true everywhere without tags or with `any`, which counts in
+    the reference only by itself."""
+    if not tags or tags == (ANY,) or (semantics == "seed" and ANY in tags):
         return _over_scenario("true")
     return _over_scenario(fill("scenario.tags.exists(t, t in tags)", tags=tags))
 

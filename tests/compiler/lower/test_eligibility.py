@@ -39,8 +39,8 @@ def node_of(folder: Path, text: str, project: str = "") -> Check:
         ("crisis", [], [], False),
         ("", [], [], True),
         ("any", ["joy"], [], True),
-        ("any, crisis", ["joy"], [], False),
-        ("any, crisis", ["any"], [], True),
+        ("any, crisis", ["joy"], [], True),
+        ("any, crisis", ["joy"], ["W-2"], False),
         ("crisis", ["crisis"], ["W-2"], False),
         ("crisis", [], ["W-1"], True),
         ("it's, 'say \"x\"'", ["it's"], [], True),
@@ -50,6 +50,13 @@ def test_a_trigger_check_follows_the_list_then_the_tags(
     tmp_path: Path, tags: str, scenario: list[str], modes: list[str], expected: bool
 ) -> None:
     assert applies(node_of(tmp_path, check(tags=tags)), scenario, modes) is expected
+
+
+@pytest.mark.parametrize(("tags", "expected"), [("any", True), ("any, crisis", False)])
+def test_in_the_reference_any_selects_every_scenario_only_by_itself(tmp_path: Path, tags: str, expected: bool) -> None:
+    node = node_of(tmp_path, check(tags=tags), "semantics: reference\n")
+    assert applies(node, ["joy"]) is expected
+    assert applies(node, ["any"])
 
 
 def test_a_universal_check_applies_everywhere_whatever_the_scenario_lists(tmp_path: Path) -> None:

@@ -7,7 +7,8 @@ from rulewright.documents.check import CheckDocument
 def any_mixed_with_tags(check: CheckDocument) -> Findings:
     """The tag `any` is listed among other tags.
 
-    Why it matters: `any` selects every scenario only when it is the only tag; among others it is an ordinary tag.
+    Why it matters: `any` selects every scenario, so the other tags restrict nothing. Under `semantics: reference` `any`
+    among others is an ordinary tag.
     Instead: list `any` alone, or remove it.
     """
     tags = check.tags or ()
@@ -16,6 +17,6 @@ def any_mixed_with_tags(check: CheckDocument) -> Findings:
         listed = check.key_place("eligibility", "scenario_tags_any")
         yield warning(
             place,
-            "`any` selects every scenario only when it is the only tag; here it is an ordinary tag",
+            "`any` selects every scenario, whatever the other tags (under `semantics: reference` only by itself)",
             notes=[(listed, "the check is universal: no tag selects it")] if check.is_universal else (),
         )
