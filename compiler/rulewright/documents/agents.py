@@ -147,7 +147,7 @@ class _Merge:
             return None
         fields = self.resolve(wanted, heirs)
         if fields is None and wanted not in self.known:
-            message = f"agent `{document.name}`: `extends` names '{wanted}', which is not found"
+            message = f"agent `{document.name}`: `extends` names `{wanted}`, which does not exist"
             hint = did_you_mean(wanted, {*self.known, *self.usual})
             self.found.append(error(place, message, code="agent-extends-nothing", help=hint))
         return fields

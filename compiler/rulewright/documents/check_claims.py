@@ -59,13 +59,22 @@ JOINS: Final = re.compile(r"\b(and|or|both|either|unless)\b")
 
 
 class Claims(Struct, frozen=True):
-    """What a check says about itself: in its id, and in the `words` at `place`. A `rule` says what `pass` tests, or
+    """What a check says about itself: in its id, and in the `words` at `places`. A `rule` says what `pass` tests, or
     what `fail` does, never what the other one does."""
 
     id: str
     words: str
-    place: Scalar | None
+    places: tuple[Scalar, ...]
     rule: str
+
+    @property
+    def place(self) -> Scalar | None:
+        """The first of the texts."""
+        return self.place_of("")
+
+    def place_of(self, part: str) -> Scalar | None:
+        """The first of the texts that contains `part`."""
+        return next((each for each in self.places if part in str(each.value)), None)
 
     @property
     def denies(self) -> bool:
@@ -161,6 +170,6 @@ class Claims(Struct, frozen=True):
 
 def claims_of(check: CheckDocument) -> Claims:
     """What the note, the description and `pass_rule` of a check say."""
-    place = next((found for key in WORDS if (found := scalar(check.node, key)) is not None), None)
+    places = tuple(found for key in WORDS if (found := scalar(check.node, key)) is not None)
     words = " ".join(filter(None, (optional_text(check.node, key) for key in WORDS)))
-    return Claims(check.id, words, place, optional_text(check.node, "pass_rule") or "")
+    return Claims(check.id, words, places, optional_text(check.node, "pass_rule") or "")

@@ -290,7 +290,7 @@ _GLUED: Final = re.compile(r"([ ]*)(-(?:[^\W\d_]|[\"'{\[]).*)")
 _BULLET: Final = re.compile(r"([ ]*)((?:--|[*\u2013\u2014\u2022]) ?)(\S.*)")
 _ITEM: Final = re.compile(r"[ ]*- ")
 _KEY: Final = re.compile(r"([ ]*)((?:- +)?[\w.-]+):(?=\s|$)(.*)")
-_ENTRY: Final = re.compile(r"[ ]*(?:- |[\w.-]+ *=|[\w.-]+\s*$)")
+_ENTRY: Final = re.compile(r"[ ]*(?:- |[\w.-]+ *=|[\w.-]+:(?=\w)|[\w.-]+\s*$)")
 _BLOCK: Final = re.compile(r".*(?:^|\s)[|>][-+0-9]*\s*(?:#.*)?$")
 
 

@@ -92,7 +92,7 @@ def mistakes(document: StateMachineDocument, lexicons: Mapping[str, LexiconDocum
     entered = {document.initial, *to, *(suggest(name, document.states) for name in to if name not in document.states)}
     for number, state in enumerate(document.states):
         if state not in entered:
-            message = f"no transition enters the state `{state}` from another one"
+            message = f"no transition enters the state `{state}` from another state"
             start = document.place("initial"), "the machine begins here"
             places = [(document.place("states", number), "declared here"), start]
             if number == 0 and document.initial in to:  # a machine begins with its first state, and this one is reached

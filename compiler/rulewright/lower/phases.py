@@ -68,7 +68,7 @@ def _fields(check: CheckDocument, findings: list[Diagnostic]) -> tuple[ReplyFiel
     for name, kind in check.phases.fields.items():
         if name in RESERVED:
             place = check.key_place("phases", "confirm", "fields", name)
-            findings.append(error(place, f"every reply has `{name}` already", code="reserved-field"))
+            findings.append(error(place, f"every reply already has the field `{name}`", code="reserved-field"))
         if isinstance(kind, tuple):
             fields.append(ReplyField(name, "words", kind))
         else:

@@ -186,6 +186,7 @@ SLIPS = [
     (HEAD.replace("    stops", "     stops"), 4, "`stops` is indented wrongly"),
     ('version "1"\nname: x\n', 1, "expected `key: value`"),
     ("rates:\n  service\n    rate: 1\n", 2, "expected `key:` above the keys of a mapping"),
+    ("routing:\n  route:trace\n  machine: danger\n", 2, "expected `key: value`"),
     ("rates:\n  service\n\n    rate: 1\n", 2, "expected `key:` above the keys of a mapping"),
 ]
 

@@ -21,13 +21,13 @@ def bucket_without_policy(project: Project) -> Findings:
     doubled = [each for at, each in enumerate(listed) if each.value in [other.value for other in listed[:at]]]
     buckets = buckets_without_policy(project.scoring, project.checks)
     for bucket, (first, *others) in buckets.items():
-        effect = f"bucket {bucket} affects no score: no gate and no dimension lists it"
+        effect = f"bucket `{bucket}` affects no score: no gate and no dimension lists it"
         also = [(check.place("primary_bucket"), "also in this bucket") for check in others]
         place = first.place("primary_bucket")
         if doubled:
             twice = doubled.pop(0)
             yield warning(
-                twice, f"bucket {twice.value} is listed twice, and {effect}", notes=[(place, "a check"), *also]
+                twice, f"bucket `{twice.value}` is listed twice, and {effect}", notes=[(place, "a check"), *also]
             )
         else:
             yield warning(place, effect, notes=[(project.scoring.span, "the scoring file"), *also])

@@ -23,8 +23,9 @@ def expectation_without_question(project: Project) -> Findings:
     unasked = [turn for turn in turns if not turn.rubric and any(texts(turn.node, key) for key in PROSE)]
     if unasked:
         key = next(key for key in PROSE if texts(unasked[0].node, key))
+        share = f"{len(unasked)} of {len(turns)} turns {'states' if len(unasked) == 1 else 'state'}"
         yield advice(
             unasked[0].key_place(key),
-            f"{len(unasked)} of {len(turns)} turns state expectations only in prose, and no profile asks about them",
+            f"{share} expectations only in prose, and no profile asks about them",
             help="set `include_expectations: true` in a profile",
         )

@@ -31,7 +31,7 @@ def all_of_none(check: CheckDocument) -> Findings:
                     text = written.text(part.target) if isinstance(part, Macro) else ""
                     others = [each for each in sides if each is not part]
                     if _is_of_any_list(part) and not any(text in written.text(each) for each in others):
-                        message = f"`fail` holds where `{text}` is empty, because `all` does"
+                        message = f"`fail` holds where `{text}` is empty, because `all` is true for an empty list"
                         yield warning(written.span(part), message, help="did you mean `exists`?")
 
 

@@ -26,4 +26,8 @@ def defaults_switched_off(workflow: Workflow) -> Findings:
     removed = sorted(used & {*USUAL} - own)
     if removed:
         fix = respell(written, "true", safe=False)
-        yield error(written, f"built-in agents are used: {ticked(removed)}", fix=fix)
+        yield error(
+            written,
+            f"this removes the built-in agents, but {ticked(removed)} {'is' if len(removed) == 1 else 'are'} used",
+            fix=fix,
+        )

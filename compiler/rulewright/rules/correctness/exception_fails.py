@@ -34,7 +34,7 @@ def exception_fails(check: CheckDocument) -> Findings:
         sides = chain(written.checked.expr, "&&") if written.scalar is check.fails else []
         if len(sides) > 1 and not any(map(_is_limit, sides)) and sum(map(denies, sides)) < wanted:
             present = [each for each in sides if not denies(each)]
-            message = "the words make an exception, but this part of `fail` does not test for its absence"
+            message = "the description makes an exception, but this part of `fail` does not exclude it"
             yield warning(written.span(present[-1]), message, notes=[(note, "said here")])
 
 

@@ -48,7 +48,7 @@ def _too_early(written: WrittenExpression, part: Expr, loop: Overlay) -> Finding
         operator, number = _counted(side)
         last = number - (operator == "<")
         if operator in ("<", "<=") and 0 < last < (loop.max_iterations or 0):
-            message = f"the loop can't end by this after iteration {last:g} of {loop.max_iterations}"
+            message = f"this condition can't end the loop after iteration {last:g} of {loop.max_iterations}"
             yield warning(written.span(side), message, help="`max_iterations` limits the loop")
 
 

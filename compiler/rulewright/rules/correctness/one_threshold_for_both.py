@@ -26,5 +26,5 @@ def one_threshold_for_both(scorecard: CaseScorecardDocument) -> Findings:
                 (metric.fails, metric.passes) if "passes".startswith(purpose) else (metric.passes, metric.fails)
             )
             meant = next(each for each in others if each != limits[0])
-            message = f"`{metric.name}` passes and fails by `{limits[0]}`, and not by `{meant}`"
+            message = f"`passes` and `fails` both compare `{metric.name}` with `{limits[0]}`, neither with `{meant}`"
             yield warning(wrong, message, notes=[(right, "the same threshold")])

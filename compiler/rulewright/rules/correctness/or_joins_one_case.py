@@ -42,7 +42,7 @@ def or_joins_one_case(check: CheckDocument) -> Findings:
         yield from _lacking_in_one(written)
         sides = chain(written.checked.expr, "||") if is_one_case else []
         if len(sides) == 2 and not any(map(_is_guard, sides)) and _are_of_one_case(words, *sides):
-            message = "the words describe one case, but each side of this `or` fails on its own"
+            message = "the description names one case, but each side of this `or` fails on its own"
             yield warning(written.span(written.checked.expr), message, notes=[(note, "said here")])
 
 

@@ -136,7 +136,7 @@ def _swapped(check: CheckDocument, lines: dict[str, re.Match[str]]) -> Findings:
     crossed = len(explained["PASS"] & fails - passes) + len(explained["FAIL"] & passes - fails)
     if crossed >= straight + ALIKE:
         notes = [(each, "the rule") for each in rules if each is not None]
-        message = "the prompt explains PASS and FAIL in the words of the rule for the other"
+        message = "the prompt explains PASS in the words of `fail_rule` and FAIL in those of `pass_rule`"
         yield warning(place(check.prompt, *lines["PASS"].span(1)), message, notes=notes)
 
 

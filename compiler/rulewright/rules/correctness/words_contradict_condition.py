@@ -5,7 +5,7 @@ from typing import Final
 
 from msgspec import Struct, structs
 
-from rulewright.diagnostics import Findings, Located, Span, warning
+from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import scalar
 from rulewright.documents.check import CheckDocument
 from rulewright.documents.check_claims import DENIALS, Claims, claims_of
@@ -83,7 +83,7 @@ def words_contradict_condition(check: CheckDocument) -> Findings:
     failing = scalar(check.node, "fail_rule")
     if failing is not None and not limits:  # it says what fails
         turned = [structs.replace(each, sign=-each.sign) for each in numbers]
-        limits = list(_of_limits(Claims(check.id, str(failing.value), failing, str(failing.value)), turned))
+        limits = list(_of_limits(Claims(check.id, str(failing.value), (failing,), str(failing.value)), turned))
     yield from limits
     for written, sign in deciding_conditions(check) if not limits else ():
         condition = Condition(written.checked.expr, sign, check)
@@ -96,19 +96,24 @@ def words_contradict_condition(check: CheckDocument) -> Findings:
 def _of_limits(claims: Claims, numbers: list[ComparedNumber]) -> Findings:
     """A limit in the words that no number has, where one number is named by no words; a limit met the other way."""
     idle = _unnamed(claims.words, numbers)
-    notes: list[tuple[Span | Located, str]] = [] if claims.place is None else [(claims.place, "said here")]
     for limit in limits_in(claims.words):
+        stated = claims.place_of(limit.text)
+        notes = [] if stated is None else [(stated, "said here")]
         same = [each for each in numbers if units_agree(limit.number, limit.unit, each.value, each.unit)]
         other = [each for each in idle if may_measure(limit.unit, each.unit)]
         counted = next((each for each in numbers if each.value == limit.number and each.unit), None)
         if not same and counted is not None and counted.comparison is not None and unit_of(limit.unit):
-            message = f"the words say `{limit.text}`, but this counts {counted.unit.split()[0]}"
+            message = f"the description says `{limit.text}`, but this counts {counted.unit.split()[0]}"
             yield warning(counted.comparison, message, notes=notes)
         elif not same and len(other) == 1 and limit.number not in (0, 1):
-            yield warning(other[0].place, f"the words say `{limit.text}`, but this is {other[0].value:g}", notes=notes)
+            yield warning(
+                other[0].place,
+                f"the description says `{limit.text}`, but this number is {other[0].value:g}",
+                notes=notes,
+            )
         elif len(same) == 1 and same[0].sign and limit.operator and not _keeps(claims, limit, same[0]):
             place = same[0].comparison or same[0].place
-            yield warning(place, f"the words say `{limit.text}`, but this comparison does not", notes=notes)
+            yield warning(place, f"the description says `{limit.text}`, but this comparison does not", notes=notes)
 
 
 def _unnamed(words: str, numbers: list[ComparedNumber]) -> list[ComparedNumber]:
@@ -165,10 +170,10 @@ def _forbidden(claims: Claims, condition: Condition) -> Contradiction | None:
         return None
     is_search = claims.is_of_banned and any(map(searches, condition.sides)) and not denies(condition.expr)
     if condition.sign > 0 and (condition.is_presence or is_search) and claims.names(condition.stems):
-        message = "the note forbids something, but `pass` does not test for its absence"
+        message = "the description forbids something, but `pass` does not test for its absence"
         return Contradiction(message, condition.expr)
     if condition.sign < 0 and one_side_lacks(condition.expr):
-        message = "the note forbids something, but a part of `fail` tests for its absence"
+        message = "the description forbids something, but a part of `fail` tests for its absence"
         return Contradiction(message, condition.expr)
     return None
 
@@ -183,7 +188,7 @@ def _of_every(claims: Claims, condition: Condition) -> Contradiction | None:
         if isinstance(side, Macro) and any(stem in named_in(side.target) + last_name(side.target) for stem in named):
             fails = chain(side.bodies[-1], "&&") if condition.sign < 0 and side.kind == "exists" else []
             if side.kind == wrong or (claims.is_among and any(map(is_membership, fails))):
-                message = f"the note says `{every[0].split()[0]}`, but `{condition.key}` tests something else"
+                message = f"the description says `{every[0].split()[0]}`, but `{condition.key}` tests something else"
                 return Contradiction(message, condition.expr)
     return None
 
@@ -193,7 +198,7 @@ def _seeks_none_of_forbidden(claims: Claims, condition: Condition) -> Contradict
     calls = [each for each in condition.sides if isinstance(each, Call) and each.function == "contains_none"]
     if condition.sign > 0 or not any(stems(each) & stems_in(claims.forbidden) for each in calls):
         return None
-    message = "the note forbids something, but a part of `fail` tests for its absence"
+    message = "the description forbids something, but a part of `fail` tests for its absence"
     return Contradiction(message, condition.expr)
 
 
@@ -201,7 +206,7 @@ def _only_under(claims: Claims, condition: Condition) -> Contradiction | None:
     """`fail` tests for all that it names, although the words allow the first under a condition."""
     if condition.sign > 0 or not claims.permits_only or len(condition.sides) < 2 or not condition.is_presence:
         return None
-    message = "the note allows something only under a condition, but `fail` does not test for its absence"
+    message = "the description allows something only under a condition, but `fail` does not test for its absence"
     return Contradiction(message, condition.sides[-1])
 
 
@@ -219,7 +224,7 @@ def _without_order(claims: Claims, condition: Condition) -> Contradiction | None
     texts = {each.value: each for each in below(condition.expr) if isinstance(each, Literal) if type(each.value) is str}
     if sum(any(stem in claims.words.lower() for stem in stems(each)) for each in texts.values()) < 2:
         return None
-    message = "the note says what comes before what, but `fail` tests for neither an absence nor an order"
+    message = "the description says what comes before what, but `fail` tests for neither an absence nor an order"
     return Contradiction(message, found[-1])
 
 
@@ -240,7 +245,7 @@ def _exception_joined(claims: Claims, condition: Condition) -> Contradiction | N
     is_denied = any(map(denies, chain(condition.expr, join)))
     if not is_denied or (join == "||") != (condition.sign < 0):
         return None
-    message = f"the note says `unless`, but the condition joins the exception with `{_word(join)}`"
+    message = f"the description says `unless`, but the condition joins the exception with `{_word(join)}`"
     return Contradiction(message, condition.expr)
 
 
@@ -263,7 +268,7 @@ def _joined(claims: Claims, condition: Condition) -> Contradiction | None:
     if join == meant or claims.stand_together([stems(each) for each in sides]):
         return None
     joined_by = "or" if of_one else "and"
-    message = f"the note says `{joined_by}`, so `{_word(meant)}` belongs here instead of `{_word(join)}`"
+    message = f"the description says `{joined_by}`, so `{_word(meant)}` belongs here instead of `{_word(join)}`"
     return Contradiction(message, condition.expr)
 
 

@@ -37,7 +37,7 @@ def pattern_without_counterpart(lexicon: LexiconDocument) -> Findings:
         others = _of_another_person(text) or _of_another_form(text, paired) or _of_another_spacing(text, is_spaced)
         if others and not any(text in other or _is_found(other, phrases) for other in others.values()):
             words = " or ".join(f"`{each}`" for each in others)
-            yield advice(pattern.scalar, f"no pattern is like `{pattern.text}` with {words}")
+            yield advice(pattern.scalar, f"`{pattern.text}` has no counterpart with {words}")
 
 
 def _is_found(text: str, phrases: Container[str]) -> bool:

@@ -23,7 +23,7 @@ def adapter_of_another_type(workflow: Workflow) -> Findings:
             continue
         needed = NEEDED.get(str(kind.value))
         if needed is not None and value(adapter, needed) is None and not items(adapter, needed):
-            yield error(kind, f"an adapter of the type `{kind.value}` needs `{needed}`")
+            yield error(kind, f"an adapter of the type `{kind.value}` needs the key `{needed}`")
             continue
         for entry in entries(adapter):
             if TYPES.get(entry.name, kind.value) != kind.value:

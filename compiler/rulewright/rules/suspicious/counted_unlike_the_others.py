@@ -37,7 +37,7 @@ def counted_unlike_the_others(check: CheckDocument) -> Findings:
             limits = sorted(number for _, number in counts.values())
             if len(counts) > 1 and limits[0] == 0 < limits[-1] and not numbers_in(words):
                 odd = [part for part, (_, number) in counts.items() if number == limits[-1]]
-                message = f"`{written.text(odd[-1])}` allows what the other parts do not"
+                message = f"`{written.text(odd[-1])}` compares with {limits[-1]:g}, but another part compares with 0"
                 yield warning(written.span(odd[-1]), message)
         sought = {part.function for part in written.parts if isinstance(part, Call)} & {*FOUND, "personal_data"}
         missing = [name for name, spoken in FOUND.items() if spoken.search(words) and name not in sought]
@@ -48,7 +48,7 @@ def counted_unlike_the_others(check: CheckDocument) -> Findings:
             and (_is_of(words, sought & PERSONAL, missing) or _is_of_no(words, sought & _counted(written)))
         ):
             word = FOUND[missing[0]].search(words)
-            message = f"the words say `{word[0] if word else ''}`, but no part of this looks for one"
+            message = f"the description says `{word[0] if word else ''}`, but no part of this looks for one"
             yield warning(written.span(written.checked.expr), message, help=f"use `{missing[0]}` as well")
 
 

@@ -22,7 +22,7 @@ def cue_misquotes_turn(scenario: ScenarioDocument) -> Findings:
         spoken = None if elsewhere is not None else _nearly(str(words.value), turns[anchor.cue_turn].user_message)
         if spoken is not None:
             notes = [(turns[anchor.cue_turn].place("user_message"), "the user's message")]
-            yield warning(words, f"turn {anchor.cue_turn} says `{spoken}`", notes=notes)
+            yield warning(words, f"this differs from the message of turn {anchor.cue_turn}: `{spoken}`", notes=notes)
 
 
 def _nearly(quoted: str, message: str) -> str | None:

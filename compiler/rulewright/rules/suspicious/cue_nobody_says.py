@@ -36,7 +36,7 @@ def cue_nobody_says(project: Project) -> Findings:
             yield warning(check.place("eligibility", "scenario_tags_any"), message, notes=notes)
             continue
         for scenario in silent:
-            message = f"no message contains a cue of `{check.id}`, which this selects"
+            message = f"this selects `{check.id}`, but no message contains one of its cues"
             yield warning(_selecting(check, scenario), message, notes=_phrases(check, project))
 
 

@@ -23,7 +23,7 @@ def fact_no_message_tells(scenario: ScenarioDocument) -> Findings:
         for fact in text_scalars(turn.node, "facts") if turn.number is not None else ():
             unknown = _unknown(str(fact.value).partition("=")[2], spoken, turn.number or 0)
             if unknown is not None:
-                yield advice(fact, f"no message up to turn {turn.number} tells `{unknown}`")
+                yield advice(fact, f"no message up to turn {turn.number} mentions `{unknown}`")
 
 
 def _unknown(value: str, spoken: SpokenWords, by: int) -> str | None:

@@ -44,7 +44,7 @@ def forms_nearly_alike(lexicon: LexiconDocument) -> Findings:
             continue
         near = _near(text, full) if _expanded(text) != text else None
         if near is not None:
-            message = f"`{pattern.text}` is `{plain[near].text}` in short, but for one letter"
+            message = f"`{pattern.text}` differs in one letter from the short form of `{plain[near].text}`"
             yield warning(pattern.scalar, message, notes=[(plain[near].scalar, "the other one")])
 
 

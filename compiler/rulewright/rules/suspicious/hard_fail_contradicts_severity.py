@@ -22,9 +22,9 @@ def hard_fail_contradicts_severity(check: CheckDocument) -> Findings:
     if written.value is True and stopping and check.severity not in stopping:
         yield warning(
             written,
-            f"`hard_fail` is true, but no gate stops on severity {check.severity}",
+            f"`hard_fail` is true, but no gate stops on severity `{check.severity}`",
             notes=notes,
             help=f"gates stop on {' and '.join(stopping)}",
         )
     elif written.value is False and check.severity in stopping and check.primary_bucket in known_buckets:
-        yield warning(written, f"`hard_fail` is false, but gates stop on severity {check.severity}", notes=notes)
+        yield warning(written, f"`hard_fail` is false, but gates stop on severity `{check.severity}`", notes=notes)

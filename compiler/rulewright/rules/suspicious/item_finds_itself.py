@@ -26,7 +26,7 @@ def item_finds_itself(document: DocumentWithExpressions) -> Findings:
             others = [one for one in known if one is not each]
             if (part.kind == "exists" or not denied) and _meets(part, sought, others):
                 holds = "never" if denied else "always"
-                message = f"this {holds} holds: every item of `{written.text(part.target)}` finds itself"
+                message = f"this {holds} holds: every item of `{written.text(part.target)}` matches itself"
                 yield warning(written.span(sought), message)
 
 

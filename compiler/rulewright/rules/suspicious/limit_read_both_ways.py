@@ -28,8 +28,9 @@ def limit_read_both_ways(scorecard: ScorecardDocument | CaseScorecardDocument) -
     """
     odd = {id(part): (written, part) for written, part in (*_of_one_limit(scorecard), *_steps(scorecard))}
     for written, part in odd.values():
-        reads = "reaches" if part.operator in REACHING else "does not reach"
-        message = f"a value that equals `{written.text(part.right)}` {reads} it here, unlike elsewhere"
+        reads, others = ("reaches", "does not") if part.operator in REACHING else ("does not reach", "does")
+        value, limit = written.text(part.left), written.text(part.right)
+        message = f"here `{value}` {reads} `{limit}` where they are equal, but elsewhere an equal value {others}"
         yield warning(written.span(part), message, help=Guess(OTHERWISE[part.operator]))
 
 

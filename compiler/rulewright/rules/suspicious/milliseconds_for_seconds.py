@@ -30,7 +30,7 @@ def milliseconds_for_seconds(project: Project) -> Findings:
             seconds = float(str(found.value)) if found is not None else 0
             least = LEAST if "timeout" in entry.name else SHORT
             if found is not None and least <= seconds < DAY * 7 and seconds % 1000 == 0 and seconds % HOUR:
-                message = f"`{entry.name}` is {found.raw}, which are {seconds / 3600:.1f} hours"
+                message = f"`{entry.name}` is {found.raw}, which is {seconds / 3600:.1f} hours"
                 yield warning(found, message, help=Guess(f"{seconds / 1000:g}", "it is in seconds"))
             elif entry.name == "timeout_seconds" and found is not None and 0 < seconds < SHORTEST:
                 message = f"with `{entry.name}: {found.raw}`, nearly every call is given up"

@@ -94,7 +94,7 @@ def _other_numbers(phrases: Sequence[Node], texts: Sequence[Node]) -> Findings:
         found = [tokens[at : at + len(shape)] for at in starts[:MOST_PLACES] if shapes[at : at + len(shape)] == shape]
         near = next((each for each in found if _differ_by_a_slip(phrase, each)), None)
         if near is not None and phrase not in found and len(starts) <= MOST_PLACES:
-            message = f"the case has `{' '.join(near)}`, and not `{' '.join(phrase)}`"
+            message = f"the case contains `{' '.join(near)}`, not `{' '.join(phrase)}`"
             yield warning(item, message)
 
 

@@ -54,7 +54,7 @@ def misspelt_word(project: Project) -> Findings:
     for where, word, near, times in (each for part in found for each in part):
         if word not in reported:
             reported.update((word, near) if times == 1 else (word,))  # of two rare spellings, one is reported
-            message = f"`{word}` occurs only here, but `{near}` {f'{times} times' if times > 1 else 'elsewhere'}"
+            message = f"`{word}` occurs only here, but `{near}` occurs {f'{times} times' if times > 1 else 'elsewhere'}"
             slip = "two letters exchanged" if sorted(word) == sorted(near) else "a letter too many or too few"
             yield warning(where, message if times else f"`{word}` has {slip}", help=Guess(near))
 

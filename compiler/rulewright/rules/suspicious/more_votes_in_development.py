@@ -12,6 +12,6 @@ def more_votes_in_development(check: CheckDocument) -> Findings:
     """
     votes, dev = check.repetitions, check.routing.dev_repetitions
     if votes is not None and dev is not None and dev > votes:
-        message = f"development runs have {dev} votes, but other runs {votes}"
+        message = f"development runs have {dev} votes, but other runs have {votes}"
         notes = [(check.repetitions_place, "the votes of other runs")]
         yield warning(check.key_place("routing", "dev_repetitions"), message, notes=notes)

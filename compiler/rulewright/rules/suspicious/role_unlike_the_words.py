@@ -70,7 +70,7 @@ def _of_lexicon(lexicon: LexiconDocument) -> Findings:
         and lexicon.role in set(ROLES) - {meant}
         and PHRASES.search(words)
     ):
-        message = f"the description says what the {meant} says, but this searches the {lexicon.role}'s turns"
+        message = f"the description is about what the {meant} says, but this searches the {lexicon.role}'s turns"
         yield warning(lexicon.place("role"), message, notes=[(described, "said here")])
 
 
@@ -88,7 +88,7 @@ def _of_check(check: CheckDocument) -> Findings:
         asked = [(role, part) for part in written.parts if (role := _role(part)) is not None]
         if len({role for role, _ in asked}) == 1 and asked[0][0] not in spoken and _reads_other(written):
             role, part = asked[0]
-            message = f"the words say what the {next(iter(spoken))} says, but this is the {role}"
+            message = f"the description is about what the {next(iter(spoken))} says, but this reads the {role}'s turns"
             yield warning(written.span(part), message, notes=[(note, "said here")])
 
 
@@ -107,7 +107,8 @@ def _in_turns_of_another(written: WrittenExpression) -> Findings:
         named = {found for each in sides if isinstance(each, Call) for found in (_said_by(each),) if found}
         if role is not None and len(named) == 1 and role[0] not in named:
             yield warning(
-                written.span(role[1]), f"the {next(iter(named))} says these phrases, but this is the {role[0]}"
+                written.span(role[1]),
+                f"the {next(iter(named))} says these phrases, but this reads the {role[0]}'s turns",
             )
 
 
@@ -127,7 +128,7 @@ def _left_out(check: CheckDocument, note: Scalar) -> Findings:
             listed = {str(each.value) if isinstance(each, Literal) else last_name(each) for each in part.right.items}
             missing = sorted(joined - listed)
             if len(missing) == 1 and listed < joined:
-                message = f"the words also say `{missing[0]}`, which this list lacks"
+                message = f"the description also names `{missing[0]}`, which this list lacks"
                 yield warning(written.span(part.right), message, notes=[(note, "said here")])
 
 

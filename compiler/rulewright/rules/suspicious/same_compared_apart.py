@@ -36,12 +36,14 @@ def same_compared_apart(check: CheckDocument) -> Findings:
         if part.operator == "||":
             yield warning(
                 written.span(part),
-                "items that have only one of these in common count as the same",
+                "two items that agree in only one of these count as the same",
                 help="did you mean `and`?",
             )
             return
         if apart is not None:
-            yield warning(written.span(apart), "items that differ in this count as the same", help="did you mean `==`?")
+            yield warning(
+                written.span(apart), "two items that differ here count as the same", help="did you mean `==`?"
+            )
             return
 
 

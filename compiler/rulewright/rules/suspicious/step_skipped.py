@@ -25,7 +25,7 @@ def step_skipped(check: CheckDocument) -> Findings:
         return
     numbers = [int(step["number"]) for step in steps]
     if numbers == [1]:
-        yield warning(place(prompt, *steps[0].span("name")), f"`{steps[0]['name']}` is the only one")
+        yield warning(place(prompt, *steps[0].span("name")), f"`{steps[0]['name']}` is the only step")
         return
     for step, number, before in zip(steps, numbers, [0, *numbers], strict=False):
         if number > before + 1:

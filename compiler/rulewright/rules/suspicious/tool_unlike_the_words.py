@@ -40,7 +40,7 @@ def tool_unlike_the_words(project: Project) -> Findings:
         odd = [each for each in found if each[0] in known and not stems[each[0]] & words]
         if len(meant) == 1 and len({name for name, _ in odd}) == 1:
             name, where = odd[0]
-            message = f"the words of `{check.id}` do not name `{name}`, but `{min(meant)}`"
+            message = f"`{check.id}` describes `{min(meant)}`, not `{name}`"
             yield warning(where, message, help=Guess(min(meant)))
 
 

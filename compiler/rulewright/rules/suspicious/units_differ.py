@@ -51,7 +51,7 @@ def units_differ(document: DocumentWithExpressions) -> Findings:
                 yield warning(written.span(one), message, help=Guess(f"size({plural})"))
         left, right = measured_in(part.left), measured_in(part.right)
         if left and right and left != right:
-            message = f"`{written.text(part.left)}` is in {left}, but `{written.text(part.right)}` in {right}"
+            message = f"`{written.text(part.left)}` is in {left}, but `{written.text(part.right)}` is in {right}"
             yield warning(written.span(part), message)
 
 
