@@ -134,7 +134,7 @@ def test_drawings(example: Path, capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (["workflow", "run", "gone.yaml"], "workflow file not found: gone.yaml"),
+        (["workflow", "run", "gone.yaml"], "workflow file not found: `gone.yaml`"),
         (["workflow", "run", "--task", "gone"], "no task `gone`"),
         (["workflow", "run", "--colour"], "unknown arguments: `--colour`\nhelp: for example `rulewright workflow run"),
         (["workflow", "trace"], "no runs yet"),

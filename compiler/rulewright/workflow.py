@@ -93,7 +93,7 @@ def load_workflow(
     """
     requested = Path(path) if path is not None else None
     if requested is not None and not dependencies.is_file(requested):
-        raise UsageError(f"workflow file not found: {requested}")
+        raise UsageError(f"workflow file not found: `{requested}`")
     reader = WorkflowReader()
     project_path = project_file or project_file_above(requested.parent if requested else Path(folder))
     project = None if project_path is None else reader.project(project_path)

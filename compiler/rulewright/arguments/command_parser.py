@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from functools import partial
+from itertools import takewhile
 from textwrap import dedent, fill
 
 from rulewright.exit_codes import EXIT_CODES, REFUSED
@@ -11,7 +12,7 @@ from rulewright_runtime.terminal import one_line
 
 TYPE_CHECKING = False  # importing `typing` takes as long as building a parser
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
     from typing import NoReturn
 
 CODES = "exit codes:"
@@ -23,9 +24,15 @@ class Parser(argparse.ArgumentParser):
 
     meant: str | None = None  # the option or choice that was probably meant by a wrong one
     example = ""  # a use of the command, as help after an unknown argument
+    words: Sequence[str] = ()  # what is parsed
 
     def error(self, message: str) -> NoReturn:
-        """Print the error, what was probably meant or an example, and where to find help; exit the process."""
+        """Print the error, what was probably meant or an example, and where to find help; exit the process. An unknown
+        option is the error, also where the word after it is refused as an argument."""
+        given = (each.partition("=")[0] for each in takewhile(lambda word: word != "--", self.words))
+        wrong = next((each for each in given if each[:2] == "--" and each not in self._option_string_actions), None)
+        if wrong is not None and not message.startswith(UNKNOWN):
+            message, self.meant = f"unknown option `{wrong}`", suggestion(wrong, self._option_string_actions)
         help = f"did you mean `{self.meant}`? " if self.meant else self.example
         if message.startswith(UNKNOWN):
             message = f"unknown arguments: `{message.removeprefix(UNKNOWN)}`"
@@ -33,6 +40,7 @@ class Parser(argparse.ArgumentParser):
 
     def parse_known_args(self, args=None, namespace=None):  # type: ignore[no-untyped-def]  # overloads of argparse
         """Parse as argparse does; keep the option probably meant by the first unknown word, and an example."""
+        self.words = args or ()
         known, unknown = super().parse_known_args(args, namespace)
         if unknown:
             if unknown[0].startswith("--"):

@@ -131,6 +131,8 @@ def test_every_line_of_every_help_fits_80_columns(
         (["lint", "--format", "jsn"], "json"),
         (["lint", "--format", "pdf"], None),
         (["scan", ".", "--fail_on", "S3"], "--fail-on"),
+        (["lint", "--fromat", "json"], "--format"),
+        (["hil", "resolve", "x", "--bye", "ana"], "--by"),
     ],
 )
 def test_a_misspelt_option_or_choice_is_guessed(
