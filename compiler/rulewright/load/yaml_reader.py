@@ -26,7 +26,6 @@ from rulewright.load import load_errors as mistakes
 from rulewright.load.load_errors import mistake, shorten
 from rulewright.load.nodes import Entry, Mapping, Node, Plain, Scalar, Sequence, Source
 from rulewright.load.scalars import STARTS, value_of
-from rulewright.load.yaml_errors import explain
 from rulewright.spelling import did_you_mean
 
 _PROPERTIES = re.compile(r"(?:(?:!<[^>]*>|[&!][^\s,\[\]{}]*)(?:\s+(?:#[^\r\n]*)?)*)+")
@@ -84,6 +83,8 @@ class _YamlReader:
             self.refuse_directives()
             self.follow_events(CParser(self.escaped_text).get_event)
         except yaml.YAMLError as failure:
+            from rulewright.load.yaml_errors import explain  # most files have no such mistake
+
             self.broken = True
             self.findings.append(explain(failure, self.source))
         except _TooMuch:

@@ -15,6 +15,9 @@ from rulewright.proving.languages import (
     Language,
     Ranges,
     examples,
+    has_text,
+    holding,
+    intersection,
     literal,
     one_of,
     repeated,
@@ -61,6 +64,16 @@ def language_of(expression: str, *, is_rough: bool = False) -> Language | None:
     except (UnreadableError, RuntimeFailure, RecursionError):
         return None
     return found if parser.at == len(expression) else None
+
+
+def is_without_match(expression: str) -> bool:
+    """Whether it is proved that the expression matches nothing that people write: no text without the long s and the
+    sign of kelvin, which `(?i)\\w` matches."""
+    language = language_of(expression)
+    if language is None or compile_pattern(expression).search(examples(language, 1)[0]):  # a proof takes longer
+        return False
+    written = repeated(one_of([(0, 0x17F), (0x180, 0x212A), (0x212B, 0x110000)]))
+    return has_text(intersection([holding(language), written])) is False
 
 
 class _Parser:

@@ -39,8 +39,9 @@ SAME: Final = 0.7  # of the words of two clauses
 CLAUSE: Final = 2  # words that a clause has
 MOST: Final = 200  # clauses of a text that are compared with those of another
 ALIKE: Final = 2  # words that two texts share beyond those of the other pair
-MEANINGFUL: Final = re.compile(r"[A-Za-z]{4,}")  # a word that says something
-END: Final = re.compile(r"[.;:,]\s|\n|\band\b")  # of a clause
+MEANINGFUL: Final = re.compile(r"[a-z]{4,}")  # a word in small letters that says something
+# The end of a clause. It starts with one of a few characters, because a search for these is fast.
+END: Final = re.compile(r"[.;:,\na](?:(?<=[.;:,])\s|(?<=\n)|(?<=\ba)nd\b)")
 
 
 def prompt_contradicts_rules(check: CheckDocument) -> Findings:
@@ -191,4 +192,4 @@ def _start(word: str) -> str:
 
 
 def _words(text: str) -> set[str]:
-    return {each[:6].lower() for each in MEANINGFUL.findall(text)}
+    return {each[:6] for each in MEANINGFUL.findall(text.lower())}
