@@ -155,17 +155,18 @@ def _ask_judge(metric: ProcessMetric, step: TaskStep) -> float:
     if folded_name(evaluator) in {folded_name(step.worker), folded_name(task.agent)}:
         raise AgentError("llm_judge evaluator_agent must differ from task agent")
     prompt = judge_prompt(metric.criteria or _criteria(task), _shown_outputs(step))
-    failure: RuntimeFailure
+    score: float | RuntimeFailure
     for retry in range(step.run.max_retries(evaluator) + 1):
         try:
             reply = step.ask(evaluator, "judge", prompt=prompt, about=metric.type, retry=retry)
             score = parse_score(reply.text)
+            break
         except (AgentError, JudgeError) as error:
-            failure = error
-        else:
-            step.answered(f"{evaluator}/judge:{metric.type}")
-            return score
-    raise failure
+            score = error
+    step.answered(f"{evaluator}/judge:{metric.type}")  # also without a score: the next question is another one
+    if isinstance(score, RuntimeFailure):
+        raise score
+    return score
 
 
 def _shown_outputs(step: TaskStep) -> list[tuple[str, str]]:

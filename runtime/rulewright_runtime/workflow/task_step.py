@@ -104,7 +104,7 @@ class TaskStep:
         self.emit(EventDraft("task.warning", {"warning": warning}, "warning"))
 
     def answered(self, call: str) -> None:
-        """Count an answered call, named `agent/purpose`."""
+        """Count a call that was answered or given up, named `agent/purpose`."""
         self.change(calls={**self.record.calls, call: self.record.calls.get(call, 0) + 1})
 
     def refuse_injections(self, texts: Iterable[tuple[str, str]]) -> None:

@@ -319,3 +319,14 @@ def test_a_judge_without_a_readable_score_is_asked_again(tmp_path: Path) -> None
     run.run()
     assert run.record().context.confidence == "9/10"
     assert [brief.retry for brief in run.recorder.briefs if brief.purpose == "judge"] == [0, 1]
+
+
+def test_a_judge_that_never_gave_a_score_is_asked_about_the_next_output_in_a_new_session(tmp_path: Path) -> None:
+    text = JUDGED.replace("max_iterations: 1", "max_iterations: 2")
+    run = bench(
+        tmp_path, text, {**OUTPUT, "reviewer": [{"text": "no idea"}, {"text": '{"score": 0.6}'}]}, max_retries=1
+    )
+    assert run.run().status == "COMPLETED"
+    assert [score["confidence_score"] for score in run.record().history if score["step"] == "score"] == [0.0, 0.9]
+    sessions = [brief.session_id for brief in run.recorder.briefs if brief.purpose == "judge"]
+    assert sessions[0] == sessions[1] != sessions[2]
