@@ -59,7 +59,15 @@ def lower_applies(check: CheckDocument, findings: list[Diagnostic]) -> Built | N
     """Return the condition under which a check applies to a conversation; None without one, or with a finding."""
     if check.applies is None:
         return None
-    return build_in(check.applies, _environment_of_applies(check), findings, expect=BOOL)
+    own: list[Diagnostic] = []
+    built = build_in(check.applies, _environment_of_applies(check), own, expect=BOOL)
+    is_unread = bool(check.params) and check.routing.route != "expression"
+    reworded = {
+        "message": "`params` can't be read in this condition",
+        "help": "only checks that `fail` or `pass` decides read it; write the value here",
+    }
+    findings += [structs.replace(each, **reworded) if is_unread and each.about == "params" else each for each in own]
+    return built
 
 
 def check_expressions(document: CheckDocument) -> list[tuple[Scalar, Environment]]:
@@ -75,7 +83,7 @@ def check_expressions(document: CheckDocument) -> list[tuple[Scalar, Environment
 
 def _types(check: CheckDocument) -> Iterator[tuple[str, Type]]:
     """The names under `params` with their declared types, else `dyn`."""
-    if check.routing.route != "expression":  # no other route has parameters
+    if check.routing.route not in ("", "expression"):  # no other route has parameters
         return
     declared = plain(check.get("parameters"))
     schemas = declared if isinstance(declared, dict) else {}
