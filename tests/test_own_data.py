@@ -469,3 +469,78 @@ def test_a_run_without_a_scorecard_calls_a_model_as_the_project_does(tmp_path: P
     bare = seal(msgspec.structs.replace(sealed, scorecard=None))
     run = rulewright.scan(bare, folder / "chats", tmp_path / "run")
     assert sorted(row["model"] for row in run.records()) == ["The Teller", "clerk"]
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"question": {"0": "a", "1": "b"}, "answer": {"0": "c", "1": "d"}},
+        {"0": {"question": "a", "answer": "c"}, "1": {"question": "b", "answer": "d"}},
+        {"columns": ["question", "answer"], "index": [0], "data": [["a", "c"]]},
+        {"schema": {"fields": []}, "data": [{"index": 0, "question": "a"}]},
+        {"c1": [{"role": "user", "content": "Hi"}], "c2": [{"role": "user", "content": "Hello"}]},
+        {
+            "c1": {"messages": [{"role": "user", "content": "Hi"}]},
+            "c2": {"messages": [{"role": "user", "content": "Yo"}]},
+        },
+    ],
+)
+def test_records_in_one_object_are_refused_without_an_option_that_reads_only_one(tmp_path: Path, document: Any) -> None:
+    path = tmp_path / "export.json"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    (found,) = Reader().read([path])
+    assert str(found).endswith('write a list of them, as pandas does with `orient="records"`)')
+
+
+@pytest.mark.parametrize("name", ["export.jsonl", "export.csv"])
+def test_a_list_of_messages_as_python_prints_it_is_refused_with_the_way_out(tmp_path: Path, name: str) -> None:
+    printed = str([{"role": "user", "content": "Hi"}])
+    path = tmp_path / name
+    text = json.dumps({"messages": printed}) if name.endswith("l") else f'id,messages\na,"{printed}"\n'
+    path.write_text(text, encoding="utf-8")
+    (found,) = Reader().read([path])
+    assert "`messages` is a list as Python prints it, not JSON; write it with `json.dumps`" in str(found)
+
+
+def test_a_list_of_conversations_is_refused_with_the_list_inside_them(tmp_path: Path) -> None:
+    path = tmp_path / "tickets.json"
+    comments = [{"author": "a", "body": "Where is it?"}, {"author": "b", "body": "Here."}]
+    path.write_text(json.dumps({"tickets": [{"subject": "Order", "comments": comments}]}), encoding="utf-8")
+    (found,) = Reader().read([path])
+    assert str(found).endswith(
+        "an item of `tickets` has `subject`; if it is a conversation, write `messages=comments`)"
+    )
+    columns = {"messages": "comments", "role": "author", "content": "body", "user": "a", "assistant": "b"}
+    (read,) = Reader(columns=columns).read([path])
+    assert isinstance(read, Transcript)
+    assert lines(read.conversation) == ["user: Where is it?", "assistant: Here."]
+
+
+ANSWERED = {"choices": [{"message": {"role": "assistant", "content": "It ships."}}]}
+OF_GEMINI = {"candidates": [{"content": {"role": "model", "parts": [{"text": "It ships."}]}}]}
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"prompt": {"text": "Where?"}, **ANSWERED},
+        {"input": {"messages": [{"role": "user", "content": "Where?"}]}, **ANSWERED},
+        {"request": {"messages": {"role": "user", "content": "Where?"}}, "response": ANSWERED},
+        {"request": {"prompt": {"messages": [{"role": "user", "content": "Where?"}]}}, "response": ANSWERED},
+        {"request": {"contents": [{"parts": [{"text": "Where?"}]}]}, "response": OF_GEMINI},
+        {"request": {"contents": {"parts": [{"text": "Where?"}]}}, "response": OF_GEMINI},
+        {"contents": [{"parts": [{"text": "Where?"}]}], **OF_GEMINI},
+    ],
+)
+def test_a_question_in_an_object_is_read_and_not_lost(tmp_path: Path, record: Any) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_text(json.dumps(record), encoding="utf-8")
+    (found,) = conversations(path)
+    assert lines(found) == ["user: Where?", "assistant: It ships."]
+
+
+def test_a_question_in_an_object_without_a_message_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_text(json.dumps({"prompt": {"a": "Where?", "b": "When?"}, **ANSWERED}), encoding="utf-8")
+    (found,) = Reader().read([path])
+    assert "`prompt` holds no message" in str(found)

@@ -16,7 +16,7 @@ from rulewright.errors import UsageError
 from rulewright.exporting.parquet import score_records, verdict_records
 from rulewright.expression.build import build
 from rulewright.expression.environment import Environment
-from rulewright.judges import open_live
+from rulewright.judges import open_live, refuse_without_ask
 from rulewright.project import Project, load_project
 from rulewright.reporting.stored_run import FinishedRun, open_run
 from rulewright.scoring.batches import load_scorecard
@@ -100,8 +100,8 @@ def check_transcript(
     `source` is a project, its path or a compiled plan; `transcript` a `Transcript`, a mapping such as
     `{"messages": [...]}` (a record of any supported format), a list of messages with `role` and `content`, or the path
     of a file with one. Refused input is in the result's `errors`. Without `judge` the project file's judge is used.
-    Raises UsageError for a file with several transcripts, DocumentError for a project with mistakes, PlanError where
-    the plan needs a judge and has none.
+    Raises UsageError for a file with several transcripts and for a `judge` without `ask`, DocumentError for a project
+    with mistakes, PlanError where the plan needs a judge and has none.
     """
     project = source if isinstance(source, Project | Plan) else load_project(os.fspath(source))
     plan, opened_judge = plan_of(project, profile), _judge_of(project, judge)
@@ -211,7 +211,10 @@ def frame(records: list[Row]) -> Any:
 
 
 def _judge_of(source: Project | Plan, judge: Judge | LiveJudge | str | None) -> Judge | LiveJudge | str | None:
-    """The judge, without one that of the project file; a model has the limits that the project file sets."""
+    """The judge, without one that of the project file; a model has the limits that the project file sets. Raises
+    UsageError for an object that is no judge."""
     project = source if isinstance(source, Project) else None
     asked = project.judge_source if judge is None and project is not None else judge
+    if not isinstance(asked, str | None):
+        refuse_without_ask(asked)
     return open_live(asked, project) if isinstance(asked, str) and is_live(asked) else asked

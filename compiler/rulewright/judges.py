@@ -20,6 +20,7 @@ from rulewright_runtime.calls.ledger import Ledger
 from rulewright_runtime.calls.scheduler import CallLimits, OnAmbiguous
 from rulewright_runtime.english import either
 from rulewright_runtime.errors import InputError
+from rulewright_runtime.execution import BatchJudge
 from rulewright_runtime.judging.independence import Independence
 from rulewright_runtime.judging.judge import Judge, JudgeRequest, is_live
 from rulewright_runtime.judging.judge import open_judge as open_recorded
@@ -49,6 +50,16 @@ class JudgeOptions(Struct, frozen=True):
 
 USUAL: Final = JudgeOptions()
 _ENDPOINTS: Final = ("openai:", "anthropic:")
+
+
+def refuse_without_ask(judge: object) -> None:
+    """Refuse an object that can answer no request, such as a function or a class. Raises UsageError."""
+    is_object = not isinstance(judge, type) and (callable(getattr(judge, "ask", None)) or isinstance(judge, BatchJudge))
+    if not is_object:
+        raise UsageError(
+            "`judge` must be an object with a method `ask`, or a string as for `--judge`, such as "
+            "`python:MODULE:CALLABLE` for a function"
+        )
 
 
 def open_live(judge: str, project: Project | None, options: JudgeOptions = USUAL) -> LiveJudge:

@@ -27,6 +27,7 @@ from rulewright.documents.examples import (
 )
 from rulewright.documents.layout import looks_like_a_project, project_file_above
 from rulewright.errors import DocumentError, RulewrightError
+from rulewright.judges import refuse_without_ask
 from rulewright.project import Project, load_project
 from rulewright.render.human import render
 from rulewright.spelling import did_you_mean, question
@@ -77,7 +78,7 @@ class TestBench(Struct, frozen=True):
             raise NoJudgeError(f"`{min(asking)}` asks a judge: give one with `--rulewright-judge`, or as `judge=`")
         try:
             result = verdict_of(name, self.plan, _transcript(chat), resolve_judge(judge))
-        except RuntimeFailure as failure:
+        except (RulewrightError, RuntimeFailure) as failure:
             raise CheckError(str(failure)) from None
         if result.verdict != expect:
             raise CheckError(_render([_mismatch(check, result, expect)]))
@@ -97,7 +98,7 @@ class TestBench(Struct, frozen=True):
             raise CheckError(f"the profile leaves out `{name}`")
         try:
             miss = example_mismatch(example, verdict_on(example, self.plan, resolve_judge(judge)))
-        except RuntimeFailure as failure:
+        except (RulewrightError, RuntimeFailure) as failure:
             raise CheckError(str(failure)) from None
         if miss is not None:
             raise CheckError(_render([miss]))
@@ -136,8 +137,12 @@ def close_judges() -> None:
 
 
 def resolve_judge(judge: Any) -> Any:
-    """Return a judge that is given as an object or by its name."""
-    return _named_judge(judge) if isinstance(judge, str) else judge
+    """Return a judge that is given as an object or by its name. Raises UsageError for an object that is no judge."""
+    if isinstance(judge, str):
+        return _named_judge(judge)
+    if judge is not None:
+        refuse_without_ask(judge)
+    return judge
 
 
 def _transcript(chat: Any) -> Transcript:

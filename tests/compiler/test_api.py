@@ -16,7 +16,9 @@ import rulewright
 from rulewright.api import frame
 from rulewright.cli import main
 from rulewright.errors import UsageError
+from rulewright.testing import CheckError, load_bench
 from rulewright_runtime.errors import EvaluationError, PlanError
+from rulewright_runtime.judging.judge import ReplayJudge
 
 GUIDE = Path(__file__).resolve().parents[2] / "docs" / "guides" / "python-api.md"
 CHAT = {
@@ -185,3 +187,18 @@ def test_the_workflow_of_the_working_folder_needs_no_name(tmp_path: Path, monkey
     Path("workflow.yaml").write_text("tasks: {build: {agent: dev}}\n", encoding="utf-8")
     assert [task.id for task in rulewright.compile_workflow().tasks] == ["build"]
     assert [task.id for task in rulewright.load_workflow().document.tasks] == ["build"]
+
+
+@pytest.mark.parametrize("judge", [lambda request: '{"verdict": "PASS", "evidence": []}', ReplayJudge, 7])
+def test_a_judge_without_ask_is_refused_and_gives_no_unclear_verdict(tmp_path: Path, judge: Any) -> None:
+    (tmp_path / "checks").mkdir()
+    (tmp_path / "rulewright.yaml").write_text("project: mine\n")
+    (tmp_path / "checks" / "is-kind.yaml").write_text("id: is-kind\nprompt: 'Is it kind? FAIL: no. PASS: yes.'\n")
+    chat = {"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello."}]}
+    chats = write(tmp_path / "chats.json", chat)
+    with pytest.raises(UsageError, match="`judge` must be an object with a method `ask`"):
+        rulewright.check_transcript(tmp_path, chat, judge=judge)
+    with pytest.raises(UsageError, match="`judge` must be an object with a method `ask`"):
+        rulewright.scan(tmp_path, chats, tmp_path / "run", judge=judge)
+    with pytest.raises(CheckError, match="`judge` must be an object with a method `ask`"):
+        load_bench(tmp_path).hold(chat, "is-kind", "PASS", judge)

@@ -13,7 +13,7 @@ from rulewright_runtime.errors import InputError
 from rulewright_runtime.strict_json import UNDECODED
 from rulewright_runtime.transcripts.containers import MAX_DOCUMENT, Row, as_record, is_slack, slack_message
 from rulewright_runtime.transcripts.messages import SPEAKERS, Conversation, Transcript
-from rulewright_runtime.transcripts.readers import LINES, format_of, has_turns, is_turns, unknown
+from rulewright_runtime.transcripts.readers import LINES, format_of, has_turns, is_turns, not_json, unknown
 from rulewright_runtime.transcripts.readers.openai import FORMAT as OPENAI
 from rulewright_runtime.transcripts.readers.openai import LISTS, SHAREGPT, listed
 from rulewright_runtime.transcripts.readers.record_values import Record, ShapeError, first_of, object_in, parsed
@@ -63,9 +63,10 @@ class Chats:
             try:
                 format = self._format(record)
             except ShapeError as wrong:
-                unlisted = next((key for key in LISTS if key in record and record[key] is None), None)
-                is_every_row = self._tabular and is_first and unlisted is None and _is_flat(record)
-                yield self._refused(f"`{unlisted}` is empty" if unlisted else str(wrong), 1 if is_every_row else number)
+                unlisted = next((f"`{key}` is empty" for key in LISTS if key in record and record[key] is None), None)
+                unlisted = unlisted or not_json(record)
+                is_every_row = self._tabular and is_first and not unlisted and _is_flat(record)
+                yield self._refused(unlisted or str(wrong), 1 if is_every_row else number)
                 if is_every_row:
                     return
                 continue

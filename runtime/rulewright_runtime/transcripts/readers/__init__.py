@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
 from rulewright_runtime.english import ticked
 from rulewright_runtime.errors import OutageError
 from rulewright_runtime.strict_json import Json
-from rulewright_runtime.transcripts.containers import is_slack
+from rulewright_runtime.transcripts.containers import is_messages, is_slack
 from rulewright_runtime.transcripts.readers import (
     agent_sessions,
     chat_apps,
@@ -24,6 +25,7 @@ from rulewright_runtime.transcripts.readers.record_values import Record, is_list
 from rulewright_runtime.transcripts.readers.shapes import Format
 
 LINES: Final = openai.LINES
+_PRINTED: Final = re.compile(r"""\s*\[\s*\{\s*'""")  # a list of dicts
 # In the order in which they are tried: the most specific formats first.
 FORMATS: Final = (
     native.FORMAT,
@@ -83,10 +85,19 @@ def has_turns(record: Record) -> bool:
 
 def unknown(record: Record) -> str:
     """The error message for a record that no reader recognises."""
+    if reason := not_json(record):
+        return reason
     keys = ticked(key[:30] for key in list(record)[:6])
     more = f" and {len(record) - 6} more" if len(record) > 6 else ""
     shape = f"an object with the keys {keys}{more}" if record else "an empty object"
     return f"unknown shape: {shape}; expected {EXPECTED}{_mapping_of(record)}"
+
+
+def not_json(record: Record) -> str:
+    """Why the messages of a record are refused whose list is a text that is not JSON; empty for any other record."""
+    texts = ((key, value) for key in openai.LISTS if is_text(value := record.get(key)))
+    key = next((key for key, text in texts if _PRINTED.match(text)), None)
+    return f"`{key}` is a list as Python prints it, not JSON; write it with `json.dumps`" if key else ""
 
 
 def _paths_in(record: Record, depth: int = 3) -> Iterator[tuple[str, Json]]:
@@ -111,16 +122,36 @@ def _texts_in(record: Record) -> list[str]:
     return [path for path, value in _paths_in(record) if is_text(value)]
 
 
+def _inner_list(items: Json) -> str:
+    """The mapping of a list of conversations, which the items of a list may be."""
+    inner = _items_in(record_at(items[0], "item")) if is_list(items) and items else None
+    return "" if inner is None else f"; if it is a conversation, write `messages={inner[0]}`"
+
+
+def _is_keyed(record: Record) -> bool:
+    """Whether it holds records by number or column, as pandas writes them, or conversations by name."""
+    schema, values = record.get("schema"), list(record.values())
+    if is_list(record.get("data")) and (is_list(record.get("columns")) or (is_record(schema) and "fields" in schema)):
+        return True
+    rows = [value for value in values if is_record(value) and value]
+    if len(values) < 2 or len(rows) < len(values):
+        return len(values) > 1 and all(map(is_messages, values))
+    is_numbered = all(map(str.isdecimal, record)) or all(all(map(str.isdecimal, row)) for row in rows)
+    return is_numbered or all(openai.listed(row) is not None for row in rows)
+
+
 def _mapping_of(record: Record) -> str:
     """The option that reads a record of any shape; empty for one that can hold no conversation."""
     if is_slack(record):
         return " (an export of Slack is read with `--columns role=user,content=text,user=MEMBER,assistant=MEMBER`)"
+    if _is_keyed(record):
+        return ' (it holds several records in one object: write a list of them, as pandas does with `orient="records"`)'
     is_nested = any(isinstance(value, dict | list) and value for value in record.values())
     pairs = "user=KEY,assistant=KEY` or `role=KEY,content=KEY`"
     if is_nested:
         if (items := _items_in(record)) is not None:
             path, texts = items
-            keys = f"an item of `{path}` has {ticked(texts)}"
+            keys = f"an item of `{path}` has {ticked(texts)}{_inner_list(record.get(path))}"
             return f" (name your keys with `--columns messages={path},role=KEY,content=KEY`; {keys})"
         paths = " or `user=KEY.KEY,assistant=KEY.KEY`" * any(isinstance(value, dict) for value in record.values())
         pairs = f"messages=KEY,role=KEY,content=KEY`{paths}"

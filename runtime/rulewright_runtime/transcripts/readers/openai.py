@@ -7,6 +7,7 @@ items, with the speaker in `from` and the text in `value`, are read as such mess
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from types import UnionType
 from typing import Final
 
 import msgspec
@@ -114,7 +115,16 @@ def _is_prompted(record: Record) -> bool:
 def _body(record: Record) -> Record:
     """The body of a request or response; the message in a result of Anthropic's batches."""
     body = first_of(record, ("body", "message"))
-    return body if is_record(body) else record
+    return _with_speaker(body if is_record(body) else record)
+
+
+def _with_speaker(request: Record) -> Record:
+    """A request of Gemini whose only content names no role: it is the user's."""
+    found = request.get("contents")
+    content = found[0] if is_list(found) and len(found) == 1 else found
+    if not is_record(content) or "role" in content or "parts" not in content:
+        return request
+    return {**request, "contents": [{"role": "user", **content}]}
 
 
 def conversations(record: Record, names: Sequence[str] = ANSWERS) -> Iterator[Conversation]:
@@ -234,12 +244,28 @@ def _exchange(record: Record) -> Iterator[Conversation]:
 def _question(record: Record) -> tuple[str, tuple[Message, ...]]:
     """The messages of a request, as a list, its JSON text or one text, and their key. Raises ShapeError for a list
     without messages."""
+    record = _with_speaker(record)
     key = listed(record)
     if key is None:
-        key = next((each for each in _ASKING if record.get(each) and isinstance(record[each], str | list)), "")
+        key = next((each for kind in (str | list, dict) for each in _ASKING if _asks(record, each, kind)), "")
+        if is_record(record.get(key)):
+            return key, (*instructions(record), *_object_messages(record[key], key, "user"))
         if is_list(record.get(key)) and not _has_roles(record[key]):
             raise ShapeError(f"`{key}` holds no messages with a `role`")
     return key, (*instructions(record), *(prompt_messages(record[key]) if key else ()))
+
+
+def _asks(record: Record, key: str, kind: type | UnionType) -> bool:
+    """Whether a value of this type is a question; the object `text` of a request is the format of its answer."""
+    return bool(record.get(key)) and isinstance(record[key], kind) and not (key == "text" and kind is dict)
+
+
+def _object_messages(value: Json, key: str, role: str) -> list[Message]:
+    """The messages in an object. Raises ShapeError if there is none."""
+    found = run_messages({key: value}, (key,), role, key)
+    if not found:
+        raise ShapeError(f"`{key}` holds no message")
+    return found
 
 
 def _request_messages(request: Record) -> tuple[Message, ...]:
@@ -254,10 +280,7 @@ def _response(record: Record) -> Iterator[Message]:
     for key in ("items", "input", "output"):
         value = record.get(key)
         if is_record(value) and value:
-            found = run_messages({key: value}, (key,), "assistant" if key == "output" else "user", key)
-            if not found:
-                raise ShapeError(f"`{key}` holds no message")
-            yield from found
+            yield from _object_messages(value, key, "assistant" if key == "output" else "user")
         elif isinstance(value, str):
             yield from _one(value, "assistant" if key == "output" else "user")
         elif is_list(value):
