@@ -9,7 +9,7 @@ from rulewright_runtime.models.call import CallFailure
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
 
 STARTS: Final = ("data:", "event:", "id:", "retry:", ":")  # of the lines of a stream
-_DONE: Final = "[DONE]"  # the last event
+_DONE: Final = b"[DONE]"  # the last event
 _TEXTS: Final = ("content", "refusal")  # of a piece that are joined
 _CALLS: Final = ("tool_calls", "function_call")
 
@@ -48,13 +48,13 @@ def joined(body: str) -> JsonObject:
 def _events(body: str) -> list[JsonObject]:
     """The JSON of each event before the last one."""
     events = []
-    for line in body.splitlines():
-        value = line.removeprefix("data:").strip() if line.startswith("data:") else ""
+    for line in body.encode().splitlines():  # bytes end at line feeds and carriage returns, texts also elsewhere
+        value = line.removeprefix(b"data:").strip() if line.startswith(b"data:") else b""
         if value == _DONE:
             break
         if value:
             try:
-                event = strict_json.decode(value.encode())
+                event = strict_json.decode(value)
             except strict_json.UNDECODED:
                 raise _malformed("an event of the stream is not JSON", body) from None
             if not isinstance(event, dict):

@@ -7,12 +7,16 @@ content and read by `readers`. A refused conversation never stops the others.
 
 from __future__ import annotations
 
+import json
 import os
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import date, time
+from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Final
+from uuid import UUID
 
 import msgspec
 
@@ -20,7 +24,7 @@ from rulewright_runtime.english import some
 from rulewright_runtime.errors import InputError, RuntimeFailure
 from rulewright_runtime.files.input_files import expanded_size, open_expanded, read_small, unread_note
 from rulewright_runtime.files.scratch_database import FirstValues
-from rulewright_runtime.strict_json import UNDECODED, Decoder
+from rulewright_runtime.strict_json import UNDECODED, Decoder, JsonObject, decode
 from rulewright_runtime.transcripts.chat_files import MAX_LINE, chat_files, has_turns
 from rulewright_runtime.transcripts.columnar import columnar_rows, rows_of
 from rulewright_runtime.transcripts.containers import (
@@ -316,9 +320,12 @@ def from_record(record: Mapping[str, object]) -> Transcript:
     from rulewright_runtime.transcripts.readers import is_turns
 
     try:
-        given = {key: finite(value) for key, value in record.items()}
+        text = json.dumps(finite(dict(record)), ensure_ascii=False, default=_as_text)
+        given = decode(text.encode(), type=JsonObject)
     except RecursionError:
         raise InputError("the record is nested too deeply", "chat") from None
+    except (TypeError, ValueError) as error:
+        raise InputError(f"the record is not JSON: {error}", "chat") from None
     name = given.get("transcript_id") if is_turns(given) else "chat"
     if name is None:
         name = given["transcript_id"] = "chat"
@@ -329,6 +336,13 @@ def from_record(record: Mapping[str, object]) -> Transcript:
     if isinstance(first, InputError):
         raise first
     return first
+
+
+def _as_text(value: object) -> str:
+    """A value of a data frame that JSON has no type for. Raises TypeError for one of another kind."""
+    if isinstance(value, date | time | Decimal | UUID):
+        return str(value)
+    raise TypeError(f"it holds a value of the type `{type(value).__name__}`")
 
 
 def _rows(kind: str, path: str, shown: str, limit: int) -> Iterator[Row]:

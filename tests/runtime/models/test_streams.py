@@ -38,6 +38,11 @@ def test_an_answer_that_arrives_as_a_stream_is_joined() -> None:
     assert ask(lambda *_: crlf)[0].text == "Fine."
 
 
+def test_an_event_ends_at_a_line_feed_or_carriage_return_only() -> None:
+    event = json.dumps(_delta("one\u2028two\x85three", "stop"), ensure_ascii=False).encode()
+    assert ask(lambda *_: Response(body=b"data: " + event + b"\n\n"))[0].text == "one\u2028two\x85three"
+
+
 def test_a_stream_says_how_its_answer_ended() -> None:
     assert ask(lambda *_: _events(_delta("Fi"), _delta(None, "length")))[0].finish == "length"
     assert ask(lambda *_: _events(_delta(None, refusal="I "), _delta(None, "stop", refusal="won't")))[0] == ModelAnswer(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -293,3 +294,11 @@ def test_a_record_of_python_data_is_read_as_one_of_a_file() -> None:
     assert [turn.content for turn in exchange.turns] == ["hi", "yo"]
     with pytest.raises(InputError, match=r"^T1: a conversation needs the key `scenario_id`"):
         from_record({"transcript_id": "T1", "turns": []})
+
+
+def test_a_record_of_python_data_holds_tuples_as_lists_and_is_refused_where_it_is_not_json() -> None:
+    said = {"messages": ({"role": "user", "content": "hi"}, {"role": "assistant", "content": "yo"})}
+    assert [turn.content for turn in from_record({**said, "at": date(2026, 1, 2)}).turns] == ["hi", "yo"]
+    for value, why in (("\ud800", "surrogates not allowed"), (b"yo", "`bytes`"), (10**5000, "4300 digits")):
+        with pytest.raises(InputError, match=f"^chat: the record is not JSON: .*{why}"):
+            from_record({"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": value}]})
