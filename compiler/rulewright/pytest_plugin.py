@@ -85,8 +85,8 @@ def rulewright_check(request: pytest.FixtureRequest) -> Callable[..., VerdictRes
         chat: Any, check_id: str, *, expect: str = "PASS", project: str | Path | None = None, judge: Any = None
     ) -> VerdictResult:
         testing = _testing()
-        written = config.getini(PROJECT)
-        location = Path(project) if project is not None else config.rootpath / written if written else config.rootpath
+        written = config.getini(PROJECT) if project is None else Path(project).absolute()
+        location = config.rootpath / written if written else config.rootpath
         try:
             result: VerdictResult = testing.load_bench(location).hold(
                 chat, check_id, expect, judge or config.getoption(JUDGE)

@@ -106,10 +106,29 @@ def run_here(shop: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureF
     return run
 
 
+def test_a_relative_project_is_that_of_the_working_folder(shop: Path) -> None:
+    for name, words in (("first", "never said"), ("second", "Today")):
+        (shop / name / "checks").mkdir(parents=True)
+        check = f'id: no-words\neach: reply\nfail: contains_any(turn.content, ["{words}"])\n'
+        (shop / name / "checks" / "no-words.yaml").write_text(check, encoding="utf-8")
+        (shop / name / "rulewright.yaml").write_text("project: p\n", encoding="utf-8")
+    test = """
+import pytest
+from test_bot import chat
+
+@pytest.mark.parametrize(("folder", "expect"), [("first", "PASS"), ("second", "FAIL")])
+def test_here(folder, expect, rulewright_check, monkeypatch, request):
+    monkeypatch.chdir(request.config.rootpath / folder)
+    rulewright_check(chat("Today."), "no-words", expect=expect, project=".")
+"""
+    (shop / "test_here.py").write_text(test, encoding="utf-8")
+    assert "2 passed" in run(shop, "test_here.py")
+
+
 def test_the_fixture_holds_a_chat_against_a_check(shop: Path) -> None:
     shown = run(shop, "test_bot.py")
     assert "8 failed, 4 passed" in shown
-    assert "no such file or folder: `nowhere`" in shown
+    assert f"no such file or folder: `{shop / 'nowhere'}`" in shown
     assert "unknown verdict `fail` in `expect`; did you mean `FAIL`?" in shown
     assert "the verdict is PASS, expected UNCLEAR -->" in shown
     assert "chat: expected a record, a list of messages, a `Transcript` or the path of a file" in shown
