@@ -49,8 +49,9 @@ def run(args: argparse.Namespace) -> int:
         _list(found, still, len(settled), args)
         return UNDECIDED if still else exit_status(open_run(out).summary if settled else found.summary)
     summary = adjudicate(folder, out, taken)
-    open_now = [item for item in still if _key(item) not in {decision.key for decision in taken}]
-    say(f"{len(taken)} decided, {len(open_now)} still waiting; the recomputed run is in {out}")
+    decided = {decision.key for decision in taken}
+    open_now = [item for item in still if _key(item) not in decided]
+    say(f"{len(decided)} decided, {len(open_now)} still waiting; the recomputed run is in {out}")
     outcomes = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in summary["outcomes"].items() if count)
     say(f"transcripts: {outcomes}")
     return exit_status(summary) or (UNDECIDED if open_now else 0)

@@ -20,7 +20,7 @@ def is_stream(body: str) -> bool:
 
 
 def joined(body: str) -> JsonObject:
-    """Return the completion that the events are the pieces of; an event with an error instead of it.
+    """Return the completion that the events are the pieces of; an event or choice with an error instead of it.
 
     Raises CallFailure for a stream that breaks off (`network`), and for events that are not pieces of one answer.
     """
@@ -34,10 +34,13 @@ def joined(body: str) -> JsonObject:
         choice = _choice(event, body)
         if choice is None:
             continue
-        if finish is not None and any((choice.get("delta") or {}).get(key) for key in (*_TEXTS, *_CALLS)):
+        if choice.get("error"):
+            return choice
+        delta, end = choice.get("delta") or {}, choice.get("finish_reason") or finish
+        if finish is not None and (end != finish or any(delta.get(key) for key in (*_TEXTS, *_CALLS))):
             raise _malformed("the stream continues after the end of its answer", body)
-        _add(message, choice.get("delta") or {}, body)
-        finish = choice.get("finish_reason") or finish
+        _add(message, delta, body)
+        finish = end
     if not message and finish is None:
         raise _malformed("the response is not JSON, but a stream of events", body)
     if finish is None:

@@ -7,6 +7,7 @@ import re
 import ssl
 import zlib
 from collections.abc import Mapping
+from contextlib import suppress
 from email.utils import parsedate_to_datetime
 from functools import cache
 from time import time
@@ -275,8 +276,10 @@ def _hint(status: int, location: str | None, url: str) -> str:
         return f"; asked: {url} (most servers list their models at {base}/models)"
     if not 300 <= status < 400:
         return ""
-    target = urlsplit(location or "")._replace(query="", fragment="")
-    where = f" to {target.geturl()}" if target.hostname and not target.username else ""
+    where = ""
+    with suppress(ValueError):  # half of an IPv6 address
+        target = urlsplit(location or "")._replace(query="", fragment="")
+        where = f" to {target.geturl()}" if target.hostname and not target.username else ""
     return f"; {url} redirects{where}, and redirects are not followed: name the final address as base URL"
 
 

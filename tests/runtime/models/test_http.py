@@ -156,6 +156,7 @@ def test_a_redirect_is_not_followed_for_a_key_would_follow_it() -> None:
         (307, "https://elsewhere.test/v2/chat?token=1", "redirects to https://elsewhere.test/v2/chat, and redirects"),
         (301, "https://me:secret@elsewhere.test/", "redirects, and redirects are not followed: name the final address"),
         (302, "/login", "redirects, and"),
+        (301, "http://[::1", "redirects, and"),
         (404, "", "/v1/chat/completions"),
     ],
 )

@@ -65,6 +65,11 @@ def test_a_stream_says_how_its_answer_ended() -> None:
         "two choices": (_events({"choices": [{"delta": {"content": "a"}}, {"delta": {"content": "b"}}]}), "malformed"),
         "another choice": (_events(_delta("a"), {"choices": [{"index": 1, "delta": {"content": "b"}}]}), "malformed"),
         "text after the end": (_events(_delta("a", "stop"), _delta("b", "stop")), "malformed"),
+        "another end": (_events(_delta("a", "length"), _delta(None, "stop")), "malformed"),
+        "an error in a choice": (
+            _events({"choices": [{"delta": {"content": "a"}, "finish_reason": "stop", "error": {"message": "died"}}]}),
+            "server",
+        ),
         "no object": (_events([1]), "malformed"),  # type: ignore[arg-type]
         "content of another type": (_events(_delta(["a"], "stop")), "malformed"),  # type: ignore[arg-type]
     }.values(),
