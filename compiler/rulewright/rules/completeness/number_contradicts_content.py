@@ -75,7 +75,7 @@ def _of_lists(description: Scalar, words: str, counts: dict[str, int]) -> Findin
         count = next((counts[each] for each in (unit, f"{unit}s") if each in counts), None)
         ((number, _),) = numbers_in(found[0])[:1]
         if count is not None and number != count and count > 0:
-            message = f"the description says `{found[0]}`, but there are {count}"
+            message = f"the description says `{found[0]}`, but there {'is' if count == 1 else 'are'} {count}"
             yield warning(place(description, *found.span()), message)
             return
 

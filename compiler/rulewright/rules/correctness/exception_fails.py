@@ -18,7 +18,7 @@ SAYS: Final = re.compile(r"\b(?:admits?|answers?|explains?|says?|states?|tells?|
 
 
 def exception_fails(check: CheckDocument) -> Findings:
-    """A `fail` holds in the case that its words except, or does not hold where it should.
+    """A `fail` holds in the case that its description excepts, or does not hold where it should.
 
     Why it matters: a `fail` that is joined by `and` has to test that the exception is not there. `contains_any(answer,
     params.abstains)` under `unless it abstains` fails only what is excepted.

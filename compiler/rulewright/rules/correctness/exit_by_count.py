@@ -12,7 +12,7 @@ COUNTED: Final = frozenset({"loop", "review", "pair"})  # what counts iterations
 
 
 def exit_by_count(task: TaskDocument) -> Findings:
-    """A loop ends always, at a number of iterations regardless of its work, or only in its first iterations.
+    """A loop always ends, ends at a number of iterations regardless of its work, or ends only in its first iterations.
 
     Why it matters: refused work then counts as finished, while after `max_iterations` a person is asked. A loop that
     can end only in its first iterations repeats the work in all others for nothing.
@@ -24,7 +24,8 @@ def exit_by_count(task: TaskDocument) -> Findings:
         parts = [(each, part) for each in own for part in chain(each.checked.expr, "||")]
         for written, part in parts:
             if _ends_alone(part, loop, [each for _, each in parts]):
-                message = f"the loop ends where `{written.text(part)}`, regardless of its work"
+                when = "always ends" if isinstance(part, Literal) else f"ends where `{written.text(part)}`"
+                message = f"the loop {when}, regardless of its work"
                 yield warning(
                     written.span(part), message, help="`max_iterations` limits the loop; join the parts with `and`"
                 )

@@ -5,10 +5,11 @@ from typing import Final
 from rulewright.diagnostics import Findings, warning
 from rulewright.documents.workflow import TaskDocument
 from rulewright.expression.direction import ORDERED
-from rulewright.expression.syntax_tree import Binary, Expr, Literal, Name, Unary, chain, last_name, selections
+from rulewright.expression.syntax_tree import Binary, Expr, Literal, Name, Unary, below, chain, last_name, selections
 from rulewright.lower.expressions_of import expressions_of
 
 GOOD: Final = frozenset({"GO", "PASS", "APPROVED", "COMPLETED"})
+MEASURED: Final = frozenset({"confidence_score", "metrics"})
 WANTED: Final = frozenset({"challenger_approved", "approved", "passed", "confidence_score", "resolved"})
 
 
@@ -24,7 +25,9 @@ def exit_on_failure(task: TaskDocument) -> Findings:
             if _is_refusal(part, wanted=True):
                 ends = any(written.scalar in loop.conditions for loop in task.loops)
                 what = "the loop ends" if ends else "the gate passes"
-                yield warning(written.span(part), f"{what} where `{written.text(part)}`: the work was refused")
+                is_measured = any(isinstance(each, Name) and each.name in MEASURED for each in below(part))
+                why = "the value is low" if is_measured else "the work is not approved"
+                yield warning(written.span(part), f"{what} where `{written.text(part)}`: {why}")
 
 
 def _is_refusal(part: Expr, *, wanted: bool) -> bool:

@@ -50,7 +50,7 @@ def _against(name: str, whole: Expr) -> tuple[Expr, str] | None:
     if UNLISTED.search(name) and (member := _is_in(whole)) is not None:
         return member, "says that something is unknown, but `fail` holds where it is in the list"
     if UNDONE.search(name) and len(sides) > 1 and not denies(whole) and all(map(_is_search, sides)):
-        return sides[-1], "says that nobody tells it, but `fail` does not test for an absence"
+        return sides[-1], "says that something is not done, but `fail` does not test for an absence"
     if THERE.search(name) and not DENIED.search(name) and len(sides) == 1 and _is_absence(whole):
         return whole, "says that something is there, but `fail` tests for its absence"
     if ALIKE.search(name) and not DENIED.search(name):

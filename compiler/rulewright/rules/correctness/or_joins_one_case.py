@@ -24,7 +24,7 @@ MEASURED: Final = re.compile(
 
 
 def or_joins_one_case(check: CheckDocument) -> Findings:
-    """A `fail` joins by `or` what its words describe as one case.
+    """A `fail` joins by `or` what its description names as one case.
 
     Why it matters: each side of an `or` decides alone. `fail: edited or not tested` under `After an edit the tests are
     run` fails every chat without tests, also where nothing was edited. `not (n in a) or not (n in b)` fails what is in

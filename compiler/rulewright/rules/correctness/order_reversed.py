@@ -59,7 +59,7 @@ def _token_counts(project: Project) -> Findings:
     for sent, received in pairs:
         if float(str(sent.value)) < float(str(received.value)) and (received.value, sent.value) in usual:
             notes = [(received, "the tokens of a reply")]
-            message = f"{sent.raw} tokens are sent and {received.raw} received here, but in another profile the reverse"
+            message = f"{sent.raw} tokens are sent and {received.raw} received here, but the reverse in another profile"
             yield warning(sent, message, notes=notes)
 
 

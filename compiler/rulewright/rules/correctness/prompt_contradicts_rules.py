@@ -110,7 +110,7 @@ def _explained_alike(prompt: Scalar) -> Findings:
     for one, other in repeated(EXPLAINED.finditer(str(prompt.value)), lambda each: each[2].strip().lower()):
         if one[1] != other[1]:
             notes = [(place(prompt, *other.span(1)), "the other one")]
-            yield warning(place(prompt, *one.span(1)), f"{one[1]} is explained as {other[1]} is", notes=notes)
+            yield warning(place(prompt, *one.span(1)), f"{one[1]} is explained like {other[1]}", notes=notes)
 
 
 def _other_samples(prompt: Scalar, text: str) -> Findings:

@@ -132,7 +132,7 @@ def _copied(parts: tuple[Entry, ...], named: Collection[str] = ()) -> Findings:
             same = [each for each in written if each != name and _same(written[each].get(steps), value)]
             other = next((each for each in same if each in _others_named(steps, value)), None)
             if other is not None:
-                yield warning(value, f"`{name}` has `{value.value}` of `{other}`", help=f"write `{name}`")
+                yield warning(value, f"`{name}` has `{value.value}`, as `{other}` does", help=f"write `{name}`")
 
 
 def _others_named(steps: tuple[str, ...], value: Scalar) -> list[str]:

@@ -23,10 +23,10 @@ PERSONAL: Final = frozenset({"card_numbers", "emails", "ibans", "phone_numbers"}
 
 
 def counted_unlike_the_others(check: CheckDocument) -> Findings:
-    """A condition allows more of one kind of data than of the others, or does not look for one that its words name.
+    """A condition allows more of one kind of data than of the others, or does not look for one that is described.
 
     Why it matters: a reply with one card number passes `size(ibans(answer)) > 0 or size(card_numbers(answer)) > 1`.
-    Instead: count every kind that the words name in the same way.
+    Instead: count every kind that the description names in the same way.
     """
     words = claims_of(check).words
     for written in expressions_of(check):

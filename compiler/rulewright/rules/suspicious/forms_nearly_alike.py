@@ -23,7 +23,7 @@ LONGEST: Final = 20  # words of a phrase that are compared
 
 
 def forms_nearly_alike(lexicon: LexiconDocument) -> Findings:
-    """A short form lacks its apostrophe, or its phrase is the one with the full form but for one letter.
+    """A short form lacks its apostrophe, or its phrase differs in a letter from the one with the full form.
 
     Why it matters: one of the two is misspelt and finds nothing.
     Instead: correct it. A lexicon that has the phrase in both spellings is left alone.

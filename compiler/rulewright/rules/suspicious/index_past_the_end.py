@@ -6,7 +6,7 @@ from rulewright.lower.expressions_of import DocumentWithExpressions, WrittenExpr
 
 
 def index_past_the_end(document: DocumentWithExpressions) -> Findings:
-    """An index is the size of its own list, below 0, or one that nothing in the condition ensures an item for.
+    """An index is the size of its list, is below 0, or is larger than the condition ensures.
 
     Why it matters: the last item has the index `size(xs) - 1`, so there is never an item at this one, and the condition
     can't be decided. Nor is there an item below 0: a negative index does not count from the end.

@@ -66,7 +66,7 @@ OUTSIDE: Final = (
     # A repeated letter next to no other one: `\bs+orry` is a word that is drawn out, and `euro)s*` a plural.
     (rf"(?:^|(?<=[^\\\w)\]}}+*?'’])|(?<=\\[bdsw]))([dws]){AGAIN}", "is a letter", r"\\\1"),
     (rf"(?:(?<=[)\]])|(?<=[^a-zA-Z][+*?])|(?<=\\[bdsw][+*?]))(d)(?!\*){AGAIN}", "is a letter", r"\\\1"),
-    (rf"(?:^|(?<=[^\\\w])|(?<=\\[bdsw]))([dw])\1{AGAIN}", "are two letters", r"\\\1\\\1"),
+    (rf"(?:^|(?<=[^\\\w])|(?<=\\[bdsw]))([dw])\1{AGAIN}", "is two letters", r"\\\1\\\1"),
     (r"(?<=[a-z])s(?=[+*]-)", "is a letter", r"\\s"),
     (r"(\((?:\?:)?[a-z']+(?: [a-z']+)*),([a-z']+(?: [a-z']+)*\))", "is one phrase with a comma", r"\1|\2"),
     (r"\((?:\?:)?[a-z']+(?:,[a-z']+){2,}\)", "is one phrase with commas", ""),

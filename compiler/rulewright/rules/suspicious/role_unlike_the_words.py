@@ -51,7 +51,7 @@ ROLES: Final = ("assistant", "user")
 
 
 def role_unlike_the_words(subject: CheckDocument | LexiconDocument) -> Findings:
-    """A condition or a lexicon searches what another role says than the one that its words name, or leaves one out.
+    """A condition or a lexicon searches the messages of another role than its description names, or leaves one out.
 
     Why it matters: the wrong speaker is searched, so nothing is found, or what the wrong one says.
     Instead: correct the role.

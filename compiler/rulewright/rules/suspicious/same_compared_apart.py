@@ -17,7 +17,7 @@ OTHERWISE: Final = re.compile(
 
 
 def same_compared_apart(check: CheckDocument) -> Findings:
-    """A check of what is the same compares two items by `or`, or by a field in which they differ.
+    """A check for duplicates compares two items by `or`, or by a field in which they differ.
 
     Why it matters: two calls are the same if the name and the arguments are equal. With `or` two calls with one name
     count as the same, and with `!=` only those that are not.

@@ -11,7 +11,7 @@ STEP: Final = re.compile(r"(?im)^[ \t]*(?P<name>(?:step|phase|part|stage) (?P<nu
 
 
 def step_skipped(check: CheckDocument) -> Findings:
-    """The numbered steps of a prompt are only one, or skip a number.
+    """A prompt has only one numbered step, or its steps skip a number.
 
     Why it matters: the missing step was probably removed or is yet to be written, and the judge may look for it.
     Instead: write the missing step, or number the others again.

@@ -18,7 +18,7 @@ WORD: Final = re.compile(r"[a-z]{4,}")
 
 
 def tool_unlike_the_words(project: Project) -> Findings:
-    """A check calls for a tool that its words do not name, and names one of another check instead.
+    """A check calls for a tool of another check instead of the one that its id or description names.
 
     Why it matters: the condition was copied from the other check and one name was left: `tests-not-run` looks for
     `read_file` where it means `edit_file`.

@@ -82,7 +82,7 @@ def _in_project(project: Project) -> Iterator[tuple[str, Iterable[tuple[Definiti
     others = [check for check in project.checks if check.id not in copied]
     yield "`{}` decides by the outcomes of `{}`", _copies(found for each in others for found in _routed(each))
     yield "`{}` searches for the phrases of `{}`", _of_other_names(others)
-    yield "`{}` means by PASS what `{}` does", _copies(found for each in others for found in _meanings(each))
+    yield "`{}` explains PASS like `{}`", _copies(found for each in others for found in _meanings(each))
     yield (
         "`{}` has the name of `{}`",
         _copies(_texts((each for each in project.checks if each.id not in copied), "name")),

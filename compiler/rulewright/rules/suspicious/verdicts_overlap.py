@@ -157,8 +157,6 @@ def _not_required(check: CheckDocument, prompt: Scalar, parts: list[Part]) -> Fi
         for optional in islice(OPTIONAL.finditer(str(rule.value).replace("\n", " ")), MOST):
             for at, found in lacking:
                 if {*found[1].lower().split()} <= {*optional[1].lower().split()}:
-                    message = (
-                        f"without {found[1].strip()} the prompt says NOT_APPLICABLE, but a rule does not require it"
-                    )
+                    message = f"NOT_APPLICABLE without {found[1].strip()} here, but the rule does not require it"
                     yield warning(place(prompt, at, at + len(found[0])), message, notes=[(rule, "the rule")])
                     return
