@@ -544,3 +544,16 @@ def test_a_question_in_an_object_without_a_message_is_refused(tmp_path: Path) ->
     path.write_text(json.dumps({"prompt": {"a": "Where?", "b": "When?"}, **ANSWERED}), encoding="utf-8")
     (found,) = Reader().read([path])
     assert "`prompt` holds no message" in str(found)
+
+
+def test_a_fail_level_that_no_check_reaches_is_undecided_and_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(project(tmp_path / "desk", WORDS, transfers=f"severity: low\nfail: {FAILS}"))
+    assert main(["scan", "chats", "--out", "run", "--fail-on", "stop"]) == 2
+    note = "note: no check of severity `stop` or higher applied, so `--fail-on` leaves the run undecided\n"
+    assert capsys.readouterr().err.endswith(note)
+    assert main(["report", "run", "--format", "markdown", "--fail-on", "stop"]) == 2
+    assert capsys.readouterr().err == note
+    assert main(["report", "run", "--format", "markdown", "--fail-on", "low"]) == 1
+    assert capsys.readouterr().err == ""

@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from rulewright.commands.output import hand_over, writing_to
-from rulewright.commands.running import note_decisions, print_run
+from rulewright.commands.running import note_decisions, print_run, status_of
 from rulewright.errors import UsageError
 from rulewright.reporting.formats import run_as
 from rulewright.reporting.gather import gather
@@ -17,7 +17,6 @@ from rulewright.reporting.stored_run import FinishedRun, open_judged, open_run
 from rulewright_runtime.files.atomic import write_whole
 from rulewright_runtime.files.locks import lock_folder
 from rulewright_runtime.judging.exchanges import answers_of, read_exchanges, replay_of
-from rulewright_runtime.report.summary import status_at
 from rulewright_runtime.runs.folder import REPLIES
 from rulewright_runtime.terminal import say
 
@@ -30,7 +29,7 @@ def run(args: argparse.Namespace) -> int:
     with lock_folder(folder) if writes_there else nullcontext():
         found = open_run(folder)
         note_decisions(folder)
-        status = status_at(found.summary, found.plan, args.fail_on)
+        status = status_of(found.summary, found.plan, args.fail_on)
         if args.format == "html":
             _write_page(args, found, status, out)
         else:

@@ -21,11 +21,11 @@ from rulewright_runtime.judging.judge import BatchAnswers, is_live
 from rulewright_runtime.judging.judge import open_judge as open_replay
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.report.console import scorecard
-from rulewright_runtime.report.summary import check_threshold, status_at
+from rulewright_runtime.report.summary import check_threshold, decides_nothing, status_at
 from rulewright_runtime.report.text import place_of
 from rulewright_runtime.runs.folder import DECIDED, DECISIONS, RunFolder
 from rulewright_runtime.runs.store import run
-from rulewright_runtime.strict_json import JsonObject
+from rulewright_runtime.strict_json import JsonMapping, JsonObject
 from rulewright_runtime.terminal import complain, safe_stream, say, wants_colour
 from rulewright_runtime.transcripts.chat_files import MAX_LINE
 from rulewright_runtime.transcripts.transcript_reader import Reader, reading_notes
@@ -63,7 +63,7 @@ def run_plan(plan: Plan, args: argparse.Namespace, *, judge: str | None, project
     refused = [f"{place_of(each)}: {each['reason']}" for each in summary["refused"]["inputs"]]
     complain(*refusals(refused, summary["refused"]["count"]))
     complain(*reading_notes(summary.get("unread_files", {}), summary.get("unused_columns", ())))
-    status = status_at(summary, plan, args.fail_on)
+    status = status_of(summary, plan, args.fail_on)
     if args.format == "json":
         print(json.dumps(summary, ensure_ascii=False))
     elif args.format != "human":
@@ -74,6 +74,14 @@ def run_plan(plan: Plan, args: argparse.Namespace, *, judge: str | None, project
     else:
         safe_stream(sys.stdout).write_coloured(scorecard(summary, colour=wants_colour(sys.stdout)))
         say(f"report: {os.path.join(args.out, 'summary.md')}; as a page: rulewright report {shlex.quote(args.out)}")
+    return status
+
+
+def status_of(summary: JsonMapping, plan: Plan, fail_on: str | None) -> int:
+    """The exit code of a run, with a note where no check decides it. Raises PlanError for an unknown severity."""
+    status = status_at(summary, plan, fail_on)
+    if status == 2 and decides_nothing(summary, plan, fail_on):
+        complain(f"note: no check of severity `{fail_on}` or higher applied, so `--fail-on` leaves the run undecided")
     return status
 
 

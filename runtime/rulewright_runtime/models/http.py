@@ -233,7 +233,8 @@ def _base(url: str) -> str:
     if not is_address:
         raise ModelError(f"`{url}` is not a base URL; expected `http://HOST:PORT/v1` or `https://...`")
     if parts.username or parts.password or parts.query:
-        raise ModelError("a base URL holds no user, password or query; keys are read from the environment")
+        azure = "; that of Azure is `https://RESOURCE.openai.azure.com/openai/v1`" * ("api-version=" in parts.query)
+        raise ModelError(f"a base URL holds no user, password or query; keys are read from the environment{azure}")
     return urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/"), "", ""))
 
 

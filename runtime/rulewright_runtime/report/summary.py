@@ -55,6 +55,7 @@ _CAUSES: Final = {
 
 
 # Of a record: its check, whether it applies, its verdict and the cause of it.
+RunSummary: TypeAlias = Mapping[str, Any]  # `summary.json`, or the counts of a check in it
 Tally: TypeAlias = tuple[str, bool, str, str | None]
 _TALLY: Final = attrgetter("check_id", "eligible", "verdict", "cause")
 _IS_OPEN: Final = attrgetter("adjudication_required")
@@ -382,7 +383,7 @@ def check_threshold(plan: Plan, fail_on: str | None) -> None:
         raise PlanError(f"unknown severity `{fail_on}`; expected {known} or `{NEVER}`")
 
 
-def status_at(summary: Mapping[str, Any], plan: Plan, fail_on: str | None) -> int:
+def status_at(summary: RunSummary, plan: Plan, fail_on: str | None) -> int:
     """The exit code of a run.
 
     None: that of `exit_status`. `never`: the same, with 0 in place of 1 and 2. A severity: 1 if a check of that or a
@@ -395,10 +396,22 @@ def status_at(summary: Mapping[str, Any], plan: Plan, fail_on: str | None) -> in
         return status
     if fail_on == NEVER:
         return 0
-    counted = (*plan.severities[plan.severities.index(fail_on) :], "")
-    checks = [check.id for check in plan.checks if check.severity in counted]
-    counts = [summary["checks"][name] for name in checks if name in summary["checks"]]
+    counts = _counts_at(summary, plan, fail_on)
     if any(count["FAIL"] for count in counts):
         return 1
     applied = any(count["eligible"] for count in counts)
     return 0 if applied and not summary["left_out"] and not any(count["UNCLEAR"] for count in counts) else 2
+
+
+def decides_nothing(summary: RunSummary, plan: Plan, fail_on: str | None) -> bool:
+    """Whether `fail_on` is a severity, and no check of that or a higher severity, or without a severity, applied."""
+    if fail_on is None or fail_on == NEVER:
+        return False
+    return not any(count["eligible"] for count in _counts_at(summary, plan, fail_on))
+
+
+def _counts_at(summary: RunSummary, plan: Plan, fail_on: str) -> list[RunSummary]:
+    """The verdicts of the checks that count under a severity as `fail_on`."""
+    counted = (*plan.severities[plan.severities.index(fail_on) :], "")
+    checks = [check.id for check in plan.checks if check.severity in counted]
+    return [summary["checks"][name] for name in checks if name in summary["checks"]]

@@ -55,6 +55,7 @@ def test_a_field_that_can_not_be_added_to_requests_is_refused(added: str, reason
         ("openai:", "unknown model `openai:`"),
         ("openai:m@http://u:p@host/v1", "a base URL holds no user"),
         ("openai:m@http://host/v1?key=1", "a base URL holds no user"),
+        ("openai:m@https://h/openai/deployments/d?api-version=1", "; that of Azure is `https://RESOURCE.openai.azure"),
         ("openai:m@http://", "is not a base URL"),
         ("openai:m@http://host:8o00/v1", "is not a base URL"),
         ("openai:m@http://[::1/v1", "is not a base URL"),

@@ -200,6 +200,15 @@ def is_refused(item: Transcript | InputError) -> TypeGuard[InputError]:
         ('"n": 1e999', "the line is refused: a number is out of range"),
         (f'"n": {"9" * 5000}', "the line is refused: a number is out of range"),
         (r'"n": "\ud800"', "the line is not JSON: Input data was truncated or holds an unpaired surrogate"),
+        (
+            '"n": NaN, "m": 1',
+            "the line is not JSON: JSON is malformed: invalid character (byte 147) (JSON has no `NaN`; write null)",
+        ),
+        (
+            '"n": [-Infinity]',
+            "the line is not JSON: JSON is malformed: invalid character (byte 149) "
+            "(JSON has no `-Infinity`; write null)",
+        ),
     ],
 )
 def test_what_no_decoder_takes_is_named(more: str, reason: str, tmp_path: Path) -> None:
