@@ -21,6 +21,7 @@ from rulewright.proving.domains import Domains
 from rulewright.proving.gates import ANY_CHECK, GateClaim, GateProof, held_by_parts, prove_gates
 from rulewright.proving.results import Refuted, Unknown
 from rulewright.proving.studies import is_never
+from rulewright_runtime.english import plural
 from rulewright_runtime.plan.scorecard import ScorecardPlan
 
 VERDICTS: Final = re.compile(r"\bverdicts\b")
@@ -66,7 +67,7 @@ def unselected_checks(document: ScorecardDocument, plan: ScorecardPlan, known: C
     reads_all = any(VERDICTS.search(str(each.value)) for each in walk(document.node) if isinstance(each, Scalar))
     rates = [rate for rate in (*document.dimensions, *document.rates) if ("scoring" not in str(rate.of.value))]
     if left and rates and any(parts.values()) and not reads_all:
-        more = f" and {len(left) - 1} more checks" if len(left) > 1 else ""
+        more = f" and {plural(len(left) - 1, 'more check')}" if len(left) > 1 else ""
         message = f"no gate, dimension or rate selects `{left[0]}`{more}"
         words = [str(value) for key, value in plan.checks[left[0]].items() if key in SELECTING]
         conditions = [*(each.of for each in reversed(rates)), *(gate.of for gate in document.gates)]

@@ -8,6 +8,7 @@ from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import numeric
 from rulewright.load import Mapping, Scalar
 from rulewright.project.unread_files import UnreadFiles
+from rulewright_runtime.english import plural
 
 # `probes:  # Probes of the whole scenario (optional, 31/64)`
 COUNTED: Final = re.compile(
@@ -35,7 +36,7 @@ def comment_contradicts_files(unread: UnreadFiles) -> Findings:
             if (int(found["having"]), int(found["all"])) != (having, total):
                 yield warning(
                     source.span(*found.span("count")),
-                    f"`{found['count']}` contradicts the files: {having} of {total} scenarios have `{key}`",
+                    f"`{found['count']}` contradicts the files: `{key}` is in {having} of {plural(total, 'scenario')}",
                 )
         parent = ""
         for found in RANGED.finditer(source.text):

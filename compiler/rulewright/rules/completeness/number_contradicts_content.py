@@ -10,7 +10,9 @@ from rulewright.documents.prose_limits import MEASURES, NUMBER, ONE, limits_in, 
 from rulewright.load import Mapping, Scalar, Sequence, place, walk
 from rulewright.project import Project
 from rulewright.workflow import Workflow
+from rulewright_runtime.english import plural
 
+OTHERS: Final = ("check that is not a gate check", "checks that are not gate checks")
 LATER: Final = re.compile(rf"\bafter {NUMBER} [a-z]+|\b{NUMBER} [a-z]+ later", re.IGNORECASE)
 
 RATIO: Final = re.compile(
@@ -178,13 +180,14 @@ def _of_times(description: Scalar, words: str, node: Mapping) -> Findings:
 def _of_metadata(project: Project) -> Findings:
     gates = sum(check.is_gate for check in project.checks)
     total = len(project.checks)
+    others = total - gates
     actual = {
-        "total_modes": (total, "checks"),
-        "total_checks": (total, "checks"),
-        "gate_modes": (gates, "gate checks"),
-        "gate_checks": (gates, "gate checks"),
-        "quality_modes": (total - gates, "checks that are not gate checks"),
-        "quality_checks": (total - gates, "checks that are not gate checks"),
+        "total_modes": (total, plural(total, "check")),
+        "total_checks": (total, plural(total, "check")),
+        "gate_modes": (gates, plural(gates, "gate check")),
+        "gate_checks": (gates, plural(gates, "gate check")),
+        "quality_modes": (others, plural(others, *OTHERS)),
+        "quality_checks": (others, plural(others, *OTHERS)),
     }
     for node in walk(project.roots.get("meta")):
         if not isinstance(node, Mapping):
@@ -192,7 +195,7 @@ def _of_metadata(project: Project) -> Findings:
         for name, (count, what) in actual.items():
             written = node.get(name)
             if isinstance(written, Scalar) and isinstance(written.value, int) and written.value != count:
-                yield warning(written, f"`{name}` is {written.value}, but the project has {count} {what}")
+                yield warning(written, f"`{name}` is {written.value}, but the project has {what}")
         yield from _parts(node)
 
 

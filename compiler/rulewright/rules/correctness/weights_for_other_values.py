@@ -4,6 +4,7 @@ from rulewright.diagnostics import Findings, error
 from rulewright.expression.syntax_tree import Call, ListLiteral, last_name
 from rulewright.lower.expressions_of import DocumentWithExpressions, parts_of
 from rulewright.spelling import Guess
+from rulewright_runtime.english import plural
 
 
 def weights_for_other_values(document: DocumentWithExpressions) -> Findings:
@@ -21,7 +22,8 @@ def weights_for_other_values(document: DocumentWithExpressions) -> Findings:
             continue
         counts = len(values.items), len(weights.items)
         if counts[0] != counts[1] and not values.optional and not weights.optional:
-            yield error(written.span(weights), f"`wmean` has {counts[0]} values and {counts[1]} weights")
+            message = f"`wmean` has {plural(counts[0], 'value')} and {plural(counts[1], 'weight')}"
+            yield error(written.span(weights), message)
         names = [last_name(each).lower() for each in values.items]
         for value, weight in zip(names, weights.items, strict=False):
             owner = next((each for each in names if each and last_name(weight).lower().startswith(f"{each}_")), value)

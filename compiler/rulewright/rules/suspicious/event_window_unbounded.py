@@ -5,6 +5,7 @@ from rulewright.documents.base import first_place
 from rulewright.documents.check import CheckDocument
 from rulewright.lower.semantics import unit_of
 from rulewright.project import Project
+from rulewright_runtime.english import plural
 
 
 def event_window_unbounded(project: Project) -> Findings:
@@ -25,7 +26,7 @@ def event_window_unbounded(project: Project) -> Findings:
         ]
         if len(scenarios) and 2 * len(unmarked) > len(scenarios):
             path = ("routing", "unit_of_analysis") if check.routing.unit_of_analysis else ("routing", "route")
-            share = f"{len(unmarked)} of {len(scenarios)} scenarios"
+            share = f"{len(unmarked)} of {plural(len(scenarios), 'scenario')}"
             yield warning(
                 check.place(*path),
                 f"nothing marks the event in {share}: the judge gets the whole transcript",
