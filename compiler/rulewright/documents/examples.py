@@ -10,10 +10,10 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from rulewright.diagnostics import Diagnostic, Findings, error
+from rulewright.diagnostics import Diagnostic, Findings, Note, error
 from rulewright.documents.base import descend, items, text
 from rulewright.documents.check import CheckDocument
-from rulewright.load import Node, plain
+from rulewright.load import Node, Scalar, plain, walk
 from rulewright_runtime.english import ticked
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.execution import execute
@@ -90,12 +90,19 @@ def example_findings(checks: Iterable[CheckDocument], plan: Plan) -> Findings:
     """Findings for examples whose check gives another verdict; those without the replies they need are skipped."""
     asking = set(needs_judge(plan))
     for check in checks:
+        wrong: list[tuple[str, Diagnostic]] = []
         for example in examples_of(check):
             if example.judge is None and asking & with_dependencies(plan, check.id):
                 continue
-            wrong = example_mismatch(example, verdict_on(example, plan))
-            if wrong is not None:
-                yield wrong
+            found = example_mismatch(example, verdict_on(example, plan))
+            wrong += [] if found is None else [(example.verdict, found)]
+        conditions = check.verdict_conditions
+        if len(conditions) == 1 and {"PASS", "FAIL"} <= {verdict for verdict, _ in wrong}:  # hardly all of them
+            first = wrong[0][1]
+            note = Note(first.span, "this example")
+            yield replace(first, span=conditions[0].span, notes=(note,))
+        else:
+            yield from (each for _, each in wrong)
 
 
 def verdict_on(example: Example, plan: Plan, judge: Judge | None = None) -> VerdictResult | InputError:
@@ -146,5 +153,9 @@ def example_mismatch(example: Example, found: VerdictResult | InputError) -> Dia
     place, conditions = descend(example.node, "verdict") or example.node, example.check.verdict_conditions
     notes: list[tuple[Node, str]] = [(conditions[0], "the condition")] if len(conditions) == 1 else []
     if (lost := found.extra.get("unverified_evidence")) and (replies := items(example.node, "judge")):
-        notes.append((replies[0], f"{ticked(each.quote for each in lost)} is in no message"))
+        notes.append((place, "the expected verdict"))
+        quoted = {each.quote for each in lost}
+        scalars = (each for reply in replies for each in walk(reply) if isinstance(each, Scalar))
+        place = next((each for each in scalars if each.value in quoted), replies[0])
+        why = f"{ticked(sorted(quoted))} is in no message"
     return error(place, message, code="check-misses-own-example", help=why or None, notes=notes)

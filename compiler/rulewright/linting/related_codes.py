@@ -177,6 +177,7 @@ FOLLOWED_BY: Final = code_sets(
         "part-exceeds-whole": "label-row-is-dead",
         "part-without-checks": "check-without-part",
         "partner-is-the-author": "challenger-is-the-reviewer",
+        "prompt-cannot-be-rendered": "check-misses-own-example",
         "prompt-contradicts-rules": "prompt-without-pass-or-fail",
         "review-above-pass": "defaults-break-a-requirement label-row-is-dead",
         "scorer-repetitions-contradict-routing": "even-repetitions gate-judged-once more-votes-in-development",

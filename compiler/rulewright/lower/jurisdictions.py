@@ -107,6 +107,9 @@ class _JurisdictionLowering:
         """The lists at the path and below it; each text is a regular expression."""
         paths = self.values(name, self.path)
         patterns = {path: self.texts(name, path) for path in paths}
+        for path, texts in patterns.items():
+            for at, text in enumerate(texts):
+                self.try_expression(name, path, at, text)
         every = [text for texts in patterns.values() for text in texts]
         origins = {_expression(text): self.origin(name, path) for path in reversed(paths) for text in patterns[path]}
         lexicon = self.put(name, "forbidden", every, "assistant", regex=True)
@@ -167,16 +170,14 @@ class _JurisdictionLowering:
         patterns = tuple(
             Pattern(_expression(text), "regex") if regex else Pattern(text, "contains_ci") for text in texts
         )
-        for pattern in patterns if regex else ():
-            self.try_expression(name, pattern.pattern)
         self.lexicons[lexicon] = Lexicon(patterns, role, TEXT, fold_regexes=True)
         return lexicon
 
-    def try_expression(self, name: str, pattern: str) -> None:
+    def try_expression(self, name: str, path: Path, at: int, text: str) -> None:
         try:
-            compile_regex(pattern)
+            compile_regex(_expression(text))
         except PlanError as failure:
-            self.report(name, self.path, str(failure))
+            self.report(name, path, str(failure), item=at)
 
     def origin(self, name: str, *paths: Path) -> str:
         """The origin of the values as `file: path`, joined by commas."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from rulewright.diagnostics import Diagnostic, Findings, error
@@ -78,13 +79,22 @@ def _detectors(check: CheckDocument) -> Findings:
     for number, detector in enumerate(check.scorer.detectors or ()):
         if detector not in routed_names:
             names = ticked(sorted(filter(None, routed_names))) or "nothing"
+            listed, own = check.place("scorer", "detectors", number), _words_of(check)
+            routed = [check.place("routing", key) for key in ROUTED if getattr(routing, key)]
+            named = [name for name in (detector, *routed_names) if name and own & {*name.split("_")}]
+            is_routed_wrongly = named == [detector] and len(routed) == 1  # after which the check is named
+            notes = [(each, "routed here") for each in routed] or [(check.key_place("routing"), "the routing")]
             yield error(
-                check.place("scorer", "detectors", number),
+                routed[0] if is_routed_wrongly else listed,
                 f"the detector `{detector}` is not routed; the routing names {names}",
                 code="detector-is-not-routed",
-                notes=[(check.place("routing", key), "routed here") for key in ROUTED if getattr(routing, key)]
-                or [(check.key_place("routing"), "the routing")],
+                notes=[(listed, "listed here")] if is_routed_wrongly else notes,
             )
+
+
+def _words_of(check: CheckDocument) -> set[str]:
+    """The words of a check's name and id."""
+    return set(re.split(r"[\W_]+", f"{check.name} {check.id}".lower()))
 
 
 def _needs(check: CheckDocument) -> Findings:

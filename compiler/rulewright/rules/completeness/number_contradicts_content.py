@@ -157,12 +157,15 @@ def _of_default(description: Scalar, words: str, node: Mapping) -> Findings:
 
 
 def _of_figures(description: Scalar, words: str, node: Mapping) -> Findings:
-    """The number of a fact that is not among its figures, while it lacks one of them."""
-    figures = {str(each.value) for each in text_scalars(node, "figures")}
+    """The number of a fact, or of the facts below without a description, that is not among their figures, while it
+    lacks one of them."""
+    facts = [each.value for each in entries(node, "facts") if scalar(each.value, "description") is None]
+    stated = [each for fact in (node, *facts) for each in text_scalars(fact, "figures")]
     numbers = {f"{number:g}" for number, _ in numbers_in(words)}
-    lacking = [each for each in sorted(figures - numbers) if each.isdecimal()]
-    if numbers - figures and lacking:
-        yield warning(description, f"the description states other numbers than the figure {lacking[0]}")
+    lacking = [each for each in stated if str(each.value).isdecimal() and each.value not in numbers]
+    if lacking and numbers - {str(each.value) for each in stated}:
+        message = f"the description states other numbers than the figure {lacking[0].value}"
+        yield warning(lacking[0], message, notes=[(description, "the description")])
 
 
 def _of_times(description: Scalar, words: str, node: Mapping) -> Findings:

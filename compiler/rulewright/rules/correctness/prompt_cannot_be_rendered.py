@@ -4,11 +4,12 @@ import re
 from typing import Final
 
 from rulewright.diagnostics import Diagnostic, Findings, Span, error, warning
+from rulewright.documents.base import entries
 from rulewright.documents.check import CheckDocument
 from rulewright.load import Scalar, place
 from rulewright.lower.applicability import applies, by_condition, is_suppressed
 from rulewright.lower.expressions import prompt_environment
-from rulewright.lower.lowering import lower_prompt
+from rulewright.lower.lowering import Prompt, lower_prompt
 from rulewright.lower.scan_plan import DEFAULTS, facts
 from rulewright.project import Project
 from rulewright.spelling import did_you_mean
@@ -47,14 +48,17 @@ def _broken(check: CheckDocument, prompt: Scalar, project: Project) -> Findings:
     lowered = lower_prompt(prompt, prompt_environment(check.vocabulary), mistakes)
     known: dict[str, object] = {"check": {**DEFAULTS, **check.fields}}
     holds = by_condition(check)
+    if not mistakes and not project.scenarios and all(root == "check" for root, *_ in lowered.reads):
+        failure = _failure(lowered, known)
+        key = getattr(failure, "key", None)
+        if failure is not None and key not in {each.name for each in entries(check.node, "parameters")}:
+            yield error(_place(prompt, key), f"this prompt can't be rendered: {failure}")
     for scenario in project.scenarios.values() if not mistakes else ():
         listed = applies(check, scenario)
         if listed is False or is_suppressed(check, scenario) or (listed is None and not holds(scenario)):
             continue
         known["scenario"] = decisions.facts(scenario.id, facts(scenario, lowered.reads))
-        try:
-            filled(lowered.segments, known)
-        except (EvaluationError, TypeError) as failure:
+        if (failure := _failure(lowered, known)) is not None:
             message = f"this prompt can't be rendered for the scenario `{scenario.id}`: {failure}"
             yield error(
                 _place(prompt, getattr(failure, "key", None)),
@@ -62,6 +66,15 @@ def _broken(check: CheckDocument, prompt: Scalar, project: Project) -> Findings:
                 notes=[(scenario.place("scenario_id"), "this scenario")],
             )
             return
+
+
+def _failure(lowered: Prompt, known: dict[str, object]) -> Exception | None:
+    """Why a prompt can't be filled in with what is known; None if it can."""
+    try:
+        filled(lowered.segments, known)
+    except (EvaluationError, TypeError) as failure:
+        return failure
+    return None
 
 
 def _place(prompt: Scalar, key: object) -> Span:

@@ -6,14 +6,14 @@ from collections.abc import Collection, Iterator
 from math import isclose
 from typing import Final
 
-from rulewright.diagnostics import Findings, warning
-from rulewright.documents.base import Document, entries
+from rulewright.diagnostics import Findings, Span, warning
+from rulewright.documents.base import Document, entries, items
 from rulewright.documents.kinds import kind_of
 from rulewright.documents.scorecard import CaseScorecardDocument, ScorecardDocument
 from rulewright.expression.direction import conjoined
-from rulewright.expression.syntax_tree import Binary, Expr, Name
+from rulewright.expression.syntax_tree import Binary, Call, Expr, Index, Literal, Name, Select
 from rulewright.load import Entry, Mapping, Node, Scalar, Sequence
-from rulewright.lower.expressions_of import expressions_of
+from rulewright.lower.expressions_of import expressions_of, parts_of
 from rulewright.project import Project
 from rulewright.spelling import Guess
 
@@ -21,8 +21,10 @@ SECTIONS: Final = ("gates", "dimensions", "rates", "metrics", "parameters")
 TOKEN: Final = re.compile(r"\w+|[<>=!]=|&&|\|\||[^\w\s]")
 OPERATORS: Final = frozenset(["&&", "||", "and", "or", "<", "<=", ">", ">=", "==", "!=", "!", "not", "in"])
 DEFINED: Final = ("gates", "rates", "counts", "lists", "dimensions")  # what an output may show under its name
-SHOWN: Final = re.compile(r"\s*(counts|lists|rates)\.(\w+)\s*")  # a definition that an output shows
+SHOWN: Final = re.compile(r"\s*(?:(counts|lists|rates)\.)?(\w+)\s*")  # a definition that an output shows
+WHOLE: Final = ("gates", "rates", "counts", "lists", "dimensions", "flags")  # sections that an output shows as a whole
 SELF: Final = "SELF0"  # stands for the name of a definition
+HABIT: Final = 4  # conditions that agree, to be that of a scorecard
 OTHERS: Final = 2  # definitions that agree, to be a habit
 SLIPS: Final = 2  # tokens of one slip: an operator and the name next to it
 CHECKS: Final = 4  # checks whose ids agree with their buckets, to be a habit
@@ -54,12 +56,15 @@ def unlike_its_siblings(subject: Project | ScorecardDocument | CaseScorecardDocu
             yield from _copied(entries(subject.node, section))
             yield from _left_out(entries(subject.node, section))
         yield from _comparisons(subject, parameters)
+        yield from _other_member(subject)
         named = {each.name for section in DEFINED for each in entries(subject.node, section)}
         yield from _copied(entries(subject.node, "output"), named)
         yield from _of_another(subject)
     elif isinstance(subject, Project):
         yield from _buckets(subject)
         yield from _numbers(subject)
+        yield from _positions(subject)
+        yield from _sources(subject)
 
 
 def _section(parts: tuple[Entry, ...], parameters: set[str]) -> Findings:
@@ -106,6 +111,28 @@ def _comparisons(subject: ScorecardDocument | CaseScorecardDocument, parameters:
                     yield warning(written.span(side), message, help=Guess(f"{name} {meant} {name}{ending}"))
 
 
+def _other_member(subject: ScorecardDocument | CaseScorecardDocument) -> Findings:
+    """The only condition that searches a list for a text of its own, where all others search it for one that it lacks:
+    `'regard' in v.secondary_tags` in a scorecard of memory."""
+    sought: dict[str, list[dict[str, Span]]] = {}
+    for written in expressions_of(subject):
+        found: dict[str, dict[str, Span]] = {}
+        for part in written.parts:
+            match part:
+                case Binary(operator="in", left=Literal(value=str() as word) as left, right=right):
+                    found.setdefault(written.text(right), {})[word] = written.span(left)
+        for listed, words in found.items():
+            sought.setdefault(listed, []).append(words)
+    for listed, conditions in sought.items():
+        counts = Counter(word for words in conditions for word in words)
+        usual = [word for word, count in counts.items() if count == len(conditions) - 1 >= HABIT]
+        odd = next((each for each in conditions if len(usual) == 1 and usual[0] not in each), {})
+        for word, where in odd.items():
+            if counts[word] == 1:
+                message = f"`{word}` is only here; every other condition on `{listed}` searches for `{usual[0]}`"
+                yield warning(where, message, help=Guess(usual[0]))
+
+
 def _own_limit(part: Expr, parameters: set[str]) -> tuple[str, str, Binary] | None:
     """The operator of a comparison of a metric with a parameter that is named after it, and the rest of its name."""
     match part:
@@ -142,12 +169,23 @@ def _others_named(steps: tuple[str, ...], value: Scalar) -> list[str]:
 
 def _of_another(subject: ScorecardDocument | CaseScorecardDocument) -> Findings:
     """The outputs that show another definition than the one they are named after: `unclear_count: counts.failed`."""
+    variables = [each.name for item in items(subject.node, "variables") for each in entries(item)]
     for entry in entries(subject.node, "output"):
         shown = SHOWN.fullmatch(str(entry.value.value)) if isinstance(entry.value, Scalar) else None
-        names = [] if shown is None else [each.name for each in entries(subject.node, shown[1])]
-        meant = next((each for each in names if entry.name.startswith(f"{each}_")), None)
-        if shown is not None and meant is not None and meant != shown[2] and shown[2] not in entry.name:
-            yield warning(entry.value, f"`{entry.name}` shows `{shown[2]}`", help=Guess(f"{shown[1]}.{meant}"))
+        if shown is None:
+            continue
+        section, name = shown.groups()
+        names = [*variables, *WHOLE] if section is None else [each.name for each in entries(subject.node, section)]
+        meant = next((each for each in names if _is_named_after(entry.name, each)), None)
+        if name in names and meant is not None and not _is_named_after(entry.name, name) and name not in entry.name:
+            help = Guess(f"{section}.{meant}" if section else meant)
+            yield warning(entry.value, f"`{entry.name}` shows `{name}`", help=help)
+
+
+def _is_named_after(name: str, definition: str) -> bool:
+    """Whether a name begins or ends with that of a definition: `dimension_scores` and `dimensions`."""
+    definition = definition.removesuffix("s") if definition in WHOLE else definition
+    return name.startswith(f"{definition}_") or name.endswith(f"_{definition}")
 
 
 def _same(one: Scalar | None, other: Scalar) -> bool:
@@ -182,6 +220,38 @@ def _buckets(project: Project) -> Findings:
         check = odd[0][0]
         message = f"all other ids name the bucket of their check, but `{check.id}` is in `{check.primary_bucket}`"
         yield warning(check.place("primary_bucket"), message, help=Guess(min(meant)))
+
+
+def _positions(project: Project) -> Findings:
+    """The only place that reads another turn than the first, next to the answer, in checks of which at least two others
+    read the first."""
+    found: dict[int, list[tuple[str, Span | None]]] = {}
+    for check in project.checks:
+        for written, part in parts_of(check):
+            match part:
+                case Index(operand=Name(name="turns"), index=Literal(value=int() as at)):
+                    found.setdefault(at, []).append((check.id, None))
+                case Call(args=(Name(name="answer"), Select(operand=Index(index=Literal(value=int() as at)) as turn))):
+                    found.setdefault(at, []).append((check.id, written.span(turn)))
+    odd = [(at, place) for at, places in found.items() if at != 0 for _, place in places]
+    if len(odd) == SLIPS and odd[0][0] == odd[1][0] and len({check for check, _ in found.get(0, ())}) >= OTHERS:
+        at, place = max(odd, key=lambda each: each[1] is not None)
+        if place is not None:
+            yield warning(
+                place, f"`turns[{at}]` is only here; the other checks read `turns[0]`", help=Guess("turns[0]")
+            )
+
+
+def _sources(project: Project) -> Findings:
+    """The only fact of a corpus with another source than its programme, that of another programme."""
+    for corpus in project.corpora.values():
+        sources = {each.source for each in corpus.programmes}
+        facts = [(of, fact) for of in corpus.programmes for fact in of.facts if of.source and fact.source]
+        odd = [each for each in facts if each[0].source != each[1].source]
+        if len(odd) == 1 and len(facts) > CHECKS and odd[0][1].source in sources:
+            programme, fact = odd[0]
+            message = f"`{fact.id}` has the source of another programme; all other facts have that of their own"
+            yield warning(fact.place("source"), message, help=Guess(programme.source))
 
 
 def _numbers(project: Project) -> Findings:

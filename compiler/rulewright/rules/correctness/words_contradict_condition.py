@@ -1,14 +1,15 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Final
 
 from msgspec import Struct, structs
 
 from rulewright.diagnostics import Findings, warning
-from rulewright.documents.base import scalar
+from rulewright.documents.base import entries, numeric, scalar, text
 from rulewright.documents.check import CheckDocument
-from rulewright.documents.check_claims import DENIALS, Claims, claims_of
+from rulewright.documents.check_claims import BANNED, DENIALS, Claims, claims_of
 from rulewright.documents.prose_limits import Limit, limits_in, may_measure, numbers_in, unit_of, units_agree
 from rulewright.expression.direction import comparisons, denies
 from rulewright.expression.subjects import (
@@ -26,10 +27,25 @@ from rulewright.expression.subjects import (
     stems_of_counted,
     stems_of_parameters,
 )
-from rulewright.expression.syntax_tree import Binary, Call, Expr, Literal, Macro, below, chain, last_name
-from rulewright.load import Scalar, walk
+from rulewright.expression.syntax_tree import (
+    Binary,
+    Call,
+    Expr,
+    Literal,
+    Macro,
+    Unary,
+    below,
+    chain,
+    field_of,
+    last_name,
+    number_in,
+)
+from rulewright.load import Mapping, Scalar, walk
 from rulewright.lower.compared_numbers import ComparedNumber, compared_numbers, deciding_conditions
+from rulewright.rules.correctness.bad_schema import schemas_of
 
+SEARCHES: Final = frozenset({"contains", "contains_all", "contains_any", "has_any_word", "matches"})
+POSITIVE: Final = re.compile(r"\bpositive (\w+)", re.IGNORECASE)
 FAILS_OUTSIDE: Final = {"<=": ">", ">=": "<", "<": ">=", ">": "<="}  # what `fail` tests to keep a limit
 
 
@@ -68,6 +84,7 @@ class Contradiction(Struct, frozen=True):
     message: str
     part: Expr
     is_by_id: bool = False
+    parameter: str | None = None  # whose name says it
 
 
 def words_contradict_condition(check: CheckDocument) -> Findings:
@@ -85,11 +102,14 @@ def words_contradict_condition(check: CheckDocument) -> Findings:
         turned = [structs.replace(each, sign=-each.sign) for each in numbers]
         limits = list(_of_limits(Claims(check.id, str(failing.value), (failing,), str(failing.value)), turned))
     yield from limits
+    yield from _not_positive(check, claims)
     for written, sign in deciding_conditions(check) if not limits else ():
         condition = Condition(written.checked.expr, sign, check)
         found = next((found for test in TESTS if (found := test(claims, condition)) is not None), None)
         if found is not None:
             place = check.place("id") if found.is_by_id or claims.place is None else claims.place
+            if found.parameter is not None:
+                place = check.key_place("params", found.parameter)
             yield warning(written.span(found.part), found.message, notes=[(place, "said here")])
 
 
@@ -114,6 +134,21 @@ def _of_limits(claims: Claims, numbers: list[ComparedNumber]) -> Findings:
         elif len(same) == 1 and same[0].sign and limit.operator and not _keeps(claims, limit, same[0]):
             place = same[0].comparison or same[0].place
             yield warning(place, f"the description says `{limit.text}`, but this comparison does not", notes=notes)
+
+
+def _not_positive(check: CheckDocument, claims: Claims) -> Findings:
+    """The numbers that the words call positive, and of which a schema allows others: `a positive amount`."""
+    named = {each.lower() for each in POSITIVE.findall(claims.words)}
+    for _, schema in schemas_of(check) if named and claims.place is not None else ():
+        for node in (each for each in walk(schema) if isinstance(each, Mapping)):
+            for entry in (each for each in entries(node, "properties") if each.name.lower() in named):
+                least, above = numeric(entry.value, "minimum"), numeric(entry.value, "exclusiveMinimum")
+                is_above = (least is not None and float(str(least.value)) > 0) or (
+                    above is not None and float(str(above.value)) >= 0
+                )
+                if text(entry.value, "type") in ("integer", "number") and not is_above and claims.place is not None:
+                    message = f"the description says `positive {entry.name}`, but this schema allows others"
+                    yield warning(least or above or entry.value, message, notes=[(claims.place, "said here")])
 
 
 def _unnamed(words: str, numbers: list[ComparedNumber]) -> list[ComparedNumber]:
@@ -175,6 +210,35 @@ def _forbidden(claims: Claims, condition: Condition) -> Contradiction | None:
     if condition.sign < 0 and one_side_lacks(condition.expr):
         message = "the description forbids something, but a part of `fail` tests for its absence"
         return Contradiction(message, condition.expr)
+    return None
+
+
+def _passes_forbidden(claims: Claims, condition: Condition) -> Contradiction | None:
+    """What a parameter calls forbidden is required: `fail: ... and not call.command.matches(params.forbidden)`."""
+    for side in condition.sides:
+        is_denied = isinstance(side, Unary)
+        banned = next((each for each in sorted(parameters(side)) if BANNED.search(each)), None)
+        searched = side.operand if isinstance(side, Unary) else side
+        if banned is None or not isinstance(searched, Call) or searched.function not in SEARCHES:
+            continue
+        if is_denied == (condition.sign < 0):
+            message = f"`{condition.key}` holds where `params.{banned}` {'does not' if is_denied else 'does'} match"
+            return Contradiction(message, side, parameter=banned)
+    return None
+
+
+def _equals_limit(claims: Claims, condition: Condition) -> Contradiction | None:
+    """A limit of the words is the only number for which the condition holds: `at most eight`, but `== 8`."""
+    match condition.expr:
+        case Binary(operator="==", right=limit):
+            name = field_of(limit, "params")
+            found = None if name is None else numeric(condition.check.node, "params", name)
+            value = number_in(limit) if found is None else float(str(found.value))
+            named = next((each for each in limits_in(claims.words) if each.number == value and each.operator), None)
+            if named is not None and value:
+                return Contradiction(
+                    f"the description says `{named.text}`, but this comparison does not", condition.expr
+                )
     return None
 
 
@@ -287,6 +351,8 @@ TESTS: Final[tuple[Callable[[Claims, Condition], Contradiction | None], ...]] = 
     _missing_by_id,
     _lacking_by_id,
     _forbidden,
+    _passes_forbidden,
+    _equals_limit,
     _of_every,
     _seeks_none_of_forbidden,
     _only_under,

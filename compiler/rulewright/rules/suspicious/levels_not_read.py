@@ -13,4 +13,4 @@ def levels_not_read(scenario: ScenarioDocument) -> Findings:
     for criterion in (each for turn in scenario.turns for each in turn.rubric):
         if criterion.levels and criterion.kind in ("binary", "autofail"):
             message = f"`levels` has no effect: the kind is `{criterion.kind}`"
-            yield warning(criterion.key_place("levels"), message, notes=[(criterion.place("kind"), "the kind")])
+            yield warning(criterion.place("kind"), message, notes=[(criterion.key_place("levels"), "the levels")])

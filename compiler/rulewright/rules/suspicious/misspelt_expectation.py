@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
@@ -27,7 +28,8 @@ def misspelt_expectation(batch: CaseBatch) -> Findings:
     Instead: write the word or the number as the case does.
     """
     for case in batch.cases:
-        numbers = list(_other_numbers(_phrases(case, batch.plan), _texts(case, batch.plan)))
+        phrases = _phrases(case, batch.plan)
+        numbers = list(_other_numbers(phrases, _texts(case, batch.plan))) or list(_exchanged(phrases, case))
         reported = {each.span for each in numbers}
         yield from numbers
         yield from (each for each in _other_words(case) if each.span not in reported)
@@ -96,6 +98,23 @@ def _other_numbers(phrases: Sequence[Node], texts: Sequence[Node]) -> Findings:
         if near is not None and phrase not in found and len(starts) <= MOST_PLACES:
             message = f"the case contains `{' '.join(near)}`, not `{' '.join(phrase)}`"
             yield warning(item, message)
+
+
+def _exchanged(phrases: Sequence[Node], case: CaseRecord) -> Findings:
+    """The findings for a number that a case has only in one phrase, and elsewhere at least twice with its digits
+    exchanged and the same word after it."""
+    counts = Counter(pair for each in walk(case.node) for pair in _numbers(each))
+    usual = {(*sorted(number), unit): number for (number, unit), count in counts.items() if count > 1}
+    for item in phrases:
+        for number, unit in _numbers(item):
+            near = usual.get((*sorted(number), unit), number)
+            if near != number and counts[number, unit] == 1:
+                yield warning(item, f"the case has `{near} {unit}` elsewhere, and not `{number} {unit}`")
+
+
+def _numbers(node: Node) -> list[tuple[str, str]]:
+    """The numbers of a text, each with the word after it."""
+    return [(one, word) for one, word in pairwise(_tokens(node)) if _shape(one) == "#" and _shape(word) != "#"]
 
 
 def _tokens(node: Node) -> list[str]:

@@ -8,6 +8,7 @@ from rulewright.expression.syntax_tree import (
     NOWHERE,
     Binary,
     Call,
+    Conditional,
     Expr,
     Macro,
     Name,
@@ -32,6 +33,10 @@ def part_exceeds_whole(document: DocumentWithExpressions) -> Findings:
     """
     counts = _counts(document)
     for written, part in parts_of(document):
+        if isinstance(part, Conditional) and (never := _none_of_none(part, counts)) is not None:
+            few, many = map(written.text, never)
+            message = f"`{few}` is a part of `{many}`, which is 0 here: the test never holds"
+            yield warning(written.span(part.condition), message, notes=[(written.span(never[0]), "the part")])
         if not isinstance(part, Binary):
             continue
         left, right = _factors(part.left), _factors(part.right)
@@ -51,6 +56,19 @@ def part_exceeds_whole(document: DocumentWithExpressions) -> Findings:
         small, large = (right, left) if part.operator == "/" else (left, right)
         message = f"`{written.text(small[-1])}` is a part of `{written.text(large[-1])}`: {result}"
         yield warning(written.span(part), message)
+
+
+def _none_of_none(part: Conditional, counts: Mapping[str, list[Expr]]) -> tuple[Expr, Expr] | None:
+    """A part and its whole where the test after one for more than none of the whole is one for more than none of the
+    part: `eligible > 0 ? 'invalid' : unclear > 0 ? ...`."""
+    other = part.otherwise
+    many, few = _more_than_none(part.condition), isinstance(other, Conditional) and _more_than_none(other.condition)
+    return (few, many) if many and few and _is_part(few, many, counts) else None
+
+
+def _more_than_none(test: Expr) -> Expr | None:
+    is_above = isinstance(test, Binary) and test.operator == ">" and number_in(test.right) == 0
+    return test.left if is_above and isinstance(test, Binary) else None
 
 
 def _counts(document: DocumentWithExpressions) -> Mapping[str, list[Expr]]:

@@ -12,6 +12,7 @@ from rulewright.expression.syntax_tree import (
     Binary,
     Call,
     Expr,
+    Index,
     ListLiteral,
     Literal,
     Macro,
@@ -23,6 +24,7 @@ from rulewright.expression.syntax_tree import (
 )
 from rulewright.load import Scalar
 from rulewright.lower.expressions_of import WrittenExpression, expressions_of
+from rulewright.spelling import Guess
 
 USERS: Final = r"asker|buyer|caller|carer|caregiver|client|customer|guest|patient|person|shopper|student|user|visitor"
 # Who speaks in the words: `the customer has said yes`, `who asks what something costs`.
@@ -81,6 +83,7 @@ def _of_check(check: CheckDocument) -> Findings:
     spoken = {role for role, spoken_by in zip(ROLES, (OF_ASSISTANTS, OF_USERS), strict=True) if spoken_by.search(words)}
     for written in expressions_of(check):
         yield from _of_replies(written) if optional_text(check.node, "each") == "reply" else ()
+        yield from _of_content(written)
         of_parameters = list(_in_turns_of_another(written))
         yield from of_parameters
         if note is None or len(spoken) != 1 or of_parameters:
@@ -97,6 +100,21 @@ def _of_replies(written: WrittenExpression) -> Findings:
     for part in written.parts:
         if _role(part) == "user" and isinstance(part, Binary) and field_of(part.left, "turn") == "role":
             yield warning(written.span(part), "`each: reply` looks only at the turns of the assistant")
+
+
+def _of_content(written: WrittenExpression) -> Findings:
+    """The comparisons of what somebody says with a role."""
+    for part in written.parts:
+        match part:
+            case Binary(
+                operator="==" | "!=",
+                left=Select(operand=Name() | Index(), field="content"),
+                right=Literal(value=str(role)),
+            ):
+                if role in ROLES:
+                    text = written.text(part.left)
+                    help = Guess(f"{text.removesuffix('content')}role")
+                    yield warning(written.span(part.left), f"`{text}` is compared with a role", help=help)
 
 
 def _in_turns_of_another(written: WrittenExpression) -> Findings:

@@ -29,6 +29,10 @@ def same_compared_apart(check: CheckDocument) -> Findings:
     yield from _by_name_only(check, words)
     for written, part in operations_in(check, {"&&", "||"}):
         sides = chain(part, part.operator)
+        crossed = next((each for each in sides if _is_crossed(each)), None)
+        if crossed is not None and any(map(_pair, sides)):
+            yield warning(written.span(crossed), "this compares two different fields of the items")
+            return
         pairs = [(_pair(each), each) for each in sides]
         if len({pair for pair, _ in pairs}) != 1 or pairs[0][0] is None:
             continue
@@ -55,6 +59,15 @@ def _by_name_only(check: CheckDocument, words: str) -> Findings:
             if isinstance(compared, Binary) and compared.operator == "==" and last_name(compared.left) == "name":
                 message = "calls of one tool with different arguments count as the same"
                 yield warning(written.span(compared), message, help="compare `raw` as well")
+
+
+def _is_crossed(side: Expr) -> bool:
+    """Whether a side compares one field of an item with another field of the other item."""
+    if not isinstance(side, Binary) or side.operator != "==":
+        return False
+    (left, fields), (right, others) = selections(side.left), selections(side.right)
+    names = getattr(left, "name", ""), getattr(right, "name", "")
+    return bool(fields and others and fields != others and all(names)) and names[0] != names[1]
 
 
 def _pair(side: Expr) -> tuple[str, str] | None:

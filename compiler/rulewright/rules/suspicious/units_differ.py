@@ -45,6 +45,9 @@ def units_differ(document: DocumentWithExpressions) -> Findings:
             if (limit := _in_milliseconds(document, one, other)) is not None:
                 message = f"`{written.text(one)}` is in seconds, but {limit.raw} looks like milliseconds"
                 yield warning(limit, message, help=Guess(f"{float(str(limit.value)) / 1000:g}"))
+            if (share := _share(document, one, other)) is not None:
+                message = f"`{written.text(one)}` is a whole number, but {share.raw} is a fraction"
+                yield warning(share, message)
             is_few = number in FEW or (number == 1 and part.operator == "==")  # 0 and `< 1` are those of no text
             if is_few and (plural := _list_of(one)) is not None:
                 message = f"`{written.text(one)}` counts characters"
@@ -63,6 +66,15 @@ def _in_milliseconds(document: DocumentWithExpressions, one: Expr, other: Expr) 
     found = numeric(document.node, "params", name) or numeric(document.node, "parameters", name, "default")
     seconds = 0.0 if found is None else float(str(found.value))
     return found if seconds >= LONG and seconds % 100 == 0 and seconds % 3600 else None
+
+
+def _share(document: DocumentWithExpressions, one: Expr, other: Expr) -> Scalar | None:
+    """The parameter with which a number of words or the like is compared, if it is a fraction."""
+    name = field_of(other, "params")
+    if name is None or not (isinstance(one, Call) and one.function in {"size", *COUNTS}):
+        return None
+    found = numeric(document.node, "params", name) or numeric(document.node, "parameters", name, "default")
+    return found if found is not None and float(str(found.value)) % 1 else None
 
 
 def _list_of(part: Expr) -> str | None:
