@@ -29,7 +29,8 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Print the error, what was probably meant or an example, and where to find help; exit the process. An unknown
         option is the error, also where the word after it is refused as an argument."""
-        given = (each.partition("=")[0] for each in takewhile(lambda word: word != "--", self.words))
+        words = () if self._subparsers else self.words  # those of an action have options of their own
+        given = (each.partition("=")[0] for each in takewhile(lambda word: word != "--", words))
         wrong = next((each for each in given if each[:2] == "--" and each not in self._option_string_actions), None)
         if wrong is not None and not message.startswith(UNKNOWN):
             message, self.meant = f"unknown option `{wrong}`", suggestion(wrong, self._option_string_actions)

@@ -133,6 +133,7 @@ def test_every_line_of_every_help_fits_80_columns(
         (["scan", ".", "--fail_on", "S3"], "--fail-on"),
         (["lint", "--fromat", "json"], "--format"),
         (["hil", "resolve", "x", "--bye", "ana"], "--by"),
+        (["workflow", "rnu", "--file", "x"], "run"),
     ],
 )
 def test_a_misspelt_option_or_choice_is_guessed(
