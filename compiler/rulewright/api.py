@@ -11,12 +11,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from msgspec.structs import replace
+
 from rulewright.check.project_check import compile_project
 from rulewright.errors import UsageError
 from rulewright.exporting.parquet import score_records, verdict_records
 from rulewright.expression.build import build
 from rulewright.expression.environment import Environment
-from rulewright.judges import open_live, refuse_without_ask
+from rulewright.judges import ObservedJudge, open_live, refuse_without_ask
 from rulewright.project import Project, load_project
 from rulewright.reporting.stored_run import FinishedRun, open_run
 from rulewright.scoring.batches import load_scorecard
@@ -99,22 +101,24 @@ def check_transcript(
 
     `source` is a project, its path or a compiled plan; `transcript` a `Transcript`, a mapping such as
     `{"messages": [...]}` (a record of any supported format), a list of messages with `role` and `content`, or the path
-    of a file with one. Refused input is in the result's `errors`. Without `judge` the project file's judge is used.
-    Raises UsageError for a file with several transcripts and for a `judge` without `ask`, DocumentError for a project
-    with mistakes, PlanError where the plan needs a judge and has none.
+    of a file with one. Refused input is in the result's `errors`, what a judge replied in its `exchanges`. Without
+    `judge` the project file's judge is used. Raises UsageError for a file with several transcripts and for a `judge`
+    without `ask`, DocumentError for a project with mistakes, PlanError where the plan needs a judge and has none.
     """
     project = source if isinstance(source, Project | Plan) else load_project(os.fspath(source))
     plan, opened_judge = plan_of(project, profile), _judge_of(project, judge)
     if not isinstance(transcript, Transcript | Mapping | str | os.PathLike):
         transcript = {"messages": transcript}
+    observed = None
     if isinstance(opened_judge, BatchJudge):
         engine = Engine(plan, parameters)
         results = list(opened_judge.results(engine, engine.read([transcript])))
     else:
-        results = list(execute(plan, [transcript], opened_judge, parameters=parameters))
+        observed = ObservedJudge(opened_judge) if not isinstance(opened_judge, str | None) else None
+        results = list(execute(plan, [transcript], observed or opened_judge, parameters=parameters))
     if len(results) != 1:
         raise UsageError(f"`{transcript}` holds {len(results)} transcripts; use `scan`")
-    return results[0]
+    return results[0] if observed is None else replace(results[0], exchanges=tuple(observed.exchanges))
 
 
 def scan(

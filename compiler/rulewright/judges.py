@@ -27,7 +27,7 @@ from rulewright_runtime.judging.judge import open_judge as open_recorded
 from rulewright_runtime.models import ModelError, open_model
 from rulewright_runtime.models.call import ModelAnswer, ModelCall, request_key
 from rulewright_runtime.plan.scan import Plan
-from rulewright_runtime.runs.live import JudgeSettings, LiveJudge, WaitingJudge, ask_of, model_and_endpoint
+from rulewright_runtime.runs.live import Exchange, JudgeSettings, LiveJudge, WaitingJudge, ask_of, model_and_endpoint
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.terminal import complain
 from rulewright_runtime.transcripts.messages import UNKNOWN_MODEL, Transcript
@@ -60,6 +60,30 @@ def refuse_without_ask(judge: object) -> None:
             "`judge` must be an object with a method `ask`, or a string as for `--judge`, such as "
             "`python:MODULE:CALLABLE` for a function"
         )
+
+
+class ObservedJudge:
+    """Forwards requests to a judge of Python and keeps its replies and errors as `exchanges`."""
+
+    def __init__(self, judge: Judge) -> None:
+        """Ask `judge`."""
+        self._judge, self.exchanges = judge, list[Exchange]()
+        self.reads_prompts = getattr(judge, "reads_prompts", True)
+
+    def ask(self, request: JudgeRequest) -> str | None:
+        """The judge's reply. Raises the judge's error."""
+        try:
+            reply: object = self._judge.ask(request)
+        except Exception as error:
+            self._keep(request, None, f"{type(error).__name__}: {error}")
+            raise
+        text = reply if isinstance(reply, str) else None
+        self._keep(request, text, None if text is not None else f"the reply is a `{type(reply).__name__}`, not a text")
+        return text
+
+    def _keep(self, request: JudgeRequest, reply: str | None, error: str | None) -> None:
+        place = (request.check_id, request.purpose, request.window, request.repetition, request.attempt)
+        self.exchanges.append(Exchange(*place, "", reply, error, prompt=request.prompt))
 
 
 def open_live(judge: str, project: Project | None, options: JudgeOptions = USUAL) -> LiveJudge:

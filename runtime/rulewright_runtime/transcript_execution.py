@@ -20,7 +20,8 @@ class TranscriptResult(msgspec.Struct, frozen=True):
     """The result of one transcript: verdicts in the order of checks, the scores row, the judge calls of each check.
 
     A refused transcript has only `errors`. `scores` is None if the plan has no scorecard. `missing` lists the parts of
-    the scenario that the transcript lacks; no check passes then. `exchanges` are a live judge's requests and replies.
+    the scenario that the transcript lacks; no check passes then. `exchanges` are the requests, replies and errors of a
+    live judge, or of an object that `rulewright.check_transcript` was given.
     """
 
     transcript_id: str

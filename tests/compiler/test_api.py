@@ -202,3 +202,21 @@ def test_a_judge_without_ask_is_refused_and_gives_no_unclear_verdict(tmp_path: P
         rulewright.scan(tmp_path, chats, tmp_path / "run", judge=judge)
     with pytest.raises(CheckError, match="`judge` must be an object with a method `ask`"):
         load_bench(tmp_path).hold(chat, "is-kind", "PASS", judge)
+
+
+def test_the_reply_or_the_error_of_a_judge_is_in_the_result(tmp_path: Path) -> None:
+    class Broken:
+        def ask(self, request: rulewright.JudgeRequest) -> str | None:
+            if request.attempt == 0:
+                return "I can't say."
+            raise ValueError("no client is configured")
+
+    (tmp_path / "checks").mkdir()
+    (tmp_path / "rulewright.yaml").write_text("project: mine\n")
+    (tmp_path / "checks" / "is-kind.yaml").write_text("id: is-kind\nprompt: 'Is it kind? FAIL: no. PASS: yes.'\n")
+    chat = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello."}]
+    result = rulewright.check_transcript(tmp_path, chat, judge=Broken())
+    assert [verdict.verdict for verdict in result.verdicts] == ["UNCLEAR"]
+    first, second = sorted(result.exchanges, key=lambda each: (each.repetition, each.attempt))[:2]
+    assert (first.check_id, first.repetition, first.attempt, first.reply) == ("is-kind", 0, 0, "I can't say.")
+    assert (second.attempt, second.reply, second.error) == (1, None, "ValueError: no client is configured")

@@ -54,8 +54,8 @@ _CAUSES: Final = {
 }
 
 
-# Of a record: its check, whether it applies, its verdict and the cause of it.
 RunSummary: TypeAlias = Mapping[str, Any]  # `summary.json`, or the counts of a check in it
+# Of a record: its check, whether it applies, its verdict and the cause of it.
 Tally: TypeAlias = tuple[str, bool, str, str | None]
 _TALLY: Final = attrgetter("check_id", "eligible", "verdict", "cause")
 _IS_OPEN: Final = attrgetter("adjudication_required")
