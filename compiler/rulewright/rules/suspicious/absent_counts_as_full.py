@@ -1,19 +1,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Findings, warning
 from rulewright.expression.direction import unwrapped
-from rulewright.expression.syntax_tree import Call, Expr, Name, number_in
-from rulewright.lower.expressions_of import DocumentWithExpressions, expressions_of, operations_in
+from rulewright.expression.syntax_tree import Binary, Call, Conditional, Expr, Name, number_in
+from rulewright.lower.expressions_of import DocumentWithExpressions, WrittenExpression, expressions_of, parts_of
 
 if TYPE_CHECKING:
     from rulewright.documents.scorecard import ScorecardDocument
 
 
 def absent_counts_as_full(scorecard: ScorecardDocument) -> Findings:
-    """A score of nothing is 1: `empty: 1`, or `orValue(score(1))` in a comparison that high scores meet.
+    """A score of nothing is 1: `empty: 1`, or `orValue(score(1))` in a comparison or a choice.
 
     Why it matters: if nothing was measured, the best score or label is given.
     Instead: write `empty: absent`, `orValue(score(0))`, or test `hasValue()` first.
@@ -24,8 +25,8 @@ def absent_counts_as_full(scorecard: ScorecardDocument) -> Findings:
     variables = dict(scorecard.variables)
     of_variables = {id(each.scalar): each for each in expressions_of(scorecard)}
     reported: set[str] = set()
-    for written, part in operations_in(scorecard, {">=", ">"}):
-        left, name = part.left, part.left.name if isinstance(part.left, Name) else ""
+    for written, left in _compared(scorecard):
+        name = left.name if isinstance(left, Name) else ""
         read = of_variables.get(id(variables.get(name)))
         if read is not None and name not in reported:
             reported.add(name)
@@ -33,6 +34,15 @@ def absent_counts_as_full(scorecard: ScorecardDocument) -> Findings:
         text = written.text(left)
         if _is_full(left) and not reads_failures(text, scorecard):
             yield warning(written.span(left), f"`{text}` is 1 if nothing was measured")
+
+
+def _compared(scorecard: ScorecardDocument) -> Iterator[tuple[WrittenExpression, Expr]]:
+    """What has to be high: compared with a lower limit anywhere, or with an upper one to choose a value."""
+    for written, part in parts_of(scorecard):
+        decided = part.condition if isinstance(part, Conditional) else part
+        operators = ("<", "<=") if isinstance(part, Conditional) else (">", ">=")
+        if isinstance(decided, Binary) and decided.operator in operators:
+            yield written, decided.left
 
 
 def reads_failures(text: str, document: DocumentWithExpressions) -> bool:
@@ -45,4 +55,4 @@ def _is_full(part: Expr) -> bool:
     if not isinstance(part, Call) or part.function != "orValue":
         return False
     default = number_in(unwrapped(part.args[0]))
-    return default is not None and default >= 1
+    return default == 1
