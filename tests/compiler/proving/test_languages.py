@@ -23,7 +23,7 @@ from rulewright.proving.languages import (
     sequence,
     with_cases,
 )
-from rulewright.proving.re2_syntax import language_of
+from rulewright.proving.re2_syntax import is_without_match, language_of
 
 ATOMS = ["a", "b", "A", "ab", ".", r"\w", r"\W", r"\s", "[ab]", "[^a]", "[[:upper:]]", r"\x41", "(?i:a)", "(?i:k)"]
 ATOMS += [r"\07", r"\141", r"\12", "(?i:\\pL)", "()"]
@@ -146,3 +146,8 @@ def test_only_languages_without_assertions_hold_what_holds_their_texts() -> None
     assert not is_holding(language(r"\ba"))
     assert not is_holding(literal("a"))
     assert not is_holding(complement(language("a")))
+
+
+def test_a_very_long_expression_is_not_proved_to_match_nothing() -> None:
+    assert is_without_match(r"pin\bcode")
+    assert not is_without_match(r"pin\bcode" + " of the card" * 200)
