@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from msgspec.structs import replace
@@ -59,9 +59,9 @@ def ask_about(
     check: Check, judging: Judging, context: EvaluationContext, windows: Sequence[JudgeWindow], purpose: str
 ) -> Asking[Finding]:
     """The judge's verdict over some windows of `check`, at least one."""
-    contents: dict[str, _ReplyContent | None] = {}
+    read: dict[str, _Reply | None] = {}
     prompt = prompts.filled(judging.prompt, {**context.bindings, "check": check.fields})  # it fails with any judge
-    askings = [_Question(check, judging, context, purpose, window, contents).answer(prompt) for window in windows]
+    askings = [_Question(check, judging, context, purpose, window, read).answer(prompt) for window in windows]
     try:
         if len(askings) == 1:
             return (yield from askings[0])
@@ -71,22 +71,13 @@ def ask_about(
     return combine(findings)
 
 
-class _ReplyContent(msgspec.Struct, frozen=True):
-    """What a usable reply says, whatever the window: its fields, each quote with the turns in which it occurs, and the
-    items of its evidence that are not quotes."""
-
-    fields: JsonObject
-    quotes: tuple[tuple[EvidenceSpan, frozenset[int]], ...] = ()
-    malformed: tuple[Any, ...] = ()
-
-
 class _Reply(msgspec.Struct, frozen=True):
-    """A usable reply: its fields, its vote, and its quotes, verified or not."""
+    """What a usable reply says, whatever the window: its fields, its quotes, which are not verified yet, and the items
+    of its evidence that are not quotes."""
 
     fields: JsonObject
-    cast: votes.Cast
-    quotes: tuple[EvidenceSpan, ...]
-    unverified: tuple[Any, ...]
+    quotes: Sequence[EvidenceSpan] = ()
+    malformed: Sequence[object] = ()
 
 
 class _Ballot(msgspec.Struct):
@@ -96,13 +87,6 @@ class _Ballot(msgspec.Struct):
     votes: tuple[votes.Cast, ...] = ()
     asked: int = 0
     stopped: bool = False
-
-    def add(self, replies: Sequence[_Reply | None]) -> None:
-        """Add the replies of more repetitions, None for one that is not usable."""
-        usable = tuple([reply for reply in replies if reply is not None])
-        self.replies += usable
-        self.votes += tuple([reply.cast for reply in usable])
-        self.asked += len(replies)
 
 
 class _Question:
@@ -115,9 +99,9 @@ class _Question:
         context: EvaluationContext,
         purpose: str,
         window: JudgeWindow,
-        contents: dict[str, _ReplyContent | None],
+        read: dict[str, _Reply | None],
     ) -> None:
-        """`contents` are by raw reply; the windows of a check share them, because their replies are often identical."""
+        """`read` are the replies by their text; the windows of a check share them, because they are often identical."""
         self.check, self.judging, self.context, self.purpose = check, judging, context, purpose
         self.evidence, self.number, self.notes = window.evidence, window.number, window.notes
         self.window = window.window
@@ -126,7 +110,7 @@ class _Question:
         self.asides = evidence.QuotedTurns(asides) if asides else None
         self.conversation = prompts.Fenced(shown) if shown else context.fenced(self.window.indices)
         self.extra = self._window_record()
-        self.contents = contents
+        self.read = read
 
     def _window_record(self) -> JsonObject:
         """How the window was selected, and the hits of the precheck in it."""
@@ -162,9 +146,9 @@ class _Question:
                 pending = [repetition for repetition in pending if usable[repetition] is None]
                 if not pending:
                     break
-            ballot.add([*usable.values()])
+            self._add(ballot, [*usable.values()])
             if self.judging.adaptive_stop and ballot.asked == 1 and ballot.replies:
-                ballot.stopped = ballot.replies[0].cast.verdict in CLEAR
+                ballot.stopped = ballot.votes[0].verdict in CLEAR
         return self._counted(ballot) if ballot.replies else self._unusable()
 
     def _text(self, prompt: str) -> str:
@@ -213,36 +197,37 @@ class _Question:
         self.context.calls[self.check.id] = self.context.calls.get(self.check.id, 0) + 1
         if raw is None:
             return None
-        if raw not in self.contents:
-            self.contents[raw] = self._read(raw)
-        content = self.contents[raw]
-        return None if content is None else self._verified(content)
+        if raw not in self.read:
+            self.read[raw] = self._reply(raw)
+        return self.read[raw]
 
-    def _read(self, raw: str) -> _ReplyContent | None:
+    def _reply(self, raw: str) -> _Reply | None:
         try:
             fields = replies.read(raw, self.judging)
         except JudgeError:
             return None
         if self.judging.evidence.malformed == "exception":  # the quotes of the reply that counts are read at the end
-            return _ReplyContent(fields)
-        quotes, malformed = evidence.tolerant(fields)
-        occurs_in = self.context.quotes.indices if self.judging.evidence.verify else lambda _: frozenset()
-        return _ReplyContent(fields, tuple([(quote, occurs_in(quote)) for quote in quotes]), tuple(malformed))
+            return _Reply(fields)
+        return _Reply(fields, *evidence.tolerant(fields))
 
-    def _verified(self, content: _ReplyContent) -> _Reply:
-        """A usable reply, with its quotes verified if the plan's policy requires it."""
-        fields, policy = content.fields, self.judging.evidence
-        spans: list[EvidenceSpan] = []
-        unverified = [*content.malformed]
-        for span, indices in content.quotes:
-            (spans if not policy.verify or self._occurs(span, indices) else unverified).append(span)
-        holds = fields["verdict"] != "FAIL" or not policy.required or bool(spans or self.evidence)
-        return _Reply(fields, votes.Cast(fields["verdict"], holds), tuple(spans), tuple(unverified))
+    def _add(self, ballot: _Ballot, replies: Sequence[_Reply | None]) -> None:
+        """Add the replies of more repetitions, None for one that is not usable."""
+        usable = tuple([reply for reply in replies if reply is not None])
+        ballot.replies += usable
+        ballot.votes += tuple([votes.Cast(reply.fields["verdict"], self._holds(reply)) for reply in usable])
+        ballot.asked += len(replies)
 
-    def _occurs(self, span: EvidenceSpan, indices: frozenset[int]) -> bool:
-        """Whether a quote that occurs in the turns at `indices` is in the window or in the asides shown with it."""
-        inside = not indices.isdisjoint(self.window.indices)
-        return inside or (self.asides is not None and bool(self.asides.indices(span)))
+    def _holds(self, reply: _Reply) -> bool:
+        """Whether a reply's vote has the evidence that the plan's policy requires of it."""
+        if reply.fields["verdict"] != "FAIL" or not self.judging.evidence.required or self.evidence:
+            return True
+        return any(map(self._is_verified, reply.quotes))
+
+    def _is_verified(self, span: EvidenceSpan) -> bool:
+        """Whether a quote occurs in the window or in the asides shown with it, if the plan's policy requires that."""
+        if not self.judging.evidence.verify or not self.context.quotes.indices(span).isdisjoint(self.window.indices):
+            return True
+        return self.asides is not None and bool(self.asides.indices(span))
 
     def _unusable(self) -> Finding:
         """The finding that the plan prescribes if no reply is usable."""
@@ -267,9 +252,8 @@ class _Question:
             return next((code for reply in ballot.replies if (code := reply.fields.get("rationale_code"))), None)
         if outcome.votes_for == 0:
             return "no_majority"
-        codes = (
-            reply.fields.get("rationale_code") for reply in ballot.replies if reply.cast.verdict == outcome.verdict
-        )
+        cast = zip(ballot.replies, ballot.votes, strict=True)
+        codes = (reply.fields.get("rationale_code") for reply, vote in cast if vote.verdict == outcome.verdict)
         return next((code for code in codes if code and isinstance(code, str)), None)
 
     def _record(self, ballot: _Ballot, outcome: votes.VoteOutcome, planned: int) -> JsonObject:
@@ -294,11 +278,11 @@ class _Question:
     def _with_evidence(self, ballot: _Ballot, outcome: votes.VoteOutcome, planned: int) -> Finding:
         """The finding for the outcome, with the quotes of the reply that counts, under the plan's evidence policy."""
         policy, reply = self.judging.evidence, ballot.replies[outcome.evidence_index or 0]
-        quotes = evidence.quoted(reply.fields) if policy.malformed == "exception" else reply.quotes
+        quotes, unverified = self._sorted_quotes(reply)
         spans = (*self.evidence, *quotes) if outcome.verdict == "FAIL" else quotes
         extra = {**self._record(ballot, outcome, planned), **self.extra}
-        if reply.unverified:
-            extra["unverified_evidence"] = list(reply.unverified)
+        if unverified:
+            extra["unverified_evidence"] = unverified
         code, hash_ = self._code(ballot, outcome), self.judging.prompt_hash
         finding = Finding(outcome.verdict, outcome.confidence, code, spans, extra, hash_)
         if outcome.verdict != "FAIL" or spans or not policy.required:
@@ -308,3 +292,11 @@ class _Question:
         extra["unverified_fail"] = True
         code = code or "unverified_fail"
         return replace(finding, verdict="UNCLEAR", code=code, extra=extra, needs_adjudication=True)
+
+    def _sorted_quotes(self, reply: _Reply) -> tuple[tuple[EvidenceSpan, ...], list[object]]:
+        """The verified quotes of the reply that counts, and the other items of its evidence."""
+        if self.judging.evidence.malformed == "exception":
+            return evidence.quoted(reply.fields), []
+        is_verified = {span: self._is_verified(span) for span in reply.quotes}
+        unverified = [span for span in reply.quotes if not is_verified[span]]
+        return tuple([span for span in reply.quotes if is_verified[span]]), [*reply.malformed, *unverified]
