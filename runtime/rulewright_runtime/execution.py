@@ -27,9 +27,9 @@ from rulewright_runtime.transcripts.transcript_reader import Reader, from_record
 from rulewright_runtime.transcripts.view import View
 from rulewright_runtime.verdicts import Finding, VerdictResult, conclude, failed, incomplete, not_eligible
 from rulewright_runtime.verify import lexicon, verifier_of
+from rulewright_runtime.verify.applicable import applicability, inapplicable
 from rulewright_runtime.verify.decisions import Decider, Eligibility, bindings_of
 from rulewright_runtime.verify.evaluation_context import EvaluationContext
-from rulewright_runtime.verify.expression import applicability, inapplicable
 
 Item = Transcript | InputError | JsonMapping | str | os.PathLike[str]
 

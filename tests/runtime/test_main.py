@@ -49,10 +49,13 @@ def test_a_plan_runs_where_the_compiler_s_libraries_can_not_be_imported(place: P
     assert verdicts == ["FAIL", "PASS"]
 
 
-def test_a_run_that_asks_nobody_loads_neither_formats_of_chats_nor_the_reading_of_replies(place: Path) -> None:
+def test_a_run_that_asks_nobody_loads_neither_formats_of_chats_nor_functions_nor_the_reading_of_replies(
+    place: Path,
+) -> None:
     save(plan(check()))
     formats = ["rulewright_runtime.transcripts.chats", "rulewright_runtime.transcripts.readers"]
-    slow = [*formats, "rulewright_runtime.judging.evidence", "shutil", "zoneinfo"]
+    functions = ["rulewright_runtime.functions.texts", "rulewright_runtime.functions.strings"]
+    slow = [*formats, *functions, "rulewright_runtime.judging.evidence", "shutil", "signal", "zoneinfo"]
     stopped = "".join(f"sys.modules[{name!r}] = None\n" for name in slow)
     program = WITHOUT_COMPILER.replace("sys.argv =", f"{stopped}sys.argv =")
     words = ["run", "plan.json", "m__s.jsonl", "--out", "out"]

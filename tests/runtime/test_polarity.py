@@ -241,7 +241,7 @@ def test_every_row_has_a_place_in_the_product() -> None:
 
 
 DECIDING = {
-    "case_scorecard", "decisions", "expression", "gate", "machine", "effects", "play", "prompts", "replies", "scoring",
+    "case_scorecard", "decisions", "applicable", "gate", "machine", "effects", "play", "prompts", "replies", "scoring",
     "selection", "trace",
     "scan_plan",  # of lint: the scenarios that a check's `when` reaches, decided as `decisions` does
     "gate_evidence", "workflow_values",  # of proofs: they decide as `gate` and `machine` do

@@ -24,9 +24,10 @@ import msgspec
 
 from rulewright_runtime.errors import InputError, PlanError, RuntimeFailure
 from rulewright_runtime.report.summary import Summary
-from rulewright_runtime.runs.log import Log, changed, digest, missing, refused_step, step_of
+from rulewright_runtime.runs.frames import Answer, PieceTask, Setup, next_frame, put_frame
+from rulewright_runtime.runs.log import Log, refused_step, step_of
 from rulewright_runtime.runs.run_rows import Row, count
-from rulewright_runtime.runs.worker import Answer, PieceTask, Setup, Worker, next_frame, put_frame
+from rulewright_runtime.runs.worker import Worker
 from rulewright_runtime.transcripts.pieces import Piece
 from rulewright_runtime.transcripts.transcript_reader import Reader
 from rulewright_runtime.transcripts.turn_lines import printable
@@ -160,8 +161,8 @@ def judged(
     summary: Summary,
     columns: set[str],
 ) -> Iterator[Row]:
-    """Yield the rows of the inputs in `pieces`, as `remaining` gives them; each is in `summary` when it is yielded.
-    The columns that their records had are added to `columns`.
+    """Yield the rows of the inputs in `pieces`, as `Log.skip_done_pieces` gives them; each is in `summary` when it is
+    yielded. The columns that their records had are added to `columns`.
 
     `answers` is the method of `Workers` or of Ray's tasks, whose errors are raised.
     """
@@ -187,32 +188,6 @@ def _unique(row: Row, reader: Reader) -> Row:
         return row
     error = reader.register_id(step.input, step.path, step.line)
     return row if error is None else _refused(error).rows[0]
-
-
-def remaining(
-    reader: Reader, paths: Iterable[str | os.PathLike[str]], log: Log
-) -> Iterator[tuple[Piece, int] | InputError]:
-    """The pieces that are not done, each with the number of its inputs that are, and refused paths.
-
-    Raises PlanError if an input that is done according to the log has changed or is missing.
-    """
-    done = deque(log.steps)
-    for piece in reader.pieces(paths):
-        begun = 0
-        items = [piece] if isinstance(piece, InputError) else reader.read_piece(piece) if done else ()
-        for item in items:
-            if not done:
-                break
-            step = done.popleft()
-            if digest(item) != step.digest:
-                raise changed(item)
-            begun += 1
-        else:
-            if begun:  # every input of the piece is done
-                continue
-        yield piece if isinstance(piece, InputError) else (piece, begun)
-    if done:
-        raise missing(done[0])
 
 
 def _tasks(pieces: Iterable[tuple[Piece, int] | InputError]) -> Iterator[PieceTask | InputError]:

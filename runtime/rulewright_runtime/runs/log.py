@@ -5,8 +5,10 @@ Every line ends with its own checksum. An incomplete last line is ignored: it wa
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final, TypeVar
+import os
+from collections import deque
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Final, TypeVar
 from zlib import crc32
 
 import msgspec
@@ -15,6 +17,10 @@ from rulewright_runtime.digests import blake2b
 from rulewright_runtime.errors import InputError, PlanError
 from rulewright_runtime.strict_json import UNDECODED
 from rulewright_runtime.transcripts.messages import Transcript
+
+if TYPE_CHECKING:
+    from rulewright_runtime.transcripts.pieces import Piece
+    from rulewright_runtime.transcripts.transcript_reader import Reader
 
 FORMAT: Final = "rulewright-run"
 VERSION: Final = 2
@@ -68,6 +74,29 @@ class Log(msgspec.Struct, frozen=True):
             if digest(item) != step.digest:
                 raise changed(item)
         yield from items
+
+    def skip_done_pieces(
+        self, reader: Reader, paths: Iterable[str | os.PathLike[str]]
+    ) -> Iterator[tuple[Piece, int] | InputError]:
+        """The pieces that are not done, each with the number of its inputs that are, and refused paths. Raises
+        PlanError as `skip_done` does."""
+        done = deque(self.steps)
+        for piece in reader.pieces(paths):
+            begun = 0
+            items = [piece] if isinstance(piece, InputError) else reader.read_piece(piece) if done else ()
+            for item in items:
+                if not done:
+                    break
+                step = done.popleft()
+                if digest(item) != step.digest:
+                    raise changed(item)
+                begun += 1
+            else:
+                if begun:  # every input of the piece is done
+                    continue
+            yield piece if isinstance(piece, InputError) else (piece, begun)
+        if done:
+            raise missing(done[0])
 
 
 def read_log(path: str, header: Header) -> Log:

@@ -37,10 +37,10 @@ from rulewright_runtime.processes.quick_process import seldom_collected
 from rulewright_runtime.report.markdown import markdown
 from rulewright_runtime.report.summary import Summary
 from rulewright_runtime.runs.folder import DECIDED, DECISIONS, LOG, REPLIES, ROWS, SUMMARY, GrowingFile, RunFolder
+from rulewright_runtime.runs.frames import Setup
 from rulewright_runtime.runs.log import Header, Log, LogStep, damaged, line_of, read_log
 from rulewright_runtime.runs.recording import RecordingJudge
 from rulewright_runtime.runs.run_rows import Row, RowWriter, recount, refuse_damaged, summary_of
-from rulewright_runtime.runs.worker import Setup
 from rulewright_runtime.strict_json import UNDECODED, JsonMapping, JsonObject
 from rulewright_runtime.transcripts.chat_files import MAX_LINE
 from rulewright_runtime.transcripts.transcript_reader import Reader
@@ -103,7 +103,7 @@ def run(
         log = _recovered_log(
             folder, Header(plan.hash, fingerprint, settings.decode()), resume=resume, overwrite=overwrite
         )
-        inputs = _remaining(log, reader, paths, is_spread=is_spread)
+        inputs: Iterator[Any] = log.skip_done_pieces(reader, paths) if is_spread else log.skip_done(reader.read(paths))
         if folder.is_finished and log.steps:
             if (first := next(inputs, None)) is None:
                 return _finished(folder, plan)
@@ -185,15 +185,6 @@ def _refuse_jobs(judge: Judge | BatchJudge | str | None, calls: int | None, *, g
         )
     if calls is not None:
         raise PlanError("`max_calls` needs one process that counts the calls; leave it out, or `jobs` and `ray`")
-
-
-def _remaining(log: Log, reader: Reader, paths: Iterable[str | os.PathLike[str]], *, is_spread: bool) -> Iterator[Any]:
-    """The inputs that are not done yet, or pieces of them for other processes."""
-    if not is_spread:
-        return log.skip_done(reader.read(paths))
-    from rulewright_runtime.runs.jobs import remaining
-
-    return remaining(reader, paths, log)
 
 
 def _refuse_to_replace(folder: RunFolder, *, overwrite: bool) -> None:

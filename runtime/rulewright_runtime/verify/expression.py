@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
@@ -15,11 +15,11 @@ from rulewright_runtime.ir import Program
 from rulewright_runtime.plan.part import GRAVITY, Verdict
 from rulewright_runtime.plan.scan import Check
 from rulewright_runtime.plan.verifiers import PARTS, ExpressionVerifier
-from rulewright_runtime.polarity import Decision, Polarity, condition
 from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.transcripts.view import Record, View
 from rulewright_runtime.values import cel_type_name
 from rulewright_runtime.verdicts import EvidenceSpan, Finding, failed, missing_content, not_eligible
+from rulewright_runtime.verify.applicable import is_empty, roots_of
 from rulewright_runtime.verify.evaluation_context import EvaluationContext
 
 SPANS: Final = {**texts.SPANS, **personal.SPANS}
@@ -65,34 +65,13 @@ def verify(check: Check, verifier: ExpressionVerifier, context: EvaluationContex
     several, name = PARTS[verifier.each]
     items: Sequence[Record] = getattr(context.view, several)
     if not items:
-        return not_eligible("no_tool_calls", occasion=True) if verifier.each == "tool_call" else _nothing()
+        return (
+            not_eligible("no_tool_calls", occasion=True)
+            if verifier.each == "tool_call"
+            else missing_content("nothing_to_judge")
+        )
     decisions = [(item, _decide(conditions, {**bindings, name: item})) for item in items]
     return _combined(decisions, name, bindings, context)
-
-
-def applicability(check: Check) -> Callable[[JsonMapping, View], Decision] | None:
-    """Whether a check applies to a conversation, as a function of the context of expressions and the conversation; None
-    for one that applies to all."""
-    if check.applies is None:
-        return None
-    decide, roots = condition(check.applies, Polarity.GUARDING), _roots([check.applies])
-    parameters = check.verifier.parameters if isinstance(check.verifier, ExpressionVerifier) else {}
-    return lambda bindings, view: decide({**bindings, **view.bindings(roots), "params": parameters})
-
-
-def inapplicable(context: EvaluationContext) -> Finding:
-    """NOT_APPLICABLE; UNCLEAR for a conversation in which the assistant said and did nothing."""
-    return _nothing() if _is_empty(context) else not_eligible("applies_condition_does_not_hold", occasion=True)
-
-
-def _is_empty(context: EvaluationContext) -> bool:
-    return not (context.replies() or context.view.tool_calls)
-
-
-def _roots(programs: Iterable[Program]) -> tuple[str, ...]:
-    """The first parts of the names that programs read."""
-    names = (node.value for program in programs for node in program.nodes if node.op == "name")
-    return tuple(dict.fromkeys(str(name).partition(".")[0] for candidates in names for name, _ in candidates))
 
 
 def _prepared(verifier: ExpressionVerifier) -> _Conditions:
@@ -114,7 +93,7 @@ def _prepared(verifier: ExpressionVerifier) -> _Conditions:
         otherwise = ("PASS", "fail_condition_does_not_hold", fails)
     elif verifier.fails is None:
         otherwise = ("FAIL", "pass_condition_does_not_hold", passes)
-    return _Conditions(each, _roots(part.tracer.program for part in each), otherwise)
+    return _Conditions(each, roots_of(part.tracer.program for part in each), otherwise)
 
 
 def _bindings(verifier: ExpressionVerifier, conditions: _Conditions, context: EvaluationContext) -> Record:
@@ -140,8 +119,8 @@ def _decide(conditions: _Conditions, bindings: JsonMapping) -> _Decision:
 
 
 def _whole(decision: _Decision, bindings: JsonMapping, context: EvaluationContext) -> Finding:
-    if decision.verdict == "PASS" and _is_empty(context):
-        return _nothing()
+    if decision.verdict == "PASS" and is_empty(context):
+        return missing_content("nothing_to_judge")
     if decision.undecided is not None:
         return _undecided(decision, {})
     evidence = _quoted(decision, bindings, context.view) if decision.verdict != "PASS" else ()
@@ -167,10 +146,6 @@ def _combined(
     if verdict == "UNCLEAR" and undecided is not None:
         return _undecided(undecided, extra, tuple(evidence))
     return Finding("FAIL" if verdict == "FAIL" else "UNCLEAR", 1.0, first.code, tuple(dict.fromkeys(evidence)), extra)
-
-
-def _nothing() -> Finding:
-    return missing_content("nothing_to_judge")
 
 
 def _undecided(decision: _Decision, extra: Record, evidence: tuple[EvidenceSpan, ...] = ()) -> Finding:

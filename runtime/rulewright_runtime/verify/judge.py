@@ -210,12 +210,12 @@ class _Question:
             return _Reply(fields)
         return _Reply(fields, *evidence.tolerant(fields))
 
-    def _add(self, ballot: _Ballot, replies: Sequence[_Reply | None]) -> None:
+    def _add(self, ballot: _Ballot, answers: Sequence[_Reply | None]) -> None:
         """Add the replies of more repetitions, None for one that is not usable."""
-        usable = tuple([reply for reply in replies if reply is not None])
+        usable = tuple([reply for reply in answers if reply is not None])
         ballot.replies += usable
         ballot.votes += tuple([votes.Cast(reply.fields["verdict"], self._holds(reply)) for reply in usable])
-        ballot.asked += len(replies)
+        ballot.asked += len(answers)
 
     def _holds(self, reply: _Reply) -> bool:
         """Whether a reply's vote has the evidence that the plan's policy requires of it."""

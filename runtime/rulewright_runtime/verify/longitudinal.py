@@ -12,6 +12,7 @@ from rulewright_runtime.verdicts import EvidenceSpan, Finding
 from rulewright_runtime.verify.asking import Asking
 from rulewright_runtime.verify.evaluation_context import EvaluationContext
 from rulewright_runtime.verify.judge import ask
+from rulewright_runtime.verify.trace import follow
 
 
 def verify(check: Check, verifier: LongitudinalVerifier, context: EvaluationContext) -> Asking[Finding]:
@@ -21,8 +22,6 @@ def verify(check: Check, verifier: LongitudinalVerifier, context: EvaluationCont
     """
     if verifier.machine is None or verifier.judging.repetitions == 0:
         return (yield from ask(check, verifier.judging, context))
-    from rulewright_runtime.verify.trace import follow
-
     trace = follow(verifier.machine, context)
     finding = yield from ask(check, verifier.judging, context, notes=tuple(_notes(trace.evidence())))
     disagree = trace.verdict == "FAIL" and finding.verdict in ("PASS", "NOT_APPLICABLE")

@@ -15,6 +15,7 @@ from tests.runtime.programs import name, program
 from rulewright_runtime.errors import JudgeError, PlanError
 from rulewright_runtime.execution import execute
 from rulewright_runtime.judging import prompts
+from rulewright_runtime.judging.evidence import QuotedTurns
 from rulewright_runtime.judging.judge import JudgeRequest, LimitedJudge, ReplayJudge, open_judge
 from rulewright_runtime.plan.question import (
     AnchoredWindow,
@@ -31,7 +32,7 @@ from rulewright_runtime.plan.question import (
 from rulewright_runtime.plan.scan import Check, CueAnchor, Scenario
 from rulewright_runtime.plan.verifiers import Edge, LexiconVerifier, LongitudinalVerifier
 from rulewright_runtime.transcripts.messages import Turn
-from rulewright_runtime.verdicts import VerdictResult
+from rulewright_runtime.verdicts import EvidenceSpan, VerdictResult
 
 TALK = talk("please stay", "I promise to stay.", "really?", "I always do.")
 FAIL = reply("FAIL", "I promise to stay.", code="promised")
@@ -174,6 +175,21 @@ def test_a_quote_from_outside_the_window_does_not_count() -> None:
     found = verdict(asked(window=AnchoredWindow(record=True)), FAIL, scenario=anchor)
     assert found.verdict == "UNCLEAR"
     assert found.extra["window"]["from_turn"] == 2
+
+
+def test_quotes_are_looked_up_only_in_the_reply_that_counts_and_in_failures(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_up: list[str] = []
+    indices = QuotedTurns.indices
+
+    def noted(turns: QuotedTurns, span: EvidenceSpan) -> frozenset[int]:
+        looked_up.append(span.quote)
+        return indices(turns, span)
+
+    monkeypatch.setattr(QuotedTurns, "indices", noted)
+    judged = asked(repetitions=3, vote=Vote(stop="never"))
+    passes = [reply("PASS", quote) for quote in ("I always do.", "please stay")]
+    assert verdict(judged, reply("FAIL", "never said"), *passes).verdict == "PASS"
+    assert looked_up == ["never said", "I always do."]
 
 
 @pytest.mark.parametrize("items", ['"a text"', '[5, {"turn": "two"}]', "[null]", '{"quote": "I promise to stay."}'])
