@@ -73,7 +73,7 @@ OUTSIDE: Final = (
     (r"(?<=[a-z)])(?<!\\)\\n$", "is a line break", r"\\b"),
     (r"(?:^|(?<=^\(\?i\)))\\n(?=[a-z(])", "is a line break", r"\\b"),
     (r"(?<=\w)\\\|(?=\w(?:\\s\+|[\w -])*(?<!\\)\|)", "is the character itself", "|"),
-    (r"(?<=[\w)]) {2,}(?=[\w(])", "are several spaces", " "),
+    (r"(?<=[\w)]) {2,}(?=[\w(])", "matches exactly as many spaces", " "),
     (r"(?<=\w) \| (?=\w)", "has spaces that belong to the alternatives", "|"),
     (r"(?:^|(?<=\)))\\\\b(?=\w|\()|(?<=[\w)])\\\\b$", "is a backslash and a letter", r"\\b"),
     (r"(?:^|(?<=\(\?i\)))/b(?=\w|\()|(?<=[\w)\]])/b$", "is a slash and a letter", r"\\b"),
