@@ -3,7 +3,7 @@ COMPLETED."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Final
@@ -35,6 +35,12 @@ INVARIANTS: Final = (
 BOUNDED, PASSED, GATED, SIGNED, SETTLED = INVARIANTS
 REACHABLE: Final = "COMPLETED is reachable"
 CLAIMS: Final = (*INVARIANTS, REACHABLE)
+# What a task has that a claim is about, and what is said of a proved claim about no task.
+ABOUT: Final[dict[str, tuple[Callable[[LoweredTask], bool], str]]] = {
+    BOUNDED: (lambda shape: bool(shape.loops), "no task has a loop"),
+    GATED: (lambda shape: "confidence_loop" in shape.task.overlays, "no task has a confidence loop"),
+    SIGNED: (lambda shape: shape.sign_off, "no gate requires a sign-off"),
+}
 MOST_PATHS: Final = 20  # that are shown
 TOO_MUCH: Final = "the task has too many states to explore"
 NO_PATH: Final = "no path was found, and none was excluded"
@@ -61,7 +67,8 @@ def prove_workflow(source: Workflow | Path | str, machines: Mapping[str, Machine
     unreached: list[str] = []
     paths: list[str] = []
     proofs: dict[object, tuple[tuple[Fault, ...] | None, Reach]] = {}  # of tasks that differ in nothing that is proved
-    for task in lowered(workflow).tasks:
+    tasks = lowered(workflow).tasks
+    for task in tasks:
         made = (
             task.task if machines is None else replace(task.task, machine=machines.get(task.task.id, task.task.machine))
         )
@@ -79,7 +86,10 @@ def prove_workflow(source: Workflow | Path | str, machines: Mapping[str, Machine
             faults[REACHABLE].append((made.id, reached.why_not))
         else:
             unreached.append(made.id)
-    properties = [_property(workflow, claim, faults[claim], open_, TOO_MUCH) for claim in INVARIANTS]
+    empty = {claim: [words] for claim, (is_about, words) in ABOUT.items() if not any(map(is_about, tasks))}
+    properties = [
+        _property(workflow, claim, faults[claim], open_, TOO_MUCH, empty.get(claim, ())) for claim in INVARIANTS
+    ]
     return [*properties, _property(workflow, REACHABLE, faults[REACHABLE], unreached, NO_PATH, paths)]
 
 

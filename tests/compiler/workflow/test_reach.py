@@ -196,6 +196,25 @@ def test_nothing_is_proved_of_a_workflow_without_tasks(text: str) -> None:
         prove_workflow(workflow(text))
 
 
+NO_LOOP = {0: "no task has a loop", 2: "no task has a confidence loop"}
+NO_SIGN_OFF = {3: "no gate requires a sign-off"}
+
+
+@pytest.mark.parametrize(
+    ("overlays", "remarks"),
+    [
+        ("hil: {enabled: true}\n", NO_LOOP | NO_SIGN_OFF),
+        (loop(LINT) + GATE, NO_SIGN_OFF),
+        (GATE.replace("true,", "true, risk_tier: T2,"), NO_LOOP),
+    ],
+)
+def test_a_proved_claim_about_no_task_says_so(overlays: str, remarks: dict[int, str]) -> None:
+    lines = "".join(f"      {line}\n" for line in overlays.splitlines())
+    found = prove_workflow(workflow(f"tasks:\n  build:\n    agent: dev\n    overlays:\n{lines}"))
+    said = {at: each.result.remarks for at, each in enumerate(found[:5]) if isinstance(each.result, Proved)}
+    assert said == {at: (remarks[at],) if at in remarks else () for at in range(5)}
+
+
 def test_of_many_ways_the_first_are_reported() -> None:
     text = "tasks:\n" + "".join(f"  t{n}: {{agent: dev}}\n" for n in range(30))
     result = prove_workflow(workflow(text))[-1].result
