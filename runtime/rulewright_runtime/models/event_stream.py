@@ -25,6 +25,7 @@ def joined(body: str) -> JsonObject:
     Raises CallFailure for a stream that breaks off (`network`), and for events that are not pieces of one answer.
     """
     whole: JsonObject = {}
+    texts: dict[str, list[str]] = {}
     message: JsonObject = {}
     finish = None
     for event in _events(body):
@@ -39,8 +40,10 @@ def joined(body: str) -> JsonObject:
         delta, end = choice.get("delta") or {}, choice.get("finish_reason") or finish
         if finish is not None and (end != finish or any(delta.get(key) for key in (*_TEXTS, *_CALLS))):
             raise _malformed("the stream continues after the end of its answer", body)
-        _add(message, delta, body)
+        _add(texts, delta, body)
+        message.update({key: delta[key] for key in _CALLS if delta.get(key)})
         finish = end
+    message |= {key: "".join(pieces) for key, pieces in texts.items()}
     if not message and finish is None:
         raise _malformed("the response is not JSON, but a stream of events", body)
     if finish is None:
@@ -78,14 +81,13 @@ def _choice(event: JsonMapping, body: str) -> JsonObject | None:
     return choice
 
 
-def _add(message: JsonObject, delta: JsonMapping, body: str) -> None:
+def _add(texts: dict[str, list[str]], delta: JsonMapping, body: str) -> None:
     for key in _TEXTS:
         piece = delta.get(key)
         if piece is not None and not isinstance(piece, str):
             raise _malformed(f"an event of the stream has no text under `{key}`", body)
         if piece is not None:
-            message[key] = message.get(key, "") + piece
-    message.update({key: delta[key] for key in _CALLS if delta.get(key)})
+            texts.setdefault(key, []).append(piece)
 
 
 def _malformed(reason: str, body: str) -> CallFailure:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from time import process_time
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from rulewright_runtime.models.call import (
     ModelCall,
     Usage,
 )
+from rulewright_runtime.models.event_stream import joined
 from rulewright_runtime.models.http import HttpModel
 
 
@@ -41,6 +43,14 @@ def test_an_answer_that_arrives_as_a_stream_is_joined() -> None:
 def test_an_event_ends_at_a_line_feed_or_carriage_return_only() -> None:
     event = json.dumps(_delta("one\u2028two\x85three", "stop"), ensure_ascii=False).encode()
     assert ask(lambda *_: Response(body=b"data: " + event + b"\n\n"))[0].text == "one\u2028two\x85three"
+
+
+def test_a_stream_of_many_pieces_is_joined_in_linear_time() -> None:
+    stream = _events(_delta("a" * 5_000_000), *[_delta("b")] * 20_000, _delta(None, "stop"))
+    began = process_time()
+    answer = joined(stream.body.decode())
+    assert process_time() - began < 4
+    assert answer["choices"][0]["message"]["content"] == "a" * 5_000_000 + "b" * 20_000
 
 
 def test_a_stream_says_how_its_answer_ended() -> None:
