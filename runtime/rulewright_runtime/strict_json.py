@@ -18,6 +18,7 @@ _ANYTHING: Final = msgspec.json.Decoder()
 _BACKSLASH: Final = b"\\"
 _ESCAPED_COLON: Final = b"\\u003"  # the beginning of `\u003a`
 _SURROGATE: Final = re.compile(rb"\\u[dD][89a-fA-F]")
+_TEXT: Final = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
 _NO_NUMBER: Final = re.compile(rb"[\[:,]\s*(NaN|-?Infinity)\s*[\]},]")  # as Python writes them
 _TYPE_ERROR: Final = re.compile(r"Expected `([^`]*)`, got `([^`]*)`(?: - at `([^`]*)`)?")
 _KINDS: Final = {
@@ -112,7 +113,7 @@ def why_not(error: Exception, data: bytes, what: str = "the line") -> str:
         expected = '`{"messages": [{"role": "user", "content": "Hi"}]}`'
         return f"{what} is not JSON; expected a chat such as {expected}"
     half = " or holds an unpaired surrogate" if "truncated" in str(error) and _SURROGATE.search(data) else ""
-    number = _NO_NUMBER.search(data)
+    number = _NO_NUMBER.search(_TEXT.sub(b"", data))
     python = f" (JSON has no `{number[1].decode()}`; write null)" if number else ""
     return f"{what} is not JSON: {str(error)[:200]}{half}{python}"
 

@@ -209,6 +209,7 @@ def is_refused(item: Transcript | InputError) -> TypeGuard[InputError]:
             "the line is not JSON: JSON is malformed: invalid character (byte 149) "
             "(JSON has no `-Infinity`; write null)",
         ),
+        ('"n": "\\" [NaN, 1]", "m": [1,', "the line is not JSON: JSON is malformed: invalid character (byte 170)"),
     ],
 )
 def test_what_no_decoder_takes_is_named(more: str, reason: str, tmp_path: Path) -> None:
