@@ -208,7 +208,7 @@ def finite(value: object) -> Json:
     """A value of Python with null for NaN and infinite numbers, which JSON lacks: tables hold NaN for no number."""
     if isinstance(value, dict):
         return {key: finite(each) for key, each in value.items()}
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return [finite(each) for each in value]
     return None if isinstance(value, float) and not math.isfinite(value) else cast("Json", value)
 

@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date, time
 from decimal import Decimal
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 import msgspec
@@ -24,7 +24,7 @@ from rulewright_runtime.english import some
 from rulewright_runtime.errors import InputError, RuntimeFailure
 from rulewright_runtime.files.input_files import expanded_size, open_expanded, read_small, unread_note
 from rulewright_runtime.files.scratch_database import FirstValues
-from rulewright_runtime.strict_json import UNDECODED, Decoder, JsonObject, decode
+from rulewright_runtime.strict_json import UNDECODED, Decoder, Json, JsonObject, decode
 from rulewright_runtime.transcripts.chat_files import MAX_LINE, chat_files, has_turns
 from rulewright_runtime.transcripts.columnar import columnar_rows, rows_of
 from rulewright_runtime.transcripts.containers import (
@@ -64,6 +64,7 @@ if TYPE_CHECKING:
 
 _TURNS: Final[Decoder[Turn]] = Decoder(Turn, colons=colons_in_turns, others=refuse_foreign_content)
 TABLES: Final = ("csv", "parquet", "arrow")
+_NUMPY_KINDS: Final = tuple("biufOU")  # truth values, numbers, objects and texts
 _HEAD: Final = 2**16  # bytes, in which a chat in plain text is recognised
 
 
@@ -320,7 +321,7 @@ def from_record(record: Mapping[str, object]) -> Transcript:
     from rulewright_runtime.transcripts.readers import is_turns
 
     try:
-        text = json.dumps(finite(dict(record)), ensure_ascii=False, default=_as_text)
+        text = json.dumps(finite(dict(record)), ensure_ascii=False, default=_as_json)
         given = decode(text.encode(), type=JsonObject)
     except RecursionError:
         raise InputError("the record is nested too deeply", "chat") from None
@@ -338,10 +339,13 @@ def from_record(record: Mapping[str, object]) -> Transcript:
     return first
 
 
-def _as_text(value: object) -> str:
-    """A value of a data frame that JSON has no type for. Raises TypeError for one of another kind."""
+def _as_json(value: Any) -> Json:
+    """A value of a data frame that is not one of JSON: dates and the like as texts, those of NumPy as those of Python.
+    Raises TypeError for one of another kind."""
     if isinstance(value, date | time | Decimal | UUID):
-        return str(value)
+        return None if (text := str(value)) in ("NaN", "NaT") else text
+    if getattr(getattr(value, "dtype", None), "kind", None) in _NUMPY_KINDS:
+        return finite(value.tolist())
     raise TypeError(f"it holds a value of the type `{type(value).__name__}`")
 
 

@@ -302,3 +302,13 @@ def test_a_record_of_python_data_holds_tuples_as_lists_and_is_refused_where_it_i
     for value, why in (("\ud800", "surrogates not allowed"), (b"yo", "`bytes`"), (10**5000, "4300 digits")):
         with pytest.raises(InputError, match=f"^chat: the record is not JSON: .*{why}"):
             from_record({"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": value}]})
+
+
+def test_a_row_of_a_data_frame_is_read_with_its_arrays_and_numbers_and_nothing_for_what_is_missing() -> None:
+    numpy, pandas = pytest.importorskip("numpy"), pytest.importorskip("pandas")
+    said = numpy.array([{"role": "user", "content": "hi"}, {"role": "assistant", "content": "yo"}], dtype=object)
+    other = {"n": numpy.int64(3), "share": numpy.float32("nan"), "at": pandas.NaT, "pair": (float("inf"), 1)}
+    read = from_record({"messages": said, **other})
+    assert [turn.content for turn in read.turns] == ["hi", "yo"]
+    assert read.recorded is not None
+    assert read.recorded.metadata == {"n": 3, "pair": [None, 1]}
