@@ -110,7 +110,7 @@ def check_transcript(
     if not isinstance(transcript, Transcript | Mapping | str | os.PathLike):
         transcript = {"messages": transcript}
     observed = None
-    if isinstance(opened_judge, BatchJudge):
+    if isinstance(opened_judge, BatchJudge) and not hasattr(opened_judge, "ask"):  # a mock has every attribute
         engine = Engine(plan, parameters)
         results = list(opened_judge.results(engine, engine.read([transcript])))
     else:

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from tests.safe_cases import case, write
@@ -202,6 +203,17 @@ def test_a_judge_without_ask_is_refused_and_gives_no_unclear_verdict(tmp_path: P
         rulewright.scan(tmp_path, chats, tmp_path / "run", judge=judge)
     with pytest.raises(CheckError, match="`judge` must be an object with a method `ask`"):
         load_bench(tmp_path).hold(chat, "is-kind", "PASS", judge)
+
+
+def test_a_mock_is_a_judge_that_is_asked(tmp_path: Path) -> None:
+    (tmp_path / "checks").mkdir()
+    (tmp_path / "rulewright.yaml").write_text("project: mine\n")
+    (tmp_path / "checks" / "is-kind.yaml").write_text("id: is-kind\nprompt: 'Is it kind? FAIL: no. PASS: yes.'\n")
+    chat = {"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello."}]}
+    judge = Mock()
+    judge.ask.return_value = '{"verdict": "PASS", "evidence": []}'
+    result = rulewright.check_transcript(tmp_path, chat, judge=judge)
+    assert [verdict.verdict for verdict in result.verdicts] == ["PASS"]
 
 
 def test_the_reply_or_the_error_of_a_judge_is_in_the_result(tmp_path: Path) -> None:
