@@ -21,7 +21,7 @@ FRACTIONS: Final = {"half": 0.5, "a third": 1 / 3, "two thirds": 2 / 3, "a quart
 _FRACTION: Final = "|".join(sorted(FRACTIONS, key=len, reverse=True))
 _WORD: Final = "|".join(sorted(NUMBERS, key=len, reverse=True))
 _DIGIT: Final = "|".join(_UNITS.split()[1:10])
-NUMBER: Final = rf"(?:\d[\d,]*(?:\.\d+)?|(?:{_FRACTION})(?= of)|(?:{_WORD})(?:-(?:{_DIGIT}))?)\b"
+NUMBER: Final = rf"(?:\d[\d,]{{0,20}}(?:\.\d+)?|(?:{_FRACTION})(?= of)|(?:{_WORD})(?:-(?:{_DIGIT}))?)\b"
 ONE: Final = re.compile(rf"\b(?P<number>{NUMBER})[ -]?(?P<unit>%|[a-z]+)?", re.IGNORECASE)
 # How a limit is worded: words, their place (`W`) beside the number (`N`), and the operator.
 LIMITS: Final = (
