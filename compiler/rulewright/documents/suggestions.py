@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterable, Iterator
 from decimal import Decimal
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace as dataclass_replace
@@ -154,9 +155,14 @@ def parameter_meant(node: Mapping, name: str, properties: Container[str]) -> Fix
     entry = node.index[name]
     if "params" not in properties or "params" in node or not isinstance(entry.value, Scalar):
         return None
-    if re.search(rf"\bparams\.{re.escape(name)}\b", node.source.text) is None:
+    if name not in _parameters_read(node.source.text):
         return None
     return replace(entry.key, f"params:\n  {entry.key.raw}", "write it below `params`", safe=False)
+
+
+@lru_cache(maxsize=1)  # each unknown key of a file asks
+def _parameters_read(text: str) -> frozenset[str]:
+    return frozenset(re.findall(r"\bparams\.(\w+)", text))
 
 
 def misplaced(kind: str, found: Iterable[Departure], root: Node) -> Iterator[tuple[Steps, Diagnostic]]:

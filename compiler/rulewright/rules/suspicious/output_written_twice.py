@@ -19,10 +19,11 @@ def output_written_twice(workflow: Workflow) -> Findings:
     writers: dict[str, list[TaskDocument]] = {}
     for task in workflow.document.tasks:
         for artifact in task.outputs:
-            for other in writers.setdefault(artifact.path, []):
-                if other is task:
-                    yield task.warning(artifact.node, artifact.field, f"`{artifact.path}` is listed twice")
-                elif other.id not in above[task.id] and task.id not in above[other.id]:
-                    message = f"`{artifact.path}` is also written by `{other.id}`, which may run at the same time"
-                    yield task.warning(artifact.node, artifact.field, message)
-            writers[artifact.path].append(task)
+            earlier = writers.setdefault(artifact.path, [])
+            apart = (each for each in earlier if each.id not in above[task.id] and task.id not in above[each.id])
+            if task in earlier:
+                yield task.warning(artifact.node, artifact.field, f"`{artifact.path}` is listed twice")
+            elif (other := next(apart, None)) is not None:
+                message = f"`{artifact.path}` is also written by `{other.id}`, which may run at the same time"
+                yield task.warning(artifact.node, artifact.field, message)
+            earlier.append(task)
