@@ -23,6 +23,7 @@ OPERATORS: Final = frozenset(["&&", "||", "and", "or", "<", "<=", ">", ">=", "==
 DEFINED: Final = ("gates", "rates", "counts", "lists", "dimensions")  # what an output may show under its name
 SHOWN: Final = re.compile(r"\s*(?:(counts|lists|rates)\.)?(\w+)\s*")  # a definition that an output shows
 WHOLE: Final = ("gates", "rates", "counts", "lists", "dimensions", "flags")  # sections that an output shows as a whole
+LONGEST: Final = 20  # words of a name that are compared
 SELF: Final = "SELF0"  # stands for the name of a definition
 HABIT: Final = 4  # conditions that agree, to be that of a scorecard
 OTHERS: Final = 2  # definitions that agree, to be a habit
@@ -170,22 +171,35 @@ def _others_named(steps: tuple[str, ...], value: Scalar) -> list[str]:
 def _of_another(subject: ScorecardDocument | CaseScorecardDocument) -> Findings:
     """The outputs that show another definition than the one they are named after: `unclear_count: counts.failed`."""
     variables = [each.name for item in items(subject.node, "variables") for each in entries(item)]
+    names = {
+        section: [each.name for each in entries(subject.node, section)] for section in ("counts", "lists", "rates")
+    }
+    names[""] = [*variables, *WHOLE]
+    stems = {
+        section: {_stem(each): (at, each) for at, each in reversed([*enumerate(names[section])])} for section in names
+    }
     for entry in entries(subject.node, "output"):
         shown = SHOWN.fullmatch(str(entry.value.value)) if isinstance(entry.value, Scalar) else None
         if shown is None:
             continue
-        section, name = shown.groups()
-        names = [*variables, *WHOLE] if section is None else [each.name for each in entries(subject.node, section)]
-        meant = next((each for each in names if _is_named_after(entry.name, each)), None)
-        if name in names and meant is not None and not _is_named_after(entry.name, name) and name not in entry.name:
-            help = Guess(f"{section}.{meant}" if section else meant)
+        section, name = shown[1] or "", shown[2]
+        ends = _ends(entry.name)
+        meant = min((stems[section][each] for each in ends if each in stems[section]), default=None)
+        if meant is not None and _stem(name) not in ends and name not in entry.name and name in names[section]:
+            help = Guess(f"{section}.{meant[1]}" if section else meant[1])
             yield warning(entry.value, f"`{entry.name}` shows `{name}`", help=help)
 
 
-def _is_named_after(name: str, definition: str) -> bool:
-    """Whether a name begins or ends with that of a definition: `dimension_scores` and `dimensions`."""
-    definition = definition.removesuffix("s") if definition in WHOLE else definition
-    return name.startswith(f"{definition}_") or name.endswith(f"_{definition}")
+def _stem(definition: str) -> str:
+    """The form of a definition's name in the name of an output: `dimension` in `dimension_scores`."""
+    return definition.removesuffix("s") if definition in WHOLE else definition
+
+
+def _ends(name: str) -> set[str]:
+    """What a name begins and ends with, up to each of its first underscores and from each of its last ones."""
+    words = name.split("_")
+    count = min(len(words), LONGEST)
+    return {"_".join(part) for at in range(1, count) for part in (words[:at], words[-at:])}
 
 
 def _same(one: Scalar | None, other: Scalar) -> bool:
