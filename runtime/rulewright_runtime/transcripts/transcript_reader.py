@@ -7,7 +7,6 @@ content and read by `readers`. A refused conversation never stops the others.
 
 from __future__ import annotations
 
-import json
 import os
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections import Counter
@@ -318,6 +317,8 @@ def from_record(record: Mapping[str, object]) -> Transcript:
 
     Raises InputError for a record that a `Reader` refuses or that holds several conversations.
     """
+    import json  # only callers in Python need it
+
     from rulewright_runtime.transcripts.readers import is_turns
 
     try:

@@ -13,7 +13,7 @@ from rulewright.documents.scorecard import CaseScorecardDocument, ScorecardDocum
 from rulewright.expression.direction import conjoined
 from rulewright.expression.syntax_tree import Binary, Call, Expr, Index, Literal, Name, Select
 from rulewright.load import Entry, Mapping, Node, Scalar, Sequence
-from rulewright.lower.expressions_of import expressions_of, parts_of
+from rulewright.lower.expressions_of import WrittenExpression, expressions_of, parts_of
 from rulewright.project import Project
 from rulewright.spelling import Guess
 
@@ -237,23 +237,24 @@ def _buckets(project: Project) -> Findings:
 
 
 def _positions(project: Project) -> Findings:
-    """The only place that reads another turn than the first, next to the answer, in checks of which at least two others
-    read the first."""
-    found: dict[int, list[tuple[str, Span | None]]] = {}
+    """The only place that reads another turn than the first, if it is compared with the answer and at least two other
+    checks read the first."""
+    of_first: set[str] = set()
+    others: list[tuple[WrittenExpression, Index, int]] = []
+    compared: set[int] = set()  # turns next to the answer, by identity
     for check in project.checks:
         for written, part in parts_of(check):
             match part:
+                case Index(operand=Name(name="turns"), index=Literal(value=0)):
+                    of_first.add(check.id)
                 case Index(operand=Name(name="turns"), index=Literal(value=int() as at)):
-                    found.setdefault(at, []).append((check.id, None))
-                case Call(args=(Name(name="answer"), Select(operand=Index(index=Literal(value=int() as at)) as turn))):
-                    found.setdefault(at, []).append((check.id, written.span(turn)))
-    odd = [(at, place) for at, places in found.items() if at != 0 for _, place in places]
-    if len(odd) == SLIPS and odd[0][0] == odd[1][0] and len({check for check, _ in found.get(0, ())}) >= OTHERS:
-        at, place = max(odd, key=lambda each: each[1] is not None)
-        if place is not None:
-            yield warning(
-                place, f"`turns[{at}]` is only here; the other checks read `turns[0]`", help=Guess("turns[0]")
-            )
+                    others.append((written, part, at))
+                case Call(args=(Name(name="answer"), Select(operand=Index() as turn))):
+                    compared.add(id(turn))
+    if len(others) == 1 and id(others[0][1]) in compared and len(of_first) >= OTHERS:
+        written, turn, at = others[0]
+        message = f"`turns[{at}]` is only here; the other checks read `turns[0]`"
+        yield warning(written.span(turn), message, help=Guess("turns[0]"))
 
 
 def _sources(project: Project) -> Findings:

@@ -33,6 +33,7 @@ from rulewright.expression.syntax_tree import (
     Expr,
     Literal,
     Macro,
+    Name,
     Unary,
     below,
     chain,
@@ -44,6 +45,7 @@ from rulewright.load import Mapping, Scalar, walk
 from rulewright.lower.compared_numbers import ComparedNumber, compared_numbers, deciding_conditions
 from rulewright.rules.correctness.bad_schema import schemas_of
 
+OF_BOTH: Final = frozenset({"messages", "transcript", "turns"})  # what hold what the user says, too
 SEARCHES: Final = frozenset({"contains", "contains_all", "contains_any", "has_any_word", "matches"})
 POSITIVE: Final = re.compile(r"\bpositive (\w+)", re.IGNORECASE)
 FAILS_OUTSIDE: Final = {"<=": ">", ">=": "<", "<": ">=", ">": "<="}  # what `fail` tests to keep a limit
@@ -214,12 +216,15 @@ def _forbidden(claims: Claims, condition: Condition) -> Contradiction | None:
 
 
 def _passes_forbidden(claims: Claims, condition: Condition) -> Contradiction | None:
-    """What a parameter calls forbidden is required: `fail: ... and not call.command.matches(params.forbidden)`."""
+    """What a parameter calls forbidden is required of the assistant: `fail: not answer.matches(params.forbidden)`. What
+    the user says may be: a refusal is wrong where the question has no forbidden topic."""
     for side in condition.sides:
         is_denied = isinstance(side, Unary)
         banned = next((each for each in sorted(parameters(side)) if BANNED.search(each)), None)
         searched = side.operand if isinstance(side, Unary) else side
         if banned is None or not isinstance(searched, Call) or searched.function not in SEARCHES:
+            continue
+        if any(isinstance(each, Name) and each.name in OF_BOTH for each in below(searched)):
             continue
         if is_denied == (condition.sign < 0):
             message = f"`{condition.key}` holds where `params.{banned}` {'does not' if is_denied else 'does'} match"

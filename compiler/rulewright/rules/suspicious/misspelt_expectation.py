@@ -109,7 +109,7 @@ def _exchanged(phrases: Sequence[Node], case: CaseRecord) -> Findings:
         for number, unit in _numbers(item):
             near = usual.get((*sorted(number), unit), number)
             if near != number and counts[number, unit] == 1:
-                yield warning(item, f"the case has `{near} {unit}` elsewhere, and not `{number} {unit}`")
+                yield warning(item, f"`{number} {unit}` is only here, and `{near} {unit}` elsewhere in the case")
 
 
 def _numbers(node: Node) -> list[tuple[str, str]]:

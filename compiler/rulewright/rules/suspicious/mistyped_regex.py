@@ -243,9 +243,7 @@ def _finds_always(text: str) -> bool:
 
 
 def _is_without_match(text: str) -> bool:
-    from rulewright.proving.re2_syntax import (
-        is_without_match,  # few expressions have an assertion that is not at an end
-    )
+    from rulewright.proving.re2_syntax import is_without_match  # few expressions have such an assertion
 
     return is_without_match(text)
 

@@ -35,8 +35,10 @@ def part_exceeds_whole(document: DocumentWithExpressions) -> Findings:
     for written, part in parts_of(document):
         if isinstance(part, Conditional) and (never := _none_of_none(part, counts)) is not None:
             few, many = map(written.text, never)
-            message = f"`{few}` is a part of `{many}`, which is 0 here: the test never holds"
-            yield warning(written.span(part.condition), message, notes=[(written.span(never[0]), "the part")])
+            message = f"where this does not hold, `{few}` is 0 as well: it is a part of `{many}`"
+            yield warning(
+                written.span(part.condition), message, notes=[(written.span(never[0]), "this test never holds")]
+            )
         if not isinstance(part, Binary):
             continue
         left, right = _factors(part.left), _factors(part.right)
