@@ -18,7 +18,7 @@ from rulewright.errors import UsageError
 from rulewright.exporting.parquet import score_records, verdict_records
 from rulewright.expression.build import build
 from rulewright.expression.environment import Environment
-from rulewright.judges import ObservedJudge, open_live, refuse_without_ask
+from rulewright.judges import ObservedJudge, PythonJudge, open_live, refuse_without_ask
 from rulewright.project import Project, load_project
 from rulewright.reporting.stored_run import FinishedRun, open_run
 from rulewright.scoring.batches import load_scorecard
@@ -110,7 +110,7 @@ def check_transcript(
     if not isinstance(transcript, Transcript | Mapping | str | os.PathLike):
         transcript = {"messages": transcript}
     observed = None
-    if isinstance(opened_judge, BatchJudge) and not hasattr(opened_judge, "ask"):  # a mock has every attribute
+    if isinstance(opened_judge, BatchJudge):
         engine = Engine(plan, parameters)
         results = list(opened_judge.results(engine, engine.read([transcript])))
     else:
@@ -221,4 +221,5 @@ def _judge_of(source: Project | Plan, judge: Judge | LiveJudge | str | None) -> 
     asked = project.judge_source if judge is None and project is not None else judge
     if not isinstance(asked, str | None):
         refuse_without_ask(asked)
+        return PythonJudge(asked) if hasattr(asked, "ask") else asked
     return open_live(asked, project) if isinstance(asked, str) and is_live(asked) else asked

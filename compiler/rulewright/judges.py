@@ -22,7 +22,7 @@ from rulewright_runtime.english import either
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.execution import BatchJudge
 from rulewright_runtime.judging.independence import Independence
-from rulewright_runtime.judging.judge import Judge, JudgeRequest, is_live
+from rulewright_runtime.judging.judge import Judge, JudgeRequest, is_live, record_of
 from rulewright_runtime.judging.judge import open_judge as open_recorded
 from rulewright_runtime.models import ModelError, open_model
 from rulewright_runtime.models.call import ModelAnswer, ModelCall, request_key
@@ -62,18 +62,35 @@ def refuse_without_ask(judge: object) -> None:
         )
 
 
-class ObservedJudge:
-    """Forwards requests to a judge of Python and keeps its replies and errors as `exchanges`."""
+class PythonJudge:
+    """Forwards requests to a judge of Python. An optional attribute of another type than documented counts as absent:
+    a mock object has every attribute."""
 
     def __init__(self, judge: Judge) -> None:
         """Ask `judge`."""
-        self._judge, self.exchanges = judge, list[Exchange]()
-        self.reads_prompts = getattr(judge, "reads_prompts", True)
+        self._judge, self.record = judge, record_of(judge, {})
+        identity = getattr(judge, "identity", "")
+        self.identity = identity if isinstance(identity, str) else ""
+        self.recorded = getattr(judge, "recorded", False) is True
+        self.reads_prompts = getattr(judge, "reads_prompts", True) is not False
+
+    def ask(self, request: JudgeRequest) -> str | None:
+        """The judge's reply. Raises the judge's error."""
+        return self._judge.ask(request)
+
+
+class ObservedJudge(PythonJudge):
+    """A judge of Python whose replies and errors are kept as `exchanges`."""
+
+    def __init__(self, judge: Judge) -> None:
+        """Ask `judge`."""
+        super().__init__(judge)
+        self.exchanges = list[Exchange]()
 
     def ask(self, request: JudgeRequest) -> str | None:
         """The judge's reply. Raises the judge's error."""
         try:
-            reply: object = self._judge.ask(request)
+            reply: object = super().ask(request)
         except Exception as error:
             self._keep(request, None, f"{type(error).__name__}: {error}")
             raise

@@ -214,6 +214,12 @@ def test_a_mock_is_a_judge_that_is_asked(tmp_path: Path) -> None:
     judge.ask.return_value = '{"verdict": "PASS", "evidence": []}'
     result = rulewright.check_transcript(tmp_path, chat, judge=judge)
     assert [verdict.verdict for verdict in result.verdicts] == ["PASS"]
+    (tmp_path / "chats.jsonl").write_text(json.dumps(chat) + "\n")
+    run = rulewright.scan(tmp_path, tmp_path / "chats.jsonl", tmp_path / "run", judge=judge)
+    assert [verdict["verdict"] for verdict in run.records()] == ["PASS"]
+    judge.ask.reset_mock()
+    rulewright.scan(tmp_path, tmp_path / "chats.jsonl", tmp_path / "run", judge=judge, resume=True)
+    judge.ask.assert_not_called()
 
 
 def test_the_reply_or_the_error_of_a_judge_is_in_the_result(tmp_path: Path) -> None:
