@@ -4,6 +4,10 @@ SHELL := /bin/bash
 VENV := .venv
 BIN := $(VENV)/bin
 PYTHON ?= python3
+# Of a Python that is too old, pip says only that some dependency has no fitting version.
+CREATE := $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	{ echo 'expected Python 3.11 or newer as `$(PYTHON)`; name another, for instance `PYTHON=python3.13`' >&2; exit 1; }; \
+	$(PYTHON) -m venv
 LOCK := uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --quiet --no-strip-extras --no-emit-package rulewright-runtime
 EXTRAS := $(foreach extra,data hyperscan lsp signing workflow,--extra $(extra))  # all but embedding (torch), local (llama.cpp) and inspect
 
@@ -56,14 +60,14 @@ ray: .ray/.installed
 	.ray/bin/python -m pytest -q tests/runtime/runs/test_ray_tasks.py
 
 .ray/.installed: runtime/pyproject.toml pyproject.toml
-	$(PYTHON) -m venv .ray
+	@$(CREATE) .ray
 	.ray/bin/pip install --quiet --disable-pip-version-check -e 'runtime[ray]' -e . hypothesis pytest zstandard
 	@touch $@
 
 .peers/.installed: benchmark/peers/package.json benchmark/peers/requirements.txt
 	mkdir -p .peers && cp benchmark/peers/package.json .peers
 	npm install --prefix .peers --no-audit --no-fund --loglevel=error
-	$(PYTHON) -m venv .peers/python
+	@$(CREATE) .peers/python
 	.peers/python/bin/pip install --quiet --disable-pip-version-check -r benchmark/peers/requirements.txt
 	.peers/python/bin/pip install --quiet --disable-pip-version-check -e runtime
 	@touch $@
@@ -74,7 +78,7 @@ speed: $(VENV)/.speed
 
 # The hashed locks hold the build backend too, so that the editable install needs no isolated build.
 $(VENV)/bin/python:
-	$(PYTHON) -m venv $(VENV)
+	@$(CREATE) $(VENV)
 
 $(VENV)/.run: requirements/run.txt pyproject.toml runtime/pyproject.toml | $(VENV)/bin/python
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/run.txt

@@ -52,6 +52,16 @@ def steps(**inputs: str) -> dict[str, tuple[str, dict[str, str]]]:
     }
 
 
+def test_make_refuses_an_older_python_before_it_creates_an_environment(tmp_path: Path) -> None:
+    older = tmp_path / "python3.10"
+    older.symlink_to("/bin/false")
+    command = ["make", "-C", str(ROOT), f"VENV={tmp_path}/made", f"PYTHON={older}", f"{tmp_path}/made/bin/python"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert f"expected Python 3.11 or newer as `{older}`" in done.stderr
+    assert not (tmp_path / "made").exists()
+
+
 def test_no_script_of_the_action_holds_an_input() -> None:
     """An input in a script would be run as part of it; in a variable it stays text."""
     assert [step["name"] for step in action()["runs"]["steps"] if "${{" in step["run"]] == []
