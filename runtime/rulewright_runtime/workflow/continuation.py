@@ -15,6 +15,7 @@ from rulewright_runtime.errors import StateError
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.workflow.artifacts import broken_lock, changed_paths, hashes
 from rulewright_runtime.workflow.hil import STATUS_AFTER, QueueError, QueueItem
+from rulewright_runtime.workflow.hil_question import shows_task
 from rulewright_runtime.workflow.machine import MachineTransition, TaskState, start
 from rulewright_runtime.workflow.machine import status as status_in
 from rulewright_runtime.workflow.run_database import Store
@@ -176,4 +177,6 @@ def _check_questions(
         expected = STATUS_AFTER["resolve" if left.event == "resolved" else "reject"]
         if item is None or (item.status, item.trigger) != (expected, trigger):
             raise QueueError(f"it has passed the question `{trigger}`, and no such decision is on record")
+        if not shows_task(item, task):
+            raise QueueError(f"the question `{item.id}` shows another definition of the task")
         store.check_decided(item)

@@ -8,7 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from rulewright_runtime.strict_json import JsonObject
-from rulewright_runtime.workflow.activities import gate_report
+from rulewright_runtime.workflow.activities import gate_report, why_not_approved
 from rulewright_runtime.workflow.hil import QueueItem
 from rulewright_runtime.workflow.machine import iterations_used
 from rulewright_runtime.workflow.task_step import TaskStep
@@ -42,6 +42,13 @@ def question(step: TaskStep, trigger: str, reason: str) -> QueueItem:
     )
 
 
+def why_not_decided(step: TaskStep) -> str:
+    """Return why the decision that the task waited for does not count, or nothing."""
+    if step.record.item is not None and not shows_task(step.run.store.item(step.record.item), step.task):
+        return "the question shows another definition of the task"
+    return why_not_approved(step)
+
+
 def definition(task: TaskPlan) -> JsonObject:
     """Return the task for reviewers, without its machine and programs."""
     fields: JsonObject = msgspec.to_builtins(replace(task, confidence=None, gate=None))
@@ -52,6 +59,12 @@ def definition(task: TaskPlan) -> JsonObject:
         fields["metrics"] = [msgspec.to_builtins(metric) for metric in task.confidence.metrics]
         fields["threshold"] = task.confidence.threshold
     return fields
+
+
+def shows_task(item: QueueItem, task: TaskPlan) -> bool:
+    """Whether the question of an item shows the task as it is defined now."""
+    shown, defined = item.context.get("task_definition"), definition(task)
+    return msgspec.json.encode(shown, order="sorted") == msgspec.json.encode(defined, order="sorted")
 
 
 def overlay_state(step: TaskStep) -> JsonObject:

@@ -10,13 +10,13 @@ from typing import Any, Final
 
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.workflow import machine
-from rulewright_runtime.workflow.activities import ACTIVITIES, MAX_REASON, paths, why_not_approved
+from rulewright_runtime.workflow.activities import ACTIVITIES, MAX_REASON, paths
 from rulewright_runtime.workflow.adapters.agent_adapter import AgentError
 from rulewright_runtime.workflow.artifacts import broken_lock, changed_paths, contents
 from rulewright_runtime.workflow.collectors import CollectionError
 from rulewright_runtime.workflow.database import StoreError
 from rulewright_runtime.workflow.events import IS_EVENT, EventDraft
-from rulewright_runtime.workflow.hil_question import question
+from rulewright_runtime.workflow.hil_question import question, why_not_decided
 from rulewright_runtime.workflow.machine import Event, MachineStep, StateEffect, activity, iterations_used, status
 from rulewright_runtime.workflow.run_context import RunContext
 from rulewright_runtime.workflow.task_context import TaskContext, TaskRecord
@@ -34,7 +34,7 @@ def advance(task: TaskPlan, record: TaskRecord, run: RunContext) -> TaskRecord:
     can be written; the task then stays where it was.
     """
     current, step = activity(task.machine, record.state), TaskStep.of(task, record, run)
-    if current == "human" and (why := why_not_approved(step)):
+    if current == "human" and (why := why_not_decided(step)):
         return _ask_again(step, why)
     try:
         event = ACTIVITIES[current](step)
@@ -86,13 +86,13 @@ def _ask(step: TaskStep, trigger: str, reason: str) -> None:
 
 
 def _ask_again(step: TaskStep, why: str) -> TaskRecord:
-    """Withdraw an approval of outputs or evidence that were changed after the question, and ask about the present
-    ones."""
+    """Withdraw a decision about outputs, evidence or a task that differ from those of the question, and ask about the
+    present ones."""
     assert step.record.item is not None
     approved = step.run.store.item(step.record.item)
     step.run.store.check_decided(approved)
     step.write(withdrawn=why)
-    step.warn(f"the approval does not count: {why}")
+    step.warn(f"the decision does not count: {why}")
     _ask(step, approved.trigger, approved.reason)
     return _commit(step)
 

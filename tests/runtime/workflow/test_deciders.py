@@ -261,8 +261,8 @@ def write_key(path: Path, protection: KeySerializationEncryption | None = None) 
     return SigningKey(path, lambda: "pass").public
 
 
-def signed(store: Store, key: Path, changed: Mapping[str, Any] | None = None) -> Mapping[str, Any]:
-    decision = SignedDecision(ITEM, digest_of(store.item(ITEM)), "resolve", "ana", "fine", NOW)
+def signed(store: Store, key: Path, changed: Mapping[str, Any] | None = None, item: str = ITEM) -> Mapping[str, Any]:
+    decision = SignedDecision(item, digest_of(store.item(item)), "resolve", "ana", "fine", NOW)
     signature = SigningKey(key, lambda: "pass").sign(replace(decision, **(changed or {}))).signature
     return {"by": "ana", "notes": "fine", "now": NOW, "signature": signature}
 
@@ -326,6 +326,36 @@ def test_a_decision_from_before_the_keys_is_not_enough(tmp_path: Path) -> None:
     run.store.deciders = Deciders(signers={"ana": write_key(tmp_path / "ana")})
     with pytest.raises(QueueError, match="not signed"):
         run.run(resume=True)
+
+
+def copy_decision(source: Bench, target: Bench) -> None:
+    """Write a question and its decision into the database of another run, past Rulewright."""
+    with sqlite3.connect(target.store.path) as other:
+        other.execute("attach ? as source", (str(source.store.path),))
+        other.execute("update hil_items set (status, body) = (select status, body from source.hil_items)")
+        other.execute("insert into decisions select * from source.decisions")
+    other.close()
+
+
+def test_a_signature_from_another_database_is_not_one_for_a_task_defined_otherwise(tmp_path: Path) -> None:
+    harmless, harmful = tmp_path / "harmless", tmp_path / "harmful"
+    harmless.mkdir()
+    harmful.mkdir()
+    signers = {"ana": write_key(tmp_path / "ana")}
+    before, after = (
+        waiting(harmless),
+        waiting(harmful, FLOW.replace("agent: dev", "agent: dev, description: erase all")),
+    )
+    for run in (before, after):
+        run.store.deciders = Deciders(signers=signers)
+    before.store.decide(ITEM, "resolve", **signed(before.store, tmp_path / "ana"))
+    copy_decision(before, after)
+    assert after.run(resume=True).status == "WAITING"
+    assert after.store.item(ITEM).resolution_notes == "the question shows another definition of the task"
+    again = after.store.item("run-1-build-2")
+    assert again.context["task_definition"]["description"] == "erase all"
+    after.store.decide(again.id, "resolve", **signed(after.store, tmp_path / "ana", item=again.id))
+    assert after.run(resume=True).status == "COMPLETED"
 
 
 def test_keys_that_can_not_be_used_are_refused_with_a_message(tmp_path: Path) -> None:
