@@ -66,7 +66,7 @@ class _Command:
             self._unanswered.add(number)
             try:
                 await self._stdin.send(request)
-            except BaseException:
+            except anyio.get_cancelled_exc_class():
                 self._kill()  # it may have read half a line, and would read the next request as the rest
                 raise
         while True:

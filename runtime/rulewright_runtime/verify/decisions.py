@@ -76,11 +76,11 @@ class Decider:
 
 
 def reads_scenario(part: Applying) -> bool:
-    """Whether its eligibility, its prompts or its verifier read the scenario; exemptions don't count."""
+    """Whether its eligibility, its `applies`, its prompts or its verifier read the scenario; exemptions don't count."""
     verifier = getattr(part, "verifier", None)
     if verifier is not None and verifier.reads_scenario:
         return True
-    return any(_names_scenario(program) for program in programs_of((part.eligible, verifier)))
+    return any(_names_scenario(program) for program in programs_of((part.eligible, getattr(part, "applies", None), verifier)))
 
 
 def _names_scenario(program: Program) -> bool:

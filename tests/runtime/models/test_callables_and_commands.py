@@ -169,6 +169,12 @@ def test_a_command_that_never_answers_is_not_started_for_ever() -> None:
     assert {reason for _, _, reason in found} == {"ended before it answered (exit status 4)"}
 
 
+def test_a_command_that_ends_before_it_has_read_its_input_leaves_no_warning(caplog: pytest.LogCaptureFixture) -> None:
+    for _ in range(3):
+        assert "ended before it answered" in answers(CommandModel(("true",)), "a" * 1_000_000)[0]
+    assert caplog.messages == []
+
+
 def test_a_command_that_waits_for_the_end_of_its_input_gets_a_hint(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

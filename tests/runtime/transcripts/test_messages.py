@@ -100,6 +100,7 @@ def test_a_conversation_without_scenario_is_judged() -> None:
     "reading",
     [
         check(eligible=READS_SCENARIO),
+        check(applies=READS_SCENARIO),
         check(ProbeVerifier(("recall",))),
         check(JudgeVerifier(judging(prompt=(TextSegment("Title:"), ValueSegment(READS_SCENARIO)), repetitions=0))),
     ],
