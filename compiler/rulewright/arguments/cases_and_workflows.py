@@ -11,13 +11,13 @@ from rulewright.arguments.shared_options import add_action, add_spending_options
 def score_arguments(parser: argparse.ArgumentParser) -> None:
     """Score batches of test cases and label each case.
 
-    Cases are read from `--cases` (a folder with a file for each batch), the engine's outputs from the cases
+    Cases are read from `--cases` (a file, or a folder with a file for each batch), the engine's outputs from the cases
     themselves or from `--outputs`. Settings come from the command line, then the environment, then
     `safe.config.json`, then the scorecard; `--show-config` prints each value with its source.
     """
     option(parser, "--concern", "ID", "the concern of the cases (default: the only folder)")
     option(parser, "--batch", "PATTERN", "a batch, or a pattern such as 'I25_batch_*' (default: all)", default="*")
-    option(parser, "--cases", "DIR", "the folder of the batches (default: `cases` or `benchmark/safe/cases`)")
+    option(parser, "--cases", "PATH", "a batch or the folder of all (default: `cases` or `benchmark/safe/cases`)")
     option(
         parser, "--outputs", "PATH", "the engine's outputs: a file or a folder (default: `outputs` next to the cases)"
     )

@@ -148,7 +148,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "gold": ("gold runs/first --draw 50 -o gold.csv",),
     "calibrate": ("calibrate runs/first --gold gold.csv --require release=0.1",),
     "export": ("export runs/first --format otel -o events.jsonl",),
-    "score": ('score --concern I25 --batch "I25_batch_*"', "score --concern I25 --batch b1 --output b1.html"),
+    "score": ("score --cases cases.csv --concern I25", 'score --concern I25 --batch "I25_batch_*" --output I25.html'),
     "workflow": ("workflow check", "workflow run --dry-run", "workflow run", "workflow run --resume"),
     "hil": ("hil list", 'hil resolve run-1-write-1 --by ana --why "tried it"', "hil serve"),
 }

@@ -108,7 +108,8 @@ def root_of(path: Path) -> Mapping:
     if loaded.diagnostics:
         raise DocumentError(loaded.diagnostics)
     if not isinstance(loaded.root, Mapping):
-        raise UsageError(f"`{path}` is {'empty' if loaded.root is None else 'not a document of a project'}")
+        is_empty = loaded.root is None and not loaded.is_table
+        raise UsageError(f"`{path}` is {'empty' if is_empty else 'not a document of a project'}")
     return loaded.root
 
 

@@ -43,9 +43,12 @@ def _context(path: str | None) -> dict[str, object]:
 
     loaded = load_text(sys.stdin.buffer.read(), "stdin.json") if path == "-" else load_file(Path(path))
     if loaded.root is None:
-        raise DocumentError(loaded.diagnostics) if loaded.diagnostics else UsageError(f"`{path}` contains no values")
-    values = plain(loaded.root)
-    if not isinstance(values, dict):
+        if loaded.diagnostics:
+            raise DocumentError(loaded.diagnostics)
+        if not loaded.is_table:
+            raise UsageError(f"`{path}` contains no values")
+    values = None if loaded.root is None else plain(loaded.root)
+    if loaded.root is None or not isinstance(values, dict):
         raise UsageError(f"`{path}` must be a mapping of names to values")
     for each in walk(loaded.root):
         if isinstance(each, Scalar) and isinstance(each.value, float) and not math.isfinite(each.value):

@@ -81,6 +81,9 @@ def with_vocabulary(document: Model, vocabulary: Vocabulary) -> Model:
 
 def no_mapping(loaded: Loaded, what: str) -> Diagnostic:
     """The error of a file that was read and holds no mapping, where `what` must be one."""
+    if loaded.is_table:
+        message = f"{what} must be YAML or JSON, not a table"
+        return error(loaded.source.span(0, 0), message, code="wrong-type", help="name a file of YAML or JSON")
     if loaded.root is None:
         return error(loaded.source.span(0, 0), "the file is empty", code="empty-document")
     return error(loaded.root, f"{what} must be a mapping", code="wrong-type")

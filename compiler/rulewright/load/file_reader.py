@@ -22,6 +22,7 @@ from rulewright_runtime.files.input_files import open_regular
 
 _unsaved: ContextVar[Mapping[str, str] | None] = ContextVar("_unsaved", default=None)
 _BLOCK = 2**16
+_TABLES = (".csv", ".tsv")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -31,6 +32,11 @@ class Loaded(Struct, frozen=True):
     root: Node | None
     source: Source
     diagnostics: tuple[Diagnostic, ...]
+
+    @property
+    def is_table(self) -> bool:
+        """Whether the file is CSV, which has no root."""
+        return self.source.path.lower().endswith(_TABLES)
 
 
 def load_file(path: Path | str, *, comments: bool = False) -> Loaded:
@@ -78,7 +84,7 @@ def load_text(text: str | bytes, path: str, *, comments: bool = False) -> Loaded
         root, findings = json_reader.read(source, comments=comments)
     elif path.endswith((".jsonl", ".ndjson")):
         root, findings = json_reader.read_lines(source)
-    elif path.lower().endswith((".csv", ".tsv")):  # whoever knows the columns reads the rows
+    elif path.lower().endswith(_TABLES):  # whoever knows the columns reads the rows
         root, findings = None, []
     else:
         from rulewright.load import yaml_reader

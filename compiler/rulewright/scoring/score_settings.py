@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from rulewright.diagnostics import Diagnostic, Findings, error, warning
 from rulewright.documents.base import descend, entries, fraction, items, numeric
-from rulewright.documents.kinds import CASE_SETTINGS_FILE
+from rulewright.documents.kinds import CASE_SETTINGS_FILE, CASES, kind_of
 from rulewright.errors import DocumentError, UsageError
 from rulewright.load import Mapping, Node, Scalar, Sequence, load_file
 from rulewright.spelling import did_you_mean, question
@@ -127,10 +127,10 @@ def _read_file(plan: CaseScorecardPlan, settings: ScoreSettings, file: str | Non
     if file is None and not os.path.lexists(path):
         return
     loaded = load_file(path, comments=True)
-    if loaded.root is None or loaded.diagnostics:
-        raise DocumentError(loaded.diagnostics) if loaded.diagnostics else UsageError(f"`{path}` is empty")
-    if not isinstance(loaded.root, Mapping):
-        raise UsageError(f"`{path}` must hold an object of settings")
+    if loaded.diagnostics:
+        raise DocumentError(loaded.diagnostics)
+    if not isinstance(loaded.root, Mapping) or kind_of(loaded.root) == CASES:
+        raise UsageError(f"`{path}` must hold an object of settings; `--cases` names a file or folder of cases")
     reader = _FileReader(plan, str(path))
     reader.read(loaded.root, settings)
     if reader.findings:

@@ -175,3 +175,32 @@ def test_a_settings_file_that_can_not_be_read_is_not_as_good_as_none(capsys: pyt
     Path("safe.config.json").symlink_to("nowhere.json")
     assert score("--batch", "b") == 3
     assert "can't read this file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["cases.csv", "cases.jsonl", "cases.json"])
+def test_cases_where_settings_are_expected_name_the_option_of_cases(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path(name).write_text("test_id\nT1\n" if name == "cases.csv" else '{"test_id": "T1"}\n')
+    with pytest.raises(SystemExit):
+        main(["score", "--config", name])
+    hint = "must hold an object of settings; `--cases` names a file or folder of cases"
+    assert capsys.readouterr().err == f"error: `{name}` {hint}\n"
+    with pytest.raises(SystemExit):
+        main(["score", name])
+    assert "for example `rulewright score --cases cases.csv --concern I25`" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["compile", "--project", "table.csv", "-o", "plan.json"], "the document must be YAML or JSON, not a table"),
+        (["prove", "table.csv"], "`table.csv` is not a document of a project"),
+        (["eval", "a", "--context", "table.csv"], "`table.csv` must be a mapping of names to values"),
+    ],
+)
+def test_a_table_is_not_called_empty(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("table.csv").write_text("a,b\n1,2\n")
+    with contextlib.suppress(SystemExit):
+        assert main(words) == 3
+    assert message in capsys.readouterr().err
