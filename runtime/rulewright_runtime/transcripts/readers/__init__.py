@@ -21,7 +21,7 @@ from rulewright_runtime.transcripts.readers import (
     spans,
     tracing_tools,
 )
-from rulewright_runtime.transcripts.readers.record_values import Record, is_list, is_record, is_text, record_at
+from rulewright_runtime.transcripts.readers.record_values import Record, is_list, is_record, is_text, record_at, word
 from rulewright_runtime.transcripts.readers.shapes import Format
 
 LINES: Final = openai.LINES
@@ -108,18 +108,29 @@ def _paths_in(record: Record, depth: int = 3) -> Iterator[tuple[str, Json]]:
             yield from ((f"{key}.{path}", inner) for path, inner in _paths_in(value, depth - 1))
 
 
-def _items_in(record: Record) -> tuple[str, list[str]] | None:
-    """The path of the longest list of objects in a record, which may be its messages, and the texts in its first."""
+def _items_in(record: Record) -> tuple[str, Record] | None:
+    """The path of the longest list of objects in a record, which may be its messages, and its first item, if that holds
+    a text."""
     lists = {
         path: value for path, value in _paths_in(record) if is_list(value) and value and all(map(is_record, value))
     }
     path = max(lists, key=lambda each: len(lists[each]), default=None)
-    texts = [] if path is None else _texts_in(record_at(lists[path][0], path))
-    return (path[:60], [each[:40] for each in texts[:8]]) if path and texts else None
+    item = {} if path is None else record_at(lists[path][0], path)
+    return (path[:60], item) if path and _texts_in(item) else None
 
 
 def _texts_in(record: Record) -> list[str]:
-    return [path for path, value in _paths_in(record) if is_text(value)]
+    return [path[:40] for path, value in _paths_in(record) if is_text(value)][:8]
+
+
+def _answer_in(record: Record) -> str | None:
+    """The path of an answer next to the messages: an object that names the assistant as its role."""
+    found = (path for path, value in _paths_in(record, 4) if is_record(value) and _is_answer(value))
+    return next((path for path in found if not set(openai.ANSWERS).isdisjoint(path.split("."))), None)
+
+
+def _is_answer(value: Record) -> bool:
+    return word(value.get("role")) == "assistant" and bool(value.get("content"))
 
 
 def _inner_list(items: Json) -> str:
@@ -150,9 +161,12 @@ def _mapping_of(record: Record) -> str:
     pairs = "user=KEY,assistant=KEY` or `role=KEY,content=KEY`"
     if is_nested:
         if (items := _items_in(record)) is not None:
-            path, texts = items
-            keys = f"an item of `{path}` has {ticked(texts)}{_inner_list(record.get(path))}"
-            return f" (name your keys with `--columns messages={path},role=KEY,content=KEY`; {keys})"
+            path, item = items
+            answer = _answer_in(record)
+            named = [f"messages={path}", *(f"{key}=KEY" for key in ("role", "content") if key not in item)]
+            pairs = ",".join([*named, *([f"assistant={answer}"] if answer else [])])
+            keys = f"an item of `{path}` has {ticked(_texts_in(item))}{_inner_list(record.get(path))}"
+            return f" (name your keys with `--columns {pairs}`; {keys})"
         paths = " or `user=KEY.KEY,assistant=KEY.KEY`" * any(isinstance(value, dict) for value in record.values())
         pairs = f"messages=KEY,role=KEY,content=KEY`{paths}"
     return f" (name your keys with `--columns {pairs})" if is_nested or len(record) > 1 else ""

@@ -189,3 +189,23 @@ def test_a_name_that_a_speaker_has_is_no_answer(tmp_path: Path) -> None:
     events = [ASKED, {"who": "desk", "text": "No."}, ASKED]
     (chat,) = conversations(written(tmp_path, [{"events": events, "desk": "number 7"}]), columns=COLUMNS)
     assert lines(chat) == ["user: Is there a fee?", "assistant: No.", "user: Is there a fee?"]
+
+
+@pytest.mark.parametrize(
+    ("output", "path"),
+    [
+        ({"output": {"message": {"role": "assistant", "content": [{"text": "No."}]}}}, "output.body.output.message"),
+        ({"role": "assistant", "content": [{"type": "text", "text": "No."}]}, "output.body"),
+    ],
+)
+def test_the_mapping_in_the_refusal_of_a_log_of_bedrock_reads_its_question_and_answer(
+    output: Any, path: str, tmp_path: Path
+) -> None:
+    asked = {"messages": [{"role": "user", "content": [{"text": "Is there a fee?"}]}]}
+    file = written(tmp_path, [{"operation": "Converse", "input": {"body": asked}, "output": {"body": output}}])
+    (refused,) = Reader().read([file])
+    assert isinstance(refused, InputError)
+    mapping = f"messages=input.body.messages,assistant={path}"
+    assert f"`--columns {mapping}`" in refused.reason
+    (chat,) = conversations(file, columns=dict(pair.split("=") for pair in mapping.split(",")))
+    assert lines(chat) == ["user: Is there a fee?", "assistant: No."]
