@@ -80,7 +80,8 @@ def reads_scenario(part: Applying) -> bool:
     verifier = getattr(part, "verifier", None)
     if verifier is not None and verifier.reads_scenario:
         return True
-    return any(_names_scenario(program) for program in programs_of((part.eligible, getattr(part, "applies", None), verifier)))
+    parts = (part.eligible, getattr(part, "applies", None), verifier)
+    return any(_names_scenario(program) for program in programs_of(parts))
 
 
 def _names_scenario(program: Program) -> bool:
