@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from rulewright.check.project_check import compile_project
 from rulewright.errors import UsageError
-from rulewright.exporting.parquet import score_records, verdict_records
+from rulewright.exporting.flat_records import score_records, verdict_records
 from rulewright.expression.build import build
 from rulewright.expression.environment import Environment
 from rulewright.judges import ObservedJudge, PythonJudge, open_live, refuse_without_ask

@@ -204,15 +204,15 @@ def calibrate_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def export_arguments(parser: argparse.ArgumentParser) -> None:
-    """Write a finished run as Parquet, OpenTelemetry events or Every Eval Ever reports.
+    """Write a finished run as Parquet, CSV, OpenTelemetry events or Every Eval Ever reports.
 
-    `parquet` writes verdicts.parquet and scores.parquet next to the run's JSON lines and needs
-    `pip install 'rulewright[data]'`.
-    `otel` writes a file of `gen_ai.evaluation.result` events that a collector can read. `every-eval-ever` writes a
-    folder with one report per model.
+    `csv` writes verdicts.csv and scores.csv, which spreadsheets open. `parquet` writes verdicts.parquet and
+    scores.parquet next to the run's JSON lines and needs `pip install 'rulewright[data]'`. `otel` writes a file of
+    `gen_ai.evaluation.result` events that a collector can read. `every-eval-ever` writes a folder with one report per
+    model.
     """
     add_finished_run(parser)
-    formats(parser, "parquet", "otel", "every-eval-ever")
+    formats(parser, "parquet", "csv", "otel", "every-eval-ever")
     output(parser, "PATH", "write to PATH, a folder or a file of events (default: in RUN)")
     reported = parser.add_argument_group("Every Eval Ever reports")
     option(reported, "--dataset", "NAME", "the name of the dataset (default: the name of RUN)")

@@ -11,6 +11,7 @@ from rulewright.errors import UsageError
 from rulewright.exporting.every_eval_ever import RunSource, reports
 from rulewright.exporting.otel import events
 from rulewright.exporting.parquet import write_parquet
+from rulewright.exporting.spreadsheet import write_csv
 from rulewright.reporting.stored_run import FinishedRun, open_judged
 from rulewright_runtime.english import reason_of
 from rulewright_runtime.files.atomic import open_whole, write_whole
@@ -36,6 +37,8 @@ def _exported(run: FinishedRun, args: argparse.Namespace) -> Iterator[Path]:
     out = Path(args.out) if args.out else run.folder
     if args.format == "parquet":
         yield from write_parquet(run, out)
+    elif args.format == "csv":
+        yield from write_csv(run, out)
     elif args.format == "otel":
         path = out if args.out else out / "events.otlp.jsonl"
         with open_whole(path) as stream:

@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from rulewright.exporting.parquet import run_fields
+from rulewright.exporting.flat_records import run_fields
 from rulewright.reporting.gather import gather
 from rulewright.reporting.stored_run import FinishedRun
 from rulewright_runtime import __version__

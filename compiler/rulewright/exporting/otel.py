@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from rulewright.exporting.parquet import Record, verdict_records
+from rulewright.exporting.flat_records import Record, verdict_records
 from rulewright.reporting.stored_run import FinishedRun
 from rulewright_runtime import __version__
 from rulewright_runtime.runs.folder import SUMMARY

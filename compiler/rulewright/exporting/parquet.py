@@ -1,32 +1,25 @@
-"""Exports a run as flat records, each with its run, plan, scenario and model, and as two Parquet files of them."""
+"""Exports the records of a run as two Parquet files."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from typing import IO, Final
 
 from rulewright.errors import UsageError
-from rulewright.reporting.stored_run import FinishedRun, JudgedTranscript
-from rulewright_runtime.aggregate.outcome import ENGINE
+from rulewright.exporting.flat_records import COLUMNS, Record, add_to_manifest, flat, score_records, verdict_records
+from rulewright.reporting.stored_run import FinishedRun
 from rulewright_runtime.aggregate.scorecard_values import plain_path
-from rulewright_runtime.files.atomic import open_whole, write_whole
+from rulewright_runtime.files.atomic import open_whole
 from rulewright_runtime.plan.scorecard import ScorecardPlan
-from rulewright_runtime.runs.folder import MANIFEST, RunFile, described, read_manifest
-from rulewright_runtime.strict_json import Json, JsonMapping, JsonObject
+from rulewright_runtime.runs.folder import described
+from rulewright_runtime.strict_json import Json
 
 VERDICTS: Final = "verdicts.parquet"
 SCORES: Final = "scores.parquet"
 _ROWS: Final = 20_000  # verdicts in memory at a time
 _TYPES: Final = {"line": "int64", "confidence": "double", "eligible": "bool", "adjudication_required": "bool"}
-_OF_TRANSCRIPTS: Final = ("run", "run_id", "plan", "transcript_id", "scenario_id", "model", "path", "line")
-_OF_VERDICTS: Final = (
-    "check_id", "verdict", "eligible", "severity", "bucket", "confidence", "cause", "code", "quotes",
-    "adjudication_required",
-)  # fmt: skip
-_KEYS: Final = {"bucket": "primary_bucket", "code": "rationale_code"}  # of columns that a run names otherwise
 
 
 def write_parquet(run: FinishedRun, folder: Path) -> list[Path]:
@@ -42,8 +35,7 @@ def write_parquet(run: FinishedRun, folder: Path) -> list[Path]:
     with open_whole(folder / SCORES) as stream:
         parquet.write_table(table, stream, compression="zstd")
     files = [described(VERDICTS, folder / VERDICTS, verdicts), described(SCORES, folder / SCORES, table.num_rows)]
-    if folder.resolve() == run.folder.resolve():
-        _add_to_manifest(run.folder, files)
+    add_to_manifest(run, folder, files)
     return [folder / VERDICTS, folder / SCORES]
 
 
@@ -59,7 +51,7 @@ def _write_verdicts(arrow: Json, parquet: Json, run: FinishedRun, stream: IO[byt
     types = {"quotes": arrow.list_(arrow.string())}
     arrow_types = {"int64": arrow.int64(), "double": arrow.float64(), "bool": arrow.bool_()}
     types |= {column: arrow_types[name] for column, name in _TYPES.items()}
-    schema = arrow.schema([(column, types.get(column, arrow.string())) for column in (*_OF_TRANSCRIPTS, *_OF_VERDICTS)])
+    schema = arrow.schema([(column, types.get(column, arrow.string())) for column in COLUMNS])
     records, count = verdict_records(run), 0
     with parquet.ParquetWriter(stream, schema, compression="zstd") as writer:
         while batch := list(islice(records, _ROWS)):
@@ -71,18 +63,10 @@ def _write_verdicts(arrow: Json, parquet: Json, run: FinishedRun, stream: IO[byt
 def _score_table(arrow: Json, run: FinishedRun, records: list[Record]) -> Json:
     """The table of outputs: a mapping has a column for each key (`dimension_scores.safety`, `gates.safety.passed`);
     values that are neither scalars nor lists of texts are JSON."""
-    flat = [dict(_flat(record)) for record in records]
-    names = dict.fromkeys(name for row in flat for name in row)
+    rows = [dict(flat(record)) for record in records]
+    names = dict.fromkeys(name for row in rows for name in row)
     types = {} if run.plan.scorecard is None else _types(arrow, run.plan.scorecard)
-    return arrow.table({name: _column(arrow, types.get(name), [row.get(name) for row in flat]) for name in names})
-
-
-def _flat(record: Record) -> Iterator[tuple[str, object]]:
-    for name, value in record.items():
-        if isinstance(value, dict):
-            yield from ((f"{name}.{key}", each) for key, each in _flat(value))
-        else:
-            yield name, value
+    return arrow.table({name: _column(arrow, types.get(name), [row.get(name) for row in rows]) for name in names})
 
 
 def _types(arrow: Json, scorecard: ScorecardPlan) -> dict[str, object]:
@@ -119,55 +103,3 @@ def _column(arrow: Json, known: object, values: list[Json]) -> object:
     return arrow.array(
         [each if each is None or type(each) is str else json.dumps(each) for each in values], arrow.string()
     )
-
-
-def _add_to_manifest(folder: Path, files: list[RunFile]) -> None:
-    """Add the files to the run's manifest, if it has one."""
-    manifest = read_manifest(folder)
-    if manifest is not None:
-        write_whole(folder / MANIFEST, manifest.with_files(files).encoded())
-
-
-Record = JsonObject
-
-
-def verdict_records(run: FinishedRun) -> Iterator[Record]:
-    """Iterate over a record for each verdict. Raises UsageError for a damaged run."""
-    about = run_fields(run)
-    for judged in run.judged():
-        fields = {**about, **_transcript_fields(judged)}
-        yield from ({**fields, **_verdict_fields(verdict)} for verdict in judged.verdicts)
-
-
-def score_records(run: FinishedRun) -> Iterator[Record]:
-    """Iterate over a record per transcript: the scorecard's outputs, the engine's outcome. Raises UsageError."""
-    about = run_fields(run)
-    for judged in run.judged():
-        outputs = {name: value for name, value in judged.row.items() if name != ENGINE}
-        engine = {"outcome": judged.engine["outcome"], "because": judged.engine["because"]}
-        yield {**about, **_transcript_fields(judged), **outputs, **engine}
-
-
-def run_fields(run: FinishedRun) -> Record:
-    """Return the fields that identify a run in its records: its folder, its id and its plan."""
-    manifest = read_manifest(run.folder)
-    return {
-        "run": run.folder.resolve().name,
-        "run_id": None if manifest is None else manifest.run,
-        "plan": run.plan.hash,
-    }
-
-
-def _transcript_fields(judged: JudgedTranscript) -> Record:
-    return {
-        "transcript_id": judged.id,
-        "scenario_id": judged.row.get("scenario_id"),
-        "model": judged.row.get("model"),
-        "path": judged.path,
-        "line": judged.line,
-    }
-
-
-def _verdict_fields(verdict: JsonMapping) -> Record:
-    fields = {column: verdict.get(_KEYS.get(column, column)) for column in _OF_VERDICTS}
-    return fields | {"quotes": [str(span.get("quote", "")) for span in verdict.get("evidence", ())]}

@@ -157,7 +157,8 @@ REPLIES: Final = "replies.jsonl"
 FILES: Final = (LOG, "plan.json", *ROWS, REPLIES, "summary.md")
 NAMES: Final = (*FILES, MANIFEST, SUMMARY)
 GENERATED: Final = (
-    "report.html", "report-pages", "verdicts.parquet", "scores.parquet", "events.otlp.jsonl", "every-eval-ever",
+    "report.html", "report-pages", "verdicts.parquet", "scores.parquet", "verdicts.csv", "scores.csv",
+    "events.otlp.jsonl", "every-eval-ever",
 )  # fmt: skip
 PREVIOUS: Final = "previous"
 DECIDED: Final = "adjudicated"  # a folder in it: the run with people's decisions

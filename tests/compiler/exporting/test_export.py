@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import json
 from collections.abc import Iterator
@@ -190,3 +191,60 @@ def test_a_run_that_was_changed_is_not_exported(desk: Path, tmp_path: Path, caps
     assert main(["export", str(tmp_path / "run")]) == 3
     assert "is not the file that `manifest.json` names" in capsys.readouterr().err
     assert not (tmp_path / "run" / "verdicts.parquet").exists()
+
+
+def table(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8-sig", newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def test_a_spreadsheet_reads_verdicts_and_scores(desk: Path, tmp_path: Path) -> None:
+    assert main(["export", str(desk), "--format", "csv", "--out", str(tmp_path)]) == 0
+    assert (tmp_path / "verdicts.csv").read_bytes().startswith(b"\xef\xbb\xbfrun,run_id,plan,transcript_id,")
+    verdicts, scores = table(tmp_path / "verdicts.csv"), table(tmp_path / "scores.csv")
+    stored = rows(desk / "verdicts.jsonl")
+    assert [each["verdict"] for each in verdicts] == [each["verdict"] for each in stored]
+    assert [each["quotes"].split("\n")[0] for each in verdicts if each["quotes"]] == [
+        each["evidence"][0]["quote"] for each in stored if each["evidence"]
+    ]
+    assert {each["eligible"] for each in verdicts} <= {"TRUE", "FALSE"}
+    assert len(scores) == len(rows(desk / "scores.jsonl"))
+    assert {each["outcome"] for each in scores} <= {"passed", "failed", "undecided"}
+
+
+def scanned(folder: Path, reply: str) -> Path:
+    """A run of one check, which fails long replies, over one chat whose id looks like a formula."""
+    (folder / "checks").mkdir()
+    (folder / "rulewright.yaml").write_text("project: sums\n")
+    (folder / "checks" / "sums.yaml").write_text("id: sums\neach: reply\nfail: size(turn.content) > 3\n")
+    chat = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": reply}]
+    (folder / "chats.jsonl").write_text(json.dumps({"id": "@SUM(A1)", "model": "ä", "messages": chat}))
+    rulewright.scan(str(folder), folder / "chats.jsonl", folder / "run", overwrite=True)
+    return folder / "run"
+
+
+def test_a_quote_that_looks_like_a_formula_stays_a_text(tmp_path: Path) -> None:
+    run = scanned(tmp_path, '=HYPERLINK("http://x")')
+    assert main(["export", str(run), "--format", "csv"]) == 0
+    (found,) = table(run / "verdicts.csv")
+    assert (found["transcript_id"], found["model"], found["verdict"]) == ("'@SUM(A1)", "ä", "FAIL")
+    assert found["quotes"].startswith("'=HYPERLINK")
+
+
+def test_tables_for_spreadsheets_are_in_the_manifest_and_go_with_their_run(tmp_path: Path) -> None:
+    run = scanned(tmp_path, "=1")
+    assert main(["export", str(run), "--format", "csv"]) == 0
+    manifest = read_manifest(run)
+    assert manifest is not None
+    assert {"verdicts.csv", "scores.csv"} <= {each.name for each in manifest.files}
+    rulewright.scan(str(tmp_path), tmp_path / "chats.jsonl", run, overwrite=True)
+    assert not (run / "verdicts.csv").exists()
+
+
+def test_an_exported_verdict_says_who_decided_it(tmp_path: Path) -> None:
+    run = scanned(tmp_path, "")
+    decide = ["--decide", "@SUM(A1)", "sums", "PASS", "--by", "Ana", "--why", "=looked"]
+    assert main(["adjudicate", str(run), *decide]) == 2  # the chat has no reply, so it can't pass
+    assert main(["export", str(run / "adjudicated"), "--format", "csv"]) == 0
+    (found,) = table(run / "adjudicated" / "verdicts.csv")
+    assert (found["decided_by"], found["decided_why"]) == ("Ana", "'=looked")
