@@ -18,12 +18,14 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from rulewright.calibration.gold import Item
 from rulewright.calibration.measures import LEVEL
-from rulewright.reporting.stored_run import StoredRun
+from rulewright.reporting.stored_run import StoredRun, skipped_checks, waiting_in
 from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.aggregate.bounds import is_unknown
+from rulewright_runtime.aggregate.outcome import ENGINE
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
 from rulewright_runtime.verdicts import VerdictResult
 
@@ -210,14 +212,36 @@ def verdict_at(verdict: VerdictResult, threshold: float) -> str:
 def gate_rows(
     run: StoredRun, card: Scorecard, measured: MeasuredErrors, labels: Mapping[Item, str]
 ) -> dict[str, list[GateRow]]:
-    """Return the rows of every gate that reads a verdict of the run."""
+    """Return the rows of every gate, without the transcripts to which it does not apply. A check that was left out and
+    a turn that is missing count as missing verdicts."""
     rows: dict[str, list[GateRow]] = {}
     for transcript, verdicts in run.verdicts.items():
+        scored = run.rows[transcript]
+        states, open_gates = scored[ENGINE].get("gates") or {}, _open_gates(run, card, scored)
         for index, gate in enumerate(card.plan.gates):
             row = _row(transcript, verdicts, card, index, measured, labels)
+            if row is None:
+                row = _without_verdicts(transcript, states.get(gate.name, {}).get("state", "passed"))
+            elif index in open_gates:
+                row = replace(row, kind=row.kind._replace(unknown=True))
             if row is not None:
                 rows.setdefault(gate.name, []).append(row)
     return rows
+
+
+def _open_gates(run: StoredRun, card: Scorecard, row: JsonMapping) -> frozenset[int]:
+    """The indices of the gates that something else than a verdict leaves open in a row."""
+    if row.get("missing"):
+        return frozenset(range(len(card.plan.gates)))
+    waiting = waiting_in(card, row, skipped_checks(run, row))
+    return frozenset(index for _, gates in waiting for index in gates)
+
+
+def _without_verdicts(transcript: str, state: str) -> GateRow | None:
+    """The row of a gate without an eligible verdict, which is in the state that the scorecard defines for that; None
+    where it passes, because it does not apply."""
+    kind = RowKind(state == "failed", state != "failed", False, False, ())
+    return None if state == "passed" else GateRow(transcript, kind, (), ())
 
 
 def _row(

@@ -545,6 +545,45 @@ def test_labels_of_another_run_of_the_same_rules_decide_a_gate(
     assert "the rules of `W-1` differ" in capsys.readouterr().err
 
 
+PART = "part: {description: part of the checks, include_all: true, select: 'check.id != \"W-2\"'}\n"
+SCRIPT = {
+    "scenario_id": "night",
+    "title": "One night",
+    "category": "empathy",
+    "turns": [{"turn_number": number, "user_message": "Hello"} for number in (1, 2)],
+}
+
+
+@pytest.mark.parametrize(("profile", "script"), [("part", None), (None, SCRIPT)])
+def test_a_gate_that_a_scan_leaves_undecided_is_not_met_by_labels_of_its_other_checks(
+    profile: str | None, script: object, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rule = "name: rude\nprimary_bucket: F\nseverity: S3\nscope: universal\n"
+    rule += "routing: {route: lexicon_only, deterministic_precheck: you}\n"
+    files = {
+        "checks/W-1.yaml": f"id: W-1\n{rule}",
+        "lexicons/you.yaml": "patterns:\n  - you must\n",
+        "configs/profiles.yaml": PART,
+        "configs/scorecards/quality.yaml": SCORECARD,
+        "rulewright.yaml": "project: p\nscorecard: quality\nscorecards: configs/scorecards\n",
+    }
+    if profile:
+        files["checks/W-2.yaml"] = f"id: W-2\n{rule}"
+    if script:
+        files["scenarios/night.json"] = json.dumps(script)
+    plan = compile_project(write(tmp_path / "p", files), profile=profile)
+    for number in range(20):
+        lines = [{"turn": 1, "role": "user", "content": "Hello"}, {"turn": 1, "role": "assistant", "content": "Hi"}]
+        text = "".join(json.dumps(line) + "\n" for line in lines)
+        folders.write(tmp_path, {f"said/m{number}__night.jsonl": text})
+    run(plan, [tmp_path / "said"], tmp_path / "run")
+    path = labelled(tmp_path / "g.csv", range(20, 20), *(f"{item(number)},PASS,ann,report" for number in range(20)))
+    code, found = calibrated(tmp_path / "run", path, capsys, "--require", "held=0.2")
+    (gate,) = found["gates"]
+    assert (code, gate["status"], gate["transcripts"]) == (2, "inconclusive", 20)
+    assert (gate["corrected"]["low"], gate["corrected"]["high"]) == (0.0, 1.0)
+
+
 class Named:
     """A judge that passes everything."""
 
