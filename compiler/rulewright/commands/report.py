@@ -14,11 +14,12 @@ from rulewright.reporting.formats import run_as
 from rulewright.reporting.gather import gather
 from rulewright.reporting.report_files import RunReport
 from rulewright.reporting.stored_run import FinishedRun, open_judged, open_run
+from rulewright_runtime.english import plural
 from rulewright_runtime.files.atomic import write_whole
 from rulewright_runtime.files.locks import lock_folder
 from rulewright_runtime.judging.exchanges import answers_of, read_exchanges, replay_of
 from rulewright_runtime.runs.folder import REPLIES
-from rulewright_runtime.terminal import say
+from rulewright_runtime.terminal import complain, say
 
 
 def run(args: argparse.Namespace) -> int:
@@ -45,7 +46,10 @@ def _write_page(args: argparse.Namespace, found: FinishedRun, status: int, out: 
         return
     with writing_to(out):
         written = report.write(Path(out), one_file=args.one_file)
-    say(f"wrote {' and '.join(written)}")
+    say(f"wrote {' and '.join(written.paths)}")
+    if written.missing:
+        moved = f"{plural(written.missing, 'conversation')} not shown: moved or changed since the run"
+        complain(f"note: {moved}; `--transcripts PATH` gives the new location")
 
 
 def _write_text(form: str, found: FinishedRun, status: int, out: str) -> None:

@@ -25,6 +25,13 @@ A_PAGE: Final = 25  # transcripts of a page in the folder
 LIST: Final = "transcripts.html"
 
 
+class WrittenReport(Struct, frozen=True):
+    """The paths of a report, and how many conversations it does not show because their files are gone or changed."""
+
+    paths: list[str]
+    missing: int
+
+
 class RunReport(Struct, frozen=True):
     """The report of a finished run. `transcripts` and `replies` are the current paths of the run's inputs."""
 
@@ -34,34 +41,38 @@ class RunReport(Struct, frozen=True):
     replies: Sequence[Path] = ()
     with_conversations: bool = True
 
-    def write(self, out: Path, *, one_file: bool = False) -> list[str]:
+    def write(self, out: Path, *, one_file: bool = False) -> WrittenReport:
         """Write the page to `out` and, beyond `IN_ONE_FILE` transcripts, conversations into a folder next to it.
 
-        Returns the written paths. Raises OSError.
+        Raises OSError, UsageError.
         """
         report, answers = gather(self.run), JudgeAnswers(self.run, self.replies)
+        stored = Conversations(self.run, self.transcripts)
         folder = out.with_name(f"{out.stem}-pages")
         split = self.with_conversations and not one_file and len(report["transcripts"]) > IN_ONE_FILE
         if split:
-            _replace_folder(folder, self._pages(report, answers, out.name))
+            _replace_folder(folder, self._pages(report, self.chats(answers, stored), out.name))
         elif (folder / LIST).is_file():
             shutil.rmtree(folder)  # the pages of an earlier report
         with open_whole(out) as stream:
-            for piece in self._first(report, answers, folder.name if split else ""):
+            for piece in self._first(report, answers, stored, folder.name if split else ""):
                 stream.write(piece.encode("utf-8", "replace"))
-        return [str(out), *([f"{folder}{os.sep}"] if split else [])]
+        return WrittenReport([str(out), *([f"{folder}{os.sep}"] if split else [])], stored.missing)
 
     def text(self) -> str:
         """Return the whole report as one page."""
-        return "".join(self._first(gather(self.run), JudgeAnswers(self.run, self.replies), ""))
+        stored = Conversations(self.run, self.transcripts)
+        return "".join(self._first(gather(self.run), JudgeAnswers(self.run, self.replies), stored, ""))
 
-    def chats(self, answers: JudgeAnswers) -> Iterator[Chat]:
+    def chats(self, answers: JudgeAnswers, stored: Conversations) -> Iterator[Chat]:
         """Yield the transcripts in order."""
-        view, found = ChatViews(self.run, answers), Conversations(self.run, self.transcripts)
+        view = ChatViews(self.run, answers)
         for number, judged in enumerate(self.run.judged(), 1):
-            yield view.view(number, judged, found.of(judged.id, judged.path, judged.conversation))
+            yield view.view(number, judged, stored.of(judged.id, judged.path, judged.conversation))
 
-    def _first(self, report: dict[str, object], answers: JudgeAnswers, folder: str) -> Iterator[str]:
+    def _first(
+        self, report: dict[str, object], answers: JudgeAnswers, stored: Conversations, folder: str
+    ) -> Iterator[str]:
         about, view = overview(report, self.status, answers), ChatViews(self.run, answers)
 
         def link(number: int, check_id: str | None = None) -> str:
@@ -70,13 +81,13 @@ class RunReport(Struct, frozen=True):
             anchor = f"t{number}" if check_id is None else view.anchor(number, check_id)
             return f"{folder}/{_page_of(number)}#{anchor}" if folder else f"#{anchor}"
 
-        chats = self.chats(answers) if self.with_conversations and not folder else None
+        chats = self.chats(answers, stored) if self.with_conversations and not folder else None
         return run_page(report, about, link=link, chats=chats, list_link=f"{folder}/{LIST}" if folder else "")
 
-    def _pages(self, report: dict[str, Any], answers: JudgeAnswers, home: str) -> Iterator[tuple[str, Iterable[str]]]:
+    def _pages(self, report: dict[str, Any], chats: Iterator[Chat], home: str) -> Iterator[tuple[str, Iterable[str]]]:
         """Yield the pages of the folder by name."""
         frame = PageFrame(home=Markup('<a href="../{}">Rulewright</a>').format(home))
-        chats, count = self.chats(answers), len(report["transcripts"])
+        count = len(report["transcripts"])
         for first in range(1, count + 1, A_PAGE):
             last = min(first + A_PAGE - 1, count)
             links = [(f"../{home}", "The run"), (LIST, "All transcripts")]

@@ -365,14 +365,11 @@ class Conversations:
     """The conversations of a run one after the other, in the order of its files; one file is open at a time."""
 
     def __init__(self, run: FinishedRun, paths: Sequence[str]) -> None:
-        """`paths` hold conversations that have moved since, which are kept in memory. Raises
-        UsageError for a refused one."""
+        """`paths` hold conversations that have moved since, which are kept in memory; a record that can't be read
+        is left out. Raises UsageError for a path without any conversation."""
         self._columns = run.columns
-        self._given: dict[str, Transcript] = {}
-        for item in (each for path in paths for each in Reader(columns=self._columns).read([path])):
-            if isinstance(item, InputError):
-                raise UsageError(str(item))
-            self._given.setdefault(item.id, item)
+        self._given = {item.id: item for path in reversed(paths) for item in reversed(self._readable(path))}
+        self.missing = 0  # conversations that `of` did not find
         self._path = ""
         self._items: Iterator[Transcript | InputError] = iter(())
 
@@ -381,7 +378,17 @@ class Conversations:
         is gone or has changed since."""
         given = self._given.get(name)
         found = given if given is not None and conversation_digest(given) == fingerprint else self._next(name, path)
-        return found if found is not None and fingerprint and conversation_digest(found) == fingerprint else None
+        if found is not None and fingerprint and conversation_digest(found) == fingerprint:
+            return found
+        self.missing += 1
+        return None
+
+    def _readable(self, path: str) -> list[Transcript]:
+        items = list(Reader(columns=self._columns).read([path]))
+        found = [item for item in items if isinstance(item, Transcript)]
+        if items and not found:
+            raise UsageError(str(items[0]))
+        return found
 
     def _next(self, name: str, path: str) -> Transcript | None:
         if not path:

@@ -237,6 +237,29 @@ def test_a_conversation_that_was_changed_since_is_not_shown(finished: Path) -> N
     assert "its file was moved or changed since the run" not in report(finished, "--transcripts", str(folder))
 
 
+def test_a_report_says_how_many_conversations_it_does_not_show(
+    finished: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report(finished)
+    assert "not shown" not in capsys.readouterr().err
+    (finished.parent / "said" / "model__night.jsonl").rename(finished.parent / "moved.jsonl")
+    report(finished)
+    assert "note: 1 conversation not shown: moved or changed since the run; `--transcripts PATH` gives" in (
+        capsys.readouterr().err
+    )
+    report(finished, "--no-conversations")
+    assert "not shown" not in capsys.readouterr().err
+
+
+def test_a_moved_conversation_is_found_next_to_a_record_that_cannot_be_read(finished: Path) -> None:
+    moved = finished.parent / "elsewhere"
+    (finished.parent / "said").rename(moved)
+    (moved / "broken.jsonl").write_text('{"turn": 1, "role"')
+    assert "its file was moved or changed since the run" not in report(finished, "--transcripts", str(moved))
+    with pytest.raises(SystemExit, match="3"):
+        main(["report", str(finished), "--transcripts", str(moved / "broken.jsonl")])
+
+
 def test_conversations_are_left_out_on_demand(finished: Path) -> None:
     text = report(finished, "--no-conversations")
     assert "go now" in text  # the quote that proves the failure
