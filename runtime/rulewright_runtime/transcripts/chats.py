@@ -176,7 +176,7 @@ class Chats:
             is_empty = False
             numbered = self._numbered(unnamed)
             if isinstance(item, ShapeError):
-                yield InputError(f"{item} (read as {format.name})", self._path, line)
+                yield InputError(f"{item} (read as {format.name})", self._path, records[item.record][0])
                 continue
             own = f"{own_name}:{item.id}" if item.id and format.local_ids else item.id
             name = own.strip() or numbered

@@ -331,17 +331,21 @@ def _read_lines(records: Sequence[Record]) -> Iterator[Conversation | ShapeError
     """Yield the conversations of a file whose lines are messages: those that the lines name, or else one. Data of a
     whole conversation are taken from the first line that has them."""
     by_name: dict[str, list[Record]] = {}
-    for record in records:
-        by_name.setdefault(name_of(first_of(record, CONVERSATION_KEYS)), []).append(record)
+    first: dict[str, int] = {}
+    for number, record in enumerate(records):
+        name = name_of(first_of(record, CONVERSATION_KEYS))
+        first.setdefault(name, number)
+        by_name.setdefault(name, []).append(record)
     for name, lines in by_name.items():
         shared = {key: line[key] for line in reversed(lines) for key in SHARED_KEYS if line.get(key) not in (None, "")}
         try:
             refuse_unnamed(by_name, name)
             refuse_disorder(first_of(line, TIMES) for line in lines)
         except ShapeError as wrong:
-            yield wrong
+            yield wrong.at(first[name])
             continue
-        yield from _read([{**shared, "id": name, "messages": lines}])
+        for found in _read([{**shared, "id": name, "messages": lines}]):
+            yield found.at(first[name]) if isinstance(found, ShapeError) else found
 
 
 _read: Final = record_by_record(conversations)

@@ -17,6 +17,13 @@ _MAX_SHOWN: Final = 60  # characters of a value in a message
 class ShapeError(Exception):
     """A value does not fit its format; the message names its path in the record."""
 
+    record = 0  # which one of the records that were read together
+
+    def at(self, record: int) -> ShapeError:
+        """This error about the record with that index, counted from 0."""
+        self.record = record
+        return self
+
 
 def shown(value: object) -> str:
     """A value as quoted in an error message."""

@@ -205,34 +205,38 @@ def joined(rows: Sequence[Record], fields: Mapping[str, str], columns: Columns) 
     by_name: dict[str, list[Message]] = {}
     times: dict[str, list[object]] = {}
     merged: dict[str, Record] = {}
-    for number, row in enumerate(rows, 1):
+    first: dict[str, int] = {}
+    wrong: dict[str, ShapeError] = {}
+    for number, row in enumerate(rows):
         name = name_of(row.get(fields.get("conversation", fields.get("id", ""))))
+        first.setdefault(name, number)
         merged[name] = {**row, **{key: value for key, value in merged.get(name, {}).items() if value not in (None, "")}}
+        times.setdefault(name, []).append(row.get(fields.get("timestamp", "")))
         try:
-            times.setdefault(name, []).append(row.get(fields.get("timestamp", "")))
-            by_name.setdefault(name, []).extend(_message(row, fields, columns, f"row {number}"))
-        except ShapeError as wrong:
-            yield wrong
-            return
+            by_name.setdefault(name, []).extend(_message(row, fields, columns))
+        except ShapeError as error:
+            wrong.setdefault(name, error.at(number))
     for name, found in by_name.items():
         try:
             refuse_unnamed(by_name, name)
             refuse_disorder(times[name])
-        except ShapeError as wrong:
-            yield wrong
+        except ShapeError as error:
+            wrong.setdefault(name, error.at(first[name]))
+        if name in wrong:
+            yield wrong[name]
         else:
             yield _conversation(merged[name], fields, (*_OF_MESSAGES, "passages"), found, name)
 
 
-def _message(row: Record, fields: Mapping[str, str], columns: Columns, where: str) -> list[Message]:
+def _message(row: Record, fields: Mapping[str, str], columns: Columns) -> list[Message]:
     if is_event(row):
         return [Message("system", (Part(text=word(row.get(fields["content"]))),), word(row["subtype"]))]
     record = {key: row.get(fields[key]) for key in _OF_MESSAGES if key in fields}
     if "tool_calls" in record:
         record["tool_calls"] = _calls_in(record["tool_calls"])
-    role = columns.role_of(record["role"], f"{where}.{fields['role']}")
+    role = columns.role_of(record["role"], f"column `{fields['role']}`")
     retrieved = passages(row.get(fields.get("passages", "")))
-    return [*retrieved, *messages({"content": None, **record, "role": role}, where)]
+    return [*retrieved, *messages({"content": None, **record, "role": role}, "row")]
 
 
 def _calls_in(value: Json) -> Json:

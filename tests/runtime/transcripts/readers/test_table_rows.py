@@ -13,6 +13,7 @@ import pytest
 from tests.runtime.transcripts.formats import conversations, lines, refusals, written
 
 from rulewright_runtime.errors import InputError, RuntimeFailure
+from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.transcript_reader import Reader
 
 
@@ -179,3 +180,27 @@ def test_times_that_agree_or_can_not_be_compared_change_nothing(times: str, tmp_
     rows = f"chat_id,role,content,timestamp\n1,user,a,{first}\n1,assistant,b,{second}\n"
     (found,) = conversations(written(tmp_path, rows, "a.csv"))
     assert lines(found) == ["user: a", "assistant: b"]
+
+
+def test_the_row_of_a_message_that_cannot_be_read_is_named_and_refuses_its_conversation_only(tmp_path: Path) -> None:
+    rows = ["nr,wer,text", "1,Kunde,a", "1,Bot,b", "2,Kunde,c", "2,Zoë,d", "2,Max,e", "3,Kunde,f", "3,Bot,g", "4,Max,h"]
+    columns = {"conversation": "nr", "role": "wer", "content": "text", "user": "Kunde", "assistant": "Bot"}
+    path = written(tmp_path, "\n".join(rows) + "\n", "chat.csv")
+    found = list(Reader(columns=columns).read([str(path)]))
+    assert [item.id for item in found if isinstance(item, Transcript)] == ["chat:1", "chat:3"]
+    refused = [item for item in found if isinstance(item, InputError)]
+    assert [item.line for item in refused] == [5, 9]
+    assert refused[0].reason.startswith("column `wer` is `Zoë`; expected a role, or a speaker that")
+
+
+def test_the_row_of_the_first_message_without_a_conversation_is_named(tmp_path: Path) -> None:
+    rows = ["conversation_id,role,content", "1,user,a", "1,assistant,b", ",user,c", ",assistant,d"]
+    found = list(Reader().read([str(written(tmp_path, "\n".join(rows) + "\n", "chat.csv"))]))
+    assert [item.line for item in found if isinstance(item, InputError)] == [4]
+    assert [item.id for item in found if isinstance(item, Transcript)] == ["chat:1"]
+
+
+def test_the_line_of_the_first_of_the_lines_of_a_conversation_that_is_refused_is_named(tmp_path: Path) -> None:
+    named = [{"role": role, "content": "a", "conversation_id": "1"} for role in ("user", "assistant")]
+    path = written(tmp_path, [*named, {"role": "user", "content": "c"}])
+    assert [item.line for item in Reader().read([str(path)]) if isinstance(item, InputError)] == [3]
