@@ -158,14 +158,7 @@ def _shown(found: JsonMapping) -> Iterator[str]:
     if found["flips"]:
         yield from _totals(found["before"], found["after"])
     yield from _rated_gates(found)
-    for flip in found["flips"]:
-        before, after = flip["before"], flip["after"]
-        words = [f"{before['outcome']} -> {after['outcome']}"] if before["outcome"] != after["outcome"] else []
-        if before["label"] != after["label"]:
-            words.append(f"{before['label'] or '–'} -> {after['label'] or '–'}")
-        if before["score"] != after["score"]:
-            words.append(f"score {score_change(before['score'], after['score'])}")
-        yield f"  {flip['transcript_id']}: {', '.join(words) or 'other states of gates'}"
+    yield from _flips(found["flips"])
     for check in found["unasked"]:
         yield f"unknown: `{check}` was not run; scan again"
     for item in found.get("unknown", ())[:MOST]:
@@ -176,6 +169,23 @@ def _shown(found: JsonMapping) -> Iterator[str]:
         yield f"unknown: `{check}` has changed since; the verdicts shown are those of the run"
     if "sweep" in found:
         yield from _swept(found["sweep"])
+
+
+def _flips(flips: list[JsonMapping]) -> Iterator[str]:
+    """A line for each transcript with another outcome, label or score, and one for all in which only gates differ."""
+    shown = {flip["transcript_id"]: list(_changes(flip["before"], flip["after"])) for flip in flips}
+    yield from (f"  {name}: {', '.join(words)}" for name, words in shown.items() if words)
+    if gates := [name for name, words in shown.items() if not words]:
+        yield f"  other states of gates, nothing else: {some(gates)}"
+
+
+def _changes(before: JsonMapping, after: JsonMapping) -> Iterator[str]:
+    if before["outcome"] != after["outcome"]:
+        yield f"{before['outcome']} -> {after['outcome']}"
+    if before["label"] != after["label"]:
+        yield f"{before['label'] or '–'} -> {after['label'] or '–'}"
+    if before["score"] != after["score"]:
+        yield f"score {score_change(before['score'], after['score'])}"
 
 
 def _totals(before: JsonMapping, after: JsonMapping) -> Iterator[str]:

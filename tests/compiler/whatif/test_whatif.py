@@ -220,6 +220,36 @@ label: grade
     assert "one" in shown(capsys, "whatif", "run", "--sweep", "share")[1]
 
 
+def test_transcripts_in_which_only_gates_differ_are_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for folder in ("checks", "scorecards"):
+        Path(folder).mkdir()
+    Path("rulewright.yaml").write_text("project: p\nscorecards: scorecards\nscorecard: a\n", encoding="utf-8")
+    Path("checks/brief.yaml").write_text("id: brief\nfail: word_count(answer) > 1\n", encoding="utf-8")
+    Path("checks/polite.yaml").write_text('id: polite\npass: contains_any(answer, ["Hello"])\n', encoding="utf-8")
+    for name, check in {"a": "brief", "b": "polite"}.items():
+        Path(f"scorecards/{name}.yaml").write_text(
+            f"scorecard: {name}\ngates:\n  {name}: {{of: v.check_id == '{check}', stops: v.verdict == FAIL, "
+            "undecided: v.verdict == UNCLEAR, empty: {not_eligible: passed, not_run: undecided}}\n"
+            "output: {gates: gates}\n",
+            encoding="utf-8",
+        )
+    answers = {"one": "Hello", "two": "Hello", "three": "Hello", "four": "Hello", "five": "No"}
+    for name, answer in answers.items():
+        said = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": answer}]
+        with Path("chats.jsonl").open("a", encoding="utf-8") as chats:
+            chats.write(json.dumps({"id": name, "messages": said}) + "\n")
+    assert main(["scan", "chats.jsonl", "--out", "run"]) == 0
+    capsys.readouterr()
+    code, said_then = shown(capsys, "whatif", "run", "--scorecard", "b")
+    assert code == 1
+    assert said_then.endswith(
+        "  five: passed -> failed\n  other states of gates, nothing else: one, two, three and 1 more\n"
+    )
+
+
 def test_a_sweep_names_the_exact_place(plants: Plants, capsys: pytest.CaptureFixture[str]) -> None:
     _, said = shown(capsys, "whatif", str(plants.run("judge reply")), "--sweep", "least")
     assert "above 0.833333: 2 transcripts change (model__day, model__night)" in said
