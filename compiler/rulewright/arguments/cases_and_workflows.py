@@ -25,7 +25,7 @@ def score_arguments(parser: argparse.ArgumentParser) -> None:
         parser,
         "--output",
         "PATH",
-        "write the report to PATH; - prints it (default: a file in `reports`; json is printed)",
+        "write the report to PATH; - prints it (default: print console and json, write others to `reports`)",
     )
     parser.add_argument(
         "--format",
