@@ -103,7 +103,10 @@ def calibrate(
 
 def _refuse_unusable(labels: Sequence[GoldLabel], run: StoredRun, split: str | None, choose_on: str | None) -> None:
     """Raise UsageError for labels of other items or conversations than the run's, for a person who may not label it,
-    and for a threshold that would be reported where it was chosen."""
+    for a split without labels, and for a threshold that would be reported where it was chosen."""
+    splits = {each.split for each in labels}
+    if split is not None and splits and split not in splits:
+        raise UsageError(f"no label is in the split `{split}`, only in {ticked(sorted(splits))}")
     _refuse_one_split(labels, split, choose_on)
     items = [each.item for each in labels if each.target]
     if unknown := [item for item in items if item[1] not in run.verdicts.get(item[0], {})]:

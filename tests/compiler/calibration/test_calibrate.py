@@ -268,6 +268,14 @@ def test_a_threshold_is_never_reported_where_it_was_chosen(
     assert (code, found["thresholds"]["chosen_on"], found["labels"]["items"]) == (0, "tune", 20)
 
 
+def test_a_split_that_no_label_is_in_is_named_with_those_that_have_some(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = labelled(tmp_path / "g.csv", range(20))
+    assert refused("calibrate", str(folder), "--gold", str(path), "--split", "reports")
+    assert "no label is in the split `reports`, only in `report`" in capsys.readouterr().err
+
+
 def test_no_conversation_is_in_two_splits_under_two_ids(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
