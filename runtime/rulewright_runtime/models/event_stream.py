@@ -6,7 +6,7 @@ from typing import Final
 
 from rulewright_runtime import strict_json
 from rulewright_runtime.models.call import CallFailure
-from rulewright_runtime.strict_json import JsonMapping, JsonObject
+from rulewright_runtime.strict_json import Json, JsonMapping, JsonObject
 
 STARTS: Final = ("data:", "event:", "id:", "retry:", ":")  # of the lines of a stream
 _DONE: Final = b"[DONE]"  # the last event
@@ -19,6 +19,11 @@ def is_stream(body: str) -> bool:
     return body.lstrip().startswith(STARTS)
 
 
+def stated_error(data: JsonMapping) -> Json:
+    """Return the error that a response, an event or a choice holds, or is itself (`object: error`), else nothing."""
+    return data.get("error") or (data if "error" in (data.get("object"), data.get("type")) else None)
+
+
 def joined(body: str) -> JsonObject:
     """Return the completion that the events are the pieces of; an event or choice with an error instead of it.
 
@@ -29,13 +34,13 @@ def joined(body: str) -> JsonObject:
     message: JsonObject = {}
     finish = None
     for event in _events(body):
-        if event.get("error"):
+        if stated_error(event):
             return event
         whole |= {key: event[key] for key in ("model", "usage") if event.get(key)}
         choice = _choice(event, body)
         if choice is None:
             continue
-        if choice.get("error"):
+        if stated_error(choice):
             return choice
         delta, end = choice.get("delta") or {}, choice.get("finish_reason") or finish
         if finish is not None and (end != finish or any(delta.get(key) for key in (*_TEXTS, *_CALLS))):
@@ -52,9 +57,11 @@ def joined(body: str) -> JsonObject:
 
 
 def _events(body: str) -> list[JsonObject]:
-    """The JSON of each event before the last one."""
-    events = []
+    """The JSON of each event before the last one. What an event of the type `error` holds is an error."""
+    events, kind = [], b""
     for line in body.encode().splitlines():  # bytes end at line feeds and carriage returns, texts also elsewhere
+        if not line or line.startswith(b"event:"):
+            kind = line.removeprefix(b"event:").strip()
         value = line.removeprefix(b"data:").strip() if line.startswith(b"data:") else b""
         if value == _DONE:
             break
@@ -65,7 +72,7 @@ def _events(body: str) -> list[JsonObject]:
                 raise _malformed("an event of the stream is not JSON", body) from None
             if not isinstance(event, dict):
                 raise _malformed("an event of the stream is not a JSON object", body)
-            events.append(event)
+            events.append({**event, "object": "error"} if kind == b"error" else event)
     return events
 
 

@@ -13,7 +13,7 @@ from typing import Final
 from rulewright_runtime import strict_json
 from rulewright_runtime.models.call import TOO_LONG, WHOLE, CallFailure, Finish, ModelAnswer, ModelCall, Usage
 from rulewright_runtime.models.capabilities import Capabilities
-from rulewright_runtime.models.event_stream import is_stream
+from rulewright_runtime.models.event_stream import is_stream, stated_error
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
 
 ANTHROPIC_VERSION: Final = "2023-06-01"
@@ -234,12 +234,13 @@ def kind_of(status: int) -> str:
 
 
 def _refuse_error(data: Mapping[str, object], raw: str) -> None:
-    error = data.get("error")
-    if error in (None, "", {}):
+    error = stated_error(data)
+    if not error:
         return
     code = error.get("code") if isinstance(error, dict) else None
     kind = kind_of(code) if isinstance(code, int) and 400 <= code < 600 else "server"
-    raise CallFailure(f"the endpoint answered an error: {_message(error)[:300]}", kind, status=200, raw=raw)
+    detail = f": {_message(error)[:300]}" if _message(error) else ""
+    raise CallFailure(f"the endpoint answered an error{detail}", kind, status=200, raw=raw)
 
 
 def _message(error: object) -> str:

@@ -72,6 +72,21 @@ def test_a_stream_says_how_its_answer_ended() -> None:
         "without its end": (_events(_delta('{"verdict": "PASS"}'), end=b""), "network"),
         "cut in an event": (Response(body=b'data: {"choices": [{"delta": {"content": "a"}, "fini'), "malformed"),
         "an error in an event": (_events(_delta("a"), {"error": {"message": "died", "code": 502}}), "server"),
+        "an event that is an error": (
+            _events(_delta("a"), {"object": "error", "message": "died", "code": 503}),
+            "server",
+        ),
+        "an error before the answer goes on": (
+            _events(_delta("a"), {"object": "error", "message": "died"}, _delta("b", "stop")),
+            "server",
+        ),
+        "an error after the end": (_events(_delta("a", "stop"), {"object": "error", "message": "died"}), "server"),
+        "an event of the type error": (
+            Response(
+                body=_events(_delta("a"), end=b"event: error\ndata: {}\n\n").body + _events(_delta("b", "stop")).body
+            ),
+            "server",
+        ),
         "two choices": (_events({"choices": [{"delta": {"content": "a"}}, {"delta": {"content": "b"}}]}), "malformed"),
         "another choice": (_events(_delta("a"), {"choices": [{"index": 1, "delta": {"content": "b"}}]}), "malformed"),
         "text after the end": (_events(_delta("a", "stop"), _delta("b", "stop")), "malformed"),
@@ -86,6 +101,14 @@ def test_a_stream_says_how_its_answer_ended() -> None:
 )
 def test_a_stream_that_is_not_one_whole_answer_is_a_failure(stream: Response, kind: str) -> None:
     assert failure(stream).kind == kind
+
+
+def test_an_event_that_is_an_error_says_why() -> None:
+    error = {"object": "error", "message": "The model is overloaded.", "code": 429}
+    found = failure(_events(error))
+    assert (found.kind, str(found)) == ("limited", "the endpoint answered an error: The model is overloaded.")
+    typed = Response(body=b'event: error\ndata: {"message": "Too busy."}\n\n')
+    assert str(failure(typed)) == "the endpoint answered an error: Too busy."
 
 
 def test_a_server_that_only_streams_is_asked_for_a_stream() -> None:

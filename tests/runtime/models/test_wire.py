@@ -248,6 +248,17 @@ def test_an_error_object_under_status_200_is_a_failure(error: object, kind: str)
     assert failure(Response(body=body)).kind == kind
 
 
+def test_an_answer_that_is_an_error_object_is_a_failure() -> None:
+    body = {"object": "error", "message": "no", "code": 401, **json.loads(chat("half").body)}
+    assert failure(Response(body=json.dumps({**body, "object": "error"}).encode())).kind == "denied"
+
+
+@pytest.mark.parametrize("nothing", [None, False, "", {}, [], 0])
+def test_an_answer_that_says_that_there_was_no_error_is_an_answer(nothing: object) -> None:
+    body = json.dumps({**json.loads(chat("fine").body), "error": nothing}).encode()
+    assert ask(lambda *_: Response(body=body))[0].text == "fine"
+
+
 @pytest.mark.parametrize("body", [{"detail": "Not authenticated"}, {"message": "Not authenticated"}])
 def test_what_a_response_without_an_answer_says_is_reported(body: dict[str, str]) -> None:
     told = "the response has no single entry in `choices`, but says: Not authenticated"
