@@ -73,7 +73,7 @@ EXIT_CODES: dict[str, dict[int, str]] = {
         MET: "nothing waits for a person, and every gate passed",
         FAILED: "a gate failed",
         UNDECIDED: "a verdict waits for a person, or a gate is undecided",
-        REFUSED: "a decision that was refused, a run that can't be read, or bad usage",
+        REFUSED: "the scan refused input, a decision that was refused, a run that can't be read, or bad usage",
     },
     "diff": {
         MET: "not worse",

@@ -19,9 +19,9 @@ from rulewright.arguments.shared_options import (
 def why_arguments(parser: argparse.ArgumentParser) -> None:
     """Explain one verdict of a run: the question, the judge's replies, the evidence, and the effect on the gates.
 
-    Without CHECK, the verdicts on TRANSCRIPT are listed; without TRANSCRIPT, every FAIL and UNCLEAR of the run. A first
-    word that is not a folder names a transcript of the latest run. Everything is read from the folder RUN; nothing is
-    run again.
+    Without CHECK, the verdicts on TRANSCRIPT are listed; without TRANSCRIPT, every FAIL and UNCLEAR of the run, or of
+    CHECK. A first word that is not a folder names a transcript or a check of the latest run. Everything is read from
+    the folder RUN; nothing is run again.
     """
     add_finished_run(parser)
     option(parser, "transcript", "TRANSCRIPT", "the id of a transcript", nargs="?")

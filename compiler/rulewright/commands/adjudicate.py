@@ -24,11 +24,13 @@ from rulewright.reporting.adjudication import (
     waiting,
 )
 from rulewright.reporting.stored_run import StoredRun, open_run, stored
+from rulewright_runtime.english import plural
 from rulewright_runtime.plan.part import ANSWERS, Answer
 from rulewright_runtime.processes.ancestry import here
 from rulewright_runtime.report.summary import UNPROVEN, exit_status
 from rulewright_runtime.report.text import reason_words
 from rulewright_runtime.runs.folder import DECIDED
+from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.terminal import complain, one_line, say
 from rulewright_runtime.verdicts import VerdictResult
 
@@ -54,7 +56,16 @@ def run(args: argparse.Namespace) -> int:
     say(f"{len(decided)} decided, {len(open_now)} still waiting; the recomputed run is in {out}")
     outcomes = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in summary["outcomes"].items() if count)
     say(f"transcripts: {outcomes}")
+    say(*_not_to_decide(summary))
     return exit_status(summary) or (UNDECIDED if open_now else 0)
+
+
+def _not_to_decide(summary: JsonMapping) -> Iterator[str]:
+    """What keeps a run from passing that no decision about a verdict changes."""
+    if incomplete := summary["incomplete"]["count"]:
+        yield f"incomplete: {plural(incomplete, 'transcript')}, which can't pass whatever is decided"
+    if refused := summary["refused"]["count"]:
+        yield f"refused by the scan: {plural(refused, 'input')}"
 
 
 def _taken(args: argparse.Namespace) -> Iterator[Adjudication]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from textwrap import shorten, wrap
 
@@ -22,6 +22,7 @@ from rulewright_runtime.ir import Program
 from rulewright_runtime.judging.replies import reader, why_unusable
 from rulewright_runtime.plan.scan import Check, LeftOut, Plan
 from rulewright_runtime.plan.verifiers import ExpressionVerifier
+from rulewright_runtime.report.summary import gaps
 from rulewright_runtime.report.text import percent, reason_words
 from rulewright_runtime.runs.folder import REPLIES
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
@@ -41,9 +42,7 @@ def run(args: argparse.Namespace) -> int:
     finished = open_judged(Path(args.run))
     folder, plan = finished.folder, finished.plan
     if args.check is None:
-        outcome = [] if args.transcript is None else [*_outcome(_scores(folder, args.transcript))]
-        listed = _listed(finished, args.transcript)
-        answer(args.format, {"verdicts": listed}, [*outcome, *_list_lines(listed, args.run, args.transcript)])
+        _list(finished, args)
         return 0
     check = finished.checks.get(args.check)
     left_out = next((part for part in plan.left_out if part.id == args.check), None)
@@ -69,18 +68,30 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
+def _list(run: FinishedRun, args: argparse.Namespace) -> None:
+    """List the verdicts of the run, of a transcript, or of a check if no transcript has that name."""
+    name, check, outcome = args.transcript, None, []
+    if name in run.checks and _row(run.folder / "scores.jsonl", transcript_id=name) is None:
+        name, check = None, name
+    if name is not None:
+        outcome = [*_outcome(_scores(run.folder, name, run.checks))]
+    listed = [row for row in _listed(run, name) if check in (None, row["check_id"])]
+    answer(args.format, {"verdicts": listed}, [*outcome, *_list_lines(listed, args.run, name)])
+
+
 def _row(path: Path, **wanted: str) -> dict[str, object] | None:
     return next((row for row in rows(path) if all(row.get(key) == value for key, value in wanted.items())), None)
 
 
-def _scores(folder: Path, transcript: str) -> JsonObject:
-    """Return the row of a transcript. Raises UsageError for an unknown one."""
+def _scores(folder: Path, transcript: str, checks: Iterable[str] = ()) -> JsonObject:
+    """Return the row of a transcript. Raises UsageError for an unknown one, which may have been meant as one of the
+    `checks`."""
     scores = _row(folder / "scores.jsonl", transcript_id=transcript)
     if scores is None:
         known = [row["transcript_id"] for row in rows(folder / "scores.jsonl")]
         ending = [name for name in known if name.endswith(f"__{transcript}")]
-        guess = f"; did you mean `{ending[0]}`?" if ending else question(transcript, known)
-        raise UsageError(f"the run has no transcript `{transcript}`{guess}")
+        guess = f"; did you mean `{ending[0]}`?" if ending else question(transcript, [*known, *checks])
+        raise UsageError(f"the run has no transcript{' or check' if checks else ''} `{transcript}`{guess}")
     return scores
 
 
@@ -154,7 +165,13 @@ def _explanation(
         head.append(("scenario tags", ", ".join(scenario.tags) or "none"))
     if verdict is None:
         return [*head, ("verdict", "none: the check is suppressed in this scenario")]
-    return [*head, *_verdict(verdict), *_effect(check.id, scores)]
+    return [*head, *_verdict(verdict), *_gaps(verdict, scores), *_effect(check.id, scores)]
+
+
+def _gaps(verdict: JsonMapping, scores: JsonMapping) -> Iterator[tuple[str, str]]:
+    """What the conversation lacks, if the verdict is missing for that and does not say it itself."""
+    if verdict.get("cause") == "missing" and scores.get("missing") and "incomplete" not in verdict["extra"]:
+        yield "incomplete", gaps(scores["missing"])
 
 
 def _scenario(scores: JsonMapping) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import combinations
 from pathlib import Path
 from typing import Any, Final
@@ -20,9 +21,10 @@ from rulewright.reporting.judge_answers import replayed
 from rulewright.reporting.stored_run import StoredRun, conversations, knowing, score_again
 from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.aggregate.outcome import ENGINE
+from rulewright_runtime.digests import sha256
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.execution import Engine
-from rulewright_runtime.judging.exchanges import read_exchanges, replay_of
+from rulewright_runtime.judging.exchanges import answers_of, read_exchanges, replay_of
 from rulewright_runtime.judging.judge import JudgeRequest, NotRecordedError, ReplayJudge
 from rulewright_runtime.plan.envelope import digest
 from rulewright_runtime.plan.judge_needs import needs_judge
@@ -67,12 +69,29 @@ def pairs(before: StoredRun, after: StoredRun, by: str) -> Pairs:
 
 def other_judge(one: StoredRun, other: StoredRun) -> list[str]:
     """Return the properties in which the judges of two runs differ; the file name of recorded replies doesn't count.
-    A run without a judge has no other one: it lacks the checks that need one."""
+    A run without a judge has no other one: it lacks the checks that need one. A run that replays what the other one
+    recorded has the same judge."""
     judges = [run.summary.get("judge") or {} for run in (one, other)]
     if not all(judges):
         return []
     compared = [property_ for property_ in _PROPERTIES if not (property_ == "name" and _are_replayed(judges))]
-    return [property_ for property_ in compared if judges[0].get(property_) != judges[1].get(property_)]
+    differ = [property_ for property_ in compared if judges[0].get(property_) != judges[1].get(property_)]
+    if "provider" in differ and (_replays(one, other) or _replays(other, one)):
+        return [property_ for property_ in differ if property_ == "wrapper"]
+    return differ
+
+
+def _replays(run: StoredRun, recorded: StoredRun) -> bool:
+    """Whether a run replayed exactly the replies that the other one recorded."""
+    judge = run.summary.get("judge") or {}
+    if judge.get("provider") != "replay" or recorded.replies is None:
+        return False
+    lines = sha256(answers_of(read_exchanges(recorded.replies))).hexdigest()
+    return judge.get("digest") in (lines, _recorded(recorded.replies).record.digest)
+
+
+def _recorded(path: Path) -> ReplayJudge:
+    return ReplayJudge(msgspec.json.decode(replay_of(read_exchanges(path))))
 
 
 def other_replies(one: StoredRun, other: StoredRun) -> bool:
@@ -149,7 +168,7 @@ class Replies:
 def _replies(run: StoredRun, files: Sequence[Path]) -> Replies | None:
     """The replies stored with the run, or else those of the file that it replayed; None without both."""
     if run.replies is not None:
-        return Replies(ReplayJudge(msgspec.json.decode(replay_of(read_exchanges(run.replies)))))
+        return Replies(_recorded(run.replies))
     judge = replayed(run.summary, files)
     return None if judge is None else Replies(judge)
 
@@ -176,7 +195,7 @@ class Recombiner:
         if RULE in changed and check not in self._before.run.checks.keys() & self._after.run.checks.keys():
             return Causes(((RULE,),))  # the check is in one of the plans only
         follows = self.follows_the_transcript(pair, check)
-        if follows and other_judge(self._before.run, self._after.run):
+        if follows and self._other_judge:
             return Causes((tuple(changed),), told_apart=False)  # neither judge was asked about both conversations
         if follows:
             changed.remove(REPLY)
@@ -194,6 +213,10 @@ class Recombiner:
         """Whether a check's reply may differ because the judge was asked about another conversation."""
         old, new = (side.run.fingerprint(name) for side, name in zip(self._sides, pair, strict=True))
         return bool(old and new and old != new) and REPLY in self._changed(pair, check)
+
+    @cached_property
+    def _other_judge(self) -> list[str]:
+        return other_judge(self._before.run, self._after.run)
 
     @property
     def _sides(self) -> tuple[Side, Side]:

@@ -107,10 +107,43 @@ def test_with_a_transcript_alone_every_verdict_on_it_is_listed(runs: Path, capsy
     )
     with pytest.raises(SystemExit, match="3"):
         main(["why", str(runs / "publish"), "model-b__nights"])
-    assert "the run has no transcript `model-b__nights`" in capsys.readouterr().err
+    assert "the run has no transcript or check `model-b__nights`" in capsys.readouterr().err
     with pytest.raises(SystemExit, match="3"):
         main(["why", str(runs / "publish"), "night_shift_alone"])
     assert re.search(r"did you mean `model-[ab]__night_shift_alone`\?", capsys.readouterr().err)
+
+
+def test_with_a_check_alone_its_failures_are_listed(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    capsys.readouterr()
+    assert main(["why", str(runs / "publish"), "RW-A2", "--format", "json"]) == 0
+    listed = json.loads(capsys.readouterr().out)["verdicts"]
+    assert {(row["check_id"], row["verdict"]) for row in listed} == {("RW-A2", "FAIL")}
+    with pytest.raises(SystemExit, match="3"):
+        main(["why", str(runs / "publish"), "RW-A22"])
+    assert "no transcript or check `RW-A22`; did you mean `RW-A2`?" in capsys.readouterr().err
+
+
+def test_a_verdict_that_is_missing_says_what_the_conversation_lacks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    said = [{"role": "user", "content": "When?"}, {"role": "assistant", "content": ""}]
+    files = {
+        "rulewright.yaml": "project: shop\n",
+        "checks/polite.yaml": "id: polite\nprompt: Is it polite? FAIL if not, else PASS.\n",
+        "chats.jsonl": json.dumps({"id": "monday", "model": "m", "messages": said}) + "\n",
+        "replies.json": "{}",
+    }
+    write(Path(), files)
+    assert main(["scan", "chats.jsonl", "--judge", "replay:replies.json", "--out", "run"]) == 2
+    capsys.readouterr()
+    assert main(["why", "run", "monday", "polite"]) == 0
+    told = capsys.readouterr().out
+    assert "there is nothing to judge" in " ".join(told.split())
+    assert "\nincomplete        the reply of turn 1 says nothing\n" in told
+    decide = ["--decide", "monday", "polite", "PASS", "--by", "Ana", "--why", "fine"]
+    assert main(["adjudicate", "run", *decide]) == 2
+    assert "\nincomplete: 1 transcript, which can't pass whatever is decided\n" in capsys.readouterr().out
 
 
 def test_a_run_without_failures_says_so(runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -178,7 +211,7 @@ def test_without_a_run_the_one_scanned_last_is_read_and_none_in_place_of_an_unfi
     assert "`rulewright why runs/new TRANSCRIPT CHECK` explains a verdict" in capsys.readouterr().out
     with pytest.raises(SystemExit, match="3"):
         main(["why", "runs/nwe"])
-    assert "the run has no transcript `runs/nwe`" in capsys.readouterr().err
+    assert "the run has no transcript or check `runs/nwe`" in capsys.readouterr().err
     (tmp_path / "runs" / "unfinished" / "verdicts.jsonl.part").touch()
     with pytest.raises(SystemExit, match="3"):
         main(["report"])

@@ -272,6 +272,20 @@ def test_runs_of_other_judges_are_reported_and_not_compared_silently(plants: Pla
     assert diff(plants.run(), tmp_path / "run", across_judges=True)["verdict"] == "not worse"
 
 
+def test_a_run_that_replays_what_the_other_recorded_has_the_same_judge(plants: Plants, tmp_path: Path) -> None:
+    recorded, file = plants.run(), tmp_path / "replies.json"
+    assert main(["record", str(recorded), "-o", str(file)]) == 0
+    plan = compile_project(project(tmp_path / "p", rule=False))
+    paths = [plants.transcripts(changed=False)]
+    run(plan, paths, tmp_path / "again", judge=f"replay:{file}", parameters={"least": "0.5"})
+    for pair in ((recorded, tmp_path / "again"), (tmp_path / "again", recorded)):
+        found = diff(*pair)
+        assert (found["verdict"], found["changed"]["judge"]) == ("not worse", [])
+    file.write_text(file.read_text().replace('\\"so\\"', '\\"as\\"'))
+    run(plan, paths, tmp_path / "other", judge=f"replay:{file}", parameters={"least": "0.5"})
+    assert "other judges answered" in diff(recorded, tmp_path / "other")["reasons"][0]
+
+
 def test_a_judge_that_only_one_run_has_is_not_another_judge(plants: Plants, tmp_path: Path) -> None:
     folder = project(tmp_path / "p", rule=False)
     (folder / "checks" / "J-1.yaml").unlink()
