@@ -5,7 +5,9 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Iterable
+from functools import cache
 from itertools import takewhile
+from string import ascii_lowercase
 from typing import Final
 
 from rulewright.diagnostics import Diagnostic, Located, Span, error
@@ -31,6 +33,7 @@ MIN_LENGTH: Final = 4  # letters of a word that is completed
 FEW: Final = 4  # known names that a message lists
 LONGEST: Final = 40  # letters of a word that is compared with many others
 WORD: Final = re.compile(r"[\s-]")
+KEYBOARD: Final = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 
 
 def suggest(word: str, known: Iterable[str]) -> str | None:
@@ -82,6 +85,35 @@ def is_slip_of(word: str, other: str) -> bool:
     rest, other_rest = word[start:], other[start:]
     swapped = rest[:2] == other_rest[:2][::-1] and rest[2:] == other_rest[2:]
     return swapped or rest[1:] == other_rest[1:] or rest[1:] == other_rest or rest == other_rest[1:]
+
+
+def slips_of(word: str) -> set[str]:
+    """Return every word that `word` may be after a slip of the hand: with two letters exchanged, one left out, one
+    replaced by its neighbour on the keyboard, or one typed twice or with its neighbour. The first letter is right,
+    unless it is exchanged."""
+    parts = [(word[:at], word[at], word[at + 1 :]) for at in range(len(word))]
+    exchanged = (f"{before}{after[0]}{here}{after[1:]}" for before, here, after in parts if after)
+    missing = (f"{before}{letter}{here}{after}" for before, here, after in parts[1:] for letter in ascii_lowercase)
+    replaced = (f"{before}{near}{after}" for before, here, after in parts[1:] for near in _beside().get(here, ""))
+    added = (
+        f"{before}{after}"
+        for before, here, after in parts[1:]
+        if any(here == near or here in _beside().get(near, "") for near in (before[-1], *after[:1]))
+    )
+    return {*exchanged, *missing, *replaced, *added} - {word}
+
+
+@cache
+def _beside() -> dict[str, str]:
+    """The letters of a keyboard, each with those around it."""
+    places = {letter: (row, at) for row, letters in enumerate(KEYBOARD) for at, letter in enumerate(letters)}
+    near = {(0, -1), (0, 1), (-1, 0), (-1, 1), (1, -1), (1, 0)}
+    return {
+        one: "".join(
+            other for other, (row, at) in places.items() if (row - places[one][0], at - places[one][1]) in near
+        )
+        for one in places
+    }
 
 
 def is_spelt_like(word: str, other: str) -> bool:

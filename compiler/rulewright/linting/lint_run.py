@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from rulewright import dependencies
 from rulewright.check.document import document_findings
@@ -29,6 +30,7 @@ from rulewright.documents.layout import (
 from rulewright.documents.validation import ONE_DOCUMENT
 from rulewright.errors import UsageError
 from rulewright.linting import fixes
+from rulewright.linting.file_names import misnamed
 from rulewright.linting.lint_report import Report, in_order, report_of
 from rulewright.linting.lint_settings import DEFAULT, LintSettings, RuleSelection, is_used, settings_around
 from rulewright.linting.repeated import with_consequences_in_cases
@@ -139,10 +141,11 @@ def _reports(path: Path, selection: RuleSelection, around: Callable[[Path], Lint
             else:
                 yield _file(each, Path(each.source.path), selection, around)
     else:
-        for file in documents_in(path, deep=True):
-            loaded = _loaded(file)
+        files = {file: _loaded(file) for file in documents_in(path, deep=True)}
+        unlike = misnamed(files.values())
+        for file, loaded in files.items():
             if not is_command_output(loaded.root):
-                yield _file(loaded, file, selection, around)
+                yield _file(loaded, file, selection, around, unlike.get(loaded.source.path))
         for file in case_lines_in(path):
             loaded = load_file(file)
             is_no_batch = _is_below_cases(file) and not _holds_records(loaded.root)
@@ -205,8 +208,14 @@ def _loaded(path: Path) -> Loaded:
     return load_file(path, comments=path.name == CASE_SETTINGS_FILE)
 
 
-def _file(loaded: Loaded, path: Path, selection: RuleSelection, around: Callable[[Path], LintSettings]) -> Report:
-    """Lint a single file."""
+def _file(
+    loaded: Loaded,
+    path: Path,
+    selection: RuleSelection,
+    around: Callable[[Path], LintSettings],
+    unlike: Diagnostic | None = None,
+) -> Report:
+    """Lint a single file; `unlike` is what the files around it say about its name."""
     kind = kind_of(loaded.root)
     if kind == "project":
         return _project(path, selection)
@@ -214,6 +223,8 @@ def _file(loaded: Loaded, path: Path, selection: RuleSelection, around: Callable
         from rulewright.linting.projects import lint_workflow
 
         return lint_workflow(path, selection)
+    if unlike is not None:
+        loaded = replace(loaded, diagnostics=(*loaded.diagnostics, unlike))
     return _lone(loaded, selection, around(path.parent))
 
 

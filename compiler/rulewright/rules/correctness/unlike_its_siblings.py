@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from math import isclose
-from typing import Final
+from typing import Final, TypeAlias
 
 from rulewright.diagnostics import Findings, Span, warning
 from rulewright.documents.base import Document, entries, items
@@ -12,7 +12,7 @@ from rulewright.documents.kinds import kind_of
 from rulewright.documents.scorecard import CaseScorecardDocument, ScorecardDocument
 from rulewright.expression.direction import conjoined
 from rulewright.expression.syntax_tree import Binary, Call, Expr, Index, Literal, Name, Select
-from rulewright.load import Entry, Mapping, Node, Scalar, Sequence
+from rulewright.load import Entry, Mapping, Node, Scalar, Sequence, place
 from rulewright.lower.expressions_of import WrittenExpression, expressions_of, parts_of
 from rulewright.project import Project
 from rulewright.spelling import Guess
@@ -27,7 +27,14 @@ LONGEST: Final = 20  # words of a name that are compared
 SELF: Final = "SELF0"  # stands for the name of a definition
 HABIT: Final = 4  # conditions that agree, to be that of a scorecard
 OTHERS: Final = 2  # definitions that agree, to be a habit
+ALIKE: Final = 3  # definitions that agree in a long text without their names
+LONG: Final = 8  # tokens of a text that nobody writes twice by chance
+VERDICTS: Final = frozenset(["PASS", "FAIL", "UNCLEAR", "NOT_APPLICABLE"])
 SLIPS: Final = 2  # tokens of one slip: an operator and the name next to it
+CLASSES: Final = ("primary_bucket", "severity")
+SENTENCE: Final = re.compile(r"[^.!?\n]+(?:\n(?! *\n)[^.!?\n]+)*")
+WORD: Final = re.compile(r"[^\s,;:]+")
+Word: TypeAlias = tuple[str, Scalar, tuple[int, int]]  # of a prompt, with its offsets
 CHECKS: Final = 4  # checks whose ids agree with their buckets, to be a habit
 FEW: Final = 4  # other numbers of a key that show its usual size
 FAR: Final = 5  # times as large, or as small, as all of these
@@ -53,7 +60,9 @@ def unlike_its_siblings(subject: Project | ScorecardDocument | CaseScorecardDocu
     if isinstance(subject, Document):
         parameters = {each.name for each in entries(subject.node, "parameters")}
         for section in SECTIONS:
-            yield from _section(entries(subject.node, section), parameters)
+            parts = entries(subject.node, section)
+            yield from _section(((each.name, each.value) for each in parts), parameters)
+            yield from _mixed(parts)
             yield from _copied(entries(subject.node, section))
             yield from _left_out(entries(subject.node, section))
         yield from _comparisons(subject, parameters)
@@ -62,40 +71,57 @@ def unlike_its_siblings(subject: Project | ScorecardDocument | CaseScorecardDocu
         yield from _copied(entries(subject.node, "output"), named)
         yield from _of_another(subject)
     elif isinstance(subject, Project):
+        yield from _section((name, each.node) for name, each in subject.scorecards.items())
+        yield from _unclassified(subject)
+        yield from _sentences(subject)
         yield from _buckets(subject)
         yield from _numbers(subject)
         yield from _positions(subject)
         yield from _sources(subject)
 
 
-def _section(parts: tuple[Entry, ...], parameters: set[str]) -> Findings:
-    """The texts of a section in which all other definitions agree, but for their own names."""
-    names = {each.name for each in parts}
+def _section(parts: Iterable[tuple[str, Node]], parameters: Collection[str] = ()) -> Findings:
+    """The texts that break by one token the pattern of definitions that agree, but for their own names."""
+    parts = list(parts)
+    names = {name for name, _ in parts}
     written: dict[tuple[str, ...], list[tuple[str, Scalar]]] = {}
-    for part in parts:
-        for steps, value in _texts(part.value):
-            written.setdefault(steps, []).append((part.name, value))
-            both = set(SECTION_OF.findall(str(value.value))) if steps[-1:] == ("of",) else set()
-            if len(both) > 1:
-                settings = " and ".join(f"`{each}`" for each in sorted(both))
-                yield warning(value, f"`{part.name}` mixes the settings of {settings}")
+    for name, node in parts:
+        for steps, value in _texts(node):
+            written.setdefault(steps, []).append((name, value))
     forms = {steps: Counter(_form(name, value) for name, value in found) for steps, found in written.items()}
     usual = {token for counts in forms.values() for form, count in counts.items() if count >= OTHERS for token in form}
     for steps, found in written.items():
         form, count = forms[steps].most_common(1)[0]
-        odd = [(name, value) for name, value in found if _form(name, value) != form]
-        if count < OTHERS or len(odd) != 1 or not any(SELF in token for token in form):
+        is_own = any(SELF in token for token in form)
+        if count < (OTHERS if is_own else ALIKE) or not (is_own or len(form) >= LONG):
             continue
-        (name, value), own = odd[0], _form(*odd[0])
-        differing = [(one, other) for one, other in zip(own, form, strict=False) if one != other]
-        is_slip = all(_is_slip(*each, names, usual) for each in differing)
-        is_one = len(differing) == 1 or (len(differing) == SLIPS and sum(SELF in one for one, _ in differing) == 1)
-        if len(own) == len(form) and is_one and is_slip:
+        for name, value in found:
+            differing = _differing(_form(name, value), form)
+            is_only = forms[steps][_form(name, value)] == 1
+            if not is_only or not differing or not all(_is_slip(*each, names, usual, len(form)) for each in differing):
+                continue
             written_here, meant = (each.replace(SELF, name) for each in differing[0])
             if meant.startswith(f"{name}_") and meant not in parameters:
                 continue  # the definition has no such parameter
             message = f"`{name}` has `{written_here}`, which breaks the pattern of the other definitions"
             yield warning(value, message, help=Guess(meant))
+
+
+def _differing(own: tuple[str, ...], form: tuple[str, ...]) -> list[tuple[str, str]]:
+    """The tokens of one slip by which two texts differ: one, or an operator and the name next to it."""
+    found = [(one, other) for one, other in zip(own, form, strict=False) if one != other]
+    is_one = len(found) == 1 or (len(found) == SLIPS and sum(SELF in one for one, _ in found) == 1)
+    return found if is_one and len(own) == len(form) else []
+
+
+def _mixed(parts: tuple[Entry, ...]) -> Findings:
+    """The definitions that read the settings of several gates."""
+    for part in parts:
+        for steps, value in _texts(part.value):
+            both = set(SECTION_OF.findall(str(value.value))) if steps[-1:] == ("of",) else set()
+            if len(both) > 1:
+                settings = " and ".join(f"`{each}`" for each in sorted(both))
+                yield warning(value, f"`{part.name}` mixes the settings of {settings}")
 
 
 def _comparisons(subject: ScorecardDocument | CaseScorecardDocument, parameters: set[str]) -> Findings:
@@ -206,10 +232,12 @@ def _same(one: Scalar | None, other: Scalar) -> bool:
     return one is not None and one.value == other.value
 
 
-def _is_slip(token: str, other: str, names: set[str], usual: set[str]) -> bool:
-    """Whether a token is another operator, the name of another definition, or one that the others have elsewhere."""
+def _is_slip(token: str, other: str, names: set[str], usual: set[str], size: int) -> bool:
+    """Whether a token is another operator, the name of another definition, or one that the others have elsewhere; in a
+    long text also another verdict or number."""
     named = any(re.search(rf"(?<![a-zA-Z0-9]){re.escape(each)}(?![a-zA-Z0-9])", token) for each in names)
-    return (token in OPERATORS and other in OPERATORS) or named or (SELF in token and token in usual)
+    is_value = size >= LONG and ({token, other} <= VERDICTS or (token.isdecimal() and other.isdecimal()))
+    return (token in OPERATORS and other in OPERATORS) or named or is_value or (SELF in token and token in usual)
 
 
 def _form(name: str, value: Scalar) -> tuple[str, ...]:
@@ -223,6 +251,50 @@ def _texts(node: Node, steps: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str,
         yield from _texts(entry.value, (*steps, entry.name))
     if isinstance(node, Scalar) and isinstance(node.value, str):
         yield steps, node
+
+
+def _sentences(project: Project) -> Findings:
+    """The sentences of prompts that differ by one word from one that several others have."""
+    written: dict[tuple[str, ...], list[list[Word]]] = {}
+    for prompt in (each for check in project.checks for each in _prompts(check.node)):
+        for sentence in SENTENCE.finditer(str(prompt.value)):
+            words = [(each[0], prompt, each.span()) for each in WORD.finditer(str(prompt.value), *sentence.span())]
+            if len(words) >= LONG:
+                written.setdefault(tuple(word for word, _, _ in words), []).append(words)
+    usual = {half: form for form, found in written.items() if len(found) >= ALIKE for half in _halves(form)}
+    for form, found in written.items():
+        near = next((usual[half] for half in _halves(form) if half in usual), form)
+        differing = [each for each in zip(found[0], near, strict=False) if each[0][0] != each[1]]
+        if len(found) > 1 or len(form) != len(near) or len(differing) != 1:
+            continue
+        (word, prompt, span), meant = differing[0]
+        if word.isalpha() and meant.isalpha():  # each may have a name or a number of its own
+            message = f"`{word}` is only here; {len(written[near])} other prompts have this sentence"
+            yield warning(place(prompt, *span), message, help=Guess(meant))
+
+
+def _prompts(node: Node) -> Iterator[Scalar]:
+    """The prompts below a node."""
+    for entry in node.entries if isinstance(node, Mapping) else ():
+        if entry.name == "prompt" and isinstance(entry.value, Scalar):
+            yield entry.value
+        else:
+            yield from _prompts(entry.value)
+
+
+def _halves(words: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The two halves of a sentence, of which a change of one word leaves one as it is."""
+    middle = len(words) // 2
+    return ("", *words[:middle]), words[middle:]
+
+
+def _unclassified(project: Project) -> Findings:
+    """The only check without a bucket, severity or scope, or scenario without a category."""
+    for documents, keys in ((project.checks, CLASSES), (tuple(project.scenarios.values()), ("category",))):
+        for key in keys if len(documents) > ALIKE else ():
+            lacking = [each for each in documents if each.get(key) is None and each.get("use") is None]
+            if len(lacking) == 1:
+                yield warning(lacking[0].node, f"`{lacking[0].id}` has no `{key}`, unlike all others")
 
 
 def _buckets(project: Project) -> Findings:
@@ -278,6 +350,10 @@ def _numbers(project: Project) -> Findings:
             found.setdefault((kind, key), []).append((float(str(value.value)), value))
     for (_, key), numbers in found.items():
         numbers.sort(key=lambda each: each[0])
+        parts = [odd for _, odd in numbers if isinstance(odd.value, float) and not odd.value.is_integer()]
+        if len(parts) == 1 and len(numbers) > OTHERS and all(size > 1 for size, each in numbers if each not in parts):
+            yield warning(parts[0], f"`{key}` is {parts[0].raw} here, but a whole number elsewhere")
+            continue
         for (size, odd), others in ((numbers[-1], numbers[:-1]), (numbers[0], numbers[1:])):
             usual = [each for each, _ in others if each > 0]
             moved = [size * by for by in MOVED if any(isclose(size * by, each) for each in usual)]

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from rulewright.diagnostics import Findings, Span, warning
 from rulewright.documents.base import optional_text
 from rulewright.load import Mapping, Node, Scalar, Sequence, place, walk
-from rulewright.spelling import Guess, SimilarWords, is_slip_of
+from rulewright.spelling import Guess, SimilarWords, is_slip_of, slips_of
 
 if TYPE_CHECKING:
     from rulewright.project import Project
 
-WORD: Final = re.compile(r"(?<![^\W\d_])[a-z]{5,40}(?![^\W\d_])")
+WORD: Final = re.compile(r"(?<![^\W\d_])[a-z]{4,40}(?![^\W\d_])")
 LONGEST: Final = 3  # words of a text that is a name
 LETTERS: Final = 7  # of a word with a letter more or less; shorter ones are often words of their own
 NAME: Final = re.compile(r"(?<![\w/.])[a-z]+(?:_[a-z]+)+(?![\w/]|\.\w)")
@@ -27,15 +27,19 @@ SOUGHT: Final = frozenset({
     "chat", "cues", "examples", "judge", "lexicons", "markers", "patterns", "persona", "regex", "replies", "values",
 })  # fmt: skip
 SPOKEN: Final = SOUGHT - {"cues", "lexicons", "markers", "patterns", "regex"} | {"user_message"}
+WORD_OF_TEXT: Final = re.compile(r"(?<![\w'\u2019/.\[-])(?:[a-z]{4,40}|(?<!.)[A-Z][a-z]{3,40})(?![\w/-]|[.'\u2019?]\w)")
 SINGLE: Final = re.compile(r"([a-z])\1")
-SUFFIXED: Final = re.compile(r"([a-z])\1(?:ed|ing|er|ers|or|est|y)?$")  # `traveling` and `travelling`
+SHORT_WORD: Final = re.compile(r"[a-z]{3,}")
+SHORTEST: Final = 4  # letters of a word that is meant
+FEW: Final = 3  # words that show a language
+ENDINGS: Final = ("d", "ed", "er", "ers", "es", "ing", "ly", "ness", "r", "rs", "s")
 CLASS: Final = re.compile(r"\\[a-zA-Z]")
 SPELLING: Final = re.compile(r"(?i)sp[ei]l|typo|slip|recogni|\bASR\b|tipp|schreib")
 Rare: TypeAlias = tuple[Span | Scalar, str, str, int]  # a name that is written once, a similar one, and its number
 
 
 def misspelt_word(project: Project) -> Findings:
-    """A word occurs only once, and has two letters exchanged or not doubled, or differs by a letter from another name.
+    """A word occurs only once, and differs from a common word or a name by a slip of the hand.
 
     Why it matters: names and expected texts are compared letter by letter, so the misspelt one finds nothing.
     Instead: correct the spelling.
@@ -44,19 +48,24 @@ def misspelt_word(project: Project) -> Findings:
     roots = [each for each in loaded.values() if each is not None]
     texts = (*(text for root in roots for text in _texts(root)), *(Path(path).stem.lower() for path in loaded))
     known = Counter(word for text in texts for word in WORD.findall(text))
-    words = [(name, word) for root in roots for name in _names(root) for word in WORD.findall(str(name.value).lower())]
+    words = [
+        (name, word)
+        for root in roots
+        for name in _names(root)
+        for word in WORD.findall(str(name.value).lower())
+        if len(word) > SHORTEST
+    ]
     found = [_rare(words, known, known, partial(_is_slip, known=known))]
     written = Counter(name for text in texts for name in NAME.findall(text))
     whole = Counter(text for text in texts if " " not in text)
     found.append(_rare([each for root in roots for each in _in_prose(root)], written, whole, _is_misspelt))
     found.append(each for each in _misspelt_values(roots) if whole[each[1].lower()] == 1)
-    found.append(_exchanged(roots, known))
+    found.append(_in_texts(roots, known))
     for where, word, near, times in (each for part in found for each in part):
         if word not in reported:
             reported.update((word, near) if times == 1 else (word,))  # of two rare spellings, one is reported
             message = f"`{word}` occurs only here, but `{near}` occurs {f'{times} times' if times > 1 else 'elsewhere'}"
-            slip = "two letters exchanged" if sorted(word) == sorted(near) else "a letter too many or too few"
-            yield warning(where, message if times else f"`{word}` has {slip}", help=Guess(near))
+            yield warning(where, message if times else f"`{word}` is no known word", help=Guess(near))
 
 
 def _misspelt_values(roots: Iterable[Node]) -> Iterator[Rare]:
@@ -69,49 +78,70 @@ def _misspelt_values(roots: Iterable[Node]) -> Iterator[Rare]:
         yield from _rare(values, same, Counter({each: same[each] for each in same if same[each] > 1}), _is_misspelt)
 
 
-def _exchanged(roots: Iterable[Node], known: Counter[str]) -> Iterator[Rare]:
-    """The words of texts that nobody says in a chat, with two letters exchanged of an English or several times used
+def _in_texts(roots: Iterable[Node], known: Counter[str]) -> Iterator[Rare]:
+    """The words of texts that nobody says in a chat, with a slip of the hand in an English or several times used
     word. A list may contain a phrase in both spellings."""
-    english, real = words_of("common_words"), words_of("similar_words")
-    rare = (word for word, times in known.items() if times == 1 and word not in english and word not in real)
-    meant = {word: near for word in rare if (near := _with_letters_exchanged(word, english, known)) is not None}
-    for root in roots if meant else ():
-        yield from ((where, word, near, known[near]) for where, word, near in _misspelt_below(root, meant))
+    rare = (word for word, times in known.items() if times == 1 and not _is_word(word))
+    unknown = {word: _meant(word, known) for word in rare}
+    for root in roots if any(unknown.values()) else ():
+        yield from ((where, word, near, known[near]) for where, word, near in _misspelt_below(root, unknown) if near)
 
 
-def _with_letters_exchanged(word: str, english: Container[str], known: Counter[str]) -> str | None:
-    swaps = (f"{word[:at]}{word[at + 1]}{word[at]}{word[at + 2 :]}" for at in range(len(word) - 1))
-    swapped = next((each for each in swaps if each != word and (each in english or known[each] > 1)), None)
-    return swapped or _english_by_single_letters().get(SINGLE.sub(r"\1", word))
+def _is_word(word: str) -> bool:
+    """Whether a word is a known one, or one with an ending."""
+    english, similar = words_of("common_words"), words_of("similar_words")
+    stems = (word, *(word.removesuffix(each) for each in ENDINGS if word.endswith(each)))
+    return any(each in english or each in similar for each in stems)
+
+
+def _meant(word: str, known: Counter[str]) -> str:
+    """The word that one with a slip probably means: the project's, or else an English one; empty without any."""
+    english = words_of("common_words")
+    slips = {each for each in slips_of(word) if each[-1] == word[-1] or sorted(each) == sorted(word)}
+    near = sorted(each for each in slips if len(each) >= SHORTEST and (each in english or known[each] > 1))
+    return max(near, key=known.__getitem__, default=_english_by_single_letters().get(_single(word), ""))
 
 
 @cache
 def _english_by_single_letters() -> dict[str, str]:
-    """The English words with a doubled letter, without doubling: `disapear` for `disappear`, also of `dissapear`."""
-    doubled = {word for word in words_of("common_words") if SINGLE.search(word) and not SUFFIXED.search(word)}
-    return {SINGLE.sub(r"\1", word): word for word in sorted(doubled)}
+    """The English words with a doubled letter, without doubling: `tomorow` for `tomorrow`, also of `tommorow`."""
+    return {_single(word): word for word in sorted(words_of("common_words")) if SINGLE.search(word)}
+
+
+def _single(word: str) -> str:
+    return SINGLE.sub(r"\1", word)
 
 
 def _misspelt_below(
-    node: Node, meant: dict[str, str], siblings: Container[str] = ()
+    node: Node, unknown: dict[str, str], siblings: Sequence | None = None
 ) -> Iterator[tuple[Span, str, str]]:
-    """The misspelt words below a node, without texts that somebody says in a chat. A lexicon of the user's words
-    may have several of them, or a description that people spell so."""
+    """The unknown words below a node and what is meant, without texts that somebody says in a chat. A lexicon of the
+    user's words may have several of them, or a description that people spell so."""
     if isinstance(node, Mapping):
         below = [
-            each for entry in node.entries if entry.name not in SPOKEN for each in _misspelt_below(entry.value, meant)
+            each for entry in node.entries if entry.name not in SPOKEN for each in _misspelt_below(entry.value, unknown)
         ]
         is_typed = optional_text(node, "role") in ("user", "both")
         is_meant = is_typed and (len(below) > 1 or SPELLING.search(optional_text(node, "description") or ""))
         yield from below if not is_meant else ()
     elif isinstance(node, Sequence):
-        listed = frozenset(str(each.value) for each in node.items if isinstance(each, Scalar))
-        yield from (each for item in node.items for each in _misspelt_below(item, meant, listed))
+        yield from (each for item in node.items for each in _misspelt_below(item, unknown, node))
     elif isinstance(node.value, str):
-        for found in WORD.finditer(_readable(node.value)):
-            near = meant.get(found[0])
-            if near is not None and node.value.replace(found[0], near) not in siblings:
-                yield place(node, *found.span()), found[0], near
+        text = _readable(node.value)
+        found = [each for each in WORD_OF_TEXT.finditer(text) if each[0].lower() in unknown]
+        phrases = {*_texts(siblings)} if found and siblings is not None else {text.lower()}
+        is_english = bool(found) and _is_english(" ".join(phrases))
+        for each in found:
+            word, near = each[0].lower(), unknown[each[0].lower()]
+            is_sure = sorted(word) == sorted(near) or (_single(word) == _single(near) and SINGLE.search(near))
+            if (is_english or is_sure) and text.lower().replace(word, near) not in phrases:
+                yield place(node, *each.span()), word, near
+
+
+def _is_english(text: str) -> bool:
+    """Whether most words of a text are known."""
+    words = SHORT_WORD.findall(text)
+    return len(words) >= FEW and sum(map(_is_word, words)) * 2 >= len(words)
 
 
 @cache
