@@ -27,7 +27,7 @@ from rulewright_runtime.cases.baseline import Baseline
 from rulewright_runtime.cases.case_reader import Batch, Case, CaseReader, Outputs
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.harness import harness_plan as harness_plan
-from rulewright_runtime.harness.adapters import open_adapter
+from rulewright_runtime.harness.named_adapters import open_adapter
 from rulewright_runtime.judging.judge import open_judge
 from rulewright_runtime.judging.replies import only_object
 from rulewright_runtime.models.wire import decode_body

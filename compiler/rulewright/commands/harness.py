@@ -25,11 +25,12 @@ from rulewright_runtime.english import plural
 from rulewright_runtime.errors import OutageError
 from rulewright_runtime.files.atomic import write_whole
 from rulewright_runtime.files.locks import lock_folder
-from rulewright_runtime.harness.adapters import ADAPTERS, Adapter, open_adapter
+from rulewright_runtime.harness.adapters import Adapter
 from rulewright_runtime.harness.harness_plan import RunPlan
 from rulewright_runtime.harness.harness_run import holds_run, remaining_plan
 from rulewright_runtime.harness.harness_run import run as play
 from rulewright_runtime.harness.model_adapter import ModelAdapter
+from rulewright_runtime.harness.named_adapters import ADAPTERS, open_adapter
 from rulewright_runtime.harness.simulated_user import MAX_MESSAGE_TOKENS, SimulatedUser
 from rulewright_runtime.models import open_model
 from rulewright_runtime.models.call import Model
@@ -224,6 +225,8 @@ def _outcome(summary: JsonMapping, out: str) -> list[str]:
     if any(row.get("cut") for row in summary["by_scenario"].values()):
         then = "for `length`, play again with a larger `--max-reply-tokens`"
         rows.append(f"note        no check passes in a transcript with an incomplete reply; {then}")
+    if longest := max((row.get("longest_line", 0) for row in summary["by_scenario"].values()), default=0):
+        rows.append(f"note        `scan` refuses lines as long as the longest one, unless with `--max-line {longest}`")
     if summary["experimental"]:
         rows.append(f"note        `{summary['harness']}` is experimental; leaderboards do not rank it")
     return [*rows, f"transcripts {os.path.join(out, 'transcripts')}"]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from rulewright_runtime.commands.options import integer, read_file
-from rulewright_runtime.harness.adapters import open_adapter
 from rulewright_runtime.harness.harness_plan import decode
 from rulewright_runtime.harness.harness_run import run
+from rulewright_runtime.harness.named_adapters import open_adapter
 from rulewright_runtime.strict_json import JsonObject
 
 

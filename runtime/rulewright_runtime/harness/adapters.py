@@ -1,17 +1,9 @@
-"""Adapters play the assistant. `ADAPTERS` maps the name of each to the function that opens it.
-
-A command line names a model as `PROVIDER:MODEL`. `scripted:FILE` answers with prepared replies; `product-http:URL`
-sends turns to a product and is experimental.
-"""
+"""Adapters play the assistant: what they are asked, and the one that answers with prepared replies."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any, Final, Protocol
-from urllib.parse import urlsplit
-from urllib.request import Request as Call
-from urllib.request import urlopen
 
 import msgspec
 
@@ -21,11 +13,8 @@ from rulewright_runtime.english import reason_of
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.files.input_files import read_expanded
 from rulewright_runtime.models.call import ChatMessage, ModelAnswer
-from rulewright_runtime.strict_json import JsonObject
 
 RAW: Final = "llm/raw"  # turns are sent to the model and replies recorded unchanged (seed 004)
-MAX_REPLY: Final = 2**20  # bytes of a product's answer
-TIMEOUT: Final = 120.0  # seconds for a product's answer
 
 
 class AdapterError(RuntimeFailure):
@@ -100,49 +89,8 @@ class ScriptedAdapter:
         raise AdapterError(f"no reply is prepared for turn {request.turn}")
 
 
-class ProductAdapter:
-    """A product over HTTP (experimental) that keeps the conversation itself and receives one message at a time.
-
-    POST `{conversation, session, turn, opens_session, context, message}`, answered by `{reply}`. `conversation` is a
-    digest, so that the scenario's name reveals nothing to the product.
-    """
-
-    experimental = True
-
-    def __init__(self, url: str) -> None:
-        """Send turns to `url`. Raises AdapterError unless it is an http or https address."""
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise AdapterError(f"`{url}` is not a web address; expected `product-http:https://...`")
-        self.model = parts.hostname
-        self.harness = f"product/{parts.hostname}"
-        self._url = url
-
-    def reply(self, request: TurnRequest) -> ModelAnswer:
-        """Return the product's reply. Raises AdapterError without one."""
-        body = {
-            "conversation": sha256(request.conversation.encode()).hexdigest()[:16],
-            "session": request.session,
-            "turn": request.turn,
-            "opens_session": request.opens_session,
-            "context": request.context,
-            "message": request.messages[-1].content,
-        }
-        call = Call(self._url, msgspec.json.encode(body), {"Content-Type": "application/json"})
-        try:
-            with urlopen(call, timeout=TIMEOUT) as answer:
-                data = answer.read(MAX_REPLY + 1)
-            if len(data) > MAX_REPLY:
-                raise AdapterError(f"the product's answer has more than {MAX_REPLY} bytes")
-            reply = strict_json.decode(data, type=JsonObject).get("reply")
-        except (OSError, ValueError, msgspec.MsgspecError) as error:
-            raise AdapterError(f"the product did not answer: {error}") from None
-        if not isinstance(reply, str):
-            raise AdapterError("the product's answer has no text under `reply`")
-        return ModelAnswer(reply, "")
-
-
-def _open_scripted(path: str) -> Adapter:
+def open_scripted(path: str) -> Adapter:
+    """Open the prepared replies in a file. Raises AdapterError for one that can't be read."""
     try:
         script = strict_json.decode(read_expanded(path), type=_Script)
     except (OSError, *strict_json.UNDECODED) as error:
@@ -153,15 +101,3 @@ def _open_scripted(path: str) -> Adapter:
 class _Script(msgspec.Struct):
     replies: dict[str, list[Any]]
     model: str = "scripted"
-
-
-ADAPTERS: Final[dict[str, Callable[[str], Adapter]]] = {"product-http": ProductAdapter, "scripted": _open_scripted}
-
-
-def open_adapter(specification: str) -> Adapter:
-    """Open the model that a command line names. Raises AdapterError for an unknown adapter."""
-    name, colon, rest = specification.partition(":")
-    if not colon or name not in ADAPTERS:
-        names = ", ".join(f"`{each}:...`" for each in sorted(ADAPTERS))
-        raise AdapterError(f"unknown model `{specification}`; expected one of {names}")
-    return ADAPTERS[name](rest)

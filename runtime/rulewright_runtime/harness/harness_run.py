@@ -30,6 +30,7 @@ from rulewright_runtime.harness.play import TranscriptLine, play
 from rulewright_runtime.harness.simulated_user import SimulatedUser
 from rulewright_runtime.plan.envelope import encode
 from rulewright_runtime.strict_json import JsonObject
+from rulewright_runtime.transcripts.chat_files import MAX_LINE
 from rulewright_runtime.transcripts.messages import CUT
 from rulewright_runtime.transcripts.redaction import Redaction
 
@@ -271,8 +272,10 @@ def _damage_error(path: str, why: str) -> PlanError:
 def _summary_row(lines: list[TranscriptLine]) -> JsonObject:
     failed = next((line for line in lines if line.error is not None), None)
     cut = {str(line.turn): line.finish for line in lines if line.role == "assistant" and line.finish in CUT}
+    longest = max((len(msgspec.json.encode(line)) for line in lines), default=0)
     return {
         **({"cut": cut} if cut else {}),
+        **({"longest_line": longest} if longest > MAX_LINE else {}),
         "turns": sum(line.role == "assistant" and line.error is None for line in lines),
         "branches": {str(line.turn): line.branch_id for line in lines if line.branch_id is not None},
         "error": None if failed is None else {"turn": failed.turn, "role": failed.role, **(failed.error or {})},

@@ -63,8 +63,8 @@ def why_unreachable(error: Exception, url: str) -> str:
 
 
 @cache
-def _certificates() -> ssl.SSLContext:
-    """The certificates that are trusted here: reading them takes longer than a call."""
+def certificates() -> ssl.SSLContext:
+    """Return the certificates that are trusted here: reading them takes longer than a call."""
     return httpx2.create_ssl_context()
 
 
@@ -102,7 +102,7 @@ class HttpModel:
         sent = httpx2.Headers({**self._wire.headers(key), "Accept-Encoding": "gzip"})
         sent.update(headers)
         self._client = httpx2.AsyncClient(
-            headers=sent, timeout=TIMEOUT, limits=limits, follow_redirects=False, verify=_certificates()
+            headers=sent, timeout=TIMEOUT, limits=limits, follow_redirects=False, verify=certificates()
         )
 
     async def answer(self, call: ModelCall) -> ModelAnswer:
@@ -124,7 +124,7 @@ class HttpModel:
     async def _answer(self, body: JsonObject) -> ModelAnswer:
         try:
             async with self._client.stream("POST", self._url, json=body) as response:
-                data = self._without_key(await _read_body(response))
+                data = self._without_key(await read_body(response, MAX_BODY))
         except httpx2.TimeoutException as error:
             raise CallFailure(f"the endpoint did not answer in time ({type(error).__name__})", "timeout") from None
         except httpx2.RemoteProtocolError as error:
@@ -238,9 +238,8 @@ def _base(url: str) -> str:
     return urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/"), "", ""))
 
 
-async def _read_body(response: httpx2.Response) -> bytes:
-    """Return the decompressed body. Raises CallFailure above `MAX_BODY` bytes: a small response may expand to a large
-    one.
+async def read_body(response: httpx2.Response, most: int) -> bytes:
+    """Return the decompressed body. Raises CallFailure above `most` bytes: a small response may expand to a large one.
 
     A compressed body must be complete with its checksum, which the library does not check: a truncated one can look
     like an answer.
@@ -252,9 +251,9 @@ async def _read_body(response: httpx2.Response) -> bytes:
     data = bytearray()
     try:
         async for part in response.aiter_raw():
-            data += part if decompressor is None else decompressor.decompress(part, MAX_BODY + 1 - len(data))
-            if len(data) > MAX_BODY:
-                raise CallFailure(f"the response has more than {MAX_BODY} bytes", "malformed")
+            data += part if decompressor is None else decompressor.decompress(part, most + 1 - len(data))
+            if len(data) > most:
+                raise CallFailure(f"the response has more than {most} bytes", "malformed")
     except zlib.error as error:
         raise CallFailure(f"the response can't be decompressed: {error}", "malformed") from None
     if decompressor is not None and not decompressor.eof:
@@ -275,13 +274,18 @@ def _hint(status: int, location: str | None, url: str) -> str:
         if base == url or is_bare:
             return f"; asked: {url}" + f" (the base URL of most servers ends in `/v1`: `{base}/v1`)" * is_bare
         return f"; asked: {url} (most servers list their models at {base}/models)"
+    return redirect_hint(status, location, url)
+
+
+def redirect_hint(status: int, location: str | None, url: str) -> str:
+    """Return what a status says about a redirect, and what to do; empty for any other status."""
     if not 300 <= status < 400:
         return ""
     where = ""
     with suppress(ValueError):  # half of an IPv6 address
         target = urlsplit(location or "")._replace(query="", fragment="")
         where = f" to {target.geturl()}" if target.hostname and not target.username else ""
-    return f"; {url} redirects{where}, and redirects are not followed: name the final address as base URL"
+    return f"; {url} redirects{where}, and redirects are not followed: name the final address"
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:

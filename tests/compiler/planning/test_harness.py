@@ -20,6 +20,7 @@ from rulewright_runtime.__main__ import main as runtime
 from rulewright_runtime.harness.adapters import ScriptedAdapter, TurnRequest
 from rulewright_runtime.harness.harness_run import run
 from rulewright_runtime.models.call import ModelAnswer
+from rulewright_runtime.transcripts.chat_files import MAX_LINE
 from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.transcript_reader import Reader
 
@@ -168,6 +169,20 @@ def test_the_command_plays_and_the_transcripts_can_be_scanned(
     summary = json.loads((out / "harness.json").read_text(encoding="utf-8"))
     assert (summary["model"], summary["harness"]) == ("told", "llm/raw")
     assert summary["by_scenario"]["marked"]["branches"] == {"2": SECRET}
+
+
+def test_a_message_that_a_scan_refuses_for_its_length_is_named_with_what_to_do(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scenarios = write(tmp_path / "scenarios", marked())
+    out = tmp_path / "run"
+    argv = ["harness", str(scenarios), "--model", replies(tmp_path, marked=["Fine.", "x" * MAX_LINE])]
+    assert main([*argv, "--out", str(out)]) == 0
+    longest = max(map(len, (out / "transcripts" / "told__marked.jsonl").read_bytes().splitlines()))
+    assert f"unless with `--max-line {longest}`" in capsys.readouterr().out
+    for limit, is_read in ((longest - 1, False), (longest, True)):
+        (found,) = Reader(None, limit).read([out / "transcripts"])
+        assert isinstance(found, Transcript) is is_read
 
 
 def test_a_run_plan_is_played_where_only_the_runtime_is(tmp_path: Path) -> None:

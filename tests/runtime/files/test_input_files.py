@@ -18,7 +18,8 @@ from tests.runtime.plans import asked, check, plan, write_turns
 from rulewright_runtime.cases.records import records_of
 from rulewright_runtime.errors import InputError, JudgeError, PlanError, RuntimeFailure
 from rulewright_runtime.files.input_files import open_regular, read_expanded, read_small
-from rulewright_runtime.harness.adapters import AdapterError, open_adapter
+from rulewright_runtime.harness.adapters import AdapterError
+from rulewright_runtime.harness.named_adapters import open_adapter
 from rulewright_runtime.judging.judge import open_judge
 from rulewright_runtime.plan.envelope import encode
 from rulewright_runtime.runs.store import run

@@ -11,13 +11,15 @@ from typing import Final
 
 import msgspec
 import pytest
+from tests.model_server import Response, model_server
 
 from rulewright_runtime.errors import PlanError
-from rulewright_runtime.harness import adapters
-from rulewright_runtime.harness.adapters import AdapterError, ProductAdapter, ScriptedAdapter, TurnRequest
+from rulewright_runtime.harness import named_adapters
+from rulewright_runtime.harness.adapters import AdapterError, ScriptedAdapter, TurnRequest
 from rulewright_runtime.harness.harness_plan import RunPlan, Script, ScriptSession, ScriptTurn, decode
 from rulewright_runtime.harness.harness_run import run
-from rulewright_runtime.models.call import ModelAnswer, Usage
+from rulewright_runtime.harness.product_adapter import MAX_REPLY, ProductAdapter
+from rulewright_runtime.models.call import ChatMessage, ModelAnswer, Usage
 from rulewright_runtime.plan.envelope import encode, seal
 from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.transcript_reader import Reader
@@ -260,14 +262,14 @@ def test_two_scenarios_whose_transcripts_may_be_one_file_are_refused(tmp_path: P
 
 
 def test_adapters_are_found_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(adapters.ADAPTERS, "listening", lambda _: Listening())
-    assert adapters.open_adapter("listening:").model == "m/one"
+    monkeypatch.setitem(named_adapters.ADAPTERS, "listening", lambda _: Listening())
+    assert named_adapters.open_adapter("listening:").model == "m/one"
     file = tmp_path / "replies.json"
     file.write_text('{"model": "told", "replies": {"night": ["yes"]}}', encoding="utf-8")
-    assert adapters.open_adapter(f"scripted:{file}").model == "told"
+    assert named_adapters.open_adapter(f"scripted:{file}").model == "told"
     for wrong in ("nobody:x", "scripted", f"scripted:{tmp_path}/none.json", "product-http:ftp://x"):
         with pytest.raises(AdapterError):
-            adapters.open_adapter(wrong)
+            named_adapters.open_adapter(wrong)
 
 
 @pytest.fixture
@@ -303,3 +305,49 @@ def test_a_product_over_http_is_sent_one_message_at_a_time(
     assert (summary["experimental"], summary["harness"]) == (True, "product/127.0.0.1")
     assert summary["by_scenario"]["night"]["error"]["type"] == "AdapterError"
     assert "night" not in str(received[0]["conversation"])
+
+
+REQUEST = TurnRequest("night", 1, 1, True, "", (ChatMessage("user", "hi"),))
+REPLY = b'{"reply": "hello"}'
+
+
+@pytest.mark.parametrize("status", [200, 201])
+def test_a_product_answers_with_any_status_of_success(status: int) -> None:
+    with model_server(lambda *_: Response(status, REPLY)) as server:
+        assert ProductAdapter(server.base).reply(REQUEST).text == "hello"
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_product_that_redirects_does_not_answer_for_another(status: int) -> None:
+    with model_server(lambda *_: Response(body=REPLY)) as other:
+        elsewhere = {"Location": f"{other.base}/turns"}
+        refused = pytest.raises(AdapterError, match=f"answered {status}; .* redirects to {other.base}")
+        with model_server(lambda *_: Response(status, REPLY, elsewhere)) as server, refused as caught:
+            ProductAdapter(f"{server.base}?key=secret").reply(REQUEST)
+        assert "secret" not in str(caught.value)
+        assert other.requests == []
+
+
+@pytest.mark.parametrize(
+    ("response", "why"),
+    [
+        (Response(204), "JSON is malformed|did not answer"),
+        (Response(200, b"not JSON"), "did not answer"),
+        (Response(500, REPLY), "answered 500"),
+        (Response(200, REPLY, declared=99), "did not answer"),
+        (Response(200, b'{"reply": "%s"}' % (b"x" * MAX_REPLY)), f"more than {MAX_REPLY} bytes"),
+        (Response(200, b'{"reply": 5}'), "no text under `reply`"),
+        (Response(200, b'{"reply": "a", "reply": "b"}'), "did not answer"),
+        (Response(body=REPLY, trickle=0.2), "within 0.5 seconds"),
+        (Response(hangs=True), "within 0.5 seconds"),
+    ],
+)
+def test_what_is_not_a_whole_answer_of_a_product_is_an_error(response: Response, why: str) -> None:
+    with model_server(lambda *_: response) as server, pytest.raises(AdapterError, match=why):
+        ProductAdapter(server.base, timeout=0.5).reply(REQUEST)
+
+
+@pytest.mark.parametrize("url", ["ftp://x", "http://", "http://x:port", "http://[::1", "https://ana:pass@example.org/"])
+def test_an_address_that_no_product_has_is_refused(url: str) -> None:
+    with pytest.raises(AdapterError):
+        named_adapters.open_adapter(f"product-http:{url}")

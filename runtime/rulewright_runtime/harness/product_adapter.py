@@ -1,0 +1,80 @@
+"""A product behind HTTP, which keeps the conversation itself and receives one message at a time (experimental)."""
+
+from __future__ import annotations
+
+from typing import Final
+from urllib.parse import urlsplit
+
+import anyio
+import httpx2
+import msgspec
+
+from rulewright_runtime import strict_json
+from rulewright_runtime.digests import sha256
+from rulewright_runtime.harness.adapters import AdapterError, TurnRequest
+from rulewright_runtime.models.call import CallFailure, ModelAnswer
+from rulewright_runtime.models.http import certificates, read_body, redirect_hint, why_unreachable
+from rulewright_runtime.strict_json import JsonObject
+
+MAX_REPLY: Final = 2**20  # bytes of a product's answer
+TIMEOUT: Final = 120.0  # seconds for a product's whole answer
+
+
+class ProductAdapter:
+    """Sends a POST `{conversation, session, turn, opens_session, context, message}`, answered by `{reply}`.
+
+    `conversation` is a digest, so that the scenario's name reveals nothing to the product. Redirects are not followed:
+    the answer would be that of another product.
+    """
+
+    experimental = True
+
+    def __init__(self, url: str, timeout: float = TIMEOUT) -> None:
+        """Send turns to `url`, and wait `timeout` seconds for each answer. Raises AdapterError unless it is an http or
+        https address without user and password."""
+        try:
+            parts = urlsplit(url)
+            is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        except ValueError:  # a port that is not a number, half of an IPv6 address
+            is_address = False
+        if not is_address or parts.hostname is None:
+            raise AdapterError(f"`{url}` is not a web address; expected `product-http:https://...`")
+        if parts.username or parts.password:
+            raise AdapterError("the address of a product holds no user or password")
+        self.model = parts.hostname
+        self.harness = f"product/{parts.hostname}"
+        self._url, self._timeout = url, timeout
+        self._shown = parts._replace(query="", fragment="").geturl()  # a query may hold a key
+
+    def reply(self, request: TurnRequest) -> ModelAnswer:
+        """Return the product's reply. Raises AdapterError without one."""
+        body: JsonObject = {
+            "conversation": sha256(request.conversation.encode()).hexdigest()[:16],
+            "session": request.session,
+            "turn": request.turn,
+            "opens_session": request.opens_session,
+            "context": request.context,
+            "message": request.messages[-1].content,
+        }
+        try:
+            reply = strict_json.decode(anyio.run(self._answer, body), type=JsonObject).get("reply")
+        except TimeoutError:
+            raise AdapterError(f"the product did not answer within {self._timeout:g} seconds") from None
+        except httpx2.HTTPError as error:
+            raise AdapterError(f"the product did not answer: {why_unreachable(error, self._url)}") from None
+        except (CallFailure, httpx2.InvalidURL, *strict_json.UNDECODED) as error:
+            raise AdapterError(f"the product did not answer: {error}") from None
+        if not isinstance(reply, str):
+            raise AdapterError("the product's answer has no text under `reply`")
+        return ModelAnswer(reply, "")
+
+    async def _answer(self, body: JsonObject) -> bytes:
+        """Return the body of a response of status 2xx. Raises AdapterError for any other status."""
+        headers = {"Accept-Encoding": "gzip", "Content-Type": "application/json"}
+        client = httpx2.AsyncClient(headers=headers, timeout=None, follow_redirects=False, verify=certificates())
+        with anyio.fail_after(self._timeout):
+            async with client, client.stream("POST", self._url, content=msgspec.json.encode(body)) as response:
+                if not response.is_success:
+                    hint = redirect_hint(response.status_code, response.headers.get("Location"), self._shown)
+                    raise AdapterError(f"the product answered {response.status_code}{hint}")
+                return await read_body(response, MAX_REPLY)
