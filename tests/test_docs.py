@@ -20,6 +20,7 @@ import pytest
 from tests.model_server import Response, chat, model_server
 
 from rulewright.cli import COMMANDS, main, parser_of
+from rulewright.documents.project_file import USUAL_PLACES
 from rulewright.documents.validation import validate
 from rulewright.documents.vocabulary import Vocabulary, read_vocabulary
 from rulewright.load import Mapping, load_text
@@ -226,6 +227,13 @@ def test_every_option_is_explained() -> None:
 def test_every_key_of_a_project_file_is_explained() -> None:
     text = (DOCS / "guides" / "projects.md").read_text(encoding="utf-8")
     assert [key for key in schema("project")["properties"] if f"| `{key}` |" not in text] == []
+
+
+def test_every_default_place_of_a_document_is_named() -> None:
+    lines = (DOCS / "guides" / "projects.md").read_text(encoding="utf-8").splitlines()
+    for kind, places in USUAL_PLACES.items():
+        (row,) = (line for line in lines if line.startswith(f"| `{kind}` |"))
+        assert row.endswith(" | " + ", ".join(f"`{place}`" for place in places) + " |")
 
 
 def test_every_key_of_a_profile_is_explained() -> None:

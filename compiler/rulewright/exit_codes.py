@@ -70,9 +70,9 @@ EXIT_CODES: dict[str, dict[int, str]] = {
     "report": {**_RUN, REFUSED: "the scan refused input, a run that can't be read, or bad usage"},
     "serve": {MET: "stopped", REFUSED: "a run that can't be read, a port that is taken, or bad usage"},
     "adjudicate": {
-        MET: "nothing waits for a person, and every gate passed",
-        FAILED: "a gate failed",
-        UNDECIDED: "a verdict waits for a person, or a gate is undecided",
+        MET: "nothing waits for a person, and the run passed",
+        FAILED: "the run failed, and nothing waits for a person or a decision was recorded",
+        UNDECIDED: "a verdict waits for a person, or the run is undecided",
         REFUSED: "the scan refused input, a decision that was refused, a run that can't be read, or bad usage",
     },
     "diff": {
