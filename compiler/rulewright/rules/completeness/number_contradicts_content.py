@@ -19,6 +19,7 @@ RATIO: Final = re.compile(
     rf"\b(?P<one>\w+) (?:counts|weighs) (?P<times>twice|{NUMBER}(?= times))(?: times)?"
     r" as (?:much|heavily) as (?P<other>\w+)"
 )
+EACH: Final = re.compile(r" (?:per|(?:of|for|in|from) (?:each|every))\b", re.IGNORECASE)  # `two checks of each kind`
 PLAIN: Final = re.compile(r"\d+(?:\.\d+)?")
 
 # How a description calls what a number next to it counts, and the end of its key.
@@ -76,7 +77,7 @@ def _of_lists(description: Scalar, words: str, counts: dict[str, int]) -> Findin
         unit = (found["unit"] or "").lower()
         count = next((counts[each] for each in (unit, f"{unit}s") if each in counts), None)
         ((number, _),) = numbers_in(found[0])[:1]
-        if count is not None and number != count and count > 0:
+        if count is not None and number != count and count > 0 and not EACH.match(words, found.end()):
             message = f"the description says `{found[0]}`, but there {'is' if count == 1 else 'are'} {count}"
             yield warning(place(description, *found.span()), message)
             return
