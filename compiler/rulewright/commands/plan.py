@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from rulewright.check.project_check import compile_project
 from rulewright.commands.chosen_project import compile_chosen, find_project
@@ -29,6 +29,8 @@ from rulewright_runtime.plan.scan import NO_SCENARIO, Plan
 from rulewright_runtime.terminal import complain, say
 from rulewright_runtime.transcripts.completeness import ScriptedScenario
 from rulewright_runtime.transcripts.messages import Transcript
+
+MOST_WARNINGS: Final = 10  # about incomplete transcripts
 
 
 def run(args: argparse.Namespace) -> int:
@@ -85,11 +87,23 @@ def read_transcripts(plan: Plan, args: argparse.Namespace) -> tuple[list[Transcr
         else:
             transcripts.append(item)
     complain(*refusals([str(error) for error in refused]), *reader.notes())
+    complain(*_limited([*_incomplete(plan, transcripts)]))
+    return transcripts, refused
+
+
+def _incomplete(plan: Plan, transcripts: Iterable[Transcript]) -> Iterator[str]:
     for item in transcripts:
         gaps = ScriptedScenario(plan.scenarios.get(item.scenario_id), plan.empty_reply).of_conversation(item).gaps
         if gaps:
-            complain(f"warning: nothing can pass in `{item.id}`: {'; '.join(map(str, gaps))}")
-    return transcripts, refused
+            yield f"warning: nothing can pass in `{item.id}`: {'; '.join(map(str, gaps))}"
+
+
+def _limited(warnings: list[str]) -> list[str]:
+    """The first warnings, and the number of the others."""
+    if len(warnings) <= MOST_WARNINGS:
+        return warnings
+    more = len(warnings) - MOST_WARNINGS
+    return [*warnings[:MOST_WARNINGS], f"warning: nothing can pass in {plural(more, 'further chat')}"]
 
 
 def _write(out: str | None, contents: Mapping[str, Mapping[str, object]]) -> list[str]:

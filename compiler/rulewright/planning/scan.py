@@ -16,6 +16,7 @@ from rulewright_runtime.plan.question import Judging, WholeWindow, Window
 from rulewright_runtime.plan.scan import NO_SCENARIO, Check, Plan
 from rulewright_runtime.plan.verifiers import LexiconVerifier, PhasedVerifier, RubricVerifier, Verifier
 from rulewright_runtime.strict_json import JsonObject
+from rulewright_runtime.transcripts.completeness import says_something
 from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.redaction import Redaction
 from rulewright_runtime.transcripts.windows import WindowTurns, select
@@ -160,6 +161,8 @@ def _add(count: _Count, check: Check, plan: Plan, transcript: Transcript) -> Non
     if judging is None:
         return
     windows = _windows(judging.window, check, plan, transcript)
+    if _leaves_nothing_to_judge(judging, windows, plan, transcript):
+        return
     outside = _turns_outside(check.verifier, plan, transcript, windows)
     votes = judging.repetitions * (len(windows) + outside)
     count.upper += votes * len(judging.budgets)
@@ -195,6 +198,18 @@ def _fewest(judging: Judging) -> int:
 def _windows(window: Window, check: Check, plan: Plan, transcript: Transcript) -> tuple[WindowTurns, ...]:
     scenario = plan.scenarios.get(transcript.scenario_id, NO_SCENARIO)
     return select(window, transcript.turns, check.id, scenario, lambda name: _hits(name, plan, transcript))
+
+
+def _leaves_nothing_to_judge(
+    judging: Judging, windows: Iterable[WindowTurns], plan: Plan, transcript: Transcript
+) -> bool:
+    """Whether the assistant says nothing in the windows, and does nothing that the judge would see."""
+    if plan.empty_reply == "reply":
+        return False
+    turns = [transcript.turns[index] for window in windows for index in window.indices]
+    says = any(turn.role == "assistant" and says_something(turn.content) for turn in turns)
+    has_calls = "tools" in judging.shows and any(each.tool_calls for each in transcript.conversation.messages)
+    return not says and not has_calls
 
 
 def _hits(name: str, plan: Plan, transcript: Transcript) -> list[int]:

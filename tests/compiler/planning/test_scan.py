@@ -183,6 +183,15 @@ def test_a_list_that_overrides_tags_is_said_by_the_plan(tmp_path: Path) -> None:
     assert sorted(found["by_mode"]) == ["W-2", "W-3"]
 
 
+def test_a_judge_is_not_planned_where_the_assistant_says_nothing(tmp_path: Path) -> None:
+    prompt = "prompt: 'Is it polite? PASS: yes. FAIL: no.'\n"
+    files = {"checks/M02.yaml": f"id: M02\nname: judged\nprimary_bucket: D\nseverity: S2\n{prompt}"}
+    silent = Transcript("s", "", "m", (Turn(1, "user", "Hi"), Turn(1, "assistant", " ")))
+    plan_of = planned(tmp_path, [silent, transcript(scenario="")], files)
+    assert (plan_of["planned_llm_calls"], plan_of["llm_calls"]) == (3, {"lower": 2, "upper": 9})
+    assert (plan_of["by_mode"]["M02"]["eligible"], plan_of["windows"]["asked"]) == (2, 1)
+
+
 def test_a_judge_is_not_planned_where_a_check_does_not_apply(tmp_path: Path) -> None:
     pain = "applies: turns.exists(turn, contains_ci(turn.content, 'pain'))\n"
     prompt = "prompt: 'Is the user sent to a doctor? PASS: yes. FAIL: no.'\n"
