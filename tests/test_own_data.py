@@ -33,7 +33,7 @@ CHATS: list[dict[str, Any]] = [
         "messages": [{"role": "user", "content": "Open?"}, {"role": "assistant", "content": "Until five."}],
     },
 ]
-FAILS = 'called(tool_calls, "transfer_money")'
+FAILS = 'tool_calls.exists(call, call.name == "transfer_money")'
 WORDS = """\
 vocabulary:
   buckets: [money, tone]
@@ -201,7 +201,8 @@ def test_speakers_of_a_table_of_messages_are_named(tmp_path: Path) -> None:
         first, second = conversations(path, columns=SPOKEN)
         assert lines(first) == ["user: Hallo", "assistant: Ja?"]
         assert lines(second) == ["user: Wann?", "assistant: Heute."]
-        (refused,) = Reader(columns={**SPOKEN, "assistant": "Bot"}).read([path])
+        read, refused = Reader(columns={**SPOKEN, "assistant": "Bot"}).read([path])
+        assert isinstance(read, Transcript)
         assert "wer is `Anna`; expected a role, or a speaker that `--columns user=Anna`" in str(refused)
     csv_file.write_text("nr;wer;text\n1;Anna (Bot);Hallo\n", encoding="utf-8")
     (refused,) = Reader(columns=SPOKEN).read([csv_file])

@@ -234,7 +234,7 @@ def _message(row: Record, fields: Mapping[str, str], columns: Columns) -> list[M
     record = {key: row.get(fields[key]) for key in _OF_MESSAGES if key in fields}
     if "tool_calls" in record:
         record["tool_calls"] = _calls_in(record["tool_calls"])
-    role = columns.role_of(record["role"], f"column `{fields['role']}`")
+    role = columns.role_of(record["role"], f"row.{fields['role']}")
     retrieved = passages(row.get(fields.get("passages", "")))
     return [*retrieved, *messages({"content": None, **record, "role": role}, "row")]
 

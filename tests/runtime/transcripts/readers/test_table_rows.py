@@ -190,7 +190,7 @@ def test_the_row_of_a_message_that_cannot_be_read_is_named_and_refuses_its_conve
     assert [item.id for item in found if isinstance(item, Transcript)] == ["chat:1", "chat:3"]
     refused = [item for item in found if isinstance(item, InputError)]
     assert [item.line for item in refused] == [5, 9]
-    assert refused[0].reason.startswith("column `wer` is `Zoë`; expected a role, or a speaker that")
+    assert refused[0].reason.startswith("row.wer is `Zoë`; expected a role, or a speaker that")
 
 
 def test_the_row_of_the_first_message_without_a_conversation_is_named(tmp_path: Path) -> None:
