@@ -132,6 +132,10 @@ def test_a_plan_says_in_which_transcripts_nothing_can_pass(started: Path, capsys
     path.write_text("".join(path.read_text(encoding="utf-8").splitlines(keepends=True)[:1]), encoding="utf-8")
     code, _, err = run(capsys, "plan", "transcripts", "--out", "planned")
     assert (code, err) == (0, f"warning: nothing can pass in `{path.stem}`: turn 1 has no reply\n")
+    for number in range(12):
+        (path.parent / f"m{number}__{path.stem.partition('__')[2]}.jsonl").write_bytes(path.read_bytes())
+    *first, last = run(capsys, "plan", "transcripts", "--out", "planned")[2].splitlines()
+    assert (len(first), last) == (10, "warning: nothing can pass in 3 further chats")
 
 
 def test_a_started_project_is_clean_and_scans(started: Path, capsys: pytest.CaptureFixture[str]) -> None:
