@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from rulewright_runtime.functions.table import LIST, Table, typed
@@ -18,9 +18,17 @@ def _names(function: str, calls: list[Value], other: object) -> list[str]:
 
 def called(calls: list[Value], name: str, arguments: Mapping[Value, Value] | None = None) -> bool:
     """Whether one of the calls is of the tool `name` and, if `arguments` are given, includes them."""
-    names = _names("called", calls, name)
-    of_tool = (call for call, tool in zip(calls, names, strict=True) if tool == name)
-    return any(arguments is None or _includes(call.get("arguments"), arguments) for call in of_tool)
+    return next(matching_calls(calls, name, arguments), None) is not None
+
+
+def matching_calls(
+    calls: list[Value], name: str, arguments: Mapping[Value, Value] | None = None
+) -> Iterator[Mapping[Value, Value]]:
+    """Iterate over the calls for which `called` holds. Raises EvaluationError."""
+    for call, tool in zip(calls, _names("called", calls, name), strict=True):
+        is_tool = tool == name and isinstance(call, Mapping)
+        if is_tool and (arguments is None or _includes(call.get("arguments"), arguments)):
+            yield call
 
 
 def _includes(actual: object, expected: Mapping[Value, Value]) -> bool:

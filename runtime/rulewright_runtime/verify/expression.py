@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from rulewright_runtime.errors import EvaluationError
-from rulewright_runtime.functions import lookup, personal, texts
+from rulewright_runtime.functions import lookup, personal, texts, tool_use
 from rulewright_runtime.functions.table import Function
 from rulewright_runtime.interpreter import Evaluator, prepare
 from rulewright_runtime.interpreter.evaluator import evaluator
@@ -23,6 +23,7 @@ from rulewright_runtime.verify.applicable import is_empty, roots_of
 from rulewright_runtime.verify.evaluation_context import EvaluationContext
 
 SPANS: Final = {**texts.SPANS, **personal.SPANS}
+CALLS: Final = {"called": tool_use.matching_calls}
 MAX_SPANS: Final = 5  # quotes of one condition
 MAX_MATCHES: Final = 50  # spans of one function, of which equal texts are quoted once
 MAX_ITEMS: Final = 20  # deciding items with evidence
@@ -156,13 +157,14 @@ def _undecided(decision: _Decision, extra: Record, evidence: tuple[EvidenceSpan,
 def _quoted(
     decision: _Decision, bindings: JsonMapping, view: View, item: Record | None = None
 ) -> tuple[EvidenceSpan, ...]:
-    """The spans that the condition's functions match in the conversation; without any, the decided item."""
+    """The spans and tool calls that the condition's functions match in the conversation; without any, the decided
+    item."""
     tracer = decision.tracer
     if tracer is None:
         return () if item is None else (_part(item, view, decision.code),)
-    matches = [] if decision.undecided is not None else tracer.matches(bindings)
-    spans = []
-    for text, start, end in matches:
+    matches = _Matches([], []) if decision.undecided is not None else tracer.matches(bindings)
+    spans = [_part(call, view, tracer.program.source) for call in matches.calls]
+    for text, start, end in matches.spans:
         location = view.location_of(item) if item is not None and text in item.values() else view.locations.get(text)
         if location is not None:
             spans.append(EvidenceSpan(location.role, location.turn, text[start:end], tracer.program.source))
@@ -178,30 +180,40 @@ def _part(item: Record, view: View, why: str) -> EvidenceSpan:
     return EvidenceSpan(location.role, location.turn, str(text)[:MAX_QUOTE], why)
 
 
+class _Matches(NamedTuple):
+    """What the functions of a condition match: spans, each a text with its start and end, and tool calls."""
+
+    spans: list[tuple[str, int, int]]
+    calls: list[Record]
+
+
 class _Tracer:
-    """Evaluates a condition again and records the spans that its functions match."""
+    """Evaluates a condition again and records what its functions match."""
 
     __slots__ = ("_evaluator", "_matches", "program")
 
     def __init__(self, program: Program) -> None:
         self.program = program
         self._evaluator: Evaluator | None = None
-        self._matches: list[tuple[str, int, int]] = []
+        self._matches = _Matches([], [])
 
-    def matches(self, bindings: JsonMapping) -> list[tuple[str, int, int]]:
-        """The text, start and end of each match."""
+    def matches(self, bindings: JsonMapping) -> _Matches:
+        """The matches of the condition; none if it can't be decided."""
         if self._evaluator is None:
             self._evaluator = evaluator(self.program, fast=False, function=self._function)
-        self._matches.clear()
+        for found in self._matches:
+            found.clear()
         try:
             self._evaluator(bindings)
         except EvaluationError:
-            return []
+            return _Matches([], [])
         return self._matches
 
     def _function(self, name: str, arguments: int, strict: bool) -> Function:
-        plain, spans = lookup(name, arguments, strict), SPANS.get(name)
-        return plain if spans is None else _recording(plain, spans, self._matches)
+        plain, spans, calls = lookup(name, arguments, strict), SPANS.get(name), CALLS.get(name)
+        if calls is not None:
+            return _recording_calls(plain, calls, self._matches.calls)
+        return plain if spans is None else _recording(plain, spans, self._matches.spans)
 
 
 def _recording(plain: Function, spans: Callable[..., Any], matches: list[tuple[str, int, int]]) -> Callable[..., Any]:
@@ -210,6 +222,16 @@ def _recording(plain: Function, spans: Callable[..., Any], matches: list[tuple[s
         if len(matches) < MAX_SPANS:
             some = islice(spans(*arguments), MAX_MATCHES)
             matches.extend((str(arguments[0]), start, end) for start, end in some)
+        return value
+
+    return recording
+
+
+def _recording_calls(plain: Function, calls: Callable[..., Iterable[object]], matches: list[Record]) -> Function:
+    def recording(*arguments: object) -> object:
+        value = plain(*arguments)
+        if len(matches) < MAX_SPANS:
+            matches.extend(call for call in islice(calls(*arguments), MAX_SPANS) if isinstance(call, dict))
         return value
 
     return recording

@@ -137,6 +137,23 @@ def test_conditions_read_messages_tool_calls_and_usage(condition: str, expected:
     assert verdict(passes=condition, messages=CALLS).verdict == expected
 
 
+@pytest.mark.parametrize(
+    ("condition", "quoted"),
+    [
+        ("called(tool_calls, 'book') and !called(tool_calls, 'ask')", ["book"]),
+        ("called(tool_calls, 'find', {'seat': 4})", ["find"]),
+        ("!called(tool_calls, 'find', {'seat': 5})", []),
+        ("called(tool_calls, 'book') && answer.matches('Done')", ["book"]),
+    ],
+)
+def test_the_tool_calls_for_which_a_condition_holds_are_evidence(condition: str, quoted: list[str]) -> None:
+    found = verdict(fails=condition, messages=CALLS)
+    assert (found.verdict, [(span.role, span.turn, span.quote) for span in found.evidence][: len(quoted)]) == (
+        "FAIL",
+        [("assistant", 1, name) for name in quoted],
+    )
+
+
 @pytest.mark.parametrize("tokens", [-1, math.nan, math.inf, 10**400])
 def test_a_usage_that_was_not_recorded_as_a_number_passes_no_limit(tokens: float) -> None:
     messages = (says("user", "Hello?"), says("assistant", "Yes.", usage={"cost": tokens, "output_tokens": tokens}))
