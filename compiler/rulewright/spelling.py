@@ -37,7 +37,8 @@ KEYBOARD: Final = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 
 
 def suggest(word: str, known: Iterable[str]) -> str | None:
-    """Return the known word that the author most likely meant, or the only one that starts with the word, or None."""
+    """Return the known word that the author most likely meant, or the only one that starts with the word or that the
+    word starts with, or None."""
     folded = {WORD.sub("_", key).casefold(): key for key in sorted(known)}
     normalized = WORD.sub("_", word).casefold()
     near = [
@@ -51,7 +52,8 @@ def suggest(word: str, known: Iterable[str]) -> str | None:
     swapped = [each for each in folded if sorted(each) == sorted(normalized) and is_slip_of(normalized, each)]
     singular = [each for each in folded if normalized in (f"{each}s", f"{each}es", f"{each[:-1]}ies")]
     near.sort(key=lambda each: not is_slip_of(normalized, each))
-    suggestions = swapped[:1] or singular[:1] or near[:1] or (completions if len(completions) == 1 else [])
+    begun = [each for each in folded if normalized.startswith(f"{each}_")]
+    suggestions = swapped[:1] or singular[:1] or near[:1] or next((x for x in (completions, begun) if len(x) == 1), [])
     return folded[suggestions[0]] if suggestions else None
 
 

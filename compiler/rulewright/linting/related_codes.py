@@ -117,7 +117,7 @@ FOLLOWED_BY: Final = code_sets(
         "bad-parameter": "review-above-pass",
         "bad-schema": "check-misses-own-example listed-twice",
         "blindspot-of-another-name": "unchanged-copy",
-        "both-sides-equal": """comparison-out-of-range defaults-break-a-requirement
+        "both-sides-equal": """check-misses-own-example comparison-out-of-range defaults-break-a-requirement
         outcome-contradicts-condition unread-parameter unused-definition""",
         "bound-excluded": """label-row-is-dead label-table-has-a-gap outcome-contradicts-condition review-above-pass
         words-contradict-condition""",
@@ -162,12 +162,13 @@ FOLLOWED_BY: Final = code_sets(
         "missing-prompt": "directive-ignored-by-route",
         "misspelt-tool": "check-misses-own-example",
         "more-votes-in-development": "even-repetitions",
-        "misspelt-word": "check-misses-own-example",
+        "misspelt-word": "check-misses-own-example setting-of-two-parameters",
         "out-of-range": "probe-reads-a-later-session unused-definition",
         "one-threshold-for-both": "unlike-its-siblings",
         "order-reversed": """check-never-fails check-never-passes condition-always-holds condition-never-holds
         defaults-break-a-requirement out-of-range""",
         "outcome-contradicts-condition": "or-joins-one-case words-contradict-condition",
+        "metric-points-both-ways": "outcome-contradicts-condition",
         "output-written-twice": "file-of-another-format input-nobody-writes misspelt-path",
         "overlay-not-enabled": "bad-condition confidence-without-gate",
         "paired-with-review": "bound-never-reached",

@@ -39,6 +39,9 @@ def failure_counts_as_success(scorecard: ScorecardDocument) -> Findings:
         is_turned = "FAIL" in rate.hit and "PASS" in rate.miss
         if is_turned and headline == f"rates.{rate.name}":
             yield error(place, f"the headline `{rate.name}` counts FAIL as a hit and PASS as a miss")
+        elif "FAIL" in rate.exclude and "PASS" in rate.hit:
+            place = scorecard.key_place("rates", rate.name, rate.kind, "exclude")
+            yield error(place, f"the rate `{rate.name}` counts PASS and leaves out FAIL")
         elif is_turned and _is_wanted(scorecard, f"rates.{rate.name}"):
             yield error(place, f"a high `{rate.name}` has a good outcome, but counts FAIL as a hit")
         elif is_turned and len(usual) == len(scorecard.rates) - 1 > _few(rate, scorecard):
@@ -49,12 +52,15 @@ def failure_counts_as_success(scorecard: ScorecardDocument) -> Findings:
 
 
 def _misnamed(scorecard: ScorecardDocument) -> Findings:
-    """The counts and lists that are named after another verdict than they select."""
+    """The counts and lists that are named after another verdict than they select, or that select any verdict."""
     selecting = {id(of): name for name, of in scorecard.counts} | {id(each.of): each.name for each in scorecard.lists}
     for written in expressions_of(scorecard):
         words = selecting.get(id(written.scalar), "")
         meant = {VERDICT[word] for word in words.split("_") if word in VERDICT}
         is_bad = not meant and meaning(words) < 0
+        read = {part.field for part in written.parts if isinstance(part, Select)}
+        if len(meant) == 1 and read and "verdict" not in read:
+            yield warning(written.scalar, f"`{words}` selects every verdict")
         for part in chain(written.checked.expr, "&&") if len(meant) == 1 or is_bad else ():
             match part:
                 case Binary(operator="==", left=Select(field="verdict"), right=Name(name=verdict)):

@@ -29,7 +29,7 @@ PARSING: Final = frozenset({"json", "valid_against"})  # functions whose argumen
 
 
 def guard_excludes_its_value(document: DocumentWithExpressions) -> Findings:
-    """A condition reads an item, key or value only where it is absent, or the arguments of all tools but the named one.
+    """A condition reads an item, key or value only where it is absent or null, or the arguments of all other tools.
 
     Why it matters: `size(xs) == 0 and xs[0]` reads an item of an empty list, `has(x.y) or x.y` a missing key,
     `x.hasValue() or x.value()` an absent value, `xs.exists(x, p) or xs.filter(x, p)[0]` an item that is not there, and
@@ -113,13 +113,16 @@ def _branches(written: WrittenExpression, part: Conditional) -> Findings:
 
 
 def _guarded(guard: Expr, *, absent: bool) -> Expr | None:
-    """What a guard tests for absence, or for presence: a list or text by its size, or a key by `has`."""
+    """What a guard tests for absence, or for presence: a list or text by its size, or a key by `has`; the guard itself
+    where it compares with null."""
     if isinstance(guard, Unary) and guard.operator == "!":
         return _guarded(guard.operand, absent=not absent)
     if isinstance(guard, Has) or (isinstance(guard, Call) and guard.function in ("hasValue", "is_json")):
         return None if absent else guard
     if isinstance(guard, Macro) and guard.kind == "exists":
         return None if absent else guard
+    if isinstance(guard, Binary) and guard.right == Literal(None, guard.span):
+        return guard if guard.operator == ("==" if absent else "!=") else None
     if not isinstance(guard, Binary) or guard.right != Literal(0, guard.span):
         return None
     counted = guard.left
@@ -140,7 +143,9 @@ def _is_filtered(part: Expr, value: Expr) -> bool:
 
 
 def _reading(part: Expr, value: Expr) -> Expr | None:
-    """The part of an expression that reads an item of a list, or a key that is tested by `has`."""
+    """The part of an expression that reads an item of a list, a key that is tested by `has`, or what is null."""
+    if isinstance(value, Binary) and part == value.left:
+        return part
     if isinstance(part, Index) and not part.optional and (part.operand == value or _is_filtered(part.operand, value)):
         return part
     if isinstance(part, Select) and not part.optional and Has(part.operand, part.field, part.span) == value:

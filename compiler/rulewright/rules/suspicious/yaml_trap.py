@@ -23,6 +23,12 @@ TRAPS: Final = (
     (re.compile(r"[-+]?[1-9][0-9]*(?:_[0-9]+)+"), "a number"),
 )
 LONE_QUOTE: Final = re.compile(r"[^\"]*\"|[^']*[^'s]'", re.DOTALL)  # `the carers'` is English
+COMMENT: Final = re.compile(r" +#([^\r\n]+)")
+OPEN_END: Final = re.compile(  # a word after which a sentence goes on
+    r"\b(?:a|an|and|are|at|by|for|from|in|is|my|no|not|of|on|or|our|that|the|their|to|which|who|with|your)$",
+    re.IGNORECASE,
+)
+CONTINUED: Final = re.compile(r" ?[a-z][^#]*\.$")  # the rest of a sentence
 STARTS: Final = frozenset("+-0123456789ynoYNO")
 LONGEST: Final = 40  # characters; longer texts are prose
 ITEM_BELOW: Final = re.compile(r"[\r\n] *(- [^\r\n]*)")
@@ -62,7 +68,15 @@ def yaml_trap(
 
 
 def _unquoted(node: Scalar, text: str) -> Findings:
-    """A text that YAML 1.1 does not read as a text, or that lacks its opening quote."""
+    """A text that YAML 1.1 does not read as a text, that lacks its opening quote, or that a comment cuts."""
+    rest = COMMENT.match(node.source.text, node.end)
+    if (
+        rest is not None
+        and " " in text
+        and (OPEN_END.search(text) or (text[-1].isalpha() and CONTINUED.match(rest[1])))
+    ):
+        message = f"a comment begins after `{shorten(text)}`: ` #{shorten(rest[1])}` is not part of the text"
+        yield warning(node, message, help="quote the whole text")
     if text[-1:] in ("'", '"') and LONE_QUOTE.fullmatch(text):
         help = "add the opening quote, or remove this one"
         yield warning(node, f"the text ends with `{text[-1]}` without an opening quote", help=help)
