@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import logging
 import os
 import threading
@@ -80,8 +81,17 @@ class Notifier:
         headers = {"Content-Type": "application/json"}
         request = urllib.request.Request(notice.url, msgspec.json.encode(item), headers, method="POST")
         try:
-            with urllib.request.urlopen(request, timeout=TIMEOUT):
+            with urllib.request.build_opener(_NoRedirects).open(request, timeout=TIMEOUT):
                 pass
         except urllib.error.HTTPError as error:
             error.close()
             raise OSError(f"the webhook answered {error.code}") from None
+        except http.client.HTTPException as error:
+            raise OSError(f"the webhook's answer is not HTTP: {error}") from None
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """Treats a redirect as an error: it would be followed by a GET, without the item."""
+
+    def redirect_request(self, *_: object) -> None:
+        """Return no request."""

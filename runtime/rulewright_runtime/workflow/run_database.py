@@ -264,7 +264,10 @@ class Store(RunRecords):
         if STATUS_AFTER[decision.move] != item.status:
             raise QueueError(f"`{item.id}` is {item.status}, but the decision on record is `{decision.move}`")
         if self.deciders.signers:
-            check_signature(decision, self.deciders.signers)
+            try:
+                check_signature(decision, self.deciders.signers)
+            except QueueError as error:
+                raise QueueError(f"the decision about `{item.id}` does not count: {error}") from None
 
     # processes
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import sys
 import threading
 import time
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.model_server import Response, model_server
 from tests.runtime.workflow.running import bench
 
 FLOW = "tasks: {build: {agent: dev, requires_human: true}}"
@@ -80,6 +82,37 @@ def test_a_notification_that_fails_is_only_a_warning(
     ]
     assert bench(tmp_path, FLOW, settings={"on_created": notices_of(notices)}).run().status == "WAITING"
     assert len([r for r in caplog.records if "was not delivered" in r.getMessage()]) == 5
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307])
+def test_a_webhook_that_redirects_has_not_received_the_item(
+    status: int, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with (
+        model_server(lambda *_: Response(200)) as other,
+        model_server(lambda *_: Response(status, headers={"Location": other.base})) as server,
+    ):
+        notices = notices_of([{"type": "webhook", "url": server.base}])
+        assert bench(tmp_path, FLOW, settings={"on_created": notices}).run().status == "WAITING"
+        assert (len(server.requests), other.requests) == (1, [])
+    assert f"was not delivered: the webhook answered {status}" in caplog.text
+
+
+def test_a_webhook_that_does_not_speak_http_is_a_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer() -> None:
+            connection, _ = server.accept()
+            connection.recv(100_000)
+            connection.sendall(b"SSH-2.0-OpenSSH_9\r\n")
+            connection.close()
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        notices = notices_of([{"type": "webhook", "url": f"http://127.0.0.1:{server.getsockname()[1]}/"}])
+        assert bench(tmp_path, FLOW, settings={"on_created": notices}).run().status == "WAITING"
+        thread.join()
+    assert "a notification of `run-1-build-1` was not delivered" in caplog.text
 
 
 def test_a_slow_notification_is_a_warning_and_does_not_hold_up_the_run(
