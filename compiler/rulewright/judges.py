@@ -188,8 +188,9 @@ def warn_of_unknown_families(live: LiveJudge, subjects: Iterable[str]) -> None:
         rows = ", ".join(f"{json.dumps(name, ensure_ascii=False)}: FAMILY" for name in unknown[:3])
         more = f" (and {len(unknown) - 3} more)" if len(unknown) > 3 else ""
         named = either([f"`{name}`" for name in unknown[:3]], "and")
+        what, verb = ("family", "is") if len(unknown) == 1 else ("families", "are")
         complain(
-            f"warning: the family of {named}{more} is unknown, so a judge of the same family is not "
+            f"warning: the {what} of {named}{more} {verb} unknown, so a judge of the same family is not "
             f"detected; write `families: {{{rows}}}` under `judge` in the project file"
         )
 

@@ -150,7 +150,7 @@ def test_families_that_nobody_knows_are_reported_and_one_family_is_refused(
         project(tmp_path, source(server))
         assert scan(tmp_path) == 0
         told = capsys.readouterr().err
-        assert "warning: the family of `a-model` and `my-bot` is unknown" in told
+        assert "warning: the families of `a-model` and `my-bot` are unknown" in told
         assert 'write `families: {"a-model": FAMILY, "my-bot": FAMILY}` under `judge` in the project file' in told
         (tmp_path / "t" / "my-bot__chat.jsonl").unlink()
         (tmp_path / "t" / "chats.jsonl").write_text(json.dumps({"messages": [_HI, *_SAYS]}), encoding="utf-8")
