@@ -107,7 +107,9 @@ def latest_run() -> str | None:
 def _run_or_latest(path: str) -> str:
     found = path or latest_run()
     if not found:
-        raise argparse.ArgumentTypeError("`runs` contains no run; name the folder of one, or scan first")
+        of_workflows = "`rulewright workflow trace` shows the run of a workflow"
+        message = f"`runs` contains no run that `rulewright scan` wrote; name its folder; {of_workflows}"
+        raise argparse.ArgumentTypeError(message)
     return found
 
 

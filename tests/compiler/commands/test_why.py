@@ -197,7 +197,9 @@ def test_without_a_run_the_one_scanned_last_is_read_and_none_in_place_of_an_unfi
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SystemExit, match="3"):
         main(["report"])
-    assert "`runs` contains no run; name the folder of one, or scan first" in capsys.readouterr().err
+    refusal = capsys.readouterr().err
+    assert "`runs` contains no run that `rulewright scan` wrote; name its folder; " in refusal
+    assert "`rulewright workflow trace` shows the run of a workflow" in refusal
     for age, (name, profile) in enumerate((("new", "publish"), ("old", "smoke"))):
         shutil.copytree(runs / profile, tmp_path / "runs" / name)
         os.utime(tmp_path / "runs" / name / "plan.json", (1000 - age, 1000 - age))  # removing a chat leaves it as it is
