@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import wraps
 from importlib import import_module
+from inspect import signature
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Final, ParamSpec, TypeAlias, TypeVar
 
 from msgspec.structs import replace
 
@@ -24,6 +27,7 @@ from rulewright.reporting.stored_run import FinishedRun, open_run
 from rulewright.scoring.batches import load_scorecard
 from rulewright_runtime.commands.score import score as score_files
 from rulewright_runtime.english import ticked
+from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.execution import BatchJudge, Engine, execute
 from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.judging.judge import Judge, is_live
@@ -39,6 +43,30 @@ from rulewright_runtime.values import Optional, to_host
 Source: TypeAlias = Project | Plan | str | os.PathLike[str]
 TranscriptLike: TypeAlias = Transcript | Mapping[str, object] | Sequence[Mapping[str, object]] | str | os.PathLike[str]
 Row: TypeAlias = JsonObject
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+_OPTION: Final = re.compile("`--([a-z]+)`")
+
+
+def naming_arguments(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """Return the function with messages of its errors that name its arguments, not the options of the commands."""
+    defaults = {name: parameter.default for name, parameter in signature(function).parameters.items()}
+
+    def argument(option: re.Match[str]) -> str:
+        name = option[1]
+        return option[0] if name not in defaults else f"`{name}=True`" if defaults[name] is False else f"`{name}=`"
+
+    @wraps(function)
+    def named(*args: Parameters.args, **keywords: Parameters.kwargs) -> Result:
+        try:
+            return function(*args, **keywords)
+        except UsageError as error:
+            raise UsageError(*(_OPTION.sub(argument, each) for each in error.messages)) from None
+        except RuntimeFailure as error:
+            error.args = tuple(_OPTION.sub(argument, each) if isinstance(each, str) else each for each in error.args)
+            raise
+
+    return named
 
 
 @dataclass(frozen=True, repr=False)
@@ -89,6 +117,7 @@ def load_run(folder: str | os.PathLike[str]) -> Run:
     return Run(run.folder, run.plan, run.summary)
 
 
+@naming_arguments
 def check_transcript(
     source: Source,
     transcript: TranscriptLike,
@@ -121,6 +150,7 @@ def check_transcript(
     return results[0] if observed is None else replace(results[0], exchanges=tuple(observed.exchanges))
 
 
+@naming_arguments
 def scan(
     source: Source,
     transcripts: Iterable[str | os.PathLike[str]] | str | os.PathLike[str],
@@ -148,6 +178,7 @@ def scan(
     return load_run(out)
 
 
+@naming_arguments
 def score(
     cases: Iterable[str | os.PathLike[str]] | str | os.PathLike[str],
     scorecard: str = "safe-v0",

@@ -222,6 +222,18 @@ def test_a_mock_is_a_judge_that_is_asked(tmp_path: Path) -> None:
     judge.ask.assert_not_called()
 
 
+def test_errors_name_the_arguments_not_the_options_of_the_commands(started: Path) -> None:
+    (started / "run").mkdir()
+    rulewright.scan(".", "transcripts", "run")
+    with pytest.raises(rulewright.RuntimeFailure, match="replace it with `overwrite=True` or choose another folder"):
+        rulewright.scan(".", "transcripts", "run")
+    (started / "checks" / "is-kind.yaml").write_text("id: is-kind\nprompt: 'Is it kind? FAIL: no. PASS: yes.'\n")
+    with pytest.raises(rulewright.RuntimeFailure, match="name one with `judge=`, or in the project file as"):
+        rulewright.check_transcript(".", [{"role": "user", "content": "Hi"}])
+    with pytest.raises(UsageError, match="unknown scorecard `x`; `scorecard=` takes a name or a file"):
+        rulewright.score([], "x")
+
+
 def test_the_reply_or_the_error_of_a_judge_is_in_the_result(tmp_path: Path) -> None:
     class Broken:
         def ask(self, request: rulewright.JudgeRequest) -> str | None:
