@@ -59,13 +59,20 @@ class _Command:
         self._unanswered: set[int] = set()  # including cancelled requests
         self._answers: dict[int, _OutputLine] = {}
         self._writing, self._reading = anyio.Lock(), anyio.Lock()
+        self._has_closed_its_input = False
 
     async def ask(self, number: int, request: bytes) -> _OutputLine:
-        """Send a request and return the line that answers it; the task that holds the stream reads for all tasks."""
+        """Send a request and return the line that answers it; the task that holds the stream reads for all tasks.
+        Raises OSError and the errors of anyio's streams where the command ended or closed its input."""
         async with self._writing:
+            if self._has_closed_its_input:  # asyncio logs every further write
+                raise anyio.BrokenResourceError
             self._unanswered.add(number)
             try:
                 await self._stdin.send(request)
+            except (OSError, anyio.BrokenResourceError):
+                self._has_closed_its_input = True
+                raise
             except anyio.get_cancelled_exc_class():
                 self._kill()  # it may have read half a line, and would read the next request as the rest
                 raise

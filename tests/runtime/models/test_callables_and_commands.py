@@ -175,6 +175,12 @@ def test_a_command_that_ends_before_it_has_read_its_input_leaves_no_warning(capl
     assert caplog.messages == []
 
 
+def test_no_further_request_is_sent_to_a_command_that_closed_its_input(caplog: pytest.LogCaptureFixture) -> None:
+    found = answers(CommandModel(("sh", "-c", "exec <&-; sleep 0.2")), *(f"{each}{'a' * 3000}" for each in range(64)))
+    assert all("ended before it answered" in each for each in found)
+    assert not caplog.records
+
+
 def test_a_command_that_waits_for_the_end_of_its_input_gets_a_hint(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
