@@ -22,7 +22,7 @@ from rulewright_runtime.english import either
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.execution import BatchJudge
 from rulewright_runtime.judging.independence import Independence
-from rulewright_runtime.judging.judge import Judge, JudgeRequest, is_live, record_of
+from rulewright_runtime.judging.judge import Judge, JudgeRequest, NotRecordedError, is_live, record_of
 from rulewright_runtime.judging.judge import open_judge as open_recorded
 from rulewright_runtime.models import ModelError, open_model
 from rulewright_runtime.models.call import ModelAnswer, ModelCall, request_key
@@ -91,6 +91,10 @@ class ObservedJudge(PythonJudge):
         """The judge's reply. Raises the judge's error."""
         try:
             reply: object = super().ask(request)
+        except NotRecordedError as error:
+            if not request.attempt:  # however often it is asked for
+                self._keep(request, None, str(error))
+            raise
         except Exception as error:
             self._keep(request, None, f"{type(error).__name__}: {error}")
             raise

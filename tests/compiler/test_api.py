@@ -222,6 +222,14 @@ def test_a_mock_is_a_judge_that_is_asked(tmp_path: Path) -> None:
     judge.ask.assert_not_called()
 
 
+def test_a_reply_that_was_not_recorded_is_listed_once(started: Path) -> None:
+    (started / "checks" / "is-kind.yaml").write_text("id: is-kind\nprompt: 'Is it kind? FAIL: no. PASS: yes.'\n")
+    chat = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello."}]
+    result = rulewright.check_transcript(".", chat, judge=ReplayJudge({}))
+    missing = "no reply was recorded for chat, is-kind"
+    assert [(each.repetition, each.error) for each in result.exchanges] == [(0, missing), (1, missing)]
+
+
 def test_errors_name_the_arguments_not_the_options_of_the_commands(started: Path) -> None:
     (started / "run").mkdir()
     rulewright.scan(".", "transcripts", "run")

@@ -19,6 +19,7 @@ from rulewright.reporting.stored_run import FinishedRun, open_judged
 from rulewright.spelling import question
 from rulewright_runtime.aggregate.outcome import ENGINE, gates_not_run
 from rulewright_runtime.ir import Program
+from rulewright_runtime.judging.exchanges import is_repeated_miss
 from rulewright_runtime.judging.replies import reader, why_unusable
 from rulewright_runtime.plan.scan import Check, LeftOut, Plan
 from rulewright_runtime.plan.verifiers import ExpressionVerifier
@@ -223,6 +224,8 @@ def _replies(exchanges: list[JsonObject], check: Check | None) -> Iterator[tuple
     """The judge's replies, each with the reason if it is not a vote."""
     readers = [] if check is None else [*map(reader, check.verifier.judgings())]
     for each in exchanges:
+        if is_repeated_miss(each["attempt"], each.get("error")):
+            continue
         again = f", attempt {each['attempt'] + 1}" if each["attempt"] else ""
         where = "" if each.get("purpose", "check") == "check" else f" ({each['purpose']})"
         part = f" about window {each['window'] + 1}" if each.get("window") else ""

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from rulewright.reporting.stored_run import FinishedRun
 from rulewright_runtime import strict_json
-from rulewright_runtime.judging.exchanges import RecordedExchange
+from rulewright_runtime.judging.exchanges import RecordedExchange, is_repeated_miss
 from rulewright_runtime.judging.judge import REPLAY, ReplayJudge, open_judge
 from rulewright_runtime.judging.replies import reader, why_unusable
 from rulewright_runtime.runs.folder import REPLIES
@@ -72,10 +72,12 @@ class JudgeAnswers:
         return bool(self._lines) or self._replayed is not None
 
     def about(self, transcript: str, verdicts: Iterable[JsonMapping]) -> dict[str, list[JudgeAnswer]]:
-        """Return the answers on a transcript by check, as far as its verdicts say that they were asked for."""
+        """Return the answers on a transcript by check, as far as its verdicts say that they were asked for, each
+        missing recorded reply once."""
         found: dict[str, list[JudgeAnswer]] = {}
         for each in self._recorded(transcript, verdicts):
-            found.setdefault(each.check_id, []).append(_answer_of(each, self._readers.get(each.check_id, ())))
+            if not is_repeated_miss(each.attempt, each.error):
+                found.setdefault(each.check_id, []).append(_answer_of(each, self._readers.get(each.check_id, ())))
         return found
 
     def _recorded(self, transcript: str, verdicts: Iterable[JsonMapping]) -> Iterable[RecordedExchange]:

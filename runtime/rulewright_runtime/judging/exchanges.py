@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final
 import msgspec
 
 from rulewright_runtime.errors import InputError
-from rulewright_runtime.judging.judge import TooLongError, id_of_question
+from rulewright_runtime.judging.judge import NotRecordedError, TooLongError, id_of_question
 from rulewright_runtime.models.call import TOO_LONG, WHOLE
 from rulewright_runtime.strict_json import UNDECODED, Decoder
 
@@ -32,6 +32,11 @@ class RecordedExchange(msgspec.Struct, frozen=True):
 
 
 _LINES: Final = Decoder(RecordedExchange)
+
+
+def is_repeated_miss(attempt: int, error: str | None) -> bool:
+    """Whether an exchange asked again for a reply that had not been recorded."""
+    return attempt > 0 and (error or "").startswith(NotRecordedError.__name__)
 
 
 def read_exchanges(path: str | os.PathLike[str]) -> Iterator[RecordedExchange]:

@@ -117,6 +117,19 @@ def test_lines_of_plain_replies_are_read_too_and_why_shows_the_words(
     assert "vote 1" in capsys.readouterr().out
 
 
+def test_why_lists_a_missing_answer_once_for_each_vote(
+    batch: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    judge = write(tmp_path / "other.jsonl", [{"custom_id": "q-of-another-scan", "reply": PASS}])
+    command("scan", *CHATS, *OPTIONS, "--out", tmp_path / "run", "--judge", judge)
+    first = lines(tmp_path / "run" / "replies.jsonl")[0]
+    capsys.readouterr()
+    command("why", tmp_path / "run", first["transcript_id"], first["check_id"])
+    shown = capsys.readouterr().out
+    assert "vote 1" in shown
+    assert "attempt" not in shown
+
+
 PASS = '{"verdict": "PASS", "evidence": []}'
 LOST: dict[str, Callable[[str], Lines]] = {
     "missing": lambda _: [],
