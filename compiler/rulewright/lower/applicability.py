@@ -8,31 +8,32 @@ from operator import eq
 
 from rulewright.diagnostics import Span
 from rulewright.documents.check import CheckDocument
+from rulewright.documents.project_file import Semantics
 from rulewright.documents.scenario import ScenarioDocument
-from rulewright.documents.vocabulary import ANY
 from rulewright.expression.syntax_tree import NOWHERE, Name, Select, texts_compared
 from rulewright.lower.expressions_of import texts_in
 from rulewright.lower.scan_plan import condition_of
+from rulewright.lower.selection import select_everywhere
 from rulewright.project import Project
 
 
-def applies(check: CheckDocument, scenario: ScenarioDocument) -> bool | None:
+def applies(check: CheckDocument, scenario: ScenarioDocument, semantics: Semantics) -> bool | None:
     """Whether the check is eligible in the scenario; None where only its expression can decide."""
     if check.is_universal:
         return True
     if scenario.eligible_modes:
         return check.id in scenario.eligible_modes
-    return by_tags(check, scenario)
+    return by_tags(check, scenario, semantics)
 
 
-def by_tags(check: CheckDocument, scenario: ScenarioDocument) -> bool | None:
-    """Whether the check's tags select the scenario under `semantics: seed`; None where an expression decides."""
+def by_tags(check: CheckDocument, scenario: ScenarioDocument, semantics: Semantics) -> bool | None:
+    """Whether the check's tags select the scenario; None where an expression decides."""
     if check.is_universal:
         return True
     if check.when is not None:
         return None
     tags = check.tags or ()
-    return not tags or ANY in tags or not set(tags).isdisjoint(scenario.tags)
+    return select_everywhere(tags, semantics) or not set(tags).isdisjoint(scenario.tags)
 
 
 def by_condition(check: CheckDocument) -> Callable[[ScenarioDocument], bool]:
@@ -51,14 +52,14 @@ def texts_of_scenarios(project: Project, field: str) -> Iterator[tuple[str, Span
 
 
 def overridden(
-    scenario: ScenarioDocument, checks: Iterable[CheckDocument]
+    scenario: ScenarioDocument, checks: Iterable[CheckDocument], semantics: Semantics
 ) -> tuple[list[CheckDocument], list[CheckDocument]]:
     """The checks for which the scenario's `eligible_modes` overrides tags: those it omits although their tags (or
     `any`) select the scenario, and those it adds."""
     left_out: list[CheckDocument] = []
     added: list[CheckDocument] = []
     for check in checks if scenario.eligible_modes else ():
-        selected = by_tags(check, scenario)
+        selected = by_tags(check, scenario, semantics)
         listed = check.id in scenario.eligible_modes
         if check.scope != "universal" and check.tags is not None and selected is not None and selected != listed:
             (added if listed else left_out).append(check)

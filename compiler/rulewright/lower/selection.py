@@ -125,10 +125,14 @@ def suppressed(check: CheckDocument) -> Built | None:
     return _over_scenario(fill("scenario.tags.exists(t, t in tags)", tags=tags)) if tags else None
 
 
+def select_everywhere(tags: tuple[str, ...], semantics: Semantics) -> bool:
+    """Whether tags select every scenario: without any, and with `any`, which counts in the reference only by itself."""
+    return not tags or tags == (ANY,) or (semantics == "seed" and ANY in tags)
+
+
 def _has_one_of(tags: tuple[str, ...], semantics: Semantics) -> Built:
-    """The condition that a scenario has one of the tags; true everywhere without tags or with `any`, which counts in
-    the reference only by itself."""
-    if not tags or tags == (ANY,) or (semantics == "seed" and ANY in tags):
+    """The condition that a scenario has one of the tags."""
+    if select_everywhere(tags, semantics):
         return _over_scenario("true")
     return _over_scenario(fill("scenario.tags.exists(t, t in tags)", tags=tags))
 

@@ -105,7 +105,7 @@ def _overridden(project: Project, plan: Plan, played: set[str]) -> dict[str, dic
     checks = [check for check in project.checks if check.id in ids]
     overridden_scenarios = {}
     for name in sorted(played & project.scenarios.keys()):
-        left_out, added = overridden(project.scenarios[name], checks)
+        left_out, added = overridden(project.scenarios[name], checks, project.semantics)
         if left_out or added:
             overridden_scenarios[name] = {
                 "left_out": [each.id for each in left_out],

@@ -20,7 +20,7 @@ def event_window_without_anchor(project: Project) -> Findings:
         for check in project.checks:
             unit = unit_of(check, project)
             anchored = any(anchor.is_for(check.id) for anchor in scenario.cue_anchors)
-            if check.is_judged and unit == "event_window" and not anchored and _is_chosen(check, scenario):
+            if check.is_judged and unit == "event_window" and not anchored and _is_chosen(check, scenario, project):
                 cues = f"the cues that `{check.routing.deterministic_precheck}` finds, or "
                 seen = f"{cues if finds_cues(check, project) else ''}the whole transcript"
                 place = scenario.place("scenario_id")
@@ -33,7 +33,7 @@ def event_window_without_anchor(project: Project) -> Findings:
                 )
 
 
-def _is_chosen(check: CheckDocument, scenario: ScenarioDocument) -> bool:
+def _is_chosen(check: CheckDocument, scenario: ScenarioDocument, project: Project) -> bool:
     """Whether the scenario selects this check; one that applies everywhere does not need an anchor everywhere."""
     selects = bool(check.tags) or check.when is not None or check.id in scenario.eligible_modes
-    return not check.is_universal and selects and applies(check, scenario) is True
+    return not check.is_universal and selects and applies(check, scenario, project.semantics) is True

@@ -54,7 +54,7 @@ def _broken(check: CheckDocument, prompt: Scalar, project: Project) -> Findings:
         if failure is not None and key not in {each.name for each in entries(check.node, "parameters")}:
             yield error(_place(prompt, key), f"this prompt can't be rendered: {failure}")
     for scenario in project.scenarios.values() if not mistakes else ():
-        listed = applies(check, scenario)
+        listed = applies(check, scenario, project.semantics)
         if listed is False or is_suppressed(check, scenario) or (listed is None and not holds(scenario)):
             continue
         known["scenario"] = decisions.facts(scenario.id, facts(scenario, lowered.reads))

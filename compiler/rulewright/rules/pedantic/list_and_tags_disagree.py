@@ -14,7 +14,8 @@ def list_and_tags_disagree(project: Project) -> Findings:
     Instead: list the check, remove it from the list, or give the scenario a tag of the check. `rulewright plan` shows
     what the lists change.
     """
-    pairs = [(scenario, *overridden(scenario, project.checks)) for scenario in project.scenarios.values()]
+    scenarios = project.scenarios.values()
+    pairs = [(each, *overridden(each, project.checks, project.semantics)) for each in scenarios]
     found = [(scenario, silent, extra) for scenario, silent, extra in pairs if silent or extra]
     if found:
         left_out, added = sum(len(each[1]) for each in found), sum(len(each[2]) for each in found)

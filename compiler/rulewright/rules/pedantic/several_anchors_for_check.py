@@ -16,7 +16,7 @@ def several_anchors_for_check(project: Project) -> Findings:
     is_reference = project.semantics == "reference"
     first: dict[tuple[str, str], Span] = {}
     for scenario, check, place in anchored_checks(project):
-        if applies(check, scenario) is False or unit_of(check, project) != "event_window":
+        if applies(check, scenario, project.semantics) is False or unit_of(check, project) != "event_window":
             continue
         earlier = first.setdefault((scenario.id, check.id), place)
         if earlier != place:

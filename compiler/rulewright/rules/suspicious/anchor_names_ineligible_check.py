@@ -12,7 +12,7 @@ def anchor_names_ineligible_check(project: Project) -> Findings:
     Instead: list the check in `eligible_modes`, give the scenario one of its tags, or remove it from the anchor.
     """
     for scenario, check, place in anchored_checks(project):
-        if applies(check, scenario) is False:
+        if applies(check, scenario, project.semantics) is False:
             note = (check.key_place("eligibility"), "the scenario has none of these tags")
             if scenario.eligible_modes:
                 note = (scenario.key_place("eligible_modes"), "not listed here")

@@ -21,7 +21,7 @@ def anchor_without_event_window(project: Project) -> Findings:
     for scenario, check, place in anchored_checks(project):
         unit, route = unit_of(check, project), check.routing.route
         has_window = route in UNIT.routes or route not in known_routes()
-        if (unit != "event_window" or not has_window) and applies(check, scenario) is not False:
+        if (unit != "event_window" or not has_window) and applies(check, scenario, project.semantics) is not False:
             shown = f"`{unit}`" if unit else "the whole transcript"
             why = f"its unit is {shown}" if has_window else f"its route `{route}` has no window"
             message = f"the anchor is never used for `{check.id}`: {why}"

@@ -24,8 +24,8 @@ def check_no_scenario_reaches(project: Project) -> Findings:
     """
     scenarios = list(project.scenarios.values())
     for check in project.checks if scenarios else ():
-        holds, serves = by_condition(check), _serves(check, project)
-        reached = (each for each in scenarios if _reaches(each, check, holds))  # until one serves
+        serves, reaches = _serves(check, project), _reaches(check, project)
+        reached = filter(reaches, scenarios)  # until one serves
         first = next(reached, None)
         if first is not None and (serves(first) or any(map(serves, reached))):
             continue
@@ -66,6 +66,11 @@ def _serves(check: CheckDocument, project: Project) -> Callable[[ScenarioDocumen
     return lambda scenario: demands.get(scenario.jurisdiction or verifier.otherwise, True)
 
 
-def _reaches(scenario: ScenarioDocument, check: CheckDocument, holds: Callable[[ScenarioDocument], bool]) -> bool:
-    decided = applies(check, scenario)
-    return not is_suppressed(check, scenario) and (holds(scenario) if decided is None else decided)
+def _reaches(check: CheckDocument, project: Project) -> Callable[[ScenarioDocument], bool]:
+    holds = by_condition(check)
+
+    def reaches(scenario: ScenarioDocument) -> bool:
+        decided = applies(check, scenario, project.semantics)
+        return not is_suppressed(check, scenario) and (holds(scenario) if decided is None else decided)
+
+    return reaches

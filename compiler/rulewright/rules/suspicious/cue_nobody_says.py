@@ -27,7 +27,8 @@ def cue_nobody_says(project: Project) -> Findings:
         if not cues:
             continue
         closed = [each for each in project.scenarios.values() if "open" not in each.node]
-        chosen = [each for each in closed if applies(check, each) and not is_suppressed(check, each)]
+        applied = [each for each in closed if applies(check, each, project.semantics)]
+        chosen = [each for each in applied if not is_suppressed(check, each)]
         silent = [each for each in chosen if not _has_cue(each, cues)]
         other = next((each for each in closed if each not in chosen and _has_cue(each, cues)), None)
         if other is not None and chosen and silent == chosen:

@@ -5,6 +5,7 @@ from typing import Final
 
 from rulewright.diagnostics import Findings, warning
 from rulewright.documents.check import CheckDocument
+from rulewright.documents.project_file import Semantics
 from rulewright.documents.prompt_prose import paragraphs_by_subject
 from rulewright.documents.prose_limits import NUMBER, numbers_in
 from rulewright.documents.scenario import ScenarioDocument
@@ -29,7 +30,7 @@ def prompt_excludes_every_scenario(project: Project) -> Findings:
         prompt = check.prompt
         if not check.is_judged or prompt is None or not isinstance(prompt.value, str):
             continue
-        own = [each for each in project.scenarios.values() if _may_apply(check, each)]
+        own = [each for each in project.scenarios.values() if _may_apply(check, each, project.semantics)]
         lengths = {len(each.turns) for each in own}
         for subject, start, paragraph in paragraphs_by_subject(prompt.value):
             for found in SHORT.finditer(paragraph) if subject == "NOT_APPLICABLE" and lengths else ():
@@ -41,5 +42,5 @@ def prompt_excludes_every_scenario(project: Project) -> Findings:
                     yield warning(span, message, notes=notes)
 
 
-def _may_apply(check: CheckDocument, scenario: ScenarioDocument) -> bool:
-    return not is_suppressed(check, scenario) and applies(check, scenario) is not False
+def _may_apply(check: CheckDocument, scenario: ScenarioDocument, semantics: Semantics) -> bool:
+    return not is_suppressed(check, scenario) and applies(check, scenario, semantics) is not False

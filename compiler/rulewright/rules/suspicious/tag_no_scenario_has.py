@@ -7,9 +7,11 @@ from operator import eq
 from rulewright.diagnostics import Findings, Span, advice, warning
 from rulewright.documents.check import CheckDocument
 from rulewright.documents.scenario import TAG_KEYS
+from rulewright.documents.vocabulary import ANY
 from rulewright.expression.syntax_tree import NOWHERE, Name, Select, texts_sought
 from rulewright.load import Scalar, walk
 from rulewright.lower.expressions_of import texts_in
+from rulewright.lower.selection import select_everywhere
 from rulewright.project import Project
 from rulewright.spelling import Guess, did_you_mean
 
@@ -35,9 +37,14 @@ def tag_no_scenario_has(project: Project) -> Findings:
         ):
             # The tags of a universal check never select anything.
             is_idle = check.is_universal and steps[0] == "eligibility"
+            is_any = select_everywhere(tags or (), project.semantics)
             for i, tag in enumerate(tags or ()):
                 guess = did_you_mean(tag, known)
-                if tag not in known and tag != "any" and (is_selecting or guess or steps[0] == "routing"):
+                if (
+                    tag not in known
+                    and not (tag == ANY and is_any)
+                    and (is_selecting or guess or steps[0] == "routing")
+                ):
                     yield (advice if is_idle else warning)(
                         check.place(*steps, i),
                         f"no scenario has the tag `{tag}`",
@@ -54,8 +61,9 @@ def tag_no_scenario_has(project: Project) -> Findings:
 
 
 def _idle(project: Project, known: set[str]) -> Findings:
-    """One finding about all checks of which no scenario has a tag; `any` is a tag of all scenarios."""
-    restricted = [each for each in project.checks if each.tags and not each.is_universal and "any" not in each.tags]
+    """One finding about all checks of which no scenario has a tag."""
+    tagged = [each for each in project.checks if each.tags and not each.is_universal]
+    restricted = [each for each in tagged if not select_everywhere(each.tags or (), project.semantics)]
     places = [
         (check.key_place("eligibility", "scenario_tags_any"), f"no scenario has a tag of `{check.id}`")
         for check in restricted
