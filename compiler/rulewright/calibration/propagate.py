@@ -137,7 +137,7 @@ class MeasuredErrors(Struct, frozen=True):
 class RowKind(NamedTuple):
     """The parts of a row that its probability to fail depends on; rows of one kind are computed once."""
 
-    stopped: bool  # by a labelled verdict
+    stopped: bool  # by a labelled verdict, or by one that stops it as PASS and as FAIL
     unknown: bool  # a missing verdict may stop it
     recorded: bool  # a FAIL of a stratum without labels
     unmeasured: bool  # verdicts of strata without labels may stop it
@@ -263,11 +263,11 @@ def _row(
         label = labels.get((transcript, check))
         stratum = (check, verdict.verdict)
         if label is not None:
-            stopped = stopped or (label == "FAIL" and stops["FAIL"])
+            stopped = stopped or stops.get(label, False)
         elif is_unknown(verdict):
-            unknown = unknown or stops["FAIL"]
-        elif not stops["FAIL"]:
-            stopped = stopped or stops.get(verdict.verdict, False)
+            unknown = True
+        elif stops["PASS"] and verdict.verdict in JUDGED:  # it stops, whichever of the two is true
+            stopped = True
         elif stratum in measured:
             doubts.append(((transcript, check), stratum))
         else:

@@ -364,8 +364,8 @@ def _open(comparison: JsonMapping, across_judges: bool) -> Iterator[str]:
     elif (missing := _missing(comparison["after"])) > _missing(comparison["before"]):
         number = f"{plural(missing, 'answer')} or {'input is' if missing == 1 else 'inputs are'} missing"
         yield f"{number} in the second run, {_missing(comparison['before'])} in the first"
-    if comparison["score"]["unscored"]:
-        yield f"{comparison['score']['unscored']} pairs have a score in one run only"
+    if unscored := comparison["score"]["unscored"]:
+        yield f"{plural(unscored, 'pair has', 'pairs have')} a score in one run only"
     yield from _open_score(comparison["score"], comparison["margin"])
     if policy := comparison["under_first_policy"]:
         under = "under the first run's scorecard and thresholds"

@@ -418,6 +418,22 @@ def test_labels_of_which_none_can_be_compared_show_nothing(tmp_path: Path, capsy
     assert (code, [check["labelled"] for check in found["checks"]]) == (2, [0])
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--require", "held=half"], "`--require held=half`: expected GATE=SHARE with a share from 0 to 1"),
+        (["--require", "held=nan"], "`--require held=nan`: expected GATE=SHARE"),
+        (["--require", "help=0.1"], "no gate `help` holds a verdict of the run; it has `held`"),
+    ],
+)
+def test_a_limit_that_no_gate_can_be_held_to_is_refused(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str], said: str
+) -> None:
+    path = labelled(tmp_path / "g.csv", range(SIZE))
+    assert refused("calibrate", str(folder), "--gold", str(path), *words)
+    assert said in capsys.readouterr().err
+
+
 def test_a_gate_has_one_limit(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = labelled(tmp_path / "g.csv", range(20))
     assert refused("calibrate", str(folder), "--gold", str(path), "--require", "held=0.1", "--require", "held=0.9")
@@ -517,14 +533,16 @@ def test_labels_of_a_conversation_that_has_changed_are_refused(
     assert "remove that row" in told
 
 
-def scanned(root: Path, words: str, failing: int, judge: Any = None, prompt: str = "Is it rude?") -> Path:
+def scanned(
+    root: Path, words: str, failing: int, judge: Any = None, prompt: str = "Is it rude?", scorecard: str = SCORECARD
+) -> Path:
     """A run over 20 transcripts of which so many fail by a word list, and by a judge where there is one."""
     check_ = "id: W-1\nname: rude\nprimary_bucket: F\nseverity: S3\nscope: universal\n"
     rule = f"routing: {{route: lexicon_only, deterministic_precheck: {words}}}\n"
     files = {
         "checks/W-1.yaml": check_ + (f"prompt: {prompt}\n" if judge else rule),
         f"lexicons/{words}.yaml": f"patterns:\n  - {words} must\n",
-        "configs/scorecards/quality.yaml": SCORECARD,
+        "configs/scorecards/quality.yaml": scorecard,
         "rulewright.yaml": "project: p\nscorecard: quality\nscorecards: configs/scorecards\n",
     }
     plan = compile_project(write(root / "p", files))
@@ -551,6 +569,16 @@ def test_labels_of_another_run_of_the_same_rules_decide_a_gate(
     other = scanned(tmp_path / "other", "thou", 4)
     assert refused("calibrate", str(here), "--gold", str(path), "--measured-on", str(other))
     assert "the rules of `W-1` differ" in capsys.readouterr().err
+
+
+def test_a_gate_that_every_answer_stops_fails_whatever_the_labels_say(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    every = SCORECARD.replace("stops: v.verdict == FAIL", "stops: 'v.verdict in [PASS, FAIL]'")
+    here = scanned(tmp_path, "you", 10, scorecard=every)
+    code, found = calibrated(here, labelled(tmp_path / "g.csv", range(15)), capsys, "--require", "held=0.5")
+    (gate,) = found["gates"]
+    assert (code, gate["recorded"], gate["corrected"]) == (1, 1.0, {"value": 1.0, "low": 1.0, "high": 1.0})
 
 
 PART = "part: {description: part of the checks, include_all: true, select: 'check.id != \"W-2\"'}\n"

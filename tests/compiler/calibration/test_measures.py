@@ -61,6 +61,8 @@ def test_labels_of_one_class_give_no_kappa_and_nothing_gives_no_rate() -> None:
     assert Confusion(0, 0, 0, 0).precision == Estimate(None, None, None)
     assert prediction_powered(3, 10, Confusion(0, 0, 1, 9)).value is None  # no FAIL was ever labelled
     assert rogan_gladen(3, 10, Confusion(1, 5, 1, 5)).value is None  # no better than chance
+    assert rogan_gladen(3, 10, Confusion(1, 9, 0, 1)) == Estimate(0.0, 0.0, 1.0)  # too few labels for an interval
+    assert Confusion(3, 0, 1, 0, 2.0, 3.0).specificity == Estimate(None, None, None)  # no non-failure was labelled
 
 
 def rates(chance: random.Random) -> tuple[float, float, float]:

@@ -31,6 +31,7 @@ from rulewright.comparing.diff import _score, diff, undetected
 from rulewright.comparing.recombine import UNKNOWN, Causes, Pairs, causes
 from rulewright.comparing.render import diff_page, markdown, text
 from rulewright.errors import UsageError
+from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.runs.store import run
 
 CHECKS = ("J-1", *WORDS)
@@ -415,3 +416,59 @@ def test_an_unproven_failure_does_not_hide_a_proven_one_next_to_it(tmp_path: Pat
     both, only = (diff(runs[0], each) for each in runs[1:])
     assert [found["verdict"] for found in (both, only)] == ["worse", "inconclusive"]
     assert [found["outcomes"][0]["unproven"] for found in (both, only)] == [False, True]
+
+
+def chats(folder: Path, plan: Plan, said: list[str], refused: int = 0) -> Path:
+    """A run over one conversation for each answer, and over damaged lines."""
+    folder.mkdir()
+    hello = {"role": "user", "content": "Hello"}
+    records = [
+        {"id": f"t{at}", "messages": [hello, {"role": "assistant", "content": answer}]}
+        for at, answer in enumerate(said)
+    ]
+    text = "".join(f"{json.dumps(each)}\n" for each in records) + "{\n" * refused
+    (folder / "said.jsonl").write_text(text, encoding="utf-8")
+    run(plan, [folder / "said.jsonl"], folder / "run")
+    return folder / "run"
+
+
+def test_a_check_that_fails_more_often_and_a_lower_mean_make_a_run_worse(tmp_path: Path) -> None:
+    compiled = plan(tmp_path / "p")
+    before, few, many = (
+        chats(tmp_path / name, compiled, [BAD] * bad + [GOOD] * (12 - bad))
+        for name, bad in (("none", 0), ("few", 5), ("many", 6))
+    )
+    assert diff(before, few)["reasons"] == [
+        "5 transcripts newly fail",
+        "the mean score is lower by 0.417, between 0.089 and 0.744",
+    ]
+    worse = diff(before, many)
+    assert worse["verdict"] == "worse"
+    assert worse["reasons"][1] == "W-1 fails more often (p = 0.031 after Holm's correction)"
+    better = diff(many, before)
+    assert (better["verdict"], better["failed"]["fixed"]) == ("not worse", 6)
+
+
+def test_more_refused_inputs_are_inconclusive_and_fewer_are_not(tmp_path: Path) -> None:
+    compiled = plan(tmp_path / "p")
+    none, one, two = (chats(tmp_path / str(refused), compiled, [GOOD], refused) for refused in range(3))
+    assert diff(none, one)["reasons"] == ["1 answer or input is missing in the second run, 0 in the first"]
+    assert diff(one, two)["reasons"] == ["2 answers or inputs are missing in the second run, 1 in the first"]
+    assert [diff(two, each)["verdict"] for each in (none, one, two)] == ["not worse"] * 3
+
+
+def test_pairs_without_both_scores_and_a_single_cluster_leave_a_comparison_open(tmp_path: Path) -> None:
+    compiled = plan(tmp_path / "p")
+    check = tmp_path / "p/checks/W-1.yaml"
+    unasked = check.read_text().replace("scope: universal", "scope: trigger\neligibility: {scenario_tags_any: [quiet]}")
+    check.write_text(unasked, encoding="utf-8")
+    before = chats(tmp_path / "before", compiled, [GOOD])
+    found = diff(before, chats(tmp_path / "after", compile_project(tmp_path / "p"), [GOOD]))
+    assert (found["verdict"], found["reasons"][-1]) == ("inconclusive", "1 pair has a score in one run only")
+    turn = {("m", "day"): BAD, ("n", "day"): GOOD}
+    mixed, mended = (
+        scan(tmp_path / name, compiled, said) for name, said in (("c", turn), ("d", {**turn, ("m", "day"): GOOD}))
+    )
+    assert diff(mixed, mended)["reasons"] == [
+        "all scenarios belong to one cluster, which leaves the error of the mean score unknown"
+    ]
