@@ -25,7 +25,8 @@ from rulewright_runtime.terminal import width_for
 
 WIDEST: Final = 36  # characters of the first column of a list
 LISTS: Final = (
-    "`rulewright explain` lists the rules, `explain functions` the functions, `explain check` the keys of checks"
+    "`rulewright explain` lists the rules, `explain functions` the functions, `explain library` the ready checks, "
+    "`explain check` the keys of checks"
 )
 NARROWEST: Final = 30  # characters of a line of the second
 
@@ -52,11 +53,17 @@ def run(args: argparse.Namespace) -> int:
         answer(args.format, listing, _columns(listing))
         return 0
     if page is None:
-        hint = did_you_mean(args.code, {*pages(), *function_names(), *key_names()}) or LISTS
-        raise UsageError(f"unknown rule, function or key `{args.code}`; {hint}")
+        raise UsageError(f"unknown rule, function or key `{args.code}`; {_hint(args.code)}")
     found = {"code": args.code, "page": page, "category": category_of(args.code), "since": since(args.code)}
     answer(args.format, found, [*page.rstrip().split("\n"), "", category_line(args.code)])
     return 0
+
+
+def _hint(name: str) -> str:
+    """What may be meant: a ready check without its folder, a similar name, or one of the lists."""
+    if ready_check(f"library/{name}") is not None:
+        return f"did you mean `library/{name}`?"
+    return did_you_mean(name, {*pages(), *function_names(), *key_names()}) or LISTS
 
 
 def _columns(listing: dict[str, str]) -> Iterator[str]:
