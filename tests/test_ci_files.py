@@ -134,8 +134,8 @@ def test_the_gitlab_component_lints_scans_and_reports(project: Path) -> None:
 
 def test_the_hooks_run_their_commands(project: Path) -> None:
     hooks = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+    (project / "docker-compose.yml").write_text("services: {db: {image: postgres}}\n", encoding="utf-8")
     for hook in hooks:
         program, *words = hook["entry"].split()
-        files = [] if hook.get("pass_filenames") is False else ["rules/checks/promises-availability.yaml"]
-        os.chdir("rules" if not files else project)
-        assert (program, main([*words, *files]) in (0, 2)) == ("rulewright", True)
+        assert hook["pass_filenames"] is False  # a commit may change files that are no documents
+        assert (program, main(words) in (0, 2)) == ("rulewright", True)

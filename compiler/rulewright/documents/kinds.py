@@ -7,7 +7,7 @@ from pathlib import PurePath
 from typing import Final
 
 from rulewright.documents.base import text
-from rulewright.load import Mapping, Node, Scalar, Sequence
+from rulewright.load import Mapping, Node, Scalar, Sequence, Source
 from rulewright.spelling import suggest
 from rulewright_runtime.cases.records import CASE_KEYS, LIST_KEYS, SUFFIXES
 
@@ -51,6 +51,8 @@ MARKS: Final[tuple[tuple[str, frozenset[str]], ...]] = (
     ("profile", frozenset({"include_modes"})),
     ("profile", frozenset({"llm_repetitions"})),
 )
+_KEY: Final = re.compile(r"""^["']?(\w+)["']?[ \t]*:""", re.MULTILINE)
+_JSON_KEY: Final = re.compile(r"""^[ \t{]*"(\w+)"[ \t]*:""", re.MULTILINE)
 # Plans, summaries, manifests and exports: not documents, although some contain a scorecard.
 WRITTEN: Final = (
     frozenset({"format", "version", "hash"}),
@@ -82,6 +84,12 @@ def kind_of(root: Node | None) -> str | None:
     if below and all(type(value) is Sequence or kind_of(value) == "lexicon" for value in below):
         return "lexicons" if all(_holds_patterns(value) for value in below) else _by_values(root)
     return _by_values(root)
+
+
+def seems_a_document(source: Source) -> bool:
+    """Whether lines of a file that can't be read begin with all keys that mark a kind; in YAML at their start."""
+    keys = set((_JSON_KEY if source.path.endswith(".json") else _KEY).findall(source.text))
+    return any(marks <= keys for _, marks in MARKS)
 
 
 def is_command_output(root: Node | None) -> bool:

@@ -15,7 +15,15 @@ from msgspec.structs import replace
 from rulewright import dependencies
 from rulewright.check.document import document_findings
 from rulewright.diagnostics import Diagnostic, error
-from rulewright.documents.kinds import CASE_SETTINGS, CASE_SETTINGS_FILE, CASES, RULE_KINDS, is_command_output, kind_of
+from rulewright.documents.kinds import (
+    CASE_SETTINGS,
+    CASE_SETTINGS_FILE,
+    CASES,
+    RULE_KINDS,
+    is_command_output,
+    kind_of,
+    seems_a_document,
+)
 from rulewright.documents.layout import (
     CASE_FOLDERS,
     OUTPUT_FOLDER,
@@ -48,7 +56,8 @@ MAX_HEADER: Final = 2**16  # bytes of the first line of a table
 
 
 def lint(paths: Sequence[Path | str], selection: RuleSelection = DEFAULT) -> Report:
-    """Return the findings of every project and file at `paths`; a folder that is not a project means the files in it.
+    """Return the findings of every project and file at `paths`; a folder that is not a project means the files in it,
+    and a folder with projects below it these projects and the other documents in it.
 
     The lint settings of the nearest project file above also apply to a single file.
 
@@ -142,15 +151,33 @@ def _reports(path: Path, selection: RuleSelection, around: Callable[[Path], Lint
                 yield _file(each, Path(each.source.path), selection, around)
     else:
         files = {file: _loaded(file) for file in documents_in(path, deep=True)}
+        if has_projects := any(_is_project(file, loaded) for file, loaded in files.items()):
+            files = {file: loaded for file, loaded in files.items() if not _is_of_others(file, loaded)}
         unlike = misnamed(files.values())
         for file, loaded in files.items():
             if not is_command_output(loaded.root):
                 yield _file(loaded, file, selection, around, unlike.get(loaded.source.path))
         for file in case_lines_in(path):
             loaded = load_file(file)
+            is_unreadable = bool(loaded.diagnostics) and not has_projects
             is_no_batch = _is_below_cases(file) and not _holds_records(loaded.root)
-            if loaded.diagnostics or is_no_batch or kind_of(loaded.root) == CASES:  # others are chats, or of runs
+            if is_unreadable or is_no_batch or kind_of(loaded.root) == CASES:  # others are chats, or of runs
                 yield _file(loaded, file, selection, around)
+
+
+def _is_project(file: Path, loaded: Loaded) -> bool:
+    return file.name in PROJECT_FILE_NAMES or kind_of(loaded.root) == "project"
+
+
+def _is_of_others(file: Path, loaded: Loaded) -> bool:
+    """Whether a file in a folder of projects is no document, such as the settings of another tool: it has the keys of
+    no kind. A file that can't be read is one if it seems to have such keys."""
+    if _is_project(file, loaded) or file.name == CASE_SETTINGS_FILE or holds_outputs(str(file)):
+        return False
+    if loaded.root is None:
+        return not seems_a_document(loaded.source)
+    is_rule_set = isinstance(loaded.root, Mapping) and not RULE_KINDS.isdisjoint(loaded.root.index)
+    return kind_of(loaded.root) is None and not is_rule_set
 
 
 def _is_below_cases(file: Path) -> bool:

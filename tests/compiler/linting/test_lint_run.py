@@ -83,6 +83,41 @@ def test_the_empty_files_of_a_run_are_not_documents(tmp_path: Path) -> None:
     assert codes(lint([folder])) == ["json-syntax"]
 
 
+BRIEF = "id: X1\nfail: size(answer) > 80\n"
+OTHERS = {
+    "package.json": '{"name": "shop", "scripts": {}}',
+    "web/tsconfig.json": '{\n  // comment\n  "files": []\n}\n',
+    "docker-compose.yml": "services:\n  db: {image: postgres}\n",
+    "chart/values.yaml": "a: {{ .Values.a }}\n",
+    "reports/ruff.json": "[]",
+    "reports/events.jsonl": "{",
+    "empty.yaml": "",
+}
+
+
+def test_files_of_other_tools_beside_projects_are_no_documents(tmp_path: Path) -> None:
+    folder = write(tmp_path, OTHERS)
+    assert len(codes(lint([folder]))) == len(OTHERS)  # without a project, nothing else would be checked
+    write(folder, {"rules/rulewright.yaml": "project: p\n", "rules/checks/X1.yaml": BRIEF})
+    assert codes(lint([folder])) == []
+    assert {Path(path).name for path in lint([folder]).sources} == {"rulewright.yaml", "X1.yaml"}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "found"),
+    [
+        ("flow.yaml", "name: f\ntasks:\n\twrite: {agent: dev}\n", ["tab-indentation"]),
+        ("flow.json", '{\n  "tasks": {,}\n}\n', ["json-syntax"]),
+        ("X2.yaml", BRIEF.replace("X1", "X2") + "wrong: 1\n", ["unknown-key"]),
+        ("other/rulewright.yaml", "project: [\n", ["yaml-syntax"]),
+        ("cases/one.jsonl", "{", ["json-syntax"]),
+    ],
+)
+def test_broken_documents_beside_projects_are_reported(name: str, text: str, found: list[str], tmp_path: Path) -> None:
+    files = {"rules/rulewright.yaml": "project: p\n", "rules/checks/X1.yaml": BRIEF, name: text}
+    assert codes(lint([write(tmp_path, OTHERS | files)])) == found
+
+
 def test_a_file_that_is_not_a_document_is_reported() -> None:
     assert codes(lint_text("just: text\n", "f.yaml")) == ["unknown-document"]
     assert codes(lint_text("", "f.yaml")) == ["empty-document"]
