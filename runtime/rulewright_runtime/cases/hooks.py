@@ -180,6 +180,8 @@ class Undelivered:
 
 
 def _append(path: str) -> Deliver:
+    path = os.path.abspath(path)  # the working folder may change while the thread waits
+
     def deliver(messages: list[bytes]) -> bool:
         try:
             with open(path, "ab") as file:

@@ -120,6 +120,17 @@ def test_a_pipe_that_nobody_reads_does_not_hold_up_the_run(capsys: pytest.Captur
     assert [each["message"]["event"] for each in kept()] == ["recordSAFEv0Result", "safe:v0:result"]
 
 
+def test_messages_go_to_the_file_that_was_named_when_the_working_folder_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Code of a plug-in changes it, and so does a program that continues while a pipe waits for its reader."""
+    deliver = hooks._append("seen.jsonl")
+    (tmp_path / "other").mkdir()
+    monkeypatch.chdir(tmp_path / "other")
+    assert deliver([b"{}"])
+    assert [each.name for each in tmp_path.iterdir() if each.is_file()] == ["seen.jsonl"]
+
+
 def test_of_too_many_messages_those_that_do_not_fit_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hooks, "_MAX_QUEUE", 10)
     blocked, undelivered = threading.Event(), hooks.Undelivered(str(tmp_path / "x"))
