@@ -31,6 +31,7 @@ from rulewright_runtime.files.atomic import write_whole
 from rulewright_runtime.files.locks import lock_folder
 from rulewright_runtime.harness.harness_run import forget_conversation
 from rulewright_runtime.harness.harness_run import holds_run as holds_harness_run
+from rulewright_runtime.judging.exchanges import RecordedExchange, with_ids
 from rulewright_runtime.report.text import text_of_cell
 from rulewright_runtime.runs.folder import GENERATED, LOG, REPLIES, ROWS, SUMMARY, RunFolder, remove, write_summary
 from rulewright_runtime.runs.log import LogStep, read_finished
@@ -79,13 +80,17 @@ def forget(transcript_id: str, folders: Iterable[Path]) -> Forgotten:
     linked = (each for each in beyond if not each.is_file() or _content(each) is None or _names(each, names))
     done.closed = [*linked, *(path for path in files if _content(path) is None)]
     suspects = [path for path in files if _names(path, names)]
+    custom_ids = {name for path in suspects for name in _custom_ids(path, transcript_id)}
+    # before the runs, which a repetition after a kill would no longer find
+    for path in [each for each in files if each not in suspects] if custom_ids else ():
+        if _is_lines(path) and _from_file(path, transcript_id, custom_ids):
+            done.changed.append(path)
     for run in sorted({path.parent for path in suspects if RunFolder(path.parent).log is not None}):
         done.changed += _from_run(run, transcript_id)
     for run in sorted({path.parent.parent for path in suspects if holds_harness_run(path.parent.parent)}):
         with lock_folder(run):
             done.changed += map(Path, forget_conversation(run, transcript_id))
-    custom_ids = {name for path in suspects if path.is_file() for name in _custom_ids(path, transcript_id)}
-    for path in files if custom_ids else suspects:
+    for path in suspects:
         if path.is_file() and _from_file(path, transcript_id, custom_ids):
             done.changed.append(path)
     whole = re.compile(rb"(?:%s)(?:%s)(?![0-9A-Za-z])" % (_BEFORE, b"|".join(map(re.escape, names))))
@@ -253,9 +258,11 @@ def _labels_left(data: bytes, transcript_id: str) -> bytes | None:
     if not rows or tuple(rows[0][: len(LABELS)]) != LABELS:
         return None
     out = io.StringIO(newline="")
-    kept = (
+    kept = [
         row for row in rows if not row or transcript_id not in (name := text_of_cell(row[0]), name.rpartition("/")[0])
-    )
+    ]
+    if len(kept) == len(rows):
+        return None
     csv.writer(out, delimiter=separator, lineterminator="\n").writerows(kept)
     return out.getvalue().encode()
 
@@ -270,7 +277,8 @@ def _replies_left(data: bytes, transcript_id: str) -> bytes | None:
         replies = strict_json.decode(data, type=dict[str, dict[str, list[list[Json]]]])
     except UNDECODED:
         return None
-    replies.pop(transcript_id, None)
+    if replies.pop(transcript_id, None) is None:
+        return None
     return msgspec.json.format(msgspec.json.encode(replies), indent=1) + b"\n"
 
 
@@ -291,11 +299,18 @@ def _is_about(line: JsonObject, transcript_id: str, custom_ids: set[str]) -> boo
 
 
 def _custom_ids(path: Path, transcript_id: str) -> Iterator[str]:
-    """Return the ids of the transcript's questions in a batch."""
-    for line in (_content(path) or b"").splitlines() if _is_lines(path) else ():
-        found = _object(line)
-        if found.get("transcript_id") == transcript_id and isinstance(found.get("custom_id"), str):
-            yield found["custom_id"]
+    """Return the ids of the questions about the transcript in a file of questions, or of a run's replies."""
+    lines = (_content(path) or b"").splitlines() if _is_lines(path) else ()
+    about = [found for found in map(_object, lines) if found.get("transcript_id") == transcript_id]
+    yield from (found["custom_id"] for found in about if isinstance(found.get("custom_id"), str))
+    yield from (name for name, _ in with_ids(filter(None, map(_exchange, about))))
+
+
+def _exchange(line: JsonObject) -> RecordedExchange | None:
+    try:
+        return msgspec.convert(line, RecordedExchange)
+    except msgspec.ValidationError:
+        return None
 
 
 def _object(line: bytes) -> JsonObject:

@@ -71,15 +71,20 @@ def answers_of(exchanges: Iterable[RecordedExchange]) -> bytes:
     """The exchanges as lines of `{"custom_id", "reply"}`, each for its exact question, with the last attempt of every
     vote; a vote without a whole reply has no line."""
     lines: dict[str, bytes] = {}
-    prompts: dict[tuple[object, ...], str] = {}  # only the first exchange about a prompt holds it
-    for each in exchanges:
-        question = (each.transcript_id, each.check_id, each.purpose, each.window)
-        prompt = prompts[question] = each.prompt if each.prompt is not None else prompts.get(question, "")
-        name = id_of_question(*question, each.repetition, prompt)
+    for name, each in with_ids(exchanges):
         lines.pop(name, None)
         if isinstance(reply := _entry(each), str):
             lines[name] = msgspec.json.encode({"custom_id": name, "reply": reply}) + b"\n"
     return b"".join(lines.values())
+
+
+def with_ids(exchanges: Iterable[RecordedExchange]) -> Iterator[tuple[str, RecordedExchange]]:
+    """Yield the exchanges of a file, each after the `custom_id` of its question."""
+    prompts: dict[tuple[object, ...], str] = {}  # only the first exchange about a prompt holds it
+    for each in exchanges:
+        question = (each.transcript_id, each.check_id, each.purpose, each.window)
+        prompt = prompts[question] = each.prompt if each.prompt is not None else prompts.get(question, "")
+        yield id_of_question(*question, each.repetition, prompt), each
 
 
 def key_of(check_id: str, purpose: str, window: int) -> str:

@@ -20,6 +20,7 @@ from rulewright.check.project_check import compile_project
 from rulewright.cli import main
 from rulewright.reporting.forget import forget
 from rulewright.reporting.stored_run import read_run
+from rulewright_runtime.errors import PlanError
 from rulewright_runtime.judging.judge import JudgeRequest
 from rulewright_runtime.runs.store import run
 
@@ -76,6 +77,7 @@ def test_no_byte_stays_in_any_file(folder: Path, server: Server, capsys: pytest.
     do("record", "runs/live", "-o", "kept/replies.json")
     Path("kept/replies.json.gz").write_bytes(gzip.compress(Path("kept/replies.json").read_bytes()))
     do("scan", "t", "--judge", "replay:kept/replies.json", "--out", "runs/again")
+    do("record", "runs/live", "-o", "kept/answers.jsonl")
     do("cache", "export", "-o", "kept/calls.jsonl")
     scenario = {"scenario_id": "chat", "title": "t", "category": "empathy"}
     played = {**scenario, "turns": [{"turn_number": 1, "user_message": "And Zebedee?"}]}
@@ -94,6 +96,7 @@ def test_no_byte_stays_in_any_file(folder: Path, server: Server, capsys: pytest.
     assert "third__chat" in gzip.decompress(Path("kept/replies.json.gz").read_bytes()).decode()
     assert str(Path("t/other__chat.jsonl")) in told.partition("warning: these files still name it")[2]
     assert len(Path("kept/calls.jsonl").read_text(encoding="utf-8").splitlines()) == 4
+    assert len(Path("kept/answers.jsonl").read_text(encoding="utf-8").splitlines()) == 4
     do("report", "runs/live")
     do("why", "runs/again", "third__chat", "A-1")
     with pytest.raises(SystemExit):
@@ -267,3 +270,33 @@ def test_labels_that_a_spreadsheet_saved_with_semicolons_are_removed(
     Path("labels.csv").write_text(f"{head}rex/c;PASS;ana;tune\nmimi/c;FAIL;ana;tune\n", encoding="utf-8")
     assert main(["cache", "prune", "--transcript", "rex"]) == 0
     assert Path("labels.csv").read_text(encoding="utf-8") == f"{head}mimi/c;FAIL;ana;tune\n"
+
+
+def test_questions_their_batch_and_its_answers_lose_the_transcript(folder: Path) -> None:
+    do("questions", "t", "-o", "questions.jsonl", "--batch", "batch.jsonl", "--model", "a-model")
+    asked = [json.loads(line) for line in Path("questions.jsonl").read_text(encoding="utf-8").splitlines()]
+    answers = "".join(json.dumps({"custom_id": each["custom_id"], "reply": REPLY}) + "\n" for each in asked)
+    Path("answers.jsonl").write_text(answers, encoding="utf-8")
+    Path("other.json").write_text('{"third__chat": {"A-1": [["thing about other__chat"]]}}', encoding="utf-8")
+    kept = sum(each["transcript_id"] != ID for each in asked)
+    assert prune() == 1  # for the chat and `other.json`
+    for name in ("questions", "batch", "answers"):
+        assert len(Path(f"{name}.jsonl").read_text(encoding="utf-8").splitlines()) == kept < len(asked)
+    assert b"Zebedee" not in Path("batch.jsonl").read_bytes()
+    assert Path("other.json").read_text() == '{"third__chat": {"A-1": [["thing about other__chat"]]}}'
+
+
+def test_a_run_that_only_quotes_a_name_is_not_changed_and_a_damaged_one_is_refused(folder: Path) -> None:
+    said = {"turn": 1, "role": "assistant", "content": "See nobody__chat about Zebedee."}
+    Path("t/other__chat.jsonl").write_text(json.dumps(said), encoding="utf-8")
+    quoted = REPLY.replace("thing about Zebedee", "See nobody__chat")
+    Path("replies.json").write_text(json.dumps({ID: {"A-1": [[quoted]] * 3}}), encoding="utf-8")
+    do("scan", "t", "--judge", "replay:replies.json", "--out", "run")
+    before = contents(folder / "run")
+    found = forget("nobody__chat", [folder / "run"])
+    assert (found.changed, contents(folder / "run")) == ([], before)
+    assert found.naming == [folder / "run/verdicts.jsonl"]
+    (folder / "run/verdicts.jsonl").write_bytes(before["verdicts.jsonl"] + b'{"transcript_id": 1}\n')
+    with pytest.raises(PlanError, match=r"`.*verdicts.jsonl` is damaged; remove the folder"):
+        forget(ID, [folder / "run"])
+    assert contents(folder / "run")["scores.jsonl"] == before["scores.jsonl"]
