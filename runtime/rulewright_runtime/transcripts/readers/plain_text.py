@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import islice, zip_longest
 from typing import Final
 
 import msgspec
 
 from rulewright_runtime.english import ticked
 from rulewright_runtime.errors import InputError
+from rulewright_runtime.person_names import folded_name
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.transcripts.containers import MAX_DOCUMENT, Row
 from rulewright_runtime.transcripts.messages import Conversation
@@ -36,7 +37,8 @@ _STAMP: Final = rf"(?P<stamp>{_DATE},? [0-9]{{1,2}}(?::[0-9]{{2}}){{1,2}}(?:[ \u
 _SPEAKER: Final = re.compile(
     r"(?:#{1,6} +)?"  # as a heading
     rf"\u200e?(?:{_BRACKETS}|{_STAMP})?\u200e?"
-    r"(?P<bold>\*\*|__)?(?P<name>[^\W_][^:*_\[\]]{0,39}?)(?(bold)(?::(?P=bold)|(?P=bold) ?:)|:)(?:\s+|$)"
+    r"(?P<bold>\*\*|__)?(?P<name>[^\W_][^:*_\[\]]{0,39}?)[ \u00a0\u202f]?"
+    r"(?(bold)(?::(?P=bold)|(?P=bold) ?:)|:)(?:\s+|$)"
 )
 # A time and a speaker on a line of their own, as in texts that are copied from Teams.
 _TIMED: Final = re.compile(
@@ -50,6 +52,8 @@ _RULE: Final = re.compile(r"-{3,}|={3,}")
 _CODE: Final = re.compile(r"\s*(```[^`]*$|~~~)")  # not code in a line
 _LINE: Final = 64  # bytes that a line takes in memory, also an empty one
 _SEEN: Final = 5  # speakers in an error message
+_LEAST: Final = 5  # letters of a name whose misspellings are no other word
+_NUMBER: Final = re.compile(r"[ #]*[0-9]{1,2}$")
 
 
 class _Utterance(msgspec.Struct):
@@ -153,7 +157,7 @@ class PlainText:
 
     def _utterances(self, texts: Sequence[tuple[int, str]]) -> list[_Utterance]:
         """What is said, in order. Raises InputError for text of an unknown speaker."""
-        utterances = [_Utterance(1)]
+        utterances, others = [_Utterance(1)], dict[str, int]()
         last = code = 0  # the number of the last line, and of the line that began an open block of code
         for number, text in texts:
             role, found = (None, None) if code else self._spoken(text)
@@ -169,16 +173,35 @@ class PlainText:
             elif not code and (notice := _NOTICE.match(text)):
                 text = text[notice.end() :]
                 utterances.append(_Utterance(number, "", "system", notice["stamp"], *utterances[-1].cut()))
+            elif found and not code:
+                others.setdefault(found["name"], number)
             utterances[-1].lines.append(text)
             if _CODE.match(text):
                 code = 0 if code else number
         if code:
             raise InputError("the block of code is not closed, so that its end is unknown", self._shown, code)
         utterances[-1].cut()
+        self._refuse_misspelt({each.name: each.role for each in utterances[1:]}, others)
         before = next((at for at, line in enumerate(utterances[0].lines, 1) if line), None)
         if before is not None or len(utterances) == 1:
             raise self._refused("the text does not begin with a known speaker", before or 1)
         return utterances[1:]
+
+    def _refuse_misspelt(self, names: Mapping[str, str], others: Mapping[str, int]) -> None:
+        """Raise InputError for a line that begins with what is nearly the name of one who speaks in the text."""
+        known = {_without_number(name): name for name, role in names.items() if role not in self._mapping}
+        for other, number in others.items():
+            plain = _without_number(other)
+            if name := next((name for each, name in known.items() if _is_nearly(plain, each)), None):
+                raise self._unclear(names[name], name, other, number)
+
+    def _unclear(self, role: str, name: str, other: str, number: int) -> InputError:
+        return InputError(
+            f"`{name}` is the {role}, so `{other}` may be another one or a part of the message; "
+            f"say which with `--columns {role}={name}` or `--columns '{role}={name}|{other}'`",
+            self._shown,
+            number,
+        )
 
     def _separates(self, utterances: Sequence[_Utterance]) -> bool:
         """Whether rules and headings separate conversations, because all of them are opened by the same side; False if
@@ -202,12 +225,7 @@ class PlainText:
         for each in utterances:
             name = names.setdefault(each.role, each.name)
             if each.name.casefold() != name.casefold() and each.role not in self._mapping:
-                return InputError(
-                    f"`{name}` is the {each.role}, so `{each.name}` may be another one or a part of the message; "
-                    f"say which with `--columns {each.role}={name}` or `--columns '{each.role}={name}|{each.name}'`",
-                    self._shown,
-                    each.number,
-                )
+                return self._unclear(each.role, name, each.name, each.number)
         if missing := next((role for role in ("user", "assistant") if role not in names), None):
             return self._refused(f"no message of the {missing}", utterances[0].number)
         self._used.update(names.keys() & self._mapping.keys())
@@ -231,6 +249,24 @@ class PlainText:
         seen = f"; the speakers seen are {listed}" if listed else ""
         hint = "expected `User:`, `Assistant:` or others that `--columns user=NAME,assistant=NAME` names"
         return InputError(f"{reason}{seen}; {hint}", self._shown, number)
+
+
+def _without_number(name: str) -> str:
+    """The name as a reader sees it, without a number at its end."""
+    return _NUMBER.sub("", folded_name(name))
+
+
+def _is_nearly(other: str, name: str) -> bool:
+    """Whether a name is another one or, if that is long enough, has one letter that is wrong, missing, additional or
+    swapped with the next, but not the `s` of a plural."""
+    if other == name:
+        return True
+    if len(name) < _LEAST or abs(len(other) - len(name)) > 1 or other == f"{name}s":
+        return False
+    start = next(at for at, (one, two) in enumerate(zip_longest(other, name)) if one != two)
+    one, two = other[start:], name[start:]
+    is_swapped = one[:2] == two[1::-1] and one[2:] == two[2:]
+    return is_swapped or one[1:] in (two, two[1:]) or one == two[1:]
 
 
 def _conversation(record: Record) -> Conversation:

@@ -19,6 +19,8 @@ SAID = ["user: hi", "assistant: yo"]
     ("text", "said"),
     [
         (CHAT, SAID),
+        ("User : hi\nAssistant\u00a0: yo\n", SAID),
+        ("**User :** hi\n**Assistant** : yo\n", SAID),
         ("\ufeff\n# A chat\n\n**user:** hi\r\n\r\n__Assistant__: yo\r\n", SAID),
         ("### Human: hi\n### AI:\nyo\n", SAID),
         ("[12.05.24, 10:31:12] Customer: hi\n[12.05.24, 10:32] Bot: yo\n", SAID),
@@ -31,7 +33,7 @@ SAID = ["user: hi", "assistant: yo"]
         ("User: hi\n---\nAssistant: yo\n---\nUser: more\n", [*SAID, "user: more"]),
         (
             "System: Help.\nUser: hi\nNote: a gift.\n\nUser : x\nASSISTANT:\n\n[1] Li: Life\n\n---\nand so on\n---\n",
-            ["system: Help.", "user: hi\nNote: a gift.\n\nUser : x", "assistant: [1] Li: Life\n\n---\nand so on"],
+            ["system: Help.", "user: hi\nNote: a gift.", "user: x", "assistant: [1] Li: Life\n\n---\nand so on"],
         ),
         (
             "User: hi\nAssistant: like this\n```yaml\nuser: root\n```\n# Sum\nuser:pw@host\n",
@@ -43,6 +45,13 @@ SAID = ["user: hi", "assistant: yo"]
 def test_a_message_continues_up_to_the_next_speaker(tmp_path: Path, text: str, said: list[str], name: str) -> None:
     (found,) = conversations(written(tmp_path, text, name))
     assert (found.id.partition(":")[0], found.source, lines(found)) == (Path(name).stem, "text", said)
+
+
+def test_other_words_before_a_colon_are_text(tmp_path: Path) -> None:
+    text = "User: hi\nUsed: 1\nAgents: 3\nUrgent: yes\nAgent 2025: a film\nAgent: yo\nUses: 2\nAge: 4\n"
+    (found,) = conversations(written(tmp_path, text, "chat.txt"))
+    said = ["user: hi\nUsed: 1\nAgents: 3\nUrgent: yes\nAgent 2025: a film", "assistant: yo\nUses: 2\nAge: 4"]
+    assert lines(found) == said
 
 
 TEAMS = "[Gestern 10:31] Anna M\u00fcller\n    hi\n[2] is text\n\u200b[12.05.2024 10:32] Help Bot\nyo\n\n12:30 - is\n"
@@ -98,6 +107,11 @@ def test_the_time_and_the_name_of_a_mapped_speaker_are_kept(tmp_path: Path) -> N
         ("[10:31] Anna: hi\n[10:32] Bot: yo\n", "1: `Anna` is not a known speaker; the speakers seen are `Anna`"),
         (f"{CHAT}[10:30] Anna: and I?\n", "3: `Anna` is not a known speaker; the speakers seen are"),
         ("12.05.24, 15:07 - Anna: hi\n12.05.24, 15:08 - Bot: yo\n", "1: `Anna` is not a known speaker"),
+        ("User: hi\nAssistent: yo\nUser: no\nAssistant: ok\n", "2: `Assistant` is the assistant, so `Assistent` may"),
+        ("User: hi\nAssistant: yo\nAsistant: ok\n", "3: `Assistant` is the assistant, so `Asistant` may be another"),
+        ("Human: hi\nAgent: yo\nAgetn: yo\n", "3: `Agent` is the assistant, so `Agetn` may be another one or a part"),
+        ("User: hi\nAgent: yo\nAgent 2: ok\n", "3: `Agent` is the assistant, so `Agent 2` may be another"),
+        ("User: hi\nAgent: yo\nАgent: ok\n", "3: `Agent` is the assistant, so `Аgent` may be another one or a part"),
         (f"{CHAT}Customer: Miller\n", "3: `User` is the user, so `Customer` may be another one or a part"),
         (f"{CHAT}---\nAssistant: and more\n", "4: a rule or heading comes before `Assistant`; keep them"),
         ("User: hi\nAssistant: yo\n```\nUser: never closed\n", "3: the block of code is not closed"),
