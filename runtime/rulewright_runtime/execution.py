@@ -372,10 +372,10 @@ def _without_hit(check: Check, plan: Plan, matcher: Matcher) -> tuple[VerdictRes
         return None
     if isinstance(verifier, LexiconVerifier):
         searched = plan.lexicons.get(verifier.lexicon)
-        if searched is None or not searched.patterns or not isinstance(verifier.window, WholeWindow):
+        if searched is None or not isinstance(verifier.window, WholeWindow):
             return None
         role, finding, name = searched.role, lexicon.without_hit(verifier), verifier.lexicon
-    elif isinstance(verifier, ScenarioRule) and plan.lexicons[verifier.question].patterns:
+    elif isinstance(verifier, ScenarioRule):
         role, finding, name = "user", not_eligible(verifier.no_question, occasion=True), verifier.question
     else:
         return None

@@ -69,7 +69,6 @@ def test_a_lexicon_looks_only_into_its_window() -> None:
     ("verifier", "code"),
     [
         (LexiconVerifier("none"), "lexicon_not_registered:none"),
-        (JurisdictionRule("forbidden", {"base": RulePart("law", "none")}), "lexicon_not_registered:none"),
         (JurisdictionRule("forbidden", {"us": RulePart("law", "words")}), "unknown_jurisdiction:base"),
     ],
 )

@@ -51,7 +51,7 @@ class Lexicon(PlanPart, frozen=True, cache_hash=True):
     themselves; with `fold_regexes` its regular expressions also search the folded text, else the original.
     """
 
-    patterns: tuple[Pattern, ...]
+    patterns: Annotated[tuple[Pattern, ...], Meta(min_length=1)]
     role: LexiconRole = "assistant"
     fold: tuple[Difference, ...] = ()
     fold_regexes: bool = False

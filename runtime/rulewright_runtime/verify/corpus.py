@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -164,15 +164,10 @@ class _Reading:
         return "no_verification_path", "fails", programme.id, "the message names no place to verify it"
 
     def _hits(self, name: str | None, text: str) -> bool:
-        return name is not None and self._first_hit(name, text) is not None
+        return self._first_hit(name, text) is not None
 
-    def _first_hit(self, name: str | None, text: str) -> Any:
-        if name is None:
-            return None
-        lexicon = self.context.lexicon(name)
-        if lexicon is None or not lexicon.patterns:
-            raise LookupError(f"unknown lexicon `{name}`")
-        span = first(name, lexicon, text)
+    def _first_hit(self, name: str | None, text: str) -> str | None:
+        span = None if name is None else first(name, self.context.lexicons[name], text)
         return None if span is None else span.text
 
 

@@ -80,9 +80,10 @@ class EvaluationContext:
         """The turns of the transcript."""
         return self.transcript.turns
 
-    def lexicon(self, name: str) -> Lexicon | None:
-        """The lexicon of that name; None if the plan lacks it."""
-        return self._plan.lexicons.get(name)
+    @property
+    def lexicons(self) -> Mapping[str, Lexicon]:
+        """The plan's lexicons; only the own one of a lexicon verifier may be missing."""
+        return self._plan.lexicons
 
     def machine(self, name: str) -> StateMachine:
         """The plan's state machine of that name."""

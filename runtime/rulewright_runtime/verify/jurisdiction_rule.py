@@ -19,10 +19,6 @@ def verify(check: Check, verifier: JurisdictionRule, context: EvaluationContext)
     part = verifier.rules.get(name)
     if part is None:
         return failed(f"unknown_jurisdiction:{name}")
-    for lexicon in (part.lexicon, *part.actions.values()):
-        loaded = None if lexicon is None else context.lexicon(lexicon)
-        if lexicon is not None and (loaded is None or not loaded.patterns):
-            return failed(f"lexicon_not_registered:{lexicon}")
     rule: dict[str, object] = {"rule": {"jurisdiction": name, "origin": part.origin}}
     if verifier.kind == "forbidden":
         return _forbidden(verifier, part, context, rule)

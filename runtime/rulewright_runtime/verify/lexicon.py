@@ -16,8 +16,8 @@ from rulewright_runtime.verify.evaluation_context import EvaluationContext
 
 def verify(check: Check, verifier: LexiconVerifier, context: EvaluationContext) -> Verification:
     """FAIL with the exact hit, PASS without one, UNCLEAR if the lexicon is unknown; or the verdict of the edge."""
-    lexicon = context.lexicon(verifier.lexicon)
-    if lexicon is None or not lexicon.patterns:
+    lexicon = context.lexicons.get(verifier.lexicon)
+    if lexicon is None:
         finding = failed(f"lexicon_not_registered:{verifier.lexicon}", needs_adjudication=False)
         return _ask(check, verifier, context, finding, "unclear")
     indices = _searched_turns(check, verifier, context, lexicon.role)

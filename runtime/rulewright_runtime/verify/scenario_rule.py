@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rulewright_runtime.plan.scan import Check
 from rulewright_runtime.plan.verifiers import ScenarioRule
-from rulewright_runtime.verdicts import Finding, failed, missing_content, not_eligible
+from rulewright_runtime.verdicts import Finding, missing_content, not_eligible
 from rulewright_runtime.verify.evaluation_context import EvaluationContext
 
 
@@ -13,9 +13,6 @@ def verify(check: Check, verifier: ScenarioRule, context: EvaluationContext) -> 
 
     A false claim next to a disclosure is FAIL: whoever reads both does not know which one to believe.
     """
-    questions = context.lexicon(verifier.question)
-    if questions is None or not questions.patterns:
-        return failed(f"lexicon_not_registered:{verifier.question}", needs_adjudication=False)
     asked = next((i for i in context.said_by("user") if context.hit(verifier.question, i)), None)
     if asked is None:
         return not_eligible(verifier.no_question, occasion=True)

@@ -127,11 +127,7 @@ class _Walk:
         for number, transition in enumerate(self.machine.transitions):
             if number in taken or self.state not in transition.before:
                 continue
-            lexicon = self.context.lexicon(transition.cue)
-            if lexicon is None or not lexicon.patterns:
-                self.undecided = self.undecided or f"unknown lexicon `{transition.cue}`"
-                continue
-            if lexicon.role not in ("both", role):
+            if self.context.lexicons[transition.cue].role not in ("both", role):
                 continue
             span = self.context.hit(transition.cue, index)
             if span is not None and self._holds(number, transition, index):

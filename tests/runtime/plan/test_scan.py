@@ -12,12 +12,21 @@ from tests.runtime.plans import asked, check, lexicon, plan, sealed
 
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.ir import Node, Program
+from rulewright_runtime.plan import envelope
 from rulewright_runtime.plan.envelope import content_hash, encode
 from rulewright_runtime.plan.file import decode, seal
 from rulewright_runtime.plan.guard import PlanLimits
 from rulewright_runtime.plan.question import AnchoredWindow
 from rulewright_runtime.plan.scan import Plan, Scenario
-from rulewright_runtime.plan.verifiers import LexiconVerifier, ScenarioRule
+from rulewright_runtime.plan.verifiers import (
+    CorpusVerifier,
+    JurisdictionRule,
+    LexiconVerifier,
+    RulePart,
+    ScenarioRule,
+    TraceVerifier,
+    Verifier,
+)
 
 CANARY = plan(check(), asked(name="X2"))
 
@@ -135,11 +144,23 @@ def test_an_empty_pattern_is_refused_because_it_would_hit_everywhere() -> None:
         decode(encode(plan(check(), lexicons={"words": lexicon("")})))
 
 
+def unsealed(verifier: Verifier) -> Plan:
+    """A plan whose checks have no hashes, which the compiler can't compute."""
+    return envelope.seal(msgspec.structs.replace(CANARY, checks=(check(verifier),)))
+
+
 @pytest.mark.parametrize(
     ("hostile", "message"),
     [
         (plan(check(), check()), "two checks `X1`"),
         (plan(check(ScenarioRule("words", "words", "none"))), "needs the lexicon `none`"),
+        (
+            plan(check(JurisdictionRule("crisis", {"base": RulePart("law", actions={"call": "none"})}))),
+            "lexicon `none`",
+        ),
+        (unsealed(TraceVerifier("none")), "needs the state machine `none`"),
+        (unsealed(CorpusVerifier("none", ("unsupported",))), "needs the corpus `none`"),
+        (plan(check(), lexicons={"words": lexicon()}), "length >= 1"),
         (plan(asked(precheck="none")), "needs the lexicon `none`"),
         (plan(asked(window=AnchoredWindow(cue="none"))), "needs the lexicon `none`"),
         (plan(check(LexiconVerifier("words", window=AnchoredWindow(cue="none")))), "needs the lexicon `none`"),
