@@ -132,9 +132,10 @@ def _why_skipped(name: Evidence, gate: Gate) -> str:
 
 
 def _coverage_check(reading: ReportReading, gate: Gate) -> EvidenceCheck:
-    threshold = gate.coverage_threshold
-    if threshold is None or "requirement_coverage" not in gate.required:
+    if "requirement_coverage" not in gate.required:
         return EvidenceCheck("PASS", f"{reading.details} (not required)")
+    threshold = gate.coverage_threshold
+    assert threshold is not None  # a plan without it is refused
     if reading.exact >= Fraction(repr(float(threshold))):
         return EvidenceCheck("PASS", reading.details)
     return EvidenceCheck("FAIL", f"requirement coverage below threshold {threshold:g}: {reading.details}")

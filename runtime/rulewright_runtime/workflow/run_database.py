@@ -255,17 +255,13 @@ class Store(RunRecords):
         """Raise QueueError unless the item's decision is on record, and signed where signatures are required: writing
         into the database directly must not decide an item."""
         decisions = [each for each, _ in self.decisions(item.id) if each.move != "ack"]
-        stated = (digest_of(item), item.resolved_by, item.resolution_notes, item.resolved_at)
-        if len(decisions) != 1:
+        stated = (digest_of(item), item.status, item.resolved_by, item.resolution_notes, item.resolved_at)
+        on_record = [(each.digest, STATUS_AFTER[each.move], each.by, each.notes.strip(), each.at) for each in decisions]
+        if on_record != [stated]:
             raise QueueError(f"`{item.id}` is {item.status}, but no such decision is on record")
-        decision = decisions[0]
-        if (decision.digest, decision.by, decision.notes.strip(), decision.at) != stated:
-            raise QueueError(f"`{item.id}` is {item.status}, but no such decision is on record")
-        if STATUS_AFTER[decision.move] != item.status:
-            raise QueueError(f"`{item.id}` is {item.status}, but the decision on record is `{decision.move}`")
         if self.deciders.signers:
             try:
-                check_signature(decision, self.deciders.signers)
+                check_signature(decisions[0], self.deciders.signers)
             except QueueError as error:
                 raise QueueError(f"the decision about `{item.id}` does not count: {error}") from None
 

@@ -53,8 +53,6 @@ class TaskStep:
         """The agent that works now: the driver of a pair, the coder of a review, or the task's agent."""
         if self.record.context.driver:
             return self.record.context.driver
-        if self.task.pair is not None:
-            return self.task.pair.driver_agent
         return self.task.agent if self.task.review is None else self.task.review.coder_agent
 
     @property

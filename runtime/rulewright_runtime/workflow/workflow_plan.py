@@ -226,6 +226,8 @@ def _guard(plan: WorkflowPlan) -> None:
     for number, task in enumerate(plan.tasks):
         if not set(task.dependencies) <= set(ids[:number]):
             raise PlanError(f"task `{task.id}` depends on a task that does not come before it")
+        if task.gate and "requirement_coverage" in task.gate.required and task.gate.coverage_threshold is None:
+            raise PlanError(f"task `{task.id}`: its gate requires a coverage of requirements without a threshold")
         _guard_machine(task)
         for program in programs_of(task):
             validate(program)

@@ -11,8 +11,11 @@ from typing import Any
 
 import pytest
 
+from rulewright_runtime.errors import OutageError
+from rulewright_runtime.judging.judge import JudgeRequest
+from rulewright_runtime.models.call import CallFailure
 from rulewright_runtime.workflow.adapters import AgentError, Brief, open_adapters
-from rulewright_runtime.workflow.adapters.agent_adapter import Purpose, read_reply
+from rulewright_runtime.workflow.adapters.agent_adapter import NO_ADAPTER, Purpose, read_reply
 from rulewright_runtime.workflow.adapters.command_adapter import CommandAdapter, run_command
 from rulewright_runtime.workflow.adapters.in_process import MockAdapter, PythonAdapter, find_callable
 from rulewright_runtime.workflow.run_settings import AdapterSettings, RunSettings
@@ -183,12 +186,54 @@ def test_adapters_are_found_by_agent_or_by_default(tmp_path: Path) -> None:
         RunSettings(),
         RunSettings(adapters={"dev": AdapterSettings("command")}),
         RunSettings(adapters={"dev": AdapterSettings("mock", script="gone.json")}),
+        RunSettings(adapters={"dev": AdapterSettings("mock")}),
         RunSettings(adapters={"dev": AdapterSettings("python", callable="nowhere")}),
     ],
 )
 def test_an_agent_nobody_answers_for_is_a_failed_call(settings: RunSettings, tmp_path: Path) -> None:
     with pytest.raises(AgentError):
         open_adapters(settings, tmp_path)("dev")
+
+
+class RecordedJudge:
+    """A judge with one recorded reply, or a failure."""
+
+    def __init__(self, reply: Any) -> None:
+        self.reply = reply
+
+    def ask(self, request: JudgeRequest) -> Any:
+        if isinstance(self.reply, Exception):
+            raise self.reply
+        return self.reply
+
+
+def test_a_recorded_judge_scores_metrics_and_works_for_nobody(tmp_path: Path) -> None:
+    judged = open_adapters(RunSettings(), tmp_path, judge=RecordedJudge('{"score": 0.5}'))("dev")
+    assert judged.call(brief("judge"), 1).text == '{"score": 0.5}'
+    with pytest.raises(AgentError, match=NO_ADAPTER):
+        judged.call(brief("work"), 1)
+
+
+@pytest.mark.parametrize(
+    ("reply", "error", "words"),
+    [
+        (None, AgentError, "is not whole"),
+        (ValueError("busy"), AgentError, "did not answer: busy"),
+        (CallFailure("no JSON", "malformed"), AgentError, "did not answer: no JSON"),
+        (CallFailure("no route", "network"), OutageError, "did not answer: no route"),
+    ],
+)
+def test_a_judge_without_a_reply_is_a_failed_call_and_one_that_is_down_an_outage(
+    reply: Any, error: type[Exception], words: str, tmp_path: Path
+) -> None:
+    judged = open_adapters(RunSettings(), tmp_path, judge=RecordedJudge(reply))("dev")
+    with pytest.raises(error, match=words):
+        judged.call(brief("judge"), 1)
+
+
+def test_a_script_that_is_slower_than_the_timeout_is_a_failed_call(tmp_path: Path) -> None:
+    with pytest.raises(AgentError, match=r"longer than 0\.01 seconds"):
+        MockAdapter({"dev": [{"delay_seconds": 0.02}]}, tmp_path).call(brief(), 0.01)
 
 
 def test_a_long_brief_is_sent_to_a_command_that_reads_it_late(tmp_path: Path) -> None:

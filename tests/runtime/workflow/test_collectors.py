@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import subprocess
 import sys
 from fractions import Fraction
@@ -26,6 +27,7 @@ from rulewright_runtime.workflow.collectors import (
     read_all,
     scan,
 )
+from rulewright_runtime.workflow.collectors.report_reading import MAX_BYTES
 from rulewright_runtime.workflow.task_scoring import QUESTION, judge_prompt, parse_score
 
 COBERTURA = """<?xml version="1.0" ?>
@@ -126,6 +128,9 @@ def test_ruff_scores_the_files_without_findings(tmp_path: Path) -> None:
     assert of("lint_score", tmp_path, [finding]).value == 0.0
     assert of("lint_score", tmp_path, [], outputs=["src"]).details == "no findings in 2 files"
     assert of("lint_score", tmp_path, []).details == "no findings"
+    assert of("lint_score", tmp_path, [], outputs=["src/note.txt"]).details == "no findings"
+    elsewhere = {"filename": "/elsewhere/a.py", "code": "F401"}
+    assert of("lint_score", tmp_path, [elsewhere], outputs=["src"]).details == "1 findings in 1 of 3 files"
 
 
 def test_bandit_scores_what_it_scanned(tmp_path: Path) -> None:
@@ -158,6 +163,7 @@ def test_sarif_counts_open_results(tmp_path: Path) -> None:
     rejected = located("c.c", suppressions=[{"kind": "external", "status": "rejected"}])
     assert of("security_score", tmp_path, sarif(rejected, artifacts=files)).value == 0.5
     assert of("security_score", tmp_path, sarif({"message": {}}, artifacts=files)).good == 2
+    assert of("security_score", tmp_path, sarif(artifacts=[*files, {"location": {}}])).total == 2
 
 
 @pytest.mark.parametrize(
@@ -168,6 +174,8 @@ def test_sarif_counts_open_results(tmp_path: Path) -> None:
         {"version": "1.0.0", "runs": [{"results": []}]},
         {"version": "2.1.0", "runs": [{}]},
         sarif(invocations=[{"executionSuccessful": False}]),
+        sarif(invocations=[{"executionSuccessful": True, "exitCode": 1}]),
+        sarif(located("%ff.py")),
         ["a finding"],
         [{"code": "F401"}],
         {"unknown": 1},
@@ -186,6 +194,10 @@ def test_checklists_count_items_outside_code(tmp_path: Path) -> None:
     assert "first open item: three" in reading.details
     with pytest.raises(CollectionError, match="no checklist item"):
         of("checklist_completion", tmp_path, "```\n- [x] only code\n```\n")
+    for block in ("```\n- [ ] two\n", "<!-- draft\n- [ ] two\n"):
+        with pytest.raises(CollectionError, match="is not closed"):
+            of("checklist_completion", tmp_path, f"- [x] one\n{block}")
+    assert of("checklist_completion", tmp_path, "- [x] write `<!--`\n- [ ] two\n").total == 2
 
 
 @pytest.mark.parametrize("line", ["\u2610 two", "- \u2b1c two", "| two | \u25a1 |", "- \u2612 two"])
@@ -284,7 +296,17 @@ def test_a_report_that_is_nested_without_end_is_refused_at_once(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    "report", [BOMB, EXTERNAL, "<testsuite/>", suite("<testcase><skipped/></testcase>"), "<x/>", "<testsuite>"]
+    "report",
+    [
+        BOMB,
+        EXTERNAL,
+        "<testsuite/>",
+        suite("<testcase><skipped/></testcase>"),
+        "<x/>",
+        "<testsuite>",
+        suite("<testcase/>"),
+        suite('<testcase name="a" status="unheard"/>'),
+    ],
 )
 def test_a_test_report_without_tests_or_with_entities_is_an_error(tmp_path: Path, report: str) -> None:
     write(tmp_path, report=report)
@@ -305,7 +327,18 @@ def test_files_outside_the_project_and_missing_ones_are_errors(tmp_path: Path) -
     root.mkdir()
     (root / "link").symlink_to(tmp_path / "secret")
     (root / "binary").write_bytes(b"\xff\xfe\x00")
-    refused = {"../secret": "outside", "link": "outside", "gone": "no such file", "binary": "UTF-8", "a\0b": "path"}
+    (root / "large").touch()
+    os.truncate(root / "large", MAX_BYTES + 1)
+    (root / "file").touch()
+    refused = {
+        "large": "at most",
+        "file/below": "not a directory",
+        "../secret": "outside",
+        "link": "outside",
+        "gone": "no such file",
+        "binary": "UTF-8",
+        "a\0b": "path",
+    }
     for path, why in {**refused, "": "not a file"}.items():
         with pytest.raises(CollectionError, match=why):
             measure("checklist_completion", root, [path])

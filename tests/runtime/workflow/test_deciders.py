@@ -129,6 +129,29 @@ def test_what_was_written_into_the_queue_past_us_decides_nothing(tmp_path: Path)
     assert run.status() == "HIL_PENDING"
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"status": "RESOLVED"},
+        {"resolved_by": "Bea"},
+        {"resolution_notes": "fine"},
+        {"resolved_at": "2026-01-02T00:00:00.000Z"},
+        {"reason": "another question"},
+    ],
+)
+def test_a_decision_that_was_changed_in_the_queue_is_not_the_one_on_record(
+    change: dict[str, str], tmp_path: Path
+) -> None:
+    run = waiting(tmp_path)
+    run.decide("reject", "no")
+    body = {**_plain(run.store.item(ITEM)), **change}
+    with sqlite3.connect(run.store.path) as other:
+        other.execute("update hil_items set status = ?, body = ?", (body["status"], json.dumps(body)))
+    other.close()
+    with pytest.raises(QueueError, match=r"`run-1-build-1` is \w+, but no such decision is on record"):
+        run.run(resume=True)
+
+
 def _plain(item: Any) -> dict[str, Any]:
     return {name: getattr(item, name) for name in item.__struct_fields__}
 

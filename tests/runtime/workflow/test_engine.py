@@ -218,6 +218,26 @@ def test_a_used_up_budget_can_stop_the_run(tmp_path: Path) -> None:
     assert len(run.recorder.briefs) == 1
 
 
+@pytest.mark.parametrize(
+    "overlays",
+    [
+        "agentic_review: {enabled: true, reviewer_agent: reviewer, max_iterations: 3}",
+        "confidence_loop: {enabled: true, threshold: 0.9, max_iterations: 2}",
+        f"policy_gate: {GATE}",
+    ],
+)
+def test_a_used_up_budget_fails_the_tasks_that_it_stops(overlays: str, tmp_path: Path) -> None:
+    script = {**costly(11.0), "reviewer": [{"decision": "NO_GO", "feedback": "no"}]}
+    run = bench(
+        tmp_path, f"tasks: {{build: {{agent: dev, overlays: {{{overlays}}}}}}}", script, cost_enforcement="stop"
+    )
+    result = run.run()
+    assert (result.status, result.tasks, result.reasons) == (
+        "FAILED", {"build": "FAILED"}, {"build": "the cost budget is used up"},
+    )  # fmt: skip
+    assert len(run.recorder.briefs) == 1
+
+
 def test_a_used_up_budget_can_be_only_a_warning(tmp_path: Path) -> None:
     run = bench(tmp_path, DIAMOND, costly(6.0), cost_enforcement="warn")
     assert run.run().status == "COMPLETED"

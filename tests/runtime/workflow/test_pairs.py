@@ -49,6 +49,7 @@ def tampered(run: Bench, change: dict[str, Any]) -> None:
     with sqlite3.connect(run.store.path) as other:
         (body,) = other.execute("select record from tasks").fetchone()
         record = json.loads(body)
+        record["history"] += change.pop("history", [])
         record["context"].update(change)
         other.execute("update tasks set record = ?", (json.dumps(record).encode(),))
     other.close()
@@ -58,12 +59,19 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "one agent in both roles": ({"driver": "dev", "challenger": "dev"}, "the roles are `dev`"),
     "somebody else": ({"driver": "pe", "challenger": "dev"}, "the roles are `dev` and `pe`"),
     "challenges that nobody remembers": ({"challenges": 7}, "7 challenges were counted, and 0 are remembered"),
+    "a challenge before the work": (
+        {
+            "challenges": 1,
+            "history": [{"step": "challenge", "iteration": 1, "challenger_critique": "", "challenger_approved": False}],
+        },
+        "1 challenges are remembered before iteration 1 has ended",
+    ),
 }
 
 
 @pytest.mark.parametrize("name", WRONG)
 def test_an_inconsistent_session_goes_to_a_person_and_begins_again(name: str, tmp_path: Path) -> None:
-    change, words = WRONG[name]
+    change, words = dict(WRONG[name][0]), WRONG[name][1]
     run = paired(tmp_path)
     run.run(one_step=True)
     run.run(resume=True, one_step=True)

@@ -185,18 +185,23 @@ def test_the_lowest_tier_asks_for_acceptance_only(tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.parametrize(("threshold", "verdict"), [(0.90, "FAIL"), (0.5, "PASS")])
-def test_requirements_below_the_threshold_fail(tmp_path: Path, threshold: float, verdict: str) -> None:
+@pytest.mark.parametrize(
+    ("required", "threshold", "verdict"), [("true", 0.90, "FAIL"), ("true", 0.5, "PASS"), ("false", 0.90, "PASS")]
+)
+def test_requirements_below_the_threshold_fail_where_they_are_required(
+    tmp_path: Path, required: str, threshold: float, verdict: str
+) -> None:
     """PG06."""
     files = {**EVIDENCE, "req.md": "REQ-1 REQ-2", "code.py": "# REQ-1"}
     evidence = "acceptance: junit.xml, lint: ruff.json, requirements: req.md, implemented: code.py"
-    more = f", require_coverage: true, coverage_threshold: {threshold}"
+    more = f", require_coverage: {required}, coverage_threshold: {threshold}"
     run = bench(tmp_path, task(f"policy_gate: {gate(more=more, evidence=evidence)}"), files=files)
     run.run()
     report = run.store.reports("run-1")[0]
     assert (report.verdict, report.coverage) == (verdict, 0.5)
     details = report.evidence_checks["requirement_coverage"].details
     assert ("requirement coverage below threshold" in details) == (verdict == "FAIL")
+    assert ("(not required)" in details) == (required == "false")
 
 
 def test_what_is_not_asked_for_is_skipped_with_its_reason(tmp_path: Path) -> None:
@@ -358,6 +363,8 @@ def test_a_person_releases_a_task_before_it_runs(tmp_path: Path) -> None:
     )
     run.decide("ack")
     assert run.store.items()[0].status == "ACKED"
+    with pytest.raises(QueueError, match=r"`run-1-build-1` is ACKED already, by ana"):
+        run.decide("ack")
     assert run.run(resume=True).status == "WAITING"
     run.decide("resolve", "go ahead")
     decided = run.store.items()[0]

@@ -119,6 +119,12 @@ def test_a_malformed_expression_is_refused_anywhere(nodes: tuple[Node, ...]) -> 
             decode(encode(broken))
 
 
+def test_a_gate_that_requires_coverage_without_a_threshold_is_refused() -> None:
+    gate = Gate("T1", TRUE, ("requirement_coverage",), ())
+    with pytest.raises(PlanError, match="requires a coverage of requirements without a threshold"):
+        decode(encode(plan(gate=gate)))
+
+
 def test_a_bound_below_one_is_refused() -> None:
     data = encode(plan()).replace(b'"max_iterations":2', b'"max_iterations":0')
     with pytest.raises(PlanError, match="can't be decoded: Expected `int` >= 1"):

@@ -141,15 +141,11 @@ def texts_below(root: Path, paths: Sequence[str]) -> Iterator[tuple[str, str]]:
 
     Raises CollectionError for a path that does not exist.
     """
-    seen: set[Path] = set()
     for path in paths:
         target = inside(root, path)
         if not target.exists():
             raise CollectionError(path, "no such file or folder")
         for file in files_below(target):
-            if file in seen:
-                continue
-            seen.add(file)
             name = file.relative_to(root.resolve()).as_posix()
             with suppress(NoTextError):
                 yield name, read_text(root, name)
