@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 CODES = "exit codes:"
 UNKNOWN = "unrecognized arguments: "  # as argparse begins its message
+OTHER_COMMANDS = {("rulewright scan", "--dry-run"): "rulewright plan"}  # that do what an unknown option asks for
 
 
 class Parser(argparse.ArgumentParser):
@@ -33,7 +34,7 @@ class Parser(argparse.ArgumentParser):
         given = (each.partition("=")[0] for each in takewhile(lambda word: word != "--", words))
         wrong = next((each for each in given if each[:2] == "--" and each not in self._option_string_actions), None)
         if wrong is not None and not message.startswith(UNKNOWN):
-            message, self.meant = f"unknown option `{wrong}`", suggestion(wrong, self._option_string_actions)
+            message, self.meant = f"unknown option `{wrong}`", self._meant_by(wrong)
         help = f"did you mean `{self.meant}`? " if self.meant else self.example
         if message.startswith(UNKNOWN):
             message = f"unknown arguments: `{message.removeprefix(UNKNOWN)}`"
@@ -45,12 +46,16 @@ class Parser(argparse.ArgumentParser):
         known, unknown = super().parse_known_args(args, namespace)
         if unknown:
             if unknown[0].startswith("--"):
-                self.meant = suggestion(unknown[0].partition("=")[0], self._option_string_actions)
+                self.meant = self._meant_by(unknown[0].partition("=")[0])
             tried = f"{self.prog.split()[1]} {getattr(known, 'action', '')}"
             examples = EXAMPLES[self.prog.split()[1]]
             example = next((each for each in examples if each.startswith(tried)), examples[0])
             self.example = f"for example `rulewright {example}`; "
         return known, unknown
+
+    def _meant_by(self, option: str) -> str | None:
+        """The option that was probably meant by an unknown one, or the command that does what it asks for."""
+        return OTHER_COMMANDS.get((self.prog, option)) or suggestion(option, self._option_string_actions)
 
     def _check_value(self, action: argparse.Action, value: object) -> None:
         if action.choices is not None and value not in action.choices:
