@@ -120,6 +120,17 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.usefixtures("site")
+def test_explain_shows_the_signature_and_the_origin_of_a_function(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "acme.politeness"]) == 0
+    shown = capsys.readouterr().out
+    assert "    acme.politeness(string, int) -> double\n" in shown
+    assert "A plug-in of `acme-checks` 1.2: a project that calls it has `plugins: [acme-checks]`.\n" in shown
+    with pytest.raises(SystemExit):
+        main(["explain", "acme.politenes"])
+    assert "did you mean `acme.politeness`?" in capsys.readouterr().err
+
+
 def verdicts(plan: Plan, *replies: str) -> list[tuple[str, str]]:
     said = [{"role": "user", "content": "Hi"}, *({"role": "assistant", "content": reply} for reply in replies)]
     return [

@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator
+from inspect import getdoc
 from textwrap import wrap
 from typing import Any, Final
 
@@ -17,10 +18,11 @@ from rulewright.documents.base import items, text
 from rulewright.documents.keys import key_names, keys_named
 from rulewright.documents.library import like_ready_check, parameters_of, ready_check, ready_checks
 from rulewright.errors import UsageError
-from rulewright.function_pages import function_names, function_page
+from rulewright.function_pages import FunctionPage, function_names, function_page
 from rulewright.load import Mapping, plain
 from rulewright.manual import explain, pages
 from rulewright.spelling import did_you_mean
+from rulewright_runtime.plugins import FUNCTIONS, declared, installed, named
 from rulewright_runtime.terminal import width_for
 
 WIDEST: Final = 36  # characters of the first column of a list
@@ -47,9 +49,12 @@ def run(args: argparse.Namespace) -> int:
     if (function := function_page(args.code)) is not None:
         answer(args.format, {"function": args.code, **asdict(function)}, function.lines())
         return 0
+    if (function := _plug_in_page(args.code)) is not None:
+        answer(args.format, {"function": args.code, **asdict(function)}, function.lines())
+        return 0
     page = explain(args.code)
-    if page is None and (named := list(keys_named(args.code))):
-        listing = {f"{path} ({title})": each.about() for title, path, each in named}
+    if page is None and (keys := list(keys_named(args.code))):
+        listing = {f"{path} ({title})": each.about() for title, path, each in keys}
         answer(args.format, listing, _columns(listing))
         return 0
     if page is None:
@@ -63,7 +68,18 @@ def _hint(name: str) -> str:
     """What may be meant: a ready check without its folder, a similar name, or one of the lists."""
     if ready_check(f"library/{name}") is not None:
         return f"did you mean `library/{name}`?"
-    return did_you_mean(name, {*pages(), *function_names(), *key_names()}) or LISTS
+    plug_ins = {each.name for each in installed(FUNCTIONS)}
+    return did_you_mean(name, {*pages(), *function_names(), *key_names(), *plug_ins}) or LISTS
+
+
+def _plug_in_page(name: str) -> FunctionPage | None:
+    """The page of an installed plug-in function; None for any other name. Raises PlugInError if it can't be loaded."""
+    if not any(each.name == name for each in installed(FUNCTIONS)):
+        return None
+    plug_in = named(FUNCTIONS, name)
+    about = (getdoc(plug_in.load()) or "").replace("\n\n", "\n").split("\n")
+    origin = f"A plug-in of {plug_in.about}: a project that calls it has `plugins: [{plug_in.distribution}]`"
+    return FunctionPage((f"{name}{declared(plug_in).signature}",), (" ".join(filter(None, about)), origin), ())
 
 
 def _columns(listing: dict[str, str]) -> Iterator[str]:
