@@ -94,10 +94,22 @@ def unseen_checks(document: ScorecardDocument, plan: ScorecardPlan, checks: Iter
         keys = " and no ".join(f"`{key}`" for key in absent)
         if gates:
             message = f"the check `{check.id}` has no {keys}, so the gate `{gates[0]}` can't select it"
-            yield replace(error(check.place("id"), message, code="selecting-key-missing"), about=check.id)
+            found = error(check.place("id"), message, code="selecting-key-missing", help=_where_to_write(check, absent))
+            yield replace(found, about=check.id)
         elif dimensions:
             message = f"the check `{check.id}` has no {keys}, so it counts in no dimension"
-            yield replace(warning(check.place("id"), message, code="selecting-key-missing"), about=check.id)
+            found = warning(
+                check.place("id"), message, code="selecting-key-missing", help=_where_to_write(check, absent)
+            )
+            yield replace(found, about=check.id)
+
+
+def _where_to_write(check: CheckDocument, absent: Iterable[str]) -> str | None:
+    """How to write the keys for a ready check that the project file uses by its name alone; None for any other."""
+    used = check.node.get("use")
+    if not isinstance(used, Scalar) or used.start != check.node.start:
+        return None
+    return f"write `{{use: {used.value}, {', '.join(f'{key}: WORD' for key in absent)}}}`, with words of the vocabulary"
 
 
 def _could_hold(
