@@ -121,7 +121,7 @@ def _default_file(folder: Path, project: ProjectFile | None, root: Path) -> Path
     if written is not None and project is not None:
         file = resolve(written, Path(project.path), root)
         if not dependencies.is_file(file):
-            raise UsageError(f"`workflow.file` of `{project.path}` names `{file}`, which does not exist")
+            raise UsageError(f"`{project.path}`: {project.naming(file, 'workflow', 'file')}, which does not exist")
         return file
     for name in USUAL_WORKFLOWS:
         if dependencies.is_file(root / name):
@@ -235,7 +235,7 @@ class WorkflowReader(DocumentReader):
                 self.missing(project, (name,), path, "is not a folder")
 
     def missing(self, project: ProjectFile, steps: tuple[str, ...], path: Path, why: str = "does not exist") -> None:
-        about = ".".join(("workflow", *steps))
-        message = f"`{about}` names `{path}`, which {why}"
-        found = error(project.place("workflow", *steps), message, code="missing-path")
-        self.findings.append(replace(found, about=about))
+        steps = ("workflow", *steps)
+        message = f"{project.naming(path, *steps)}, which {why}"
+        found = error(project.place(*steps), message, code="missing-path")
+        self.findings.append(replace(found, about=".".join(steps)))

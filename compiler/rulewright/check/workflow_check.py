@@ -26,7 +26,7 @@ def findings_of(project: Project) -> tuple[list[Diagnostic], tuple[Loaded, ...]]
     if path is None:
         return [], ()
     if not dependencies.is_file(path) and project.file is not None:
-        message = f"`workflow.file` names `{path}`, which does not exist"
+        message = f"{project.file.naming(path, 'workflow', 'file')}, which does not exist"
         return [error(project.file.place("workflow", "file"), message, code="missing-path")], ()
     reader = WorkflowReader()
     node = reader.read(path, "workflow")

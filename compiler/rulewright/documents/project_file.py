@@ -100,6 +100,12 @@ class ProjectFile(Document, frozen=True, eq=False):
         """The folder that its paths are relative to: `root`, relative to the file's folder, or that folder."""
         return Path(os.path.normpath(Path(self.path).parent / (self.root or "")))
 
+    def naming(self, path: object, *steps: str) -> str:
+        """The words "`KEY` names `VALUE`" with the value as it is written, and with the `path` that variables make of
+        it."""
+        written = text(self.node, *steps) or str(path)
+        return f"`{'.'.join(steps)}` names `{written}`" + (f" (`{path}`)" if "$" in written else "")
+
 
 def read_project_file(node: Mapping, environment: Environment[str, str]) -> ProjectFile:
     """The model of a project file's mapping, its paths expanded from `environment`."""

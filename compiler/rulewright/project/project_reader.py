@@ -152,15 +152,15 @@ class _ProjectReader(DocumentReader):
         missing = {kind: place for kind, place in named.items() if not dependencies.is_there(place.path)}
         self.unreadable |= missing.keys()
         if file.root is not None and len(missing) > 1 and len(missing) == len(named):
-            message = f"`root` names `{file.top}`, but none of the paths below it exists"
+            message = f"{file.naming(file.top, 'root')}, but none of the paths below it exists"
             self.findings.append(error(file.place("root"), message, code="missing-path"))
             return
         for kind, place in named.items():
             if kind != "checks" and _is_empty(place.path):  # a rule reports checks
-                message = f"`{kind}` names `{place.path}`, which holds no documents"
+                message = f"{file.naming(place.path, kind)}, which holds no documents"
                 self.findings.append(replace(warning(file.place(kind), message, code="missing-path"), about=kind))
         for kind, place in missing.items():
-            message = f"`{kind}` names `{place.path}`, which does not exist"
+            message = f"{file.naming(place.path, kind)}, which does not exist"
             help = path_meant(place.path, str(file.places.get(kind) or ""))
             self.findings.append(error(file.place(kind), message, code="missing-path", help=help))
 

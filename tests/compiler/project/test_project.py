@@ -338,3 +338,13 @@ def test_what_the_shipped_scorecard_lacks_is_shown_where_the_scoring_file_can_be
     write(tmp_path, {"configs/scoring.yaml": text})
     (found,) = [each for each in lint([tmp_path]).diagnostics if "can't read this file" in each.message]
     assert (Path(found.span.path).name, found.span.line, found.help) == ("scoring.yaml", line, help)
+
+
+def test_a_missing_path_is_named_as_it_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RULES", str(tmp_path / "rules"))
+    files = {"rulewright.yaml": "project: p\nchecks: ${RULES}/checks\npricing: ./prices.yaml\n", "checks/x.txt": ""}
+    found = load_project(write(tmp_path, files)).diagnostics
+    assert [each.message for each in found if each.code == "missing-path"] == [
+        f"`checks` names `${{RULES}}/checks` (`{tmp_path / 'rules' / 'checks'}`), which does not exist",
+        "`pricing` names `./prices.yaml`, which does not exist",
+    ]
