@@ -19,6 +19,7 @@ from pygls.exceptions import JsonRpcException, JsonRpcInvalidRequest, JsonRpcPar
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol
 
+from rulewright.errors import UsageError
 from rulewright.load import unsaved
 from rulewright.lsp import code_actions as actions
 from rulewright.lsp import completions, hover
@@ -267,8 +268,12 @@ def make() -> Server:
 
 
 def serve() -> bool:
-    """Serve over standard input and output until the editor exits; return whether it requested the shutdown first."""
+    """Serve over standard input and output until the editor exits; return whether it requested the shutdown first.
+    Raises UsageError for a message that is announced as longer than the memory."""
     server, output = make(), safe_stream(sys.stdout).raw
     with contextlib.redirect_stdout(sys.stderr):  # nothing but messages may come out
-        server.start_io(sys.stdin.buffer, output)
+        try:
+            server.start_io(sys.stdin.buffer, output)
+        except (OverflowError, MemoryError):  # pygls reads the body of a message at once
+            raise UsageError("the editor announced a message that no memory holds (`Content-Length`)") from None
     return server.shutdown_requested

@@ -31,3 +31,11 @@ def test_no_other_command_imports_the_library() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("length", ["9" * 15, "9" * 20])
+def test_a_message_longer_than_any_memory_ends_the_server_in_words(length: str) -> None:
+    header = f"Content-Length: {length}\r\n\r\n{{}}".encode()
+    done = subprocess.run([sys.executable, "-m", "rulewright", "lsp", "--stdio"], input=header, capture_output=True)
+    words = "error: the editor announced a message that no memory holds (`Content-Length`)\n"
+    assert (done.returncode, done.stderr.decode()) == (3, words)
