@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec import Struct
 
 from rulewright.diagnostics import Diagnostic, Severity
-from rulewright_runtime.terminal import visible
+from rulewright_runtime.terminal import one_line, visible
 
-_HEAD = '<?xml version="1.0" encoding="utf-8"?>\n'
+XML_HEAD = '<?xml version="1.0" encoding="utf-8"?>\n'
 _UNWRITABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _ESCAPES = str.maketrans(
     {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\n": "&#10;", "\r": "&#13;", "\t": "&#9;"}
@@ -33,14 +33,14 @@ class JUnitCase(Struct, frozen=True):
 
     def element(self) -> str:
         """Return the lines of the case."""
-        file = f' file="{xml_text(self.file)}"' if self.file else ""
-        head = f'    <testcase classname="{xml_text(self.group)}" name="{xml_text(self.name)}"{file}'
+        attributes = {"classname": self.group, "name": self.name, **({"file": self.file} if self.file else {})}
+        head = f"    <testcase{_attributes(attributes)}"
         if self.kind is None:
             return f"{head}/>\n"
         tag = _TAGS[self.kind]
-        typed = "" if self.kind == "skipped" else f' type="{xml_text(self.type)}"'
+        typed = {} if self.kind == "skipped" else {"type": self.type}
         end = f">{xml_text(self.text)}</{tag}>" if self.text else "/>"
-        return f'{head}>\n      <{tag} message="{xml_text(self.message)}"{typed}{end}\n    </testcase>\n'
+        return f"{head}>\n      <{tag}{_attributes({'message': self.message, **typed})}{end}\n    </testcase>\n"
 
 
 def junit_report(suites: Iterable[tuple[str, Sequence[JUnitCase]]], name: str = "") -> str:
@@ -50,14 +50,20 @@ def junit_report(suites: Iterable[tuple[str, Sequence[JUnitCase]]], name: str = 
     for title, cases in suites:
         counts = Counter(tests=len(cases)) + Counter(case.kind for case in cases if case.kind)
         elements = "".join(case.element() for case in cases)
-        body.append(f'  <testsuite name="{xml_text(title)}" {_numbers(counts)}>\n{elements}  </testsuite>\n')
+        body.append(f"  {suite_head('testsuite', counts, name=title)}\n{elements}  </testsuite>\n")
         total += counts
-    named = f'name="{xml_text(name)}" ' if name else ""
-    return f"{_HEAD}<testsuites {named}{_numbers(total)}>\n{''.join(body)}</testsuites>\n"
+    named = {"name": name} if name else {}
+    return f"{XML_HEAD}{suite_head('testsuites', total, **named)}\n{''.join(body)}</testsuites>\n"
 
 
-def _numbers(counts: Mapping[str, int]) -> str:
-    return " ".join(f'{name}="{counts[name]}"' for name in ("tests", *_TAGS))
+def suite_head(tag: str, counts: Mapping[str, int], **attributes: str) -> str:
+    """Return the start tag of one suite or of all, with the numbers of its `tests`, `failures`, `errors` and
+    `skipped`."""
+    return f"<{tag}{_attributes({**attributes, **{name: str(counts[name]) for name in ('tests', *_TAGS)}})}>"
+
+
+def _attributes(attributes: Mapping[str, str]) -> str:
+    return "".join(f' {name}="{xml_text(one_line(value))}"' for name, value in attributes.items())
 
 
 def junit(diagnostics: Sequence[Diagnostic], paths: Iterable[str]) -> str:
@@ -82,7 +88,7 @@ def checkstyle(diagnostics: Sequence[Diagnostic]) -> str:
     for each in diagnostics:
         files.setdefault(each.span.path, []).append(_error(each))
     body = "".join(f'  <file name="{xml_text(path)}">\n{"".join(found)}  </file>\n' for path, found in files.items())
-    return f'{_HEAD}<checkstyle version="4.3">\n{body}</checkstyle>\n'
+    return f'{XML_HEAD}<checkstyle version="4.3">\n{body}</checkstyle>\n'
 
 
 def _error(finding: Diagnostic) -> str:

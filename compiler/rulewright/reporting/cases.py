@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from math import floor
 from typing import IO, Final
-from xml.etree.ElementTree import Element, tostring
 
 from msgspec import Struct
 
+from rulewright.render.build_servers import XML_HEAD, JUnitCase, suite_head
 from rulewright.reporting.cases_console import (
     REFERENCE,
     MetricLine,
@@ -35,7 +35,6 @@ from rulewright_runtime.plan.part import programs_of
 from rulewright_runtime.report.text import escape, number, percent, section, table
 from rulewright_runtime.score import Score
 from rulewright_runtime.strict_json import Json, JsonMapping
-from rulewright_runtime.terminal import one_line
 
 
 def write(
@@ -161,7 +160,7 @@ _MEANS: Final = ("mean_scores", "by_archetype", "batches")  # parts of a report 
 Report = JsonMapping
 Cases = Iterable[JsonMapping]
 _WORDS: Final = ("Passed", "Failed", "To review", "Not all scored")  # by exit code
-_KINDS: Final = ("", "failure", "skipped", "error")  # of elements, by exit code
+_KINDS: Final = ("", "failures", "skipped", "errors")  # of cases, by exit code
 _SORTED: Final = 2000  # cases in a table that a browser still searches and sorts at once
 _NOTED: Final = 1000  # rows of a table behind the cases
 
@@ -277,36 +276,23 @@ def junit(
     after a regression, a case of the whole run does."""
     refused = [{**each, "test_id": _place(each), "archetype": "refused"} for each in refused_inputs(report)]
     summary, kinds = report["summary"], {label: _KINDS[code] for label, code in exits}
-    of_kind = {kind: sum(summary[label.lower()] for label in kinds if kinds[label] == kind) for kind in _KINDS}
-    of_kind["error"] += summary["errors"] + len(refused)
-    unexplained = 0 if not status or of_kind[_KINDS[status]] else 1
-    of_kind[_KINDS[status]] += unexplained
-    counts = {"tests": summary["total_cases"] + len(refused) + unexplained}
-    counts |= {"errors": of_kind["error"], "failures": of_kind["failure"], "skipped": of_kind["skipped"]}
-    suites = _element("testsuites", name=title, **counts)
-    suite = _element("testsuite", name=report["batch_id"], timestamp=report["generated_at"], **counts)
-    yield '<?xml version="1.0" encoding="UTF-8"?>'
-    yield from (_opening(suites), _opening(suite))
+    counts = {kind: sum(summary[label.lower()] for label in kinds if kinds[label] == kind) for kind in _KINDS}
+    counts["errors"] += summary["errors"] + len(refused)
+    unexplained = 0 if not status or counts[_KINDS[status]] else 1
+    counts[_KINDS[status]] += unexplained
+    counts["tests"] = summary["total_cases"] + len(refused) + unexplained
+    yield XML_HEAD
+    yield suite_head("testsuites", counts, name=title)
+    yield suite_head("testsuite", counts, name=report["batch_id"], timestamp=report["generated_at"])
     for case in chain(cases, refused):
-        element = _element("testcase", name=case["test_id"], classname=f"{case['batch_id']}.{case['archetype']}")
-        if kind := kinds.get(case.get("label", ""), "error"):
-            message = case["message"] if "message" in case else _why(case, metrics)
-            element.append(_element(kind, message=message))
-        yield tostring(element, encoding="unicode")
+        label, group = case.get("label", ""), f"{case['batch_id']}.{case['archetype']}"
+        kind = kinds.get(label, "errors") or None
+        message = "" if kind is None else case["message"] if "message" in case else _why(case, metrics)
+        yield JUnitCase(group, case["test_id"], kind, message, label or "Error").element()
     if unexplained:
-        element = _element("testcase", name="outcome", classname="run")
-        element.append(_element(_KINDS[status], message=cases_overview(report, status, exits).sentence))
-        yield tostring(element, encoding="unicode")
+        message = cases_overview(report, status, exits).sentence
+        yield JUnitCase("run", "outcome", _KINDS[status], message, "outcome").element()
     yield "</testsuite></testsuites>"
-
-
-def _element(tag: str, **attributes: object) -> Element:
-    return Element(tag, {name: one_line(str(value)) for name, value in attributes.items()})
-
-
-def _opening(element: Element) -> str:
-    """Return the start tag of an element whose content is written piece by piece."""
-    return f"{tostring(element, encoding='unicode').removesuffix(' />')}>"
 
 
 def _semantics(report: Report) -> str:
