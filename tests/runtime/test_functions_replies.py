@@ -68,6 +68,7 @@ CASES: list[tuple[Any, ...]] = [
     ("urls", "(www.example.org), <https://a.example/b>", ["www.example.org", "https://a.example/b"]),
     ("citations", "none", []),
     ("numbers", "v2 on 1,50 or 12,345.6", ["1,50", "12345.6"]),
+    ("numbers", "0,500 l, 1.200 mg, 1.200,500 or -1,234,567", ["0,500", "1.200", "1.200,500", "-1234567"]),
     ("is_refusal", "Sure, here you are.", False),
     ("is_refusal", "No, I can’t help.", True),
     ("is_refusal", "I can't help noticing that it rains.", False),

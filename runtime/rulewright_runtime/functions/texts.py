@@ -29,7 +29,7 @@ _URL: Final = r"(?i)\b(?:https?://|www\.)[^\s<>\"'`{}|\\^\[\]]+"
 _TRAILING: Final = ".,;:!?)*_"
 _CITATION: Final = r"\[\^?(\d{1,4}(?:\s?[,;\-\x{2013}]\s?\d{1,4})*)\]"
 _NUMBER: Final = re.compile(r"(?<![\w.,])[-+\u2212]?\d+(?:[.,]\d+)*")
-_GROUPED: Final = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+_GROUPED: Final = re.compile(r"(?<![\d.,])[1-9]\d{0,2}(?:,\d{3})+(?!,?\d)")
 _FENCE: Final = re.compile(r"(`{3,}|~{3,})")
 # Scripts by their Unicode names, as RE2 knows them.
 SCRIPTS: Final = (
@@ -138,8 +138,12 @@ def citations(text: str) -> list[int]:
 
 def numbers(text: str) -> list[str]:
     """Return the numbers in `text` as written, without thousands separators: `1,200` gives `1200`."""
-    literals = _NUMBER.findall(text)
-    return [each.replace(",", "") if _GROUPED.fullmatch(each.lstrip("-+\u2212")) else each for each in literals]
+    return list(map(ungrouped, _NUMBER.findall(text)))
+
+
+def ungrouped(number: str) -> str:
+    """Return a written number without the commas between its thousands; `1,5` and `0,500` have none."""
+    return _GROUPED.sub(lambda found: found[0].replace(",", ""), number)
 
 
 def code_blocks(text: str) -> list[str]:

@@ -8,6 +8,7 @@ from typing import Final
 
 import msgspec
 
+from rulewright_runtime.functions.texts import ungrouped
 from rulewright_runtime.matching.match import first
 from rulewright_runtime.plan.scan import Check
 from rulewright_runtime.plan.verifiers import Corpus, CorpusVerifier, Fact, Outcome, Programme
@@ -177,4 +178,4 @@ def _figures(fact: Fact, sentence: str) -> list[str]:
         return []
     expression = compile_regex(fact.figure)
     figures = [match.group(1) if expression.groups else match.group(0) for match in expression.finditer(sentence)]
-    return [(figure or "").replace(",", "") for figure in figures]
+    return [ungrouped((figure or "").strip(",")) for figure in figures]

@@ -52,6 +52,7 @@ def held(said: str, *outcomes: Any, corpus: Corpus = CORPUS, jurisdiction: str =
     ("said", "outcome"),
     [
         ("Home Leave gives you 16 weeks.", "unsupported"),
+        ("Home Leave gives you 1,2 weeks.", "unsupported"),
         ("Home Leave pays all your wages.", "unsupported"),
         ("Family Grant pays well.", "hallucinated"),
         ("Coast Aid pays for it.", "wrong_jurisdiction"),
