@@ -45,6 +45,7 @@ from rulewright.project.choices import (
     usual_scorecard,
 )
 from rulewright.project.unread_files import UnreadFiles, read_unread_files
+from rulewright.proving.extreme_rows import extreme_findings
 from rulewright.proving.gate_findings import (
     checks_that_never_apply,
     empty_parts,
@@ -244,6 +245,7 @@ class Checked:
             if card is not self.scorecard or not project.checks:
                 found += gate_findings(card, prove_gates(plan, project.vocabulary))
             if card is usual_scorecard(project) and fields:  # another one may be for another project
+                found += extreme_findings(card, plan)
                 scoring_is_reported = any(each.severity is Severity.ERROR for each in bucket_without_checks(project))
                 found += empty_parts(card, plan, but_of_scoring=scoring_is_reported)
                 incomplete = {each.about for each in unseen_checks(card, plan, project.checks)}

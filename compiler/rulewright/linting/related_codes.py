@@ -258,7 +258,8 @@ FOLLOWED_BY_QUOTING: Final = code_sets(
 ONCE_A_LINE: Final = codes_in("""
     bad-setting cyclic-dependency empty-list-searched gate-cannot-stop gate-ignores-unclear lexicon-hits-good-example
     lexicon-misses-own-example mistyped-regex outcome-contradicts-condition parameter-of-another-metric
-    probe-without-verifier shared-name units-differ unknown-label unlike-its-siblings verdict-without-meaning
+    failure-is-rewarded probe-without-verifier shared-name units-differ unknown-label unlike-its-siblings
+    verdict-without-meaning
 """)
 # Warnings that are as certain as errors.
 SURE: Final = frozenset({"misspelt-rule-key", "yaml-trap"})
