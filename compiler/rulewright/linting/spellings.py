@@ -15,7 +15,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from rulewright.diagnostics import Diagnostic, Note
+from rulewright.diagnostics import Diagnostic, Note, Span
 from rulewright.documents.keys import keys_of
 from rulewright.load.nodes import Source
 from rulewright.spelling import Guess, is_spelt_like
@@ -45,7 +45,7 @@ def without_misspelt_declarations(found: Sequence[Diagnostic], sources: Mapping[
             if meant not in file_names and (written in file_names or len(places[written]) > len(places[meant])):
                 dropped |= set(map(id, group))
         elif (
-            len(places[meant]) == 1 < len({each.span for each in group})
+            len(places[meant]) == 1 < len({_start(each.span, sources) for each in group})
             and meant not in file_names
             and meant not in _schema_keys()
         ):
@@ -80,6 +80,13 @@ def _unknown(found: Diagnostic, sources: Mapping[str, Source]) -> tuple[str, str
     written = QUOTED.fullmatch(source.between(found.span))
     meant = found.help.meant
     return (written[2], meant) if written is not None and is_spelt_like(written[2], meant) else None
+
+
+def _start(span: Span, sources: Mapping[str, Source]) -> tuple[str, int]:
+    """Where the name in a span starts, with or without its quotes, so that two findings about one place count once."""
+    source = sources[span.path]
+    quoted = source.between(span)[:1] in ("'", '"')
+    return span.path, source.offset(span.line, span.column) + quoted
 
 
 def _places(word: str, sources: Iterable[Source]) -> list[tuple[Source, int]]:

@@ -320,6 +320,16 @@ def test_a_word_that_only_the_vocabulary_has_is_one_finding_there(word: str, tmp
     assert reported_places(tmp_path) == [("misspelt-name", "rulewright.yaml", 2)]
 
 
+def test_a_word_that_two_rules_find_misspelt_in_one_place_is_reported_there(tmp_path: Path) -> None:
+    condition = (
+        'id: brief\nscope: trigger\neligibility:\n  when: scenario.category == "empthy"\nfail: size(answer) > 80\n'
+    )
+    scenario = '{"scenario_id": "evening", "title": "A long evening", "category": "empathy", "open": true}'
+    write(tmp_path, {"rulewright.yaml": "project: p\n", "checks/brief.yaml": condition})
+    write(tmp_path, {"scenarios/evening.json": scenario})
+    assert reported_places(tmp_path) == [("bad-expression", "brief.yaml", 4)]
+
+
 def test_two_empty_folders_are_two_mistakes(tmp_path: Path) -> None:
     root = write(tmp_path, {"rulewright.yaml": "project: shop\nchecks: checks\nscorecards: scorecards\n"})
     for name in ("checks", "scorecards"):
