@@ -14,7 +14,7 @@ from rulewright_runtime.digests import sha256
 from rulewright_runtime.errors import StateError
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.workflow.artifacts import broken_lock, changed_paths, hashes
-from rulewright_runtime.workflow.hil import STATUS_AFTER, QueueError, QueueItem
+from rulewright_runtime.workflow.hil import OPEN, STATUS_AFTER, QueueError, QueueItem
 from rulewright_runtime.workflow.hil_question import shows_task
 from rulewright_runtime.workflow.machine import MachineTransition, TaskState, start
 from rulewright_runtime.workflow.machine import status as status_in
@@ -165,10 +165,15 @@ def _check_questions(
     store: Store, task: TaskPlan, record: TaskRecord, steps: Sequence[MachineTransition], items: list[QueueItem]
 ) -> None:
     """Raise QueueError unless every question that the steps passed has its decision on record, and the one that the
-    task waits for exists. The latest questions are looked at first: earlier ones may be those of a restarted task."""
+    task waits for exists, with its decision if it has one. The latest questions are looked at first: earlier ones may
+    be those of a restarted task."""
     asked = [item for item in items if item.status != "WITHDRAWN"]
-    if record.item is not None and (not asked or asked.pop().id != record.item):
-        raise QueueError(f"it waits for `{record.item}`, which is not its last question")
+    if record.item is not None:
+        item = asked.pop() if asked else None
+        if item is None or item.id != record.item:
+            raise QueueError(f"it waits for `{record.item}`, which is not its last question")
+        if item.status not in OPEN:
+            store.check_decided(item)
     for entered, left in reversed(list(pairwise(steps))):
         if task.machine.place(left.source).activity != "human":
             continue

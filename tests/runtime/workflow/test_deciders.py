@@ -38,6 +38,7 @@ from rulewright_runtime.workflow.deciders import (
     digest_of,
     names_of_agents,
 )
+from rulewright_runtime.workflow.engine import EngineError
 from rulewright_runtime.workflow.hil import QueueError
 from rulewright_runtime.workflow.run_database import Store
 
@@ -124,7 +125,7 @@ def test_what_was_written_into_the_queue_past_us_decides_nothing(tmp_path: Path)
     with sqlite3.connect(run.store.path) as other:
         other.execute("update hil_items set status = 'RESOLVED', body = ?", (json.dumps(forged),))
     other.close()
-    with pytest.raises(QueueError, match="no such decision is on record"):
+    with pytest.raises(EngineError, match="no such decision is on record"):
         run.run(resume=True)
     assert run.status() == "HIL_PENDING"
 
@@ -347,8 +348,19 @@ def test_a_decision_from_before_the_keys_is_not_enough(tmp_path: Path) -> None:
     run = waiting(tmp_path)
     run.decide("resolve")
     run.store.deciders = Deciders(signers={"ana": write_key(tmp_path / "ana")})
-    with pytest.raises(QueueError, match=f"the decision about `{ITEM}` does not count: .* is not signed"):
+    with pytest.raises(EngineError, match=f"the decision about `{ITEM}` does not count: .* is not signed"):
         run.run(resume=True)
+
+
+def test_a_decision_of_a_signer_whose_key_was_removed_is_asked_for_again(keyed: Bench) -> None:
+    keyed.store.decide(ITEM, "resolve", **signed(keyed.store, keyed.folder / "ana"))
+    keyed.store.deciders = Deciders(signers={"ben": keyed.store.deciders.signers["ben"]})
+    with pytest.raises(
+        EngineError, match=f"`{ITEM}` does not count: `ana` is not one of .* `--resume run-1 --changed`"
+    ):
+        keyed.run(resume=True)
+    result = keyed.run(resume="run-1", changed=True)
+    assert (result.status, [item.id for item in result.waiting]) == ("WAITING", ["run-1-build-2"])
 
 
 def copy_decision(source: Bench, target: Bench) -> None:
