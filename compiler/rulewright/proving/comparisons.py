@@ -304,8 +304,6 @@ class Cuts:
 
     def lines(self, at: int) -> list[Sum]:
         """The sums of the variable that a number is between the collected cuts. Raises BeyondAtoms."""
-        if self.domain.kind not in NUMBERS:
-            raise BeyondAtoms
         if self.reads_value(at):
             return [Sum({self.path: Fraction(1)}, Fraction(0))]
         if self.is_constant(at):

@@ -224,11 +224,6 @@ class Domains(Struct, frozen=True):
     filled: frozenset[Path] = frozenset()
     ordered: tuple[tuple[Path, Path], ...] = ()
 
-    @classmethod
-    def of(cls, **known: Domain) -> Domains:
-        """Domains by the names of variables."""
-        return cls({}, {(name,): domain for name, domain in known.items()})
-
     def find(self, path: Path) -> Domain | None:
         """The domain of the value at a path; None if it isn't a scalar or its type is unknown."""
         type_, absent = self.declared(path)

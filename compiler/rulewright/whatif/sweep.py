@@ -335,12 +335,11 @@ def _columns_read(plan: ScorecardPlan, name: str) -> _ColumnsRead | None:
         return None
     programs = {part.name: part.value for part in (*plan.variables, *plan.output)}
     paths: set[Path] = set()
-    for shown in plan.shown:
-        reach = None if shown is None else _reach(shown, programs, {part.name for part in plan.variables})
+    for shown in filter(None, plan.shown):
+        reach = _reach(shown, programs, {part.name for part in plan.variables})
         if reach is None:
-            if shown is not None:
-                return None
-        elif any(path[0] == name for path in reach):
+            return None
+        if any(path[0] == name for path in reach):
             paths |= reach
     if any(path[0] in ("lists", "undecided", "verdicts", "flags") or path[-1] == "reasons" for path in paths):
         return None

@@ -171,6 +171,9 @@ def test_rows_of_a_table_are_tests_that_share_a_check_for_each_column(tmp_path: 
         ("{assert: [{type: contains-any, value: '{{a}}, b'}], vars: {a: 'c, d'}}", "4:20: `contains-any` is only"),
         ("{assert: [{type: contains-all, value: '\"a, b\", c'}]}", "4:20: `contains-all` is only translated with v"),
         ("{assert: [{type: contains-all, value: [a, true]}]}", "4:20: `contains-all` is only translated with texts"),
+        ("{assert: [{type: contains-any, value: []}]}", "4:20: `contains-any` is only translated with a list"),
+        ("{assert: [{type: contains-any, value: {a: b}}]}", "4:20: `contains-any` is only translated with a list"),
+        ("{vars: file://more.yaml}", "4:10: `vars` is only translated as a mapping"),
         ("{assert: [{type: equals, value: true}]}", "4:20: `equals` is only translated with texts"),
         ("{assert: [{$ref: '#/a'}]}", "4:20: an assertion without `type`"),
         ("{assert: [{type: contains, value: '{{ a | upper }}'}]}", "4:20: only `{{NAME}}` is translated"),
@@ -207,6 +210,31 @@ def test_a_row_that_cannot_be_translated_is_named_and_the_next_is_read(tmp_path:
     made = translated(tmp_path, "tests: rows.csv", rows_csv=rows)
     assert notes(tmp_path, made) == ["rows.csv:2: a row with `__prefix` is not translated"]
     assert [name for name in made.files if name.startswith("scenarios/")] == ["scenarios/test-1.json"]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "note"),
+    [
+        ("{label: a}", "a prompt is only translated if it is a text"),
+        ("file://ask.py", "the prompt `file://ask.py` is only translated from a text"),
+        ("file://none.txt", "none.txt` can't be read: no such file or directory"),
+        ("file://latin.txt", "latin.txt` can't be read: "),
+        ("file://long.txt", "long.txt` has more than "),
+    ],
+)
+def test_a_prompt_that_is_not_translated_is_named_and_the_next_is_read(tmp_path: Path, prompt: str, note: str) -> None:
+    (tmp_path / "latin.txt").write_bytes(b"caf\xe9")
+    (tmp_path / "long.txt").write_text("a" * (config_reader.MOST_CHARACTERS + 1), encoding="utf-8")
+    text = f"prompts: [{prompt}, 'Hello']\ntests: [{{assert: [{{type: contains, value: Hi}}]}}]\n"
+    (tmp_path / "c.yaml").write_text(text, encoding="utf-8")
+    made = project_from(tmp_path / "c.yaml", "mine")
+    assert [note in each for each in made.notes] == [True]
+    assert json.loads(made.files["scenarios/test-1.json"])["turns"][0]["user_message"] == "Hello"
+
+
+def test_whole_numbers_in_variables_are_written_as_javascript_does(tmp_path: Path) -> None:
+    made = translated(tmp_path, "tests: [{vars: {question: Hi, a: 2.0}, assert: [{type: equals, value: '{{a}}'}]}]")
+    assert json.loads(made.files["scenarios/test-1.json"])["metadata"]["vars"]["a"] == "2"
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from rulewright.proving.atoms import ERROR, FALSE, TRUE, bits_of
 from rulewright.proving.domains import Domain, Domains, NumberRange, Path, whole
 from rulewright.proving.results import Proved, Refuted, Unknown
 from rulewright.proving.search import never
+from rulewright.proving.sums import Inequality, solution
 from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.ir import Program
 from rulewright_runtime.score import Score
@@ -132,3 +133,52 @@ def test_regions_of_sums_in_words_hold_exactly_the_inputs_on_which_two_condition
         for values in grid(domains, "abc"):
             differ = bits_of(left, values) != bits_of(right, values)
             assert differ == any(bits_of(each, values) == TRUE for each in tests), (one, two, values)
+
+
+@pytest.mark.parametrize(
+    ("text", "never_so"),
+    [
+        ("wmean([a, b], [1]).value() > 0.5", []),  # weights that give an error are not calculated with
+        ("wmean([a, b], [2, -1]).value() > 0.5", []),
+        ("wmean([a, b], [0, 0]).value() > 0.5", []),
+        ("wmean([a, b], [0, 1]).value() > 0.5 && b <= 0.5", [TRUE, ERROR]),
+        ("a - b - a + b != 0.0", []),
+        ("i - i == 0", []),
+        ("score(a - 0.5) < 0.1", [ERROR]),
+        ("score(a + 0.3) < 0.3", [TRUE, ERROR]),
+        ("1 - (a > 0.3 && a < 0.7 ? a : 0.2) < 0.3", [TRUE, ERROR]),
+        ("1 - [a, 0.5][0] > 1.0", []),
+    ],
+)
+def test_what_is_never_so_of_one_sum_is_never_so_on_a_grid(text: str, never_so: list[int]) -> None:
+    unit = Domain("score", pieces=(NumberRange.inside(Fraction(0), Fraction(1)),))
+    domains = Domains(TYPES, {("a",): unit, ("b",): unit, ("i",): whole(-2, 3)})
+    evaluate = prepare(program(text))
+    on_grid = {bits_of(evaluate, bindings) for bindings in grid(domains, "ab" if "a" in text else "i")}
+    proved = [bits for bits in (TRUE, FALSE, ERROR) if isinstance(never(program(text), domains, bits), Proved)]
+    assert proved == never_so
+    assert on_grid.isdisjoint(proved)
+
+
+def test_inequalities_have_a_solution_exactly_where_one_is_on_a_grid() -> None:
+    def asked(*rows: tuple[tuple[int, ...], int, bool]) -> list[Inequality]:
+        return [
+            Inequality(dict(enumerate(map(Fraction, factors))), Fraction(most), strict)
+            for factors, most, strict in rows
+        ]
+
+    degenerate = asked(((1,), 1, True), ((-2,), -1, True), ((-1,), -1, False))  # x < 1, x > 1/2 and x >= 1
+    assert solution(degenerate, 1) is None
+    chance = random.Random(4)
+    for _ in range(rounds(100, 5_000)):
+        rows = [(tuple(chance.choices(range(-2, 3), k=2)), chance.randint(-2, 2), chance.random() < 0.3) for _ in "abc"]
+        inequalities = asked(*rows)
+        found = solution(inequalities, 2)
+        tried = [found] if found else [[Fraction(k, 4), Fraction(m, 4)] for k in range(17) for m in range(17)]
+        holds = [all(_holds(each, point) for each in inequalities) for point in tried]
+        assert holds == [True] if found else not any(holds), rows
+
+
+def _holds(each: Inequality, point: list[Fraction]) -> bool:
+    value = sum((factor * point[at] for at, factor in each.factors.items()), Fraction(0))
+    return min(point) >= 0 and (value < each.most if each.is_strict else value <= each.most)

@@ -38,8 +38,15 @@ from rulewright_runtime.plan.scorecard import ScorecardPlan
 from rulewright_runtime.report.summary import exit_status
 from rulewright_runtime.runs.store import run
 
-CARDS: Final = rounds(4, 500)
+CARDS: Final = rounds(8, 500)
 USES: Final = (
+    "lists.bad.exists(each, each.check_id == 'K1') && rates.answers < least ? 'listed' : 'other'",
+    "size(lists.bad) > 1 && rates.answers < least ? 'listed' : 'other'",
+    "gates.g.failed && rates.answers < least ? 'stopped' : 'other'",
+    "size(gates.g.reasons) > 1 && rates.answers < least ? 'reasons' : 'other'",
+    "gates.exists(name, gates[name].failed) && rates.answers < least ? 'any' : 'other'",
+    "rates.exists(name, rates[name] < least) ? 'any' : 'other'",
+    "counts.exists(name, counts[name] > 1) && rates.answers < least ? 'any' : 'other'",
     "rates.answers < least ? 'invalid' : 'valid'",
     "dimensions.two.orValue(score(0)) < least ? 'invalid' : 'valid'",
     "dimensions.one.orValue(score(0)) >= least ? 'valid' : 'invalid'",
@@ -60,7 +67,7 @@ POINTS: Final = sorted(
 )
 
 
-def card(chance: random.Random) -> str:
+def card(chance: random.Random, use: str) -> str:
     stops = chance.choice(["== FAIL", "in [FAIL, UNCLEAR]", "in [FAIL, UNCLEAR]", "== FAIL && v.confidence >= least"])
     return f"""
 scorecard: card
@@ -74,9 +81,10 @@ dimensions:
   two: {{rate: {{of: "v.primary_bucket == 'B'", {RATE}, empty: absent}}}}
 rates:
   answers: {{rate: {{of: "true", hit: [PASS, FAIL], miss: [UNCLEAR, NOT_APPLICABLE], exclude: [], error: adjudicate, empty: 0}}}}
+lists: {{bad: {{of: "v.verdict == FAIL", each: {{check_id: v.check_id}}}}}}
 counts: {{sure: "v.eligible && v.confidence > {chance.choice(["least", "0.5"])}"}}
 output:
-  status: "{chance.choice(USES)}"
+  status: "{use}"
   overall_score: wmean_present(dimensions, weights)
 """  # noqa: E501
 
@@ -117,11 +125,11 @@ output: {status: "rates.answers < least ? 'invalid' : 'valid'"}
 def test_breakpoints_equal_brute_force_over_all_stored_values() -> None:
     chance = random.Random(5)
     moved = 0
-    for _ in range(CARDS):
-        plan = lowered(card(chance))
+    for number in range(CARDS):
+        plan = lowered(card(chance, USES[number % len(USES)]))
         drawn = [chance.choices(("PASS", "FAIL", "UNCLEAR"), (4, 1, 1), k=len(CHECKS)) for _ in range(ROWS // 2)]
         words = [row for pair in zip(drawn, (each[::-1] for each in drawn), strict=True) for row in pair]
-        verdicts = {f"t{number}": _verdicts(chance, row) for number, row in enumerate(words)}
+        verdicts = {f"t{at}": _verdicts(chance, row) for at, row in enumerate(words)}
         rows = {name: Scorecard(plan).aggregate(list(of.values())) for name, of in verdicts.items()}
         run: Any = SimpleNamespace(summary={}, rows=rows, verdicts=verdicts)
 
