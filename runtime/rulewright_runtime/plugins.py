@@ -98,8 +98,9 @@ def named(group: str, name: str) -> PlugIn:
     """The plug-in of a name. Raises PlugInError if there is none, or more than one."""
     matches = [each for each in installed(group) if each.name == name]
     if not matches:
-        names = ticked(each.name for each in installed(group)) or "none"
-        raise PlugInError(f"no installed distribution provides `{name}` ({group}); the installed ones are {names}")
+        names = ticked(each.name for each in installed(group))
+        known = f"the installed ones are {names}" if names else "none is installed"
+        raise PlugInError(f"no installed distribution provides `{name}` ({group}); {known}")
     if len(matches) > 1:
         raise PlugInError(f"`{name}` ({group}) is provided by {' and by '.join(each.about for each in matches)}")
     return matches[0]

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import os
 
 from rulewright.arguments.argument_kinds import flag, formats, option, output
-from rulewright.arguments.shared_options import add_reading_options
+from rulewright.arguments.shared_options import add_reading_options, existing
 
 
 def init_arguments(parser: argparse.ArgumentParser) -> None:
@@ -18,7 +17,14 @@ def init_arguments(parser: argparse.ArgumentParser) -> None:
     are not translated are listed.
     """
     option(parser, "folder", "FOLDER", "where the project goes (default: the working folder)", nargs="?", default=".")
-    option(parser, "--from", "SOURCE", "chats to write checks for, or a configuration of promptfoo", dest="source")
+    option(
+        parser,
+        "--from",
+        "SOURCE",
+        "chats to write checks for, or a configuration of promptfoo",
+        dest="source",
+        type=existing,
+    )
     add_reading_options(parser)
 
 
@@ -28,7 +34,8 @@ def demo_arguments(parser: argparse.ArgumentParser) -> None:
     The fictional transcripts include passes, failures, a hard fail, an unclear verdict and a gate that stays undecided,
     so the scorecard shows all of them.
     """
-    output(parser, "RUN", "the folder of the run (default: runs/demo)", default=os.path.join("runs", "demo"))
+    output(parser, "RUN", "the folder of the run (default: runs/demo, whose run is replaced)")
+    flag(parser, "--overwrite", "replace the run in RUN")
 
 
 def inspect_data_arguments(parser: argparse.ArgumentParser) -> None:

@@ -14,6 +14,7 @@ from rulewright.commands.output import answer, hand_over
 from rulewright.errors import UsageError
 from rulewright.exit_codes import FAILED, MET, UNDECIDED
 from rulewright.reporting.stored_run import read_run
+from rulewright.spelling import question
 from rulewright_runtime.english import plural, some
 from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.terminal import complain, say
@@ -135,7 +136,9 @@ def gold(args: argparse.Namespace) -> int:
         raise UsageError(f"`--draw` is {args.draw}; expected at least 1")
     for check in args.check:
         if check not in stored.checks:
-            raise UsageError(f"the run has no check `{check}`")
+            raise UsageError(f"the run has no check `{check}`{question(check, stored.checks)}")
+    if args.out is not None and Path(args.out).exists():
+        raise UsageError(f"`{args.out}` already exists; labels are not overwritten: name another file with `-o`")
     known = read_gold(Path(args.known)) if args.known else []
     checks = args.check or worth_labelling(stored)
     if len(checks) < len(stored.checks) and not args.check:
@@ -146,8 +149,6 @@ def gold(args: argparse.Namespace) -> int:
     if not drawn:
         raise UsageError("no verdict is left to label: each is labelled in `--known`, or its check does not apply")
     text = to_csv(with_fingerprints(stored, drawn) if args.fingerprint else drawn)
-    if args.out is not None and Path(args.out).exists():
-        raise UsageError(f"`{args.out}` already exists; labels are not overwritten")
     hand_over(text, args.out, f": {len(drawn)} items to label")
     if args.out is not None:
         say(

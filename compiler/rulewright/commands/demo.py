@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
 import sys
 from pathlib import Path
+from typing import Final
 
 from rulewright.check.project_check import compile_project
 from rulewright.commands.output import writing_to
@@ -18,6 +20,8 @@ from rulewright_runtime.report.console import scorecard
 from rulewright_runtime.runs.store import run as run_plan
 from rulewright_runtime.terminal import safe_stream, say, wants_colour
 
+USUAL: Final = os.path.join("runs", "demo")
+
 
 def run(args: argparse.Namespace) -> int:
     """Lint, compile, scan and show the result; return the exit code."""
@@ -28,8 +32,9 @@ def run(args: argparse.Namespace) -> int:
     plan = compile_project(project)
     say(f"plan: {len(plan.checks)} checks, profile {plan.profile}, hash {plan.hash[:16]}", "")
     transcripts = root / PROJECT_FILE.parent / "transcripts"
-    with writing_to(args.out):
-        summary = run_plan(plan, [transcripts], args.out, overwrite=True, judge=project.judge_source)
+    out, overwrite = (USUAL, True) if args.out is None else (args.out, args.overwrite)
+    with writing_to(out):
+        summary = run_plan(plan, [transcripts], out, overwrite=overwrite, judge=project.judge_source)
     safe_stream(sys.stdout).write_coloured(scorecard(summary, colour=wants_colour(sys.stdout)))
-    say(f"report: {Path(args.out) / 'summary.md'}; as a page: rulewright report {shlex.quote(args.out)}")
+    say(f"report: {Path(out) / 'summary.md'}; as a page: rulewright report {shlex.quote(out)}")
     return REFUSED if report.diagnostics or summary["refused"]["count"] else 0

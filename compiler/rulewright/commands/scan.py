@@ -42,10 +42,15 @@ def _known(entry: CacheEntry) -> tuple[Plan, str | None] | None:
 
 
 def run_compiled(args: argparse.Namespace) -> int:
-    """Decode a compiled plan and run it; return the exit code. Raises UsageError."""
+    """Decode a compiled plan and run it; return the exit code. Raises UsageError for a file that can't be read,
+    PlanError for one that is no plan."""
     try:
         with open_regular(args.plan) as stream:
             data = stream.read()
     except OSError as error:
         raise UsageError(f"can't read the plan `{args.plan}`: {reason_of(error)}") from None
-    return run_plan(decode(data), args, judge=args.judge)
+    try:
+        plan = decode(data)
+    except PlanError as error:
+        raise PlanError(f"`{args.plan}`: {error}") from None
+    return run_plan(plan, args, judge=args.judge)

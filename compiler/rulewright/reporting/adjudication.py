@@ -193,7 +193,7 @@ def check_person(run: FinishedRun, by: str, about: str) -> None:
     named = (judge.get("requested_model"), judge.get("name"), *judge.get("served_models", ()))
     machines = {str(name) for name in (*run.summary["models"], *run.plan.models, *named) if name}
     if not folded_name(by):
-        raise UsageError(f"{about} names no person; name the one who decides (`by`)")
+        raise UsageError(f"{about} names no person; name the one who decides with `--by` (`by` in a file)")
     if not spellings(by).isdisjoint(chain.from_iterable(map(spellings, machines))):
         raise UsageError(f"{about} is by `{by}`, a model of this run; a person decides")
 

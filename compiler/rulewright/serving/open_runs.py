@@ -104,6 +104,8 @@ class OpenRuns:
     def __post_init__(self) -> None:
         """Raise UsageError for a path without a run."""
         for path in self.paths:
+            if not Path(path).exists():
+                raise UsageError(f"folder not found: `{path}`; name one that `rulewright scan` wrote, or of several")
             if not _run_folders(Path(path)):
                 raise UsageError(f"`{path}` holds no finished run; `rulewright scan` writes one")
         self.present()

@@ -83,7 +83,7 @@ def decode_with_document(data: bytes, kind: Kind[P]) -> tuple[P, dict[str, Any]]
             raise PlanError("the plan's hash does not match its content: it was changed or cut after it was compiled")
         return msgspec.json.decode(data, type=kind.type), document
     except UNDECODED as error:
-        raise PlanError(f"the plan can't be decoded: {error}") from None
+        raise PlanError(f"the plan can't be decoded: {error}; `{kind.written_by}` writes plans") from None
 
 
 def _check_kind(format: object, version: object, kind: Kind[P]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import shlex
@@ -191,3 +192,26 @@ def test_help_shows_examples_that_the_command_takes(name: str, capsys: pytest.Ca
         first, *words = shlex.split(example)
         assert first == name
         parser.parse_args(words)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["run", "chat.yaml", "chat.yaml"], "`chat.yaml`: the plan can't be decoded: "),
+        (["run", "chat.yaml", "chat.yaml"], "; `rulewright compile` writes plans\n"),
+        (["init", "new", "--from", "chat.yml"], "no such file or folder: `chat.yml`; did you mean `chat.yaml`?\n"),
+        (["serve", "nowhere"], "folder not found: `nowhere`; name one that `rulewright scan` wrote, or of several"),
+        (["scan", "chat.yaml", "--judge", "plugin:x"], "provides `x` (rulewright.judges); none is installed"),
+    ],
+)
+def test_a_refused_word_is_named_with_what_to_do(
+    words: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("chat.yaml").write_text("a: 1\n", encoding="utf-8")
+    Path("rulewright.yaml").write_text("project: p\n", encoding="utf-8")
+    Path("checks").mkdir()
+    Path("checks", "brief.yaml").write_text("id: brief\neach: reply\nfail: size(turn.content) > 9\n", encoding="utf-8")
+    with contextlib.suppress(SystemExit):
+        assert main(words) == 3
+    assert message in capsys.readouterr().err
