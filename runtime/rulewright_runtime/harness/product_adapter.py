@@ -13,6 +13,7 @@ from rulewright_runtime import strict_json
 from rulewright_runtime.digests import sha256
 from rulewright_runtime.harness.adapters import AdapterError, TurnRequest
 from rulewright_runtime.models.call import CallFailure, ModelAnswer
+from rulewright_runtime.models.event_stream import stated_error
 from rulewright_runtime.models.http import certificates, read_body, redirect_hint, why_unreachable
 from rulewright_runtime.strict_json import JsonObject
 
@@ -23,8 +24,9 @@ TIMEOUT: Final = 120.0  # seconds for a product's whole answer
 class ProductAdapter:
     """Sends a POST `{conversation, session, turn, opens_session, context, message}`, answered by `{reply}`.
 
-    `conversation` is a digest, so that the scenario's name reveals nothing to the product. Redirects are not followed:
-    the answer would be that of another product.
+    `conversation` is a digest, so that the scenario's name reveals nothing to the product. A turn that is tried again
+    has the same `conversation`, `session` and `turn`, by which the product can recognise it. Redirects are not
+    followed: the answer would be that of another product.
     """
 
     experimental = True
@@ -57,13 +59,18 @@ class ProductAdapter:
             "message": request.messages[-1].content,
         }
         try:
-            reply = strict_json.decode(anyio.run(self._answer, body), type=JsonObject).get("reply")
+            answer = strict_json.decode(anyio.run(self._answer, body), type=JsonObject)
         except TimeoutError:
             raise AdapterError(f"the product did not answer within {self._timeout:g} seconds") from None
         except httpx2.HTTPError as error:
             raise AdapterError(f"the product did not answer: {why_unreachable(error, self._url)}") from None
-        except (CallFailure, httpx2.InvalidURL, *strict_json.UNDECODED) as error:
+        except (CallFailure, httpx2.InvalidURL) as error:
             raise AdapterError(f"the product did not answer: {error}") from None
+        except strict_json.UNDECODED as error:
+            raise AdapterError(f"the product's answer is not a JSON object: {error}") from None
+        if stated_error(answer):
+            raise AdapterError("the product's answer is an error")
+        reply = answer.get("reply")
         if not isinstance(reply, str):
             raise AdapterError("the product's answer has no text under `reply`")
         return ModelAnswer(reply, "")

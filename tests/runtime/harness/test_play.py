@@ -331,13 +331,14 @@ def test_a_product_that_redirects_does_not_answer_for_another(status: int) -> No
 @pytest.mark.parametrize(
     ("response", "why"),
     [
-        (Response(204), "JSON is malformed|did not answer"),
-        (Response(200, b"not JSON"), "did not answer"),
+        (Response(204), "is not a JSON object"),
+        (Response(200, b"not JSON"), "is not a JSON object"),
+        (Response(200, b'{"reply": "hello", "error": "overloaded"}'), "is an error"),
         (Response(500, REPLY), "answered 500"),
         (Response(200, REPLY, declared=99), "did not answer"),
         (Response(200, b'{"reply": "%s"}' % (b"x" * MAX_REPLY)), f"more than {MAX_REPLY} bytes"),
         (Response(200, b'{"reply": 5}'), "no text under `reply`"),
-        (Response(200, b'{"reply": "a", "reply": "b"}'), "did not answer"),
+        (Response(200, b'{"reply": "a", "reply": "b"}'), "is not a JSON object"),
         (Response(body=REPLY, trickle=0.2), "within 0.5 seconds"),
         (Response(hangs=True), "within 0.5 seconds"),
     ],
