@@ -147,7 +147,7 @@ FOLLOWED_BY: Final = code_sets(
         "empty-list-searched": """check-never-fails check-never-passes condition-always-holds condition-never-holds
         unread-parameter""",
         "exit-on-failure": "exit-below-threshold",
-        "failure-counts-as-success": "unchanged-copy",
+        "failure-counts-as-success": "failure-is-rewarded unchanged-copy",
         "file-of-another-format": "input-nobody-writes",
         "gate-check-never-applies": "check-no-scenario-reaches",
         "gate-ignores-a-severity": "check-without-part",
