@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from rulewright.commands.output import writing_to
 from rulewright.commands.running import reader_of
 from rulewright.errors import UsageError
 from rulewright.exit_codes import FAILED, MET
@@ -84,12 +85,18 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _write(target: Path, files: Mapping[str, bytes]) -> None:
+    """Write new files, and the project file last: only that one waits until it is on disk, which takes long for each
+    of thousands."""
     for name in files:
         if (target / name).exists():
             raise UsageError(f"`{target / name}` exists already; `init` never overwrites a file: name a new folder")
     for name, data in sorted(files.items(), key=lambda file: file[0] == LAST):
         (target / name).parent.mkdir(parents=True, exist_ok=True)
-        write_whole(target / name, data)
+        if name == LAST:
+            write_whole(target / name, data)
+            continue
+        with writing_to(target / name), open(target / name, "xb") as file:
+            file.write(data)
 
 
 def _say_next(folder: str, *commands: str) -> None:

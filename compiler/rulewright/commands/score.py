@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from rulewright.arguments.shared_options import how_to_continue
-from rulewright.commands.output import answer
+from rulewright.commands.output import answer, writing_to
 from rulewright.diagnostics import Severity
 from rulewright.documents.layout import nearest_project
-from rulewright.errors import DocumentError, UsageError
+from rulewright.errors import DocumentError
 from rulewright.exit_codes import REFUSED
 from rulewright.proving.tables import check_labels
 from rulewright.render.human import render
@@ -44,7 +44,6 @@ from rulewright_runtime.cases.hooks import Hooks
 from rulewright_runtime.cases.json_report import generation_time, problem_lines
 from rulewright_runtime.cases.second_opinions import QuestionCollector
 from rulewright_runtime.embedding.opening import open_embedding
-from rulewright_runtime.english import reason_of
 from rulewright_runtime.errors import BusyError
 from rulewright_runtime.files.atomic import open_whole
 from rulewright_runtime.files.locks import lock_file
@@ -211,15 +210,14 @@ def _claimed(stack: ExitStack, destinations: Destinations) -> dict[str, Path | N
         with ExitStack() as attempt:
             try:
                 for path in filter(None, places.values()):
-                    attempt.enter_context(lock_file(path))
+                    with writing_to(path):
+                        attempt.enter_context(lock_file(path))
                     if destinations.are_new and path.exists():
                         raise BusyError(f"`{path}` already exists")
             except BusyError:
                 if not destinations.are_new:
                     raise
                 continue
-            except OSError as error:
-                raise UsageError(f"the report `{path}` can't be written: {reason_of(error)}") from None
             stack.push(attempt.pop_all())
             return places
     raise AssertionError("there is always a free number")
@@ -233,11 +231,8 @@ def _write_reports(
         if path is None:
             _write_out(form, run, head, scorer, status)
             continue
-        try:
-            with open_whole(path) as file:
-                write(form, file, run, head, scorer, status)
-        except OSError as error:
-            raise UsageError(f"the report `{path}` can't be written: {reason_of(error)}") from None
+        with writing_to(path), open_whole(path) as file:
+            write(form, file, run, head, scorer, status)
         complain(f"{form} report: {path}")
 
 

@@ -109,10 +109,11 @@ def test_a_file_in_the_way_stops_it_before_anything_is_written(tmp_path: Path, m
 def test_the_project_file_is_written_last_so_that_half_a_project_is_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    written: list[str] = []
-    monkeypatch.setattr(init, "write_whole", lambda path, _: written.append(path.name))
+    there: list[str] = []
+    monkeypatch.setattr(init, "write_whole", lambda path, _: there.extend(each.name for each in path.parent.iterdir()))
     assert started(tmp_path, monkeypatch, chat("Good day.")) == 0
-    assert (written[-1], len(written) > 2) == ("rulewright.yaml", True)
+    assert sorted(there) == ["checks", "scorecards"]
+    assert not (tmp_path / "mine" / "rulewright.yaml").exists()
 
 
 def test_a_folder_that_holds_a_run_is_linted_without_it(

@@ -331,7 +331,7 @@ def test_a_report_that_can_not_be_written_is_one_message(capsys: pytest.CaptureF
     with pytest.raises(SystemExit) as stopped:
         score("--batch", "b", "--output", "taken/r.json")
     assert stopped.value.code == 3
-    assert "the report `taken/r.json` can't be written" in capsys.readouterr().err
+    assert "can't write `taken/r.json`: " in capsys.readouterr().err
 
 
 def test_the_batch_and_the_cases_may_be_files() -> None:
