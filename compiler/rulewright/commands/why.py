@@ -14,6 +14,7 @@ from rulewright.errors import UsageError
 from rulewright.expression.unparse import decompile, unparse
 from rulewright.render.verdict_record import record_lines
 from rulewright.reporting.formats import conditions
+from rulewright.reporting.judge_answers import vote_label
 from rulewright.reporting.run_reader import rows
 from rulewright.reporting.stored_run import FinishedRun, open_judged
 from rulewright.spelling import question
@@ -226,10 +227,7 @@ def _replies(exchanges: list[JsonObject], check: Check | None) -> Iterator[tuple
     for each in exchanges:
         if is_repeated_miss(each["attempt"], each.get("error")):
             continue
-        again = f", attempt {each['attempt'] + 1}" if each["attempt"] else ""
-        where = "" if each.get("purpose", "check") == "check" else f" ({each['purpose']})"
-        part = f" about window {each['window'] + 1}" if each.get("window") else ""
-        which = f"vote {each['repetition'] + 1}{again}{part}{where}"
+        which = vote_label(each["repetition"], each["attempt"], each.get("window", 0), each.get("purpose", "check"))
         if each.get("reply") is None:
             yield "judge", f"{which}: no reply: {each.get('error')}"
             continue

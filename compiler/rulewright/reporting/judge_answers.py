@@ -122,11 +122,15 @@ def _error(entry: object) -> str:
     return str(entry.get("raise")) if isinstance(entry, dict) else "no reply"
 
 
+def vote_label(repetition: int, attempt: int, window: int, purpose: str) -> str:
+    """Return which vote of a check an exchange belongs to, in words."""
+    again = f", attempt {attempt + 1}" if attempt else ""
+    part = f", window {window + 1}" if window else ""
+    return f"vote {repetition + 1}{again}{part}" + (f", {purpose}" if purpose != "check" else "")
+
+
 def _answer_of(each: RecordedExchange, readers: Sequence[Callable[[str], object]]) -> JudgeAnswer:
-    label = f"vote {each.repetition + 1}"
-    label += f", attempt {each.attempt + 1}" if each.attempt else ""
-    label += f", part {each.window + 1}" if each.window else ""
-    label += f", {each.purpose}" if each.purpose != "check" else ""
+    label = vote_label(each.repetition, each.attempt, each.window, each.purpose)
     if each.reply is None:
         return JudgeAnswer(label, error=each.error or "no reply")
     unusable = why_unusable(each.reply, each.finish, readers)
