@@ -15,7 +15,14 @@ from rulewright import dependencies
 from rulewright.diagnostics import Diagnostic, error
 from rulewright.documents.agents import AgentDocument, Registry, read_agent, registry
 from rulewright.documents.base import descend, entries, text, value
-from rulewright.documents.layout import USUAL_WORKFLOWS, documents_in, places, project_file_above, resolve
+from rulewright.documents.layout import (
+    USUAL_WORKFLOWS,
+    documents_in,
+    places,
+    project_below,
+    project_file_above,
+    resolve,
+)
 from rulewright.documents.library import DocumentReader
 from rulewright.documents.project_file import ModelPrice, ProjectFile, read_pricing, read_project_file
 from rulewright.documents.workflow import ContractRegistry, WorkflowDocument, read_contracts, read_workflow
@@ -126,9 +133,9 @@ def _default_file(folder: Path, project: ProjectFile | None, root: Path) -> Path
     for name in USUAL_WORKFLOWS:
         if dependencies.is_file(root / name):
             return root / name
-    raise UsageError(
-        f"`{folder}` holds no workflow.yaml; name the workflow's file, or set `workflow.file` in the project file"
-    )
+    below = project_below(folder) if project is None else None
+    use = "name the workflow's file, or set `workflow.file` in the project file"
+    raise UsageError(f"`{folder}` holds no workflow.yaml; {use if below is None else f'did you mean `{below}`?'}")
 
 
 class WorkflowReader(DocumentReader):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rulewright.check.project_check import compile_project
 from rulewright.dependencies import DependencyTracker
-from rulewright.documents.layout import nearest_project, variables_in
+from rulewright.documents.layout import nearest_project, project_below, variables_in
 from rulewright.errors import UsageError
 from rulewright.project import Project, load_project
 from rulewright.result_cache import CacheEntry
@@ -19,9 +19,13 @@ def find_project(path: str | None) -> Project:
     """The project that `--project` names, else that of the working folder. Raises UsageError if there is none."""
     found = nearest_project() if path is None else Path(path)
     if found is None:
-        raise UsageError(
-            "no `rulewright.yaml` here or in a parent folder; use `--project`, or create a project with `init`"
+        below = project_below(Path())
+        use = (
+            "use `--project`, or create a project with `init`"
+            if below is None
+            else f"did you mean `--project {below}`?"
         )
+        raise UsageError(f"no `rulewright.yaml` here or in a parent folder; {use}")
     return load_project(found)
 
 

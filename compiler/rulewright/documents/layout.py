@@ -69,11 +69,7 @@ def path_fits(pattern: str, path: str, root: Path) -> bool:
 
 def looks_like_a_project(folder: Path) -> bool:
     """Whether a folder without a project file has the layout of a project, and no subfolder has a project file."""
-    return dependencies.is_folder(folder / "checks") and not any(
-        project_file_in(inner)
-        for inner in (folder / name for name, _ in dependencies.names_in(folder))
-        if dependencies.is_folder(inner)
-    )
+    return dependencies.is_folder(folder / "checks") and project_below(folder) is None
 
 
 def nearest_project() -> Path | None:
@@ -83,6 +79,12 @@ def nearest_project() -> Path | None:
         if project_file_in(folder):
             return Path() if folder == here else folder
     return Path() if looks_like_a_project(here) else None
+
+
+def project_below(folder: Path) -> Path | None:
+    """The first subfolder that has a project file, or None."""
+    inner = (folder / name for name, _ in dependencies.names_in(folder))
+    return next((each for each in sorted(inner) if dependencies.is_folder(each) and project_file_in(each)), None)
 
 
 def has_workflow(folder: Path) -> bool:

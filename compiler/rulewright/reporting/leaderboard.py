@@ -26,6 +26,7 @@ from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.plan.scorecard import HEADLINE
 from rulewright_runtime.report.summary import is_unproven, judge_line
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
+from rulewright_runtime.transcripts.messages import UNKNOWN_MODEL
 
 VERSION: Final = 3
 ALPHA: Final = 0.05
@@ -192,6 +193,11 @@ def _take_in(folder: Path, summary: JsonMapping, entries: dict[str, _Entry]) -> 
     before, headline = set(entries), str(summary.get("headline") or HEADLINE)
     for row in rows(folder / "scores.jsonl"):
         name = str(row.get("model"))
+        if name in before and name == UNKNOWN_MODEL:
+            raise UsageError(
+                f"`{row['transcript_id']}` of `{folder}` names no model, as do chats of a run named before it; write "
+                "its `model` in its record"
+            )
         if name in before:
             raise UsageError(f"the model `{name}` is in `{folder}` and in a run named before it; scan it once")
         entry = entries.setdefault(name, _Entry())

@@ -127,6 +127,18 @@ def test_init_overwrites_nothing(started: Path, capsys: pytest.CaptureFixture[st
     assert {path: path.read_bytes() for path in started.rglob("*") if path.is_file()} == before
 
 
+def test_a_project_in_a_subfolder_is_suggested(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "chats.jsonl").write_text("{}", encoding="utf-8")
+    assert "create a project with `init`" in run(capsys, "scan", "chats.jsonl")[2]
+    assert "set `workflow.file` in the project file" in run(capsys, "workflow", "check")[2]
+    assert run(capsys, "init", "rules")[0] == 0
+    assert "in a parent folder; did you mean `--project rules`?" in run(capsys, "scan", "chats.jsonl")[2]
+    assert "holds no workflow.yaml; did you mean `rules`?" in run(capsys, "workflow", "check")[2]
+
+
 def test_a_plan_says_in_which_transcripts_nothing_can_pass(started: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = next(iter(sorted(Path("transcripts").glob("*.jsonl"))))
     path.write_text("".join(path.read_text(encoding="utf-8").splitlines(keepends=True)[:1]), encoding="utf-8")

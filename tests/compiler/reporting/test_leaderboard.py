@@ -79,6 +79,13 @@ def ranks(board: dict[str, Any]) -> list[tuple[int, str, float]]:
     return [(model["rank"], model["model"], model["score"]) for model in board["models"]]
 
 
+def test_chats_without_a_model_in_several_runs_are_named(tmp_path: Path) -> None:
+    same = plan(tmp_path / "p")
+    runs = [scan(tmp_path / name, same, answers("unknown", GOOD, GOOD)) for name in ("a", "b")]
+    with pytest.raises(UsageError, match=r"`unknown__day` of .* names no model, as do chats of a run named before it"):
+        leaderboard(runs)
+
+
 def test_models_of_several_runs_are_ranked_and_equal_scores_share_a_rank(tmp_path: Path) -> None:
     same = plan(tmp_path / "p")
     first = scan(tmp_path / "a", same, answers("worst", BAD, BAD) | answers("b", GOOD, BAD))
