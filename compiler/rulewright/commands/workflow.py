@@ -211,7 +211,7 @@ def _execute(args: argparse.Namespace, workflow: Workflow, plan: WorkflowPlan, s
     if any(adapter.type == "python" for adapter in settings.adapters.values()):
         sys.path.insert(0, os.path.abspath(workflow.root))
     with ExitStack() as stack:
-        store = stack.enter_context(open_store(workflow, settings, create=True))
+        store = stack.enter_context(open_store(workflow, settings, create=not args.resume))
         stack.callback(safe_stream(sys.stderr).show_progress, "")
         complain(*_unfinished(args, plan, settings, store))
         if args.format == "human":  # `_Publisher` shows every event
@@ -353,7 +353,7 @@ def _runs(args: argparse.Namespace) -> int:
     workflow = load_workflow(args.file)
     with open_store(workflow, settings_of(workflow)) as store:
         found = [_about_run(store, run.run_id) for run in store.runs()]
-    answer(args.format, found, map(_run_line, found))
+    answer(args.format, found, map(_run_line, found) if found else ["no runs yet"])
     return 0
 
 

@@ -215,6 +215,8 @@ def test_a_graph_marks_the_current_state_of_a_run(capsys: pytest.CaptureFixture[
 
 def test_runs_are_listed_with_their_states(capsys: pytest.CaptureFixture[str]) -> None:
     assert "no runs yet" in refused(capsys, "workflow", "runs")
+    assert "no runs yet" in refused(capsys, "workflow", "run", "--resume", "run-9")
+    assert not Path(".rulewright", "workflow.db").exists()
     assert run("workflow", "run") == 2
     capsys.readouterr()
     assert run("workflow", "runs") == 0
