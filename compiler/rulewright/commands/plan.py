@@ -156,7 +156,7 @@ def _overriding(overridden: Mapping[str, Mapping[str, Sequence[str]]]) -> list[s
         return []
     left_out, added = (sum(len(each[key]) for each in overridden.values()) for key in ("left_out", "added"))
     where = plural(len(overridden), "scenario")
-    return [f"overrides tags in {where}: {left_out} checks left out, {added} added"]
+    return [f"overrides tags in {where}: {plural(left_out, 'check')} left out, {added} added"]
 
 
 def _windows(asked: int, unbounded: int) -> str:

@@ -8,6 +8,7 @@ from rulewright.check.project_check import compile_project
 from rulewright.planning.scan import scan_plan
 from rulewright.project import Project
 from rulewright_runtime.aggregate.aggregation import Scorecard
+from rulewright_runtime.english import plural
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.transcripts.messages import Transcript
@@ -86,13 +87,13 @@ def comparison_text(comparison: JsonObject) -> str:
     lines.append(f"{'cost in USD':<14} {_money(cost[first]):>12} {_money(cost[second]):>12}")
     for name in (first, second):
         for check, row in comparison["only_in"][name].items():
-            about = f"{row['bucket']} {row['severity']} {row['route']}, {row['planned_llm_calls']} calls"
+            about = f"{row['bucket']} {row['severity']} {row['route']}, {plural(row['planned_llm_calls'], 'call')}"
             lines.append(f"only in {name}: {check} ({about})")
         for gate, checks in comparison["open_gates"][name].items():
             lines.append(f"{name} leaves the gate `{gate}` undecided where these apply: {', '.join(checks)}")
     for key in ("fewer_calls", "more_calls"):
         for check, (before, after) in comparison[key].items():
-            lines.append(f"{check}: {before} calls in {first}, {after} in {second}")
+            lines.append(f"{check}: {plural(before, 'call')} in {first}, {after} in {second}")
     saved = comparison["saved"]
     lines.append(_saving(first, second, saved["llm_calls"], saved["cost_usd"]))
     return "\n".join(lines)
@@ -103,8 +104,8 @@ def _saving(first: str, second: str, calls: int, usd: float | None) -> str:
     if calls < 0 or (calls == 0 and (usd or 0) < 0):
         first, second, calls, usd = second, first, -calls, None if usd is None else -usd
     if usd is not None and usd < 0:
-        return f"{second} saves {calls} calls against {first} and costs {_money(-usd)} USD more"
-    return f"{second} saves {calls} calls and {_money(usd)} USD against {first}"
+        return f"{second} saves {plural(calls, 'call')} against {first} and costs {_money(-usd)} USD more"
+    return f"{second} saves {plural(calls, 'call')} and {_money(usd)} USD against {first}"
 
 
 def _money(value: float | None) -> str:

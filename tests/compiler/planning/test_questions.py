@@ -74,11 +74,21 @@ def test_the_plan_names_the_bound_and_calls_an_estimate_an_estimate(
     assert load_project(tmp_path).pricing["priced-model"] == ModelPrice(1.0, 2.0)
 
 
-def test_a_comparison_never_saves_less_than_nothing() -> None:
+@pytest.mark.parametrize(
+    ("calls", "usd", "told"),
+    [
+        (-89, -8.5, "a saves 89 calls and 8.5000 USD against b"),
+        (1, None, "b saves 1 call and unknown USD against a"),
+        (2, -0.5, "b saves 2 calls against a and costs 0.5000 USD more"),
+        (-2, 0.5, "a saves 2 calls against b and costs 0.5000 USD more"),
+    ],
+)
+def test_a_comparison_never_saves_less_than_nothing(calls: int, usd: float | None, told: str) -> None:
     figures = {"a": 10, "b": 99}
     comparison = {
         "first": "a", "second": "b", "planned_llm_calls": figures, "estimated_cost_usd": {"a": 1.0, "b": 9.5},
-        "only_in": {"a": {}, "b": {}}, "open_gates": {"a": {}, "b": {}}, "fewer_calls": {}, "more_calls": {},
-        "saved": {"llm_calls": -89, "cost_usd": -8.5},
+        "only_in": {"a": {}, "b": {}}, "open_gates": {"a": {}, "b": {}},
+        "fewer_calls": {"W-1": [1, 0]}, "more_calls": {},
+        "saved": {"llm_calls": calls, "cost_usd": usd},
     }  # fmt: skip
-    assert comparison_text(comparison).endswith("a saves 89 calls and 8.5000 USD against b")
+    assert comparison_text(comparison).endswith(f"W-1: 1 call in a, 0 in b\n{told}")

@@ -13,6 +13,7 @@ from tests.shared_data import folder
 from tests.shipped_plans import shipped_plan
 
 from rulewright.check.project_check import compile_project
+from rulewright.cli import main
 from rulewright.planning.scan import cost_report, scan_plan
 from rulewright.project import Project, load_project
 from rulewright_runtime.transcripts.messages import Transcript, Turn
@@ -162,7 +163,7 @@ def test_the_cost_report_holds_what_money_depends_on(tmp_path: Path) -> None:
     assert all(report[name] == ours[name] for name in report)
 
 
-def test_a_list_that_overrides_tags_is_said_by_the_plan(tmp_path: Path) -> None:
+def test_a_list_that_overrides_tags_is_said_by_the_plan(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = {
         "checks/W-1.yaml": check(tags="any"),
         "checks/W-2.yaml": check(tags="crisis").replace("W-1", "W-2"),
@@ -181,6 +182,12 @@ def test_a_list_that_overrides_tags_is_said_by_the_plan(tmp_path: Path) -> None:
     found = planned(tmp_path, [transcript()], files)
     assert found["overridden"] == {"night": {"left_out": ["W-1"], "added": ["W-3"]}}
     assert sorted(found["by_mode"]) == ["W-2", "W-3"]
+    chats = tmp_path / "said"
+    chats.mkdir()
+    said = [{"turn": 1, "role": role, "content": "Hello"} for role in ("user", "assistant")]
+    (chats / "m__night.jsonl").write_text("".join(json.dumps(each) + "\n" for each in said), encoding="utf-8")
+    assert main(["plan", str(chats), "--project", str(tmp_path)]) == 0
+    assert "eligible_modes overrides tags in 1 scenario: 1 check left out, 1 added" in capsys.readouterr().out
 
 
 def test_a_judge_is_not_planned_where_the_assistant_says_nothing(tmp_path: Path) -> None:

@@ -1,0 +1,50 @@
+"""What a test of a chat reports where it can't be held against a check."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.folders import write
+
+from rulewright.testing import CheckError, load_bench
+
+EXAMPLE = "examples: [{chat: [{assistant: fool}], verdict: FAIL}]\n"
+HELLO = {"role": "user", "content": "Hello"}
+CHAT = {"messages": [HELLO, {"role": "assistant", "content": "Hi"}]}
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    files = {
+        "rulewright.yaml": "project: shop\nprofiles: profiles.yaml\nprofile: part\n",
+        "profiles.yaml": "part: {description: one, include_all: true, select: 'check.id != \"rude\"'}\n",
+        "checks/brief.yaml": "id: brief\nfail: size(answer) > 80\n",
+        "checks/rude.yaml": f"id: rude\nfail: answer.contains('fool')\n{EXAMPLE}",
+        "two.jsonl": "".join(json.dumps({**CHAT, "id": name}) + "\n" for name in "ab"),
+        "cut.json": "{",
+    }
+    return write(tmp_path, files)
+
+
+@pytest.mark.parametrize(
+    ("chat", "check", "reason"),
+    [
+        (CHAT, "rude", "the profile leaves out `rude`"),
+        ("two.jsonl", "brief", "two.jsonl: holds 2 conversations; expected one"),
+        ("cut.json", "brief", "cut.json"),
+        (5, "brief", "expected a record, a list of messages"),
+    ],
+)
+def test_a_chat_that_cannot_be_judged_never_holds(shop: Path, chat: object, check: str, reason: str) -> None:
+    given = str(shop / chat) if isinstance(chat, str) else chat
+    with pytest.raises(CheckError) as failed:
+        load_bench(shop).hold(given, check, "PASS")
+    assert reason in str(failed.value)
+    assert load_bench(shop).hold(CHAT, "brief", "PASS").verdict == "PASS"
+
+
+def test_a_folder_outside_of_projects_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(CheckError, match=r"no project at `.*` or above it"):
+        load_bench(tmp_path)
