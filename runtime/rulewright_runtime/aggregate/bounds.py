@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
-from itertools import combinations, product
+from itertools import chain, combinations, product
 from operator import itemgetter
 from types import SimpleNamespace
 from typing import Final
@@ -49,11 +49,8 @@ def answered(verdict: VerdictRecord, answer: str) -> Value:
 def deciding(choices: int, results: Mapping[Answers, Hashable]) -> tuple[int, ...]:
     """The indices of the smallest set of unknowns whose answers decide the result whatever the others are; the first
     of equally small sets. `results` holds the result of every completion."""
-    for size in range(choices + 1):
-        for chosen in combinations(range(choices), size):
-            if _decides(chosen, results):
-                return chosen
-    return tuple(range(choices))
+    candidates = chain.from_iterable(combinations(range(choices), size) for size in range(choices + 1))
+    return next(chosen for chosen in candidates if _decides(chosen, results))
 
 
 def _decides(chosen: Sequence[int], results: Mapping[Answers, Hashable]) -> bool:

@@ -39,13 +39,13 @@ def export(value: Value) -> Value:
         return export(value.value) if value.present else None
     if kind is float:
         if value - value != 0:
-            raise EvaluationError(f"`{value}` is not a number that can leave", "not_a_number")
+            raise EvaluationError(f"`{value}` is not a number of JSON", "not_a_number")
         return value
     if isinstance(value, Mapping):
         return {str(key): export(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [export(item) for item in value]
-    raise EvaluationError("a value of this type can't leave a scorecard", "no_such_conversion")
+    raise EvaluationError("a value of this type can't be written as JSON", "no_such_conversion")
 
 
 _PLAIN: Final = frozenset({str, bool, int, type(None)})

@@ -196,7 +196,9 @@ class Scheduler:
             self.ledger.release(key)
 
     async def _attempts(self, key: str, request: CallRequest) -> ModelAnswer:
-        for attempt in range(1, self.limits.attempts + 1):
+        attempt = 0
+        while True:
+            attempt += 1
             async with self._slots:
                 await self._breaker.wait()
                 reserved = max_spending(request.call, self.price)
@@ -208,7 +210,7 @@ class Scheduler:
                     self.progress.last_failure = str(failure)
                     self._breaker.record_failure(failure, request.transcript_id, request.check_id)
                     self._rate.hold(failure.retry_after or 0.0)
-                    if not failure.may_be_retried or attempt == self.limits.attempts:
+                    if not failure.may_be_retried or attempt >= self.limits.attempts:
                         if failure.kind == "forbidden":
                             self._breaker.record_forbidden(failure, request.transcript_id)
                         raise
@@ -216,7 +218,6 @@ class Scheduler:
             self.progress.retried += 1
             self.on_progress(self.progress)
             await anyio.sleep(pause)
-        raise AssertionError("the last attempt returns or raises")
 
     async def _attempt(self, key: str, request: CallRequest, reserved: Spending) -> ModelAnswer:
         number = self.ledger.begin_attempt(key)

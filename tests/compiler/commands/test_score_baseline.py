@@ -15,7 +15,8 @@ from tests.safe_cases import case, safe
 
 from rulewright.cli import main
 from rulewright_grammar import schema
-from rulewright_runtime.cases.baseline import Baseline, compare
+from rulewright_runtime.aggregate.inference import mcnemar
+from rulewright_runtime.cases.baseline import Baseline, _sign_test, compare
 
 __all__ = ["elsewhere"]
 
@@ -239,3 +240,14 @@ def test_junit_is_red_where_only_the_run_fails(words: list[str], status: int, ta
     numbers = {name: int(suites.get(name, "")) for name in ("tests", "errors", "failures", "skipped")}
     counted = {"tests": len(list(suites.iter("testcase"))), "errors": 0, "failures": 0, "skipped": 0}
     assert numbers == {**counted, f"{tag}s": 1}
+
+
+def test_the_approximation_for_many_pairs_is_near_the_exact_test() -> None:
+    test = _sign_test(1100, 1000)
+    assert test == {
+        "falls": 1100,
+        "rises": 1000,
+        "p_value": pytest.approx(mcnemar(1100, 1000), abs=1e-4),
+        "worse": True,
+    }
+    assert _sign_test(1050, 1050)["p_value"] == 1.0

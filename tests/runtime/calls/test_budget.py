@@ -52,6 +52,9 @@ def test_a_negative_limit_is_refused(limits: dict[str, int]) -> None:
 def test_a_dollar_budget_needs_a_price() -> None:
     with pytest.raises(BudgetError, match="needs the model's price"):
         Budget(usd=Decimal(1)).check(Spending(1, 1, None))
+    Budget(usd=Decimal(1)).check(Spending(1, 1, Decimal(1)))
+    with pytest.raises(BudgetError, match=r"the budget of \$1 does not allow another call"):
+        Budget(usd=Decimal(1)).check(Spending(1, 1, Decimal("1.01")))
 
 
 @given(st.lists(st.integers(1, 40), max_size=20), st.integers(0, 300))

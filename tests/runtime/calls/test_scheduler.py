@@ -201,6 +201,21 @@ def test_a_wait_that_the_server_asks_for_is_kept_by_all(ledger: Ledger) -> None:
     assert min(times[1:]) - times[0] >= 0.19
 
 
+@pytest.mark.parametrize("limits", [CallLimits(requests=2), CallLimits(tokens=100)])
+def test_no_more_requests_or_tokens_are_sent_in_a_minute_than_allowed(limits: CallLimits, ledger: Ledger) -> None:
+    model = FakeModel(echo)
+
+    async def impatiently() -> None:
+        async with Scheduler(model, ledger, "run", limits).running() as running:
+            for text in ("one", "two"):
+                await running.ask(asked(text))
+            with anyio.move_on_after(0.3):
+                await running.ask(asked("three"))
+
+    anyio.run(impatiently)
+    assert len(model.asked) == 2
+
+
 def test_an_endpoint_that_asks_for_a_day_ends_the_run(ledger: Ledger) -> None:
     model = FakeModel(failing(99, "limited", status=429, retry_after=86400.0))
     with pytest.raises(OutageError, match="no; it asks to wait 86400 s"):

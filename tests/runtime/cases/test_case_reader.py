@@ -111,6 +111,8 @@ def test_outputs_are_joined_by_test_id(tmp_path: Path) -> None:
         write(tmp_path / "folder" / "T1.json", output("T1")).parent,
     ]
     write(tmp_path / "folder" / "T2.json", output("T2"))
+    places.append(write(tmp_path / "wrapped" / "T1.json", {"engine_output": output("T1")}).parent)
+    write(tmp_path / "wrapped" / "T2.json", {"engine_output": output("T2")})
     places.append(write_table(tmp_path / "rows.csv", list(outputs.values())))
     for place in places:
         items = read(path, outputs=place)
@@ -147,6 +149,13 @@ def test_many_outputs_and_cases_of_one_test_id_are_compared_once(
     assert messages == [f"20 different outputs have the test id, in {shown} and 37 more"] * len(messages)
     assert len(messages) == 50
     assert compared == 40
+
+
+def test_an_output_is_also_found_by_the_second_name_of_its_case(tmp_path: Path) -> None:
+    path = write(tmp_path / "b.json", [{"id": "x", "test_case": without_output("T1")}])
+    (item,) = read(path, outputs=write(tmp_path / "out.json", [{"id": "x", **output("Late.")}]))
+    assert isinstance(item, Case)
+    assert (item.test_id, item.problem, item.inputs["summary"]) == ("T1", None, "Late.")
 
 
 def test_two_different_outputs_for_a_case_are_an_error(tmp_path: Path) -> None:
@@ -193,6 +202,10 @@ BAD: dict[str, tuple[Any, str]] = {
     "a wrapped case of a wrong type": (
         {"id": "T1", "test_case": {"test_id": "T1", "expectations": 7}},
         "`test_case.expectations` must be an object, not a number",
+    ),
+    "a case inside and outside": (
+        {"id": "T1", "expectations": case("T1")["expectations"], "test_case": case("T1")},
+        "`expectations` is outside of `test_case`, which holds the case",
     ),
     "an engine that failed": (case("T1") | {"error": "time out"}, "the engine failed: time out"),
 }

@@ -41,6 +41,20 @@ def test_evidence_of_a_confirmed_window_is_in_that_window() -> None:
     assert [(span.turn, span.quote) for span in found.evidence] == [(4, "always"), (4, "I always do.")]
 
 
+def test_an_edge_that_a_profile_disables_leaves_the_finding() -> None:
+    one = check(LexiconVerifier("words", edge=Edge(judging(repetitions=0))))
+    (result,) = execute(plan(one), [TALK], Scripted(PASS))
+    assert [(each.verdict, each.rationale_code) for each in result.verdicts] == [("FAIL", "detected")]
+
+
+def test_an_unknown_lexicon_is_asked_about_in_every_window_where_the_edge_says_so() -> None:
+    one = check(LexiconVerifier("gone", edge=Edge(judging(window=EachReplyWindow()), on=("unclear",))))
+    judge = Scripted(PASS)
+    (result,) = execute(plan(one), [TALK], judge)
+    assert [request.window for request in judge.requests] == [0, 1, 2, 3]
+    assert result.verdicts[0].extra["edge"] == {"asked_on": "unclear", "verdict_before": "UNCLEAR"}
+
+
 def test_all_hits_of_one_window_are_candidates_of_one_question() -> None:
     found, judge = edged(WholeWindow())
     assert len(judge.requests) == 1

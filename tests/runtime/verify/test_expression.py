@@ -71,10 +71,11 @@ def verdict(messages: tuple[Message, ...] = TALK, recorded: Any = None, **writte
         ({"fails": "json(answer).a == 1", "passes": "true"}, "UNCLEAR"),
         ({"passes": "usage.cost < 1.0"}, "UNCLEAR"),
         ({"passes": "expected == 'a'"}, "UNCLEAR"),
+        ({"fails": "params.limit"}, "UNCLEAR"),
     ],
 )
 def test_fail_wins_then_unclear_then_pass_and_an_error_is_unclear(conditions: dict[str, Any], expected: str) -> None:
-    assert verdict(**conditions).verdict == expected
+    assert verdict(params={"limit": 1}, **conditions).verdict == expected
 
 
 def test_a_condition_that_can_not_be_decided_says_why() -> None:

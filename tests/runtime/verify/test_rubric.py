@@ -65,6 +65,16 @@ def test_a_level_that_contradicts_the_verdict_makes_the_reply_unusable() -> None
     assert (found.verdict, "points" in found.extra) == ("UNCLEAR", False)
 
 
+def test_a_verdict_without_a_level_is_worth_nothing() -> None:
+    found = verdict_for(criterion("ordinal", judging=judging()), answer("PASS"))
+    assert (found.verdict, found.extra["points"], found.extra["of"]) == ("PASS", 0, 3)
+
+
+def test_a_criterion_that_a_profile_disables_does_not_apply() -> None:
+    found = verdict_for(criterion(repetitions=0))
+    assert (found.eligible, found.rationale_code) == (False, "disabled_by_scan_profile")
+
+
 def test_an_autofail_has_no_points() -> None:
     found = verdict_for(criterion("autofail"), answer("FAIL"))
     assert (found.verdict, "points" in found.extra) == ("FAIL", False)
