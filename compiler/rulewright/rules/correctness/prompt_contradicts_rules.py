@@ -46,11 +46,10 @@ END: Final = re.compile(r"[.;:,\na](?:(?<=[.;:,])\s|(?<=\n)|(?<=\ba)nd\b)")
 
 
 def prompt_contradicts_rules(check: CheckDocument) -> Findings:
-    """A prompt swaps the explanations of PASS and FAIL, drops a negation, or explains an unknown verdict, or one of the
-    two rules is about the user and the other about the assistant.
+    """A prompt swaps PASS and FAIL, drops a negation or explains an unknown verdict, or the rules have two subjects.
 
     Why it matters: the judge follows the prompt, readers follow the rules, and each believes the opposite. An unknown
-    verdict is an unusable reply.
+    verdict is an unusable reply. If one rule is about the user and the other about the assistant, one of them is wrong.
     Instead: swap the explanations, or correct the name of the verdict.
     """
     yield from _about_the_user(check)
