@@ -431,3 +431,39 @@ def test_a_threshold_of_a_workflow_is_a_region_of_its_machine(tmp_path: Path) ->
     found = policy_diff(one, two)
     assert found["verdict"] == "different"
     assert any("confidence_score >= 0.9 && confidence_score < 0.95" in each["where"][0] for each in found["regions"])
+
+
+RATE = """\
+scorecard: s
+rates:
+  r: {rate: {of: "true", hit: [PASS], miss: [FAIL], exclude: [UNCLEAR, NOT_APPLICABLE], error: adjudicate, empty: 0, credit: "CREDIT"}}
+output: {overall_score: rates.r}
+"""  # noqa: E501
+
+
+@pytest.mark.parametrize(
+    ("credit", "where"),
+    [
+        ("v.confidence < 0.5 ? score(0.5) : score(1)", []),
+        ("v.confidence >= 0.6 ? score(1) : score(0.5)", ["v.confidence >= 0.5", "v.confidence < 0.6"]),
+    ],
+)
+def test_partial_credit_is_compared_for_every_confidence(tmp_path: Path, credit: str, where: list[str]) -> None:
+    one, two = tmp_path / "one.yaml", tmp_path / "two.yaml"
+    one.write_text(RATE.replace("CREDIT", "v.confidence >= 0.5 ? score(1) : score(0.5)"), encoding="utf-8")
+    two.write_text(RATE.replace("CREDIT", credit), encoding="utf-8")
+    regions = [each for each in policy_diff(one, two)["regions"] if each["place"] == "rates.r"]
+    assert [each["where"][0].split(" && ")[:2] for each in regions] == ([where] if where else [])
+
+
+@pytest.mark.parametrize(
+    ("document", "words", "said"),
+    [
+        ("project: p\n", {}, "can't be compared; expected a scorecard, a policy, a workflow, a check or a lexicon"),
+        (RATE.replace("CREDIT", "score(1)"), {"given": {"least": "1"}}, "neither scorecard has a parameter `least`"),
+    ],
+)
+def test_what_can_not_be_compared_is_refused(tmp_path: Path, document: str, words: dict[str, Any], said: str) -> None:
+    (tmp_path / "one.yaml").write_text(document, encoding="utf-8")
+    with pytest.raises(UsageError, match=said):
+        policy_diff(tmp_path / "one.yaml", tmp_path / "one.yaml", **words)

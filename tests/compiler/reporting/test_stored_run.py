@@ -15,6 +15,7 @@ from tests.shared_data import ROOT
 
 import rulewright
 from rulewright.errors import UsageError
+from rulewright.reporting import stored_run
 from rulewright.reporting.stored_run import read_run
 
 LIVE = ROOT / "benchmark" / "live"
@@ -68,3 +69,31 @@ def test_a_doubled_key_is_refused(run: Path, tmp_path: Path) -> None:
     reseal(folder)
     with pytest.raises(UsageError, match="duplicate key `eligible`"):
         read_run(folder)
+
+
+@pytest.mark.parametrize(
+    ("part", "change", "said"),
+    [
+        ("summary.json", {"outcomes": None}, "this is not a summary of a run: `outcomes` is missing"),
+        ("scores.jsonl", {"engine": {}}, "has no outcome; scan it again"),
+        ("verdicts.jsonl", {"transcript_id": "nobody"}, "`nobody` has no row in `scores.jsonl`"),
+    ],
+)
+def test_rows_that_belong_to_no_run_are_refused(
+    run: Path, tmp_path: Path, part: str, change: dict[str, Any], said: str
+) -> None:
+    folder = Path(shutil.copytree(run, tmp_path / "run"))
+    if part == "summary.json":
+        found = json.loads((folder / part).read_text(encoding="utf-8"))
+        (folder / part).write_text(json.dumps({**found, **change}), encoding="utf-8")
+    else:
+        rewrite(folder / part, lambda row: {**row, **change})
+    reseal(folder)
+    with pytest.raises(UsageError, match=said):
+        read_run(folder)
+
+
+def test_verdicts_are_the_same_however_many_of_them_are_shared(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shared = read_run(run).verdicts
+    monkeypatch.setattr(stored_run, "MAX_SHARED", 1)
+    assert read_run(run).verdicts == shared
