@@ -30,8 +30,7 @@ GRADED: Final = frozenset({"rates", "dimensions", "undecided"})
 
 
 def failure_is_rewarded(scorecard: ScorecardDocument) -> Findings:
-    """A score is 0 although no gate failed, a failure raises a score, a failed gate has no effect, or an outcome is
-    bad where every check passes.
+    """A score or an outcome is bad although nothing failed, a failure raises a score, or a failed gate has no effect.
 
     Why it matters: usually the branches of a choice, `min` and `max`, or `and` and `or` were swapped, so what failed is
     graded as if it had passed.
