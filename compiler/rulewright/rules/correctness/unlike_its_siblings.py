@@ -235,7 +235,8 @@ def _same(one: Scalar | None, other: Scalar) -> bool:
 def _is_slip(token: str, other: str, names: set[str], usual: set[str], size: int) -> bool:
     """Whether a token is another operator, the name of another definition, or one that the others have elsewhere; in a
     long text also another verdict or number."""
-    named = any(re.search(rf"(?<![a-zA-Z0-9]){re.escape(each)}(?![a-zA-Z0-9])", token) for each in names)
+    words = token.split("_")[:LONGEST]
+    named = any("_".join(words[at:end]) in names for at in range(len(words)) for end in range(at + 1, len(words) + 1))
     is_value = size >= LONG and ({token, other} <= VERDICTS or (token.isdecimal() and other.isdecimal()))
     return (token in OPERATORS and other in OPERATORS) or named or is_value or (SELF in token and token in usual)
 
