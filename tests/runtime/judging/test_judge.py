@@ -16,7 +16,15 @@ from rulewright_runtime.errors import JudgeError, PlanError
 from rulewright_runtime.execution import execute
 from rulewright_runtime.judging import prompts
 from rulewright_runtime.judging.evidence import QuotedTurns
-from rulewright_runtime.judging.judge import JudgeRequest, LimitedJudge, ReplayJudge, open_judge
+from rulewright_runtime.judging.judge import (
+    BatchAnswers,
+    JudgeRequest,
+    LimitedJudge,
+    NotRecordedError,
+    ReplayJudge,
+    custom_id,
+    open_judge,
+)
 from rulewright_runtime.plan.question import (
     AnchoredWindow,
     EachReplyWindow,
@@ -89,6 +97,45 @@ def test_recorded_replies_that_are_nested_deeply_are_refused_in_our_words(tmp_pa
     (tmp_path / "r").write_bytes(b'{"t": {"x": ' + b"[" * 100_000)
     with pytest.raises(JudgeError, match="are nested too deeply"):
         open_judge(f"replay:{tmp_path / 'r'}")
+
+
+def body(**choice: Any) -> dict[str, Any]:
+    return {"response": {"status_code": 200, "body": {"choices": [choice] if choice else []}}}
+
+
+@pytest.mark.parametrize(
+    ("line", "lost"),
+    [
+        ({"reply": "yes"}, ""),
+        ({"reply": "yes", "finish": "length"}, "not whole"),
+        ({"reply": "yes", **body(message={"content": "yes"}, finish_reason="stop")}, "answered twice"),
+        (body(message={"content": "yes"}, finish_reason="stop"), ""),
+        (body(message={"content": "yes"}, finish_reason="length"), "not whole"),
+        (body(message={"content": None}, finish_reason="stop"), "failed"),
+        (body(), "failed"),
+        ({"response": {"status_code": 500, "body": {}}}, "failed"),
+        ({"reply": 5}, "failed"),
+    ],
+)
+def test_a_line_of_batch_answers_that_is_no_whole_reply_is_lost(line: dict[str, Any], lost: str) -> None:
+    question = JudgeRequest("t", "c", "Is it?", 9, 0.0, 0, 0, purpose="check")
+    answers = BatchAnswers(json.dumps({"custom_id": custom_id(question), **line}).encode(), "answers.jsonl")
+    if not lost:
+        assert answers.ask(question) == "yes"
+        return
+    with pytest.raises(NotRecordedError, match=f"has no answer: {lost}"):
+        answers.ask(question)
+
+
+def test_batch_answers_without_ids_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "answers.jsonl"
+    for content, why in (
+        ('{"custom_id": 5, "reply": "x"}', "line 1 has no `custom_id`"),
+        ('{"custom_id": x}', "JSON"),
+    ):
+        file.write_text(content, encoding="utf-8")
+        with pytest.raises(JudgeError, match=why):
+            open_judge(f"replay:{file}")
 
 
 def test_an_unknown_judge_is_an_error() -> None:

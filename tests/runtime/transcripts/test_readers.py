@@ -40,6 +40,12 @@ from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.transcript_reader import Reader
 
 
+def test_a_chat_of_another_version_of_our_format_is_refused(tmp_path: Path) -> None:
+    line = '{"format": "rulewright-chat", "version": 9, "messages": [{"role": "user", "content": "hi"}]}'
+    (refused,) = refusals(tmp_path, line, "chat.jsonl")
+    assert "version 9 of `rulewright-chat`; expected 1" in refused
+
+
 @pytest.mark.parametrize(
     ("name", "source", "said"),
     [

@@ -23,7 +23,7 @@ from rulewright_runtime.workflow.continuation import initial_task
 from rulewright_runtime.workflow.database import StoreError
 from rulewright_runtime.workflow.engine import EngineError
 from rulewright_runtime.workflow.events import narrate
-from rulewright_runtime.workflow.hil_text import describe
+from rulewright_runtime.workflow.hil_text import describe, history_line
 from rulewright_runtime.workflow.run_context import RunContext
 from rulewright_runtime.workflow.run_database import Store
 from rulewright_runtime.workflow.run_settings import AdapterSettings
@@ -398,6 +398,26 @@ def test_what_an_agent_says_can_not_pass_for_a_line_of_ours(tmp_path: Path) -> N
     text = describe(item) + "\n".join(narrate(run.events()))
     assert "\x1b" not in text
     assert not any(line.startswith(("gate T2: PASS", "COMPLETED")) for line in text.splitlines())
+
+
+CHALLENGE = {"step": "challenge", "challenger_agent": "dev", "challenger_critique": "why?"}
+
+
+@pytest.mark.parametrize(
+    ("entry", "line"),
+    [
+        ({**CHALLENGE, "challenger_approved": True}, "dev approves: why?"),
+        ({**CHALLENGE, "challenger_approved": False}, "dev objects: why?"),
+        ({**CHALLENGE, "challenger_approved": True, "challenger_critique": ""}, "dev approves"),
+        ({"step": "escalate", "reason": "the roles are `dev`"}, "a person is asked: the roles are `dev`"),
+        (
+            {"step": "human", "status": "REJECTED", "by": "ana", "trigger": "t2_gate", "notes": "not yet"},
+            "REJECTED by ana (t2_gate) not yet",
+        ),
+    ],
+)
+def test_a_step_of_the_history_reads_as_a_line(entry: dict[str, Any], line: str) -> None:
+    assert history_line(entry) == line
 
 
 def test_every_event_reads_as_a_sentence(tmp_path: Path) -> None:
