@@ -8,13 +8,14 @@ where a mapping names that of their messages.
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
-from functools import partial
+from functools import partial, reduce
+from itertools import chain
 from shlex import quote
 from typing import Final
 
 from rulewright_runtime.english import either, ticked
 from rulewright_runtime.errors import RuntimeFailure
-from rulewright_runtime.strict_json import Json
+from rulewright_runtime.strict_json import Json, JsonObject
 from rulewright_runtime.transcripts.containers import is_event
 from rulewright_runtime.transcripts.messages import Conversation, Message, Part
 from rulewright_runtime.transcripts.readers.openai import (
@@ -286,9 +287,11 @@ def mapped_format(columns: Columns) -> Format:
 def _mapped_conversations(columns: Columns, record: Record) -> Iterator[Conversation]:
     path = columns.mapping["messages"]
     found = _mapped_messages(columns, record, path)
-    about = rest(record, *(part if part in record else part.partition(".")[0] for part in (path, *path.split("+"))))
+    parts = [path] if path in record else path.split("+")
+    about = reduce(_without, parts, rest(record))
     _refuse_beside(about, columns.mapping, path)
-    asked = (*instructions(about), *found)
+    holders = {id(each): each for part in parts if (each := _holder(record, part)) is not record}
+    asked = (*instructions(about), *chain.from_iterable(map(instructions, holders.values())), *found)
     names = _answer_names(columns.mapping, record)
     answer = columns.value(record, "assistant", names[0])
     answers = {} if names[0] in ANSWERS else {names[0]: answer}
@@ -304,6 +307,23 @@ def _mapped_conversations(columns: Columns, record: Record) -> Iterator[Conversa
         source="mapped",
         model=word(model),
     )
+
+
+def _without(record: Record, path: str) -> JsonObject:
+    """The record without nulls and without what is at a path; the keys next to that stay."""
+    key, _, inner = path.partition(".")
+    value = record.get(key)
+    if path in record or not inner or not is_record(value):
+        return rest(record, path if path in record else key)
+    left = _without(value, inner)
+    return {each: left if each == key else record[each] for each in rest(record, *([] if left else [key]))}
+
+
+def _holder(record: Record, path: str) -> Record:
+    """The object that holds what is at a path."""
+    outer = path.rpartition(".")[0]
+    holder = value_at(record, outer) if outer and path not in record else record
+    return holder if is_record(holder) else record
 
 
 def _answered_under(columns: Columns, name: str, record: Record) -> Iterator[Conversation]:

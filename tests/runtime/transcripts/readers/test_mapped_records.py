@@ -65,6 +65,20 @@ def test_a_message_next_to_the_list_is_not_lost_and_can_be_joined_with_it(tmp_pa
     )
 
 
+def test_what_is_next_to_a_list_inside_of_an_object_is_not_lost(tmp_path: Path) -> None:
+    log = {"system": "Be short.", "events": [ASKED, {"who": "desk", "text": "No."}], "settings": {"heat": 0}}
+    (chat,) = conversations(
+        written(tmp_path, [{"call": {"log": log, "nr": 5}, "none": None}]),
+        columns={**COLUMNS, "messages": "call.log.events"},
+    )
+    assert lines(chat) == ["system: Be short.", "user: Is there a fee?", "assistant: No."]
+    assert chat.metadata == {"call": {"log": {"system": "Be short.", "settings": {"heat": 0}}, "nr": 5}}
+    joined = {"system": "Be kind.", "opening": ASKED, "call": {"events": [{"who": "desk", "text": "No."}]}}
+    (chat,) = conversations(written(tmp_path, [joined]), columns={**COLUMNS, "messages": "opening+call.events"})
+    assert lines(chat) == ["system: Be kind.", "user: Is there a fee?", "assistant: No."]
+    assert chat.metadata == {"system": "Be kind."}
+
+
 def test_an_answer_next_to_the_messages_is_not_lost(tmp_path: Path) -> None:
     (chat,) = conversations(written(tmp_path, [{"events": [ASKED], "response": "No."}]), columns=COLUMNS)
     assert lines(chat) == ["user: Is there a fee?", "assistant: No."]
