@@ -95,12 +95,13 @@ def _section(parts: Iterable[tuple[str, Node]], parameters: Collection[str] = ()
         is_own = any(SELF in token for token in form)
         if count < (OTHERS if is_own else ALIKE) or not (is_own or len(form) >= LONG):
             continue
+        slips = []
         for name, value in found:
             differing = _differing(_form(name, value), form)
             is_only = forms[steps][_form(name, value)] == 1
-            if not is_only or not differing or not all(_is_slip(*each, names, usual, len(form)) for each in differing):
-                continue
-            written_here, meant = (each.replace(SELF, name) for each in differing[0])
+            if is_only and differing and all(_is_slip(*each, names, usual, len(form)) for each in differing):
+                slips.append((name, value, [each.replace(SELF, name) for each in differing[0]]))
+        for name, value, (written_here, meant) in slips if len(slips) == 1 else ():
             if meant.startswith(f"{name}_") and meant not in parameters:
                 continue  # the definition has no such parameter
             message = f"`{name}` has `{written_here}`, which breaks the pattern of the other definitions"
