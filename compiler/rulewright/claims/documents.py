@@ -29,7 +29,7 @@ from rulewright.expression.types import BOOL
 from rulewright.load import Mapping, Scalar, load_file
 from rulewright.lower.expressions import build_in, scenario_environment
 from rulewright.lower.lowering import LoweringContext
-from rulewright.lower.policy import compile_policy, read_environment
+from rulewright.lower.policy import read_policy
 from rulewright.lower.rubrics import lower_rubrics
 from rulewright.lower.scan_plan import fields_of_checks, lower_check
 from rulewright.lower.scorecard import lower_scorecard, lower_without_project
@@ -58,7 +58,6 @@ from rulewright.witnesses.example_conversations import conversations_with
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
 from rulewright_runtime.cases.case_settings import CaseSettings
 from rulewright_runtime.errors import EvaluationError
-from rulewright_runtime.files.input_files import read_expanded
 from rulewright_runtime.ir import Program
 from rulewright_runtime.plan.scan import Check
 from rulewright_runtime.plan.scorecard import ScorecardPlan, parameter_values
@@ -116,9 +115,8 @@ def root_of(path: Path) -> Mapping:
 def _prove_policy(path: Path, root: Mapping, assignments: Sequence[str], config: str | None) -> list[Property]:
     if assignments:
         raise UsageError(f"`{path}` has no settings")
-    declarations = None if config is None else read_expanded(config)
-    table = compile_policy(path.read_text(encoding="utf-8"), declarations)
-    domains, span = Domains(read_environment(declarations).variables), root.key_span("rule")
+    table, environment = read_policy(path, config)
+    domains, span = Domains(environment.variables), root.key_span("rule")
     if not table.rows:  # it collects what all rows give
         return []
     total, reached = survey(table.rows, domains)

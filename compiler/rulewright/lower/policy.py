@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Final
 
 from rulewright.diagnostics import Diagnostic, error
@@ -15,18 +16,29 @@ from rulewright.expression.syntax_tree import Dialect
 from rulewright.expression.types import Type, named_type
 from rulewright.load import Mapping, Node, load_text, plain
 from rulewright.lower.decision_table import Table, build_table
+from rulewright_runtime.files.input_files import read_expanded
 
 _UNREADABLE: Final = (AttributeError, KeyError, TypeError, ValueError)
 _QUALIFIED: Final = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+", re.ASCII)
 _POLICY_KEYS: Final = ("name", "description", "display_name", "id", "kind", "imports", "metadata", "rule")
 
 
+def read_policy(path: Path, config: str | None) -> tuple[Table, Environment]:
+    """Return the table of the policy in a file, and the environment that the configuration in another file declares.
+    Raises DocumentError."""
+    environment = read_environment(None) if config is None else read_environment(read_expanded(config), config)
+    return _table(path.read_text(encoding="utf-8"), str(path), environment), environment
+
+
 def compile_policy(policy: str, config: str | bytes | None) -> Table:
     """Return the table of a policy, over the variables and functions of its configuration. Raises DocumentError."""
-    environment = read_environment(config)
+    return _table(policy, "policy.yaml", read_environment(config))
+
+
+def _table(policy: str, name: str, environment: Environment) -> Table:
     findings: list[Diagnostic] = []
     abbreviations: dict[str, str] = dict(environment.abbreviations)
-    root = _root(policy, "policy.yaml", findings)
+    root = _root(policy, name, findings)
     if root is None:
         raise DocumentError(findings)
     for entry in root.entries:
@@ -41,10 +53,11 @@ def compile_policy(policy: str, config: str | bytes | None) -> Table:
     return build_table(rule, replace(environment, abbreviations=abbreviations), findings)
 
 
-def read_environment(config: str | bytes | None) -> Environment:
-    """Return the environment that a policy's configuration declares. Raises DocumentError."""
+def read_environment(config: str | bytes | None, name: str = "config.yaml") -> Environment:
+    """Return the environment that a policy's configuration declares, which is in the file `name`. Raises
+    DocumentError."""
     findings: list[Diagnostic] = []
-    environment = _environment(config, findings)
+    environment = _environment(config, name, findings)
     if findings:
         raise DocumentError(findings)
     return environment
@@ -60,8 +73,8 @@ def _root(text: str | bytes, name: str, findings: list[Diagnostic]) -> Mapping |
     return None
 
 
-def _environment(config: str | bytes | None, findings: list[Diagnostic]) -> Environment:
-    root = None if config is None or not config.strip() else _root(config, "config.yaml", findings)
+def _environment(config: str | bytes | None, name: str, findings: list[Diagnostic]) -> Environment:
+    root = None if config is None or not config.strip() else _root(config, name, findings)
     variables: dict[str, Type] = {}
     functions: dict[str, tuple[Overload, ...]] = {}
     abbreviations: dict[str, str] = {}

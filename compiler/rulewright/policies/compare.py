@@ -57,7 +57,6 @@ from rulewright.workflow import load_workflow
 from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.aggregate.outcome import ENGINE
 from rulewright_runtime.aggregate.scorecard_values import export
-from rulewright_runtime.files.input_files import read_expanded
 from rulewright_runtime.plan.scan import Check, Lexicon
 from rulewright_runtime.plan.scorecard import ScorecardPlan, parameter_values
 from rulewright_runtime.plan.verifiers import ExpressionVerifier
@@ -117,8 +116,7 @@ def policy_diff(
     elif kinds[0] == "workflow":
         found |= _workflows(one, two, project)
     else:
-        declarations = None if config is None else read_expanded(config)
-        left, right = (policy_of_table(path.read_text(encoding="utf-8"), declarations) for path in (one, two))
+        left, right = (policy_of_table(path, config) for path in (one, two))
         found |= _data(left, right, compared(left, right))
     return {**found, "verdict": _verdict(found)}
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 from rulewright.diagnostics import Span
-from rulewright.lower.policy import compile_policy, read_environment
+from rulewright.lower.policy import read_policy
 from rulewright.lower.table_syntax import TableRow
 from rulewright.policies.policy_model import (
     ENDED,
@@ -19,7 +20,7 @@ from rulewright.policies.policy_model import (
     flat,
     table,
 )  # fmt: skip
-from rulewright.proving.domains import Domain, Domains, Path, score
+from rulewright.proving.domains import Domains, score
 from rulewright.proving.program_parts import constant, substitute, unabridged
 from rulewright.proving.tables import (
     NotProved,
@@ -39,14 +40,15 @@ _HOLDS: Final = PolicyOutcome("holds", "holds")
 _FAILS: Final = PolicyOutcome("does not hold", "does not hold")
 
 
-def policy_of_table(text: str, config: str | bytes | None) -> Policy:
-    """The policy of a CEL policy over the variables that its configuration declares. Raises DocumentError."""
-    compiled = compile_policy(text, config)
+def policy_of_table(path: Path, config: str | None) -> Policy:
+    """The policy of a CEL policy in a file, over the variables that its configuration in another file declares. Raises
+    DocumentError."""
+    compiled, environment = read_policy(path, config)
     decision = table("rule", compiled.rows) if compiled.rows else computed("rule", compiled.program)
     given = "a value" if compiled.total else "an optional"  # none where no row holds
     returned = PolicyDecision("rule.returns", (), PolicyOutcome(given, given))
     decisions = {each.place: each for each in (decision, returned)}
-    return Policy(decisions, {}, Domains(read_environment(config).variables))
+    return Policy(decisions, {}, Domains(environment.variables))
 
 
 def policy_of_cases(card: CaseScorecard, settings: CaseSettings, other: CaseScorecardPlan) -> Policy:
@@ -124,5 +126,4 @@ def _scores(plan: CaseScorecardPlan, parameters: Mapping[str, object]) -> Domain
     try:
         return label_table(plan, parameters).domains
     except (NotProved, EvaluationError):
-        known: dict[Path, Domain] = {(metric.name,): score() for metric in plan.metrics}
-        return Domains({}, known)
+        return Domains({}, {(metric.name,): score() for metric in plan.metrics})

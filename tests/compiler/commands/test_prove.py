@@ -228,6 +228,18 @@ def test_a_configuration_that_is_not_utf_8_is_refused(words: list[str], capsys: 
     assert "the byte 0xFF is not UTF-8" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("words", [["prove", "mine.yaml"], ["policy-diff", "policy.yaml", "mine.yaml"]])
+@pytest.mark.parametrize(("file", "old", "new"), [("mine", "n > 3", "m > 3"), ("types", "name: n", "nam: n")])
+def test_a_mistake_in_a_policy_or_its_configuration_is_shown_in_its_file(
+    words: list[str], file: str, old: str, new: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    texts = {"policy": POLICY, "mine": POLICY, "types": CONFIG}
+    for name, text in texts.items():
+        Path(f"{name}.yaml").write_text(text.replace(old, new) if name == file else text, encoding="utf-8")
+    assert main([*words, "--config", "types.yaml"]) == 3
+    assert f"--> {file}.yaml:" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("results", "code"),
     [([Proved()], 0), ([Proved(), Unknown("too hard")], 2), ([Refuted(), Unknown("too hard")], 1), ([], 2)],
