@@ -198,12 +198,6 @@ class Case(msgspec.Struct, frozen=True, eq=False):
     is_refused: bool = False
     before: str | None = None
 
-    @property
-    def location(self) -> str:
-        """The file with line and JSON path, for messages."""
-        where = f"{self.file}:{self.line}" if self.line else self.file
-        return where if self.path == "$" else f"{where}: {self.path}"
-
 
 class Batch(Struct, frozen=True):
     """A file of cases; its name is the file's without the suffix."""
