@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Final
 
 from rulewright.diagnostics import Findings, warning
 from rulewright.documents.scorecard import ScorecardDocument
 from rulewright.expression.direction import meaning
-from rulewright.load import Scalar
 from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.errors import EvaluationError, PlanError
 from rulewright_runtime.plan.scorecard import ScorecardPlan
 from rulewright_runtime.score import Score
 from rulewright_runtime.verdicts import VerdictResult
 
-WORD: Final = re.compile(r"(?<=['\"])\w+(?=['\"])")  # an outcome in an expression
 CODE: Final = "failure-is-rewarded"
 OVERALL: Final = "overall_score"
 TURNED: Final = "look for a condition that is turned around, or swap the outcomes"
 
 
 def extreme_findings(card: ScorecardDocument, plan: ScorecardPlan) -> Findings:
-    """The outputs that are bad where every check passes, or that are better or fail where every check fails. Nothing is
-    reported if the scorecard can't be executed on these rows, or does not distinguish them."""
+    """The label that is bad where every check passes, and the headline that is higher or has no value where every check
+    fails. Nothing is reported if the scorecard can't be executed on these rows, or does not distinguish them. Other
+    outputs may read fields that only real verdicts have, or say which failures there are."""
     best, worst = (_row(plan, verdict) for verdict in ("PASS", "FAIL"))
     listed = worst.get("undecided")
     failed = (
@@ -33,11 +31,12 @@ def extreme_findings(card: ScorecardDocument, plan: ScorecardPlan) -> Findings:
     is_same = all(best.get(name) == worst.get(name) for name, _ in card.output)
     for name, written in card.output if "undecided" not in best and not is_same else ():
         passing, failing = best.get(name), worst.get(name)
-        if (reason := failed.get(f"output.{name}")) is not None:
+        is_score = card.shows(name) or name == OVERALL
+        if is_score and (reason := failed.get(f"output.{name}")) is not None:
             yield warning(written, f"`{name}` has no value where every check fails", code=CODE, help=reason)
-        elif isinstance(passing, str) and _is_bad(passing, written):
+        elif card.label is not None and card.label.value == name and _is_turned(passing, failing):
             yield warning(written, f"`{name}` is `{passing}` where every check passes", code=CODE, help=TURNED)
-        elif (card.shows(name) or name == OVERALL) and _is_worse(passing, failing):
+        elif is_score and _is_worse(passing, failing):
             message = f"`{name}` is {passing} where every check passes, and {failing} where every check fails"
             yield warning(written, message, code=CODE, help=TURNED)
 
@@ -76,7 +75,6 @@ def _is_worse(passing: object, failing: object) -> bool:
     return isinstance(passing, Score | float) and isinstance(failing, Score | float) and passing < failing
 
 
-def _is_bad(outcome: str, written: Scalar) -> bool:
-    """Whether an outcome is a bad word, or another one than the good ones that an output may have."""
-    others = WORD.findall(str(written.value))
-    return meaning(outcome) < 0 or (meaning(outcome) == 0 and any(meaning(each) > 0 for each in others))
+def _is_turned(passing: object, failing: object) -> bool:
+    """Whether the outcome where every check fails is a better word than where every check passes."""
+    return isinstance(passing, str) and isinstance(failing, str) and meaning(passing) < meaning(failing)

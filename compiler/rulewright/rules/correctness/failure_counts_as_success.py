@@ -16,6 +16,7 @@ OF_FAILURES: Final = re.compile(
 )
 
 _WORDS: Final = {"FAIL": "fail failed failing failures", "PASS": "pass passed passing", "UNCLEAR": "unclear undecided"}
+CLASSES: Final = frozenset({"check_id", "eligible", "primary_bucket", "secondary_tags", "severity"})  # not the verdict
 VERDICT: Final = {word: verdict for verdict, words in _WORDS.items() for word in words.split()}
 
 
@@ -59,7 +60,7 @@ def _misnamed(scorecard: ScorecardDocument) -> Findings:
         meant = {VERDICT[word] for word in words.split("_") if word in VERDICT}
         is_bad = not meant and meaning(words) < 0
         read = {part.field for part in written.parts if isinstance(part, Select)}
-        if len(meant) == 1 and read and "verdict" not in read:
+        if len(meant) == 1 and read and read <= CLASSES:
             yield warning(written.scalar, f"`{words}` selects every verdict")
         for part in chain(written.checked.expr, "&&") if len(meant) == 1 or is_bad else ():
             match part:

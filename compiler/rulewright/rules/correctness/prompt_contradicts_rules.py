@@ -34,7 +34,6 @@ OMITS: Final = re.compile(
     re.I,
 )
 RULES: Final = {"note": 1, "pass_rule": 1, "fail_rule": -1}  # 1: about PASS
-SUBJECT: Final = re.compile(r"(?:The|An?) (assistant|user)\b")
 SIGNS: Final = {"PASS": 1, "FAIL": -1}
 SAME: Final = 0.7  # of the words of two clauses
 CLAUSE: Final = 2  # words that a clause has
@@ -46,13 +45,12 @@ END: Final = re.compile(r"[.;:,\na](?:(?<=[.;:,])\s|(?<=\n)|(?<=\ba)nd\b)")
 
 
 def prompt_contradicts_rules(check: CheckDocument) -> Findings:
-    """A prompt swaps PASS and FAIL, drops a negation or explains an unknown verdict, or the rules have two subjects.
+    """A prompt swaps the explanations of PASS and FAIL, drops a negation, or explains an unknown verdict.
 
     Why it matters: the judge follows the prompt, readers follow the rules, and each believes the opposite. An unknown
-    verdict is an unusable reply. If one rule is about the user and the other about the assistant, one of them is wrong.
+    verdict is an unusable reply.
     Instead: swap the explanations, or correct the name of the verdict.
     """
-    yield from _about_the_user(check)
     prompt = check.prompt
     if prompt is None or not isinstance(prompt.value, str):
         return
@@ -69,16 +67,6 @@ def prompt_contradicts_rules(check: CheckDocument) -> Findings:
     yield from _other_samples(prompt, prompt.value)
     yield from _swapped(check, lines)
     yield from _contradicted(check, prompt, lines)
-
-
-def _about_the_user(check: CheckDocument) -> Findings:
-    """The only one of `pass_rule` and `fail_rule` that begins with the user, where the other begins with the
-    assistant."""
-    rules = [each for key in ("pass_rule", "fail_rule") if (each := scalar(check.node, key)) is not None]
-    about = {found[1]: each for each in rules if (found := SUBJECT.match(str(each.value)))}
-    if len(about) == len(rules) == len(SIGNS):
-        message = "this is about what the user does, but the other rule is about the assistant"
-        yield warning(about["user"], message, notes=[(about["assistant"], "the other one")])
 
 
 def _unknown(prompt: Scalar, lines: dict[str, re.Match[str]]) -> Findings:

@@ -28,6 +28,7 @@ SELF: Final = "SELF0"  # stands for the name of a definition
 HABIT: Final = 4  # conditions that agree, to be that of a scorecard
 OTHERS: Final = 2  # definitions that agree, to be a habit
 ALIKE: Final = 3  # definitions that agree in a long text without their names
+MANY: Final = 8  # documents that show that none does without a key
 LONG: Final = 8  # tokens of a text that nobody writes twice by chance
 VERDICTS: Final = frozenset(["PASS", "FAIL", "UNCLEAR", "NOT_APPLICABLE"])
 SLIPS: Final = 2  # tokens of one slip: an operator and the name next to it
@@ -35,6 +36,8 @@ CLASSES: Final = ("primary_bucket", "severity")
 SENTENCE: Final = re.compile(r"[^.!?\n]+(?:\n(?! *\n)[^.!?\n]+)*")
 WORD: Final = re.compile(r"[^\s,;:]+")
 Word: TypeAlias = tuple[str, Scalar, tuple[int, int]]  # of a prompt, with its offsets
+DENYING: Final = frozenset({"no", "not"})
+ARTICLES: Final = frozenset({"a", "an", "the", "now", "on", "so"})  # also what is left of a denial
 CHECKS: Final = 4  # checks whose ids agree with their buckets, to be a habit
 FEW: Final = 4  # other numbers of a key that show its usual size
 FAR: Final = 5  # times as large, or as small, as all of these
@@ -71,7 +74,6 @@ def unlike_its_siblings(subject: Project | ScorecardDocument | CaseScorecardDocu
         yield from _copied(entries(subject.node, "output"), named)
         yield from _of_another(subject)
     elif isinstance(subject, Project):
-        yield from _section((name, each.node) for name, each in subject.scorecards.items())
         yield from _unclassified(subject)
         yield from _sentences(subject)
         yield from _buckets(subject)
@@ -235,10 +237,10 @@ def _same(one: Scalar | None, other: Scalar) -> bool:
 
 def _is_slip(token: str, other: str, names: set[str], usual: set[str], size: int) -> bool:
     """Whether a token is another operator, the name of another definition, or one that the others have elsewhere; in a
-    long text also another verdict or number."""
+    long text also another verdict or ten times a number."""
     words = token.split("_")[:LONGEST]
     named = any("_".join(words[at:end]) in names for at in range(len(words)) for end in range(at + 1, len(words) + 1))
-    is_value = size >= LONG and ({token, other} <= VERDICTS or (token.isdecimal() and other.isdecimal()))
+    is_value = size >= LONG and ({token, other} <= VERDICTS or f"{token}0" == other or token == f"{other}0")
     return (token in OPERATORS and other in OPERATORS) or named or is_value or (SELF in token and token in usual)
 
 
@@ -270,7 +272,7 @@ def _sentences(project: Project) -> Findings:
         if len(found) > 1 or len(form) != len(near) or len(differing) != 1:
             continue
         (word, prompt, span), meant = differing[0]
-        if word.isalpha() and meant.isalpha():  # each may have a name or a number of its own
+        if {word, meant} & DENYING and {word, meant} & ARTICLES:  # each may ask for something of its own
             message = f"`{word}` is only here; {len(written[near])} other prompts have this sentence"
             yield warning(place(prompt, *span), message, help=Guess(meant))
 
@@ -291,9 +293,9 @@ def _halves(words: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _unclassified(project: Project) -> Findings:
-    """The only check without a bucket, severity or scope, or scenario without a category."""
+    """The only check without a bucket or severity, or scenario without a category, among many."""
     for documents, keys in ((project.checks, CLASSES), (tuple(project.scenarios.values()), ("category",))):
-        for key in keys if len(documents) > ALIKE else ():
+        for key in keys if len(documents) > MANY else ():
             lacking = [each for each in documents if each.get(key) is None and each.get("use") is None]
             if len(lacking) == 1:
                 yield warning(lacking[0].node, f"`{lacking[0].id}` has no `{key}`, unlike all others")
@@ -352,10 +354,6 @@ def _numbers(project: Project) -> Findings:
             found.setdefault((kind, key), []).append((float(str(value.value)), value))
     for (_, key), numbers in found.items():
         numbers.sort(key=lambda each: each[0])
-        parts = [odd for _, odd in numbers if isinstance(odd.value, float) and not odd.value.is_integer()]
-        if len(parts) == 1 and len(numbers) > OTHERS and all(size > 1 for size, each in numbers if each not in parts):
-            yield warning(parts[0], f"`{key}` is {parts[0].raw} here, but a whole number elsewhere")
-            continue
         for (size, odd), others in ((numbers[-1], numbers[:-1]), (numbers[0], numbers[1:])):
             usual = [each for each, _ in others if each > 0]
             moved = [size * by for by in MOVED if any(isclose(size * by, each) for each in usual)]

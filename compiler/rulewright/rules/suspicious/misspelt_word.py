@@ -83,7 +83,8 @@ def _in_texts(roots: Iterable[Node], known: Counter[str]) -> Iterator[Rare]:
     word. A list may contain a phrase in both spellings."""
     rare = (word for word, times in known.items() if times == 1 and not _is_word(word))
     unknown = {word: _meant(word, known) for word in rare}
-    for root in roots if any(unknown.values()) else ():
+    prose = (text for root in roots for text in _texts(root) if " " in text)
+    for root in roots if any(unknown.values()) and _is_english(" ".join(prose)) else ():
         yield from ((where, word, near, known[near]) for where, word, near in _misspelt_below(root, unknown) if near)
 
 
@@ -130,11 +131,11 @@ def _misspelt_below(
         text = _readable(node.value)
         found = [each for each in WORD_OF_TEXT.finditer(text) if each[0].lower() in unknown]
         phrases = {*_texts(siblings)} if found and siblings is not None else {text.lower()}
-        is_english = bool(found) and _is_english(" ".join(phrases))
-        for each in found:
+        is_long = bool(found) and len(SHORT_WORD.findall(" ".join(phrases))) >= FEW
+        for each in found if not is_long or _is_english(" ".join(phrases)) else ():
             word, near = each[0].lower(), unknown[each[0].lower()]
             is_sure = sorted(word) == sorted(near) or (_single(word) == _single(near) and SINGLE.search(near))
-            if (is_english or is_sure) and text.lower().replace(word, near) not in phrases:
+            if (is_long or is_sure) and text.lower().replace(word, near) not in phrases:
                 yield place(node, *each.span()), word, near
 
 

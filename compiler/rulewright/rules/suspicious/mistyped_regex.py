@@ -75,11 +75,6 @@ OUTSIDE: Final = (
     (r"(?<=\w)\\\|(?=\w(?:\\s\+|[\w -])*(?<!\\)\|)", "is the character itself", "|"),
     (r"(?<=[\w)]) {2,}(?=[\w(])", "matches exactly as many spaces", " "),
     (r"(?<=\w) \| (?=\w)", "has spaces that belong to the alternatives", "|"),
-    (
-        r"(?<=[|(:])([a-z]{4,})/([a-z]{4,})(?=\|)|(?<=\|)([a-z]{4,})/([a-z]{4,})(?=[|)])",
-        "is one alternative",
-        r"\1\3|\2\4",
-    ),
     (r"(?:^|(?<=\)))\\\\b(?=\w|\()|(?<=[\w)])\\\\b$", "is a backslash and a letter", r"\\b"),
     (r"(?:^|(?<=\(\?i\)))/b(?=\w|\()|(?<=[\w)\]])/b$", "is a slash and a letter", r"\\b"),
     (r"\\\\([dsw])(?=[+*{])", "is a backslash and a letter", r"\\\1"),

@@ -24,11 +24,8 @@ TRAPS: Final = (
 )
 LONE_QUOTE: Final = re.compile(r"[^\"]*\"|[^']*[^'s]'", re.DOTALL)  # `the carers'` is English
 COMMENT: Final = re.compile(r" +#([^\r\n]+)")
-OPEN_END: Final = re.compile(  # a word after which a sentence goes on
-    r"\b(?:a|an|and|are|at|by|for|from|in|is|my|no|not|of|on|or|our|that|the|their|to|which|who|with|your)$",
-    re.IGNORECASE,
-)
-CONTINUED: Final = re.compile(r" ?[a-z][^#]*\.$")  # the rest of a sentence
+OPEN_END: Final = re.compile(r"[A-Z].* (?:a|an|and|of|or|our|the|their|your)")  # a sentence goes on
+CONTINUED: Final = re.compile(r" ?(?:and|but|or|that|which|who)\b[^#]*\.$")  # the rest of a sentence
 STARTS: Final = frozenset("+-0123456789ynoYNO")
 LONGEST: Final = 40  # characters; longer texts are prose
 ITEM_BELOW: Final = re.compile(r"[\r\n] *(- [^\r\n]*)")
@@ -73,7 +70,7 @@ def _unquoted(node: Scalar, text: str) -> Findings:
     if (
         rest is not None
         and " " in text
-        and (OPEN_END.search(text) or (text[-1].isalpha() and CONTINUED.match(rest[1])))
+        and (OPEN_END.fullmatch(text) or (text[-1].isalpha() and CONTINUED.match(rest[1])))
     ):
         message = f"a comment begins after `{shorten(text)}`: ` #{shorten(rest[1])}` is not part of the text"
         yield warning(node, message, help="quote the whole text")
