@@ -23,7 +23,7 @@ from rulewright_runtime.execution import execute
 from rulewright_runtime.judging import evidence, prompts, replies, votes
 from rulewright_runtime.judging.judge import BudgetExhaustedError, Judge, JudgeRequest, ReplayJudge, open_judge
 from rulewright_runtime.matching import match
-from rulewright_runtime.plan.envelope import encode
+from rulewright_runtime.plan.envelope import encode, seal
 from rulewright_runtime.plan.file import decode
 from rulewright_runtime.plan.scan import Plan, Scenario
 from rulewright_runtime.plan.verifiers import Route, Verifier
@@ -209,7 +209,7 @@ def test_a_lexicon_that_is_missing_opens_nothing_and_an_empty_one_is_refused() -
     for name in every(12, sorted(plan.lexicons)):
         empty = {**plan.lexicons, name: replace(plan.lexicons[name], patterns=())}
         with pytest.raises(PlanError, match="length >= 1"):
-            decode(encode(replace(plan, lexicons=empty)))
+            decode(encode(seal(replace(plan, lexicons=empty))))
         if not name.startswith("markers/"):  # a plan whose marker lists are missing is refused before it runs
             missing = {key: value for key, value in plan.lexicons.items() if key != name}
             hold(SHIPPED, scan(replace(plan, lexicons=missing)), name)
