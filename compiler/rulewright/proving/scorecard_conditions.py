@@ -60,8 +60,17 @@ def _ordered_counts(document: ScorecardDocument) -> Ordered:
     for name, of in document.counts:
         with suppress(ExpressionError):
             parts.append((("counts", name), chain(parsed(str(of.value), scorecard_environment(document)), "&&")))
-    pairs = ((one, other) for one in parts for other in parts if one is not other)
-    return tuple([(one[0], other[0]) for one, other in pairs if all(each in one[1] for each in other[1])])
+    having: dict[Expr, set[int]] = {}
+    for at, (_, conditions) in enumerate(parts):
+        for each in conditions:
+            having.setdefault(each, set()).add(at)
+    pairs = [
+        (one, at)
+        for at, (_, conditions) in enumerate(parts)
+        for one in set.intersection(*sorted((having[each] for each in conditions), key=len))
+        if one != at
+    ]
+    return tuple([(parts[one][0], parts[other][0]) for one, other in sorted(pairs)])
 
 
 def of_cases(document: CaseScorecardDocument) -> Iterator[LocatedCondition]:

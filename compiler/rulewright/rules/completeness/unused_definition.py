@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from rulewright.diagnostics import Findings, warning
@@ -24,16 +24,19 @@ def unused_definition(document: CaseScorecardDocument | ScorecardDocument) -> Fi
     """
     unread = {each.start for part in _prose(document.node) for each in walk(part)}
     texts = {start: text for start, text in _texts(document.node) if start not in unread}
+    read: dict[str, list[int]] = {}  # the words, with the starts of the texts that have them
+    for start, text in texts.items():
+        for word in dict.fromkeys(WORD.findall(text)):
+            read.setdefault(word, []).append(start)
     for section, kind in NAMED.items():
-        yield from _unused(document.node, section, kind, texts)
+        yield from _unused(document.node, section, kind, read)
     for section, kind in GROUPED.items():
         whole = re.compile(rf"\b{section}\b(?!\s*\.\s*[A-Za-z_])")
         if not any(whole.search(text) for text in texts.values()):
-            yield from _unused(document.node, section, kind, texts)
+            yield from _unused(document.node, section, kind, read)
     for item in items(document.node, "variables"):
         for entry in entries(item):
-            others = [text for start, text in texts.items() if start != entry.value.start]
-            if not any(entry.name in WORD.findall(text) for text in others):
+            if all(start == entry.value.start for start in read.get(entry.name, ())):
                 yield warning(entry.key, f"nothing reads the variable `{entry.name}`")
 
 
@@ -46,12 +49,11 @@ def _prose(root: Node) -> Iterator[Node]:
     )
 
 
-def _unused(root: Node, section: str, kind: str, texts: dict[int, str]) -> Findings:
+def _unused(root: Node, section: str, kind: str, read: Mapping[str, Iterable[int]]) -> Findings:
     outputs = entries(root, "output")
     for entry in entries(root, section):
         inside = range(entry.value.start, entry.value.end)
-        others = [text for start, text in texts.items() if start not in inside]
-        if not any(entry.name in WORD.findall(text) for text in others):
+        if all(start in inside for start in read.get(entry.name, ())):
             namesake = next((each for each in outputs if each.name.startswith(f"{entry.name}_")), None)
             notes = [(namesake.value, "perhaps meant here")] if namesake is not None else []
             notes += [(each, "the phrases of two metrics") for each in _searched_twice(root)] if kind == "input" else []
