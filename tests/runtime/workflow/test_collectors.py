@@ -142,6 +142,13 @@ def test_bandit_scores_what_it_scanned(tmp_path: Path) -> None:
         of("security_score", tmp_path, {**report, "metrics": {"_totals": {}}})
 
 
+@pytest.mark.parametrize("lines", [0, -1, "0", [], False, None, 0.0])
+def test_bandit_scans_a_line_at_least(lines: object, tmp_path: Path) -> None:
+    report = {"errors": [], "metrics": {"_totals": {"loc": lines}, "a.py": {}}, "results": []}
+    with pytest.raises(CollectionError, match="scanned no line"):
+        of("security_score", tmp_path, report)
+
+
 def located(uri: str, **more: Any) -> dict[str, Any]:
     return {"locations": [{"physicalLocation": {"artifactLocation": {"uri": uri}}}], **more}
 
@@ -175,6 +182,7 @@ def test_sarif_counts_open_results(tmp_path: Path) -> None:
         {"version": "2.1.0", "runs": [{}]},
         sarif(invocations=[{"executionSuccessful": False}]),
         sarif(invocations=[{"executionSuccessful": True, "exitCode": 1}]),
+        sarif(invocations=[{"executionSuccessful": True, "exitCode": False}]),
         sarif(located("%ff.py")),
         ["a finding"],
         [{"code": "F401"}],

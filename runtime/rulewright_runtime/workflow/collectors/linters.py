@@ -56,8 +56,9 @@ def bandit_json(root: Path, path: str, scope: Sequence[str]) -> ReportReading:
     metrics = table(path, report.get("metrics"), "metrics")
     scanned = [_relative(root, text_of(path, name, "metrics")) for name in metrics if name != "_totals"]
     totals = table(path, metrics.get("_totals", {}), "metrics._totals")
-    if not scanned or totals.get("loc") == 0:
-        raise CollectionError(path, "the scanner scanned no file" if not scanned else "the scanner scanned no line")
+    lines = totals.get("loc", 1)
+    if not scanned or type(lines) is not int or lines < 1:
+        raise CollectionError(path, "the scanner scanned no line" if scanned else "the scanner scanned no file")
     issues = rows(path, report.get("results"), "results")
     high = sum(row.get("issue_severity") == "HIGH" for row in issues)
     stated = totals.get("SEVERITY.HIGH", 0)
@@ -98,8 +99,9 @@ def _check_invocation(path: str, invocation: JsonObject, *, clean: bool) -> None
         raise CollectionError(path, "the tool does not say that its run succeeded")
     if "exitSignalName" in invocation or "processStartFailureMessage" in invocation:
         raise CollectionError(path, "the tool says that it was ended by a signal, or did not start")
-    if clean and invocation.get("exitCode", 0) != 0:
-        raise CollectionError(path, f"contradicts itself: exit code {invocation['exitCode']!r:.20} without a result")
+    code = invocation.get("exitCode", 0)
+    if clean and (type(code) is not int or code != 0):
+        raise CollectionError(path, f"contradicts itself: exit code {code!r:.20} without a result")
     for kind in ("toolExecutionNotifications", "toolConfigurationNotifications"):
         for notice in rows(path, invocation.get(kind, []), kind):
             if notice.get("level") == "error" or "exception" in notice:
