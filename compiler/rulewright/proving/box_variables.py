@@ -58,9 +58,16 @@ class BoxVariable(NamedTuple):
         """The values of the cells that a box has."""
         return [value for number, value in enumerate(self.values) if box[self.at] >> number & 1]
 
-    def is_single(self, cell: Value) -> bool:
-        """Whether the cell with a value holds no other one."""
-        value = cell.value if isinstance(cell, Optional) and cell.present else cell
+    def all_in(self, cell: Value) -> list[Value] | None:
+        """All values of the cell with a value; None where it holds too many."""
+        if isinstance(cell, Optional) and cell.present:
+            inside = self.all_in(cell.value)
+            return None if inside is None else [Optional(each) for each in inside]
+        if isinstance(cell, float) and cell == 0 and cell in self.cuts:
+            return [0.0, -0.0]  # equal, but not as texts
+        return [cell] if self._is_single(cell) else None
+
+    def _is_single(self, value: Value) -> bool:
         if isinstance(value, list):
             return not value  # others have any order, and any number of each text
         if isinstance(value, str):

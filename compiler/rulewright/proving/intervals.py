@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial, reduce
-from itertools import product
+from itertools import chain, product
 from math import prod
 from typing import Any, Final, TypeAlias, TypeVar
 
@@ -177,8 +177,9 @@ class Space:
     def exact(self, path: Path, box: Box) -> list[Value] | None:
         """All values that a variable may have in a box; None where that is unknown."""
         variable = self._places.get(path)
-        cells = [] if variable is None else variable.within(box)
-        return cells if variable is not None and all(map(variable.is_single, cells)) else None
+        cells = [None] if variable is None else [variable.all_in(each) for each in variable.within(box)]
+        known = [each for each in cells if each is not None]
+        return list(chain.from_iterable(known)) if len(known) == len(cells) else None
 
     def constrained(self, box: Box) -> list[BoxVariable]:
         """The variables that the box constrains."""

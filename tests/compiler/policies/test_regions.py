@@ -24,7 +24,7 @@ from tests.rounds import rounds
 from rulewright.diagnostics import Span
 from rulewright.expression.build import build
 from rulewright.expression.environment import Environment
-from rulewright.expression.types import BOOL, DYN, INT, SCORE, STRING, EnumType, MapType, Type
+from rulewright.expression.types import BOOL, DOUBLE, DYN, INT, SCORE, STRING, EnumType, MapType, OptionalType, Type
 from rulewright.lower.table_syntax import TableRow
 from rulewright.policies.policy_model import NOTHING, PolicyDecision, computed, table
 from rulewright.policies.regions import Comparison, compare
@@ -244,3 +244,17 @@ def test_too_many_cases_are_not_called_too_deep() -> None:
     rows_of = [build(f"name == 'k{number}'", names, expect=BOOL).program for number in range(460)]
     one, two = (table("t", [TableRow(row, text(word), None, NOWHERE) for row in rows_of]) for word in ("a", "b"))
     assert compare(one, two, Domains(names.variables)) == Comparison((), TOO_MANY)
+
+
+def test_both_zeros_are_tried_where_a_condition_tells_them_apart() -> None:
+    types: dict[str, Type] = {"x": DOUBLE, "o": OptionalType(DOUBLE)}
+
+    def differing(one: str, two: str = "false") -> list[str]:
+        decisions = (truth("c", build(each, Environment(variables=types)).program, "yes", "no") for each in (one, two))
+        return [str(region.witness) for region in compare(*decisions, Domains(types)).regions]
+
+    assert differing("x == 0.0 && string(x) == '-0'") == ["x = -0.0"]
+    assert differing("x == 0.0 && string(x) == '0'") == ["x = 0.0"]
+    assert differing("o.value() == 0.0 && string(o.value()) == '-0'") == ["o = -0.0"]
+    assert not differing("x == 0.0 && string(x) == '1'")
+    assert not differing("x == 2.5 && string(x) == '2'")
