@@ -25,6 +25,7 @@ from rulewright.documents.scorecard import ScorecardDocument
 from rulewright.documents.typed_reader import read_named
 from rulewright.documents.vocabulary import Vocabulary
 from rulewright.errors import UsageError
+from rulewright.expression.types import DYN, RecordType, Type
 from rulewright.lower.lexicons import lower_lexicon
 from rulewright.lower.semantics import policies
 from rulewright.policies.cases import case_flips, differing_cases
@@ -196,16 +197,35 @@ def compared(one: Policy, two: Policy) -> dict[str, Comparison]:
 
 def _united(one: Domains, two: Domains) -> Domains:
     """The domains of the variables of both policies; a variable that they declare differently has no domain."""
-    known: dict[Variable, Domain] = dict(one.known)
-    for path, domain in two.known.items():
-        mine = known.setdefault(path, domain)
-        if mine != domain and mine.kind == domain.kind == "score":
-            known[path] = replace(mine, pieces=tuple(dict.fromkeys((*mine.pieces, *domain.pieces))))
-        elif mine != domain:
-            del known[path]
-    standing, implied = {**one.standing, **two.standing}, {**one.implied, **two.implied}
-    filled = one.filled & two.filled
-    return Domains({**one.types, **two.types}, known, standing, one.missing | two.missing, implied, filled)
+    known = {path: _common_domain(path, one, two) for path in {**one.known, **two.known}}
+    named = {**one.types, **two.types}
+    return Domains(
+        {name: _common_type(one.types.get(name, type_), type_) for name, type_ in named.items()},
+        {path: domain for path, domain in known.items() if domain is not None},
+        {**one.standing, **two.standing},
+        one.missing | two.missing,
+        {**one.implied, **two.implied},
+        one.filled & two.filled,
+    )
+
+
+def _common_domain(path: Variable, one: Domains, two: Domains) -> Domain | None:
+    """The domain that both know of a variable, or one of them if the other doesn't declare it; else None."""
+    mine, theirs = one.known.get(path), two.known.get(path)
+    if mine is None or theirs is None:
+        return (mine or theirs) if (one if mine is None else two).declared(path)[0] is None else None
+    if mine.kind == theirs.kind == "score":
+        return replace(mine, pieces=tuple(dict.fromkeys((*mine.pieces, *theirs.pieces))))
+    return mine if mine == theirs else None
+
+
+def _common_type(one: Type, two: Type) -> Type:
+    """The type of the values of both, field by field; `dyn` where they differ."""
+    if one == two or not (isinstance(one, RecordType) and isinstance(two, RecordType)):
+        return one if one == two else DYN
+    named = {**one.fields, **two.fields}
+    fields = {name: _common_type(one.fields.get(name, type_), type_) for name, type_ in named.items()}
+    return RecordType(one.name, fields, one.optional | two.optional, one.open or two.open)
 
 
 def _data(one: Policy, two: Policy, found: Mapping[str, Comparison]) -> JsonObject:

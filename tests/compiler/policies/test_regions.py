@@ -250,8 +250,10 @@ def test_both_zeros_are_tried_where_a_condition_tells_them_apart() -> None:
     types: dict[str, Type] = {"x": DOUBLE, "o": OptionalType(DOUBLE)}
 
     def differing(one: str, two: str = "false") -> list[str]:
-        decisions = (truth("c", build(each, Environment(variables=types)).program, "yes", "no") for each in (one, two))
-        return [str(region.witness) for region in compare(*decisions, Domains(types)).regions]
+        before, after = (
+            truth("c", build(each, Environment(variables=types)).program, "yes", "no") for each in (one, two)
+        )
+        return [str(region.witness) for region in compare(before, after, Domains(types)).regions]
 
     assert differing("x == 0.0 && string(x) == '-0'") == ["x = -0.0"]
     assert differing("x == 0.0 && string(x) == '0'") == ["x = 0.0"]
