@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from functools import cache, partial
+from collections.abc import Callable, Container, Iterable, Iterator
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -81,11 +81,12 @@ def _misspelt_values(roots: Iterable[Node]) -> Iterator[Rare]:
 def _in_texts(roots: Iterable[Node], known: Counter[str]) -> Iterator[Rare]:
     """The words of texts that nobody says in a chat, with a slip of the hand in an English or several times used
     word. A list may contain a phrase in both spellings."""
-    rare = (word for word, times in known.items() if times == 1 and not _is_word(word))
-    unknown = {word: _meant(word, known) for word in rare}
+    unknown = {word for word, times in known.items() if times == 1 and not _is_word(word)}
+    meant = cache(partial(_meant, known=known))
     prose = (text for root in roots for text in _texts(root) if " " in text)
-    for root in roots if any(unknown.values()) and _is_english(" ".join(prose)) else ():
-        yield from ((where, word, near, known[near]) for where, word, near in _misspelt_below(root, unknown) if near)
+    for root in roots if unknown and _is_english(prose) else ():
+        found = _misspelt_below(root, unknown, meant)
+        yield from ((where, word, near, known[near]) for where, word, near in found if near)
 
 
 def _is_word(word: str) -> bool:
@@ -114,34 +115,58 @@ def _single(word: str) -> str:
 
 
 def _misspelt_below(
-    node: Node, unknown: dict[str, str], siblings: Sequence | None = None
+    node: Node, unknown: Container[str], meant: Callable[[str], str], context: _Context | None = None
 ) -> Iterator[tuple[Span, str, str]]:
     """The unknown words below a node and what is meant, without texts that somebody says in a chat. A lexicon of the
     user's words may have several of them, or a description that people spell so."""
     if isinstance(node, Mapping):
-        below = [
-            each for entry in node.entries if entry.name not in SPOKEN for each in _misspelt_below(entry.value, unknown)
-        ]
+        entries = [each for each in node.entries if each.name not in SPOKEN]
+        below = [each for entry in entries for each in _misspelt_below(entry.value, unknown, meant)]
         is_typed = optional_text(node, "role") in ("user", "both")
         is_meant = is_typed and (len(below) > 1 or SPELLING.search(optional_text(node, "description") or ""))
         yield from below if not is_meant else ()
     elif isinstance(node, Sequence):
-        yield from (each for item in node.items for each in _misspelt_below(item, unknown, node))
+        context = _Context(node)
+        yield from (each for item in node.items for each in _misspelt_below(item, unknown, meant, context))
     elif isinstance(node.value, str):
         text = _readable(node.value)
         found = [each for each in WORD_OF_TEXT.finditer(text) if each[0].lower() in unknown]
-        phrases = {*_texts(siblings)} if found and siblings is not None else {text.lower()}
-        is_long = bool(found) and len(SHORT_WORD.findall(" ".join(phrases))) >= FEW
-        for each in found if not is_long or _is_english(" ".join(phrases)) else ():
-            word, near = each[0].lower(), unknown[each[0].lower()]
+        context = context or _Context(node)
+        for each in found if found and not context.is_foreign else ():
+            word, near = each[0].lower(), meant(each[0].lower())
             is_sure = sorted(word) == sorted(near) or (_single(word) == _single(near) and SINGLE.search(near))
-            if (is_long or is_sure) and text.lower().replace(word, near) not in phrases:
+            if (context.is_long or is_sure) and not context.has_both(text.lower(), word, near):
                 yield place(node, *each.span()), word, near
 
 
-def _is_english(text: str) -> bool:
-    """Whether most words of a text are known."""
-    words = SHORT_WORD.findall(text)
+class _Context:
+    """A list of texts, or a text by itself, in whose language a word is written."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+
+    @cached_property
+    def _phrases(self) -> frozenset[str]:
+        return frozenset(_texts(self._node))
+
+    @cached_property
+    def is_long(self) -> bool:
+        """Whether it has enough words to show a language."""
+        return len(SHORT_WORD.findall(" ".join(self._phrases))) >= FEW
+
+    @cached_property
+    def is_foreign(self) -> bool:
+        """Whether it shows another language than English."""
+        return self.is_long and not _is_english(self._phrases)
+
+    def has_both(self, text: str, word: str, near: str) -> bool:
+        """Whether it also has a text with the word that is near."""
+        return len(self._phrases) > 1 and text.replace(word, near) in self._phrases
+
+
+def _is_english(texts: Iterable[str]) -> bool:
+    """Whether most words of texts are known."""
+    words = SHORT_WORD.findall(" ".join(texts))
     return len(words) >= FEW and sum(map(_is_word, words)) * 2 >= len(words)
 
 
