@@ -138,6 +138,7 @@ def test_drawings(example: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["workflow", "run", "--task", "gone"], "no task `gone`"),
         (["workflow", "run", "--colour"], "unknown arguments: `--colour`\nhelp: for example `rulewright workflow run"),
         (["workflow", "trace"], "no runs yet"),
+        (["workflow", "run", "--resume"], "no runs yet"),
         (["hil", "list"], "no runs yet"),
     ],
 )
@@ -157,11 +158,6 @@ def test_a_workflow_with_mistakes_does_not_run(example: Path, capsys: pytest.Cap
     assert rulewright("workflow", "run") == 3
     assert not (example / ".rulewright").exists()
     assert "max_iterations" in capsys.readouterr().err
-
-
-def test_nothing_to_resume_is_reported(example: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert rulewright("workflow", "run", "--resume") == 3
-    assert "no unfinished run" in capsys.readouterr().err
 
 
 def test_the_queue_is_served_to_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

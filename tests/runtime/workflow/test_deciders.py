@@ -149,7 +149,7 @@ def test_a_decision_that_was_changed_in_the_queue_is_not_the_one_on_record(
     with sqlite3.connect(run.store.path) as other:
         other.execute("update hil_items set status = ?, body = ?", (body["status"], json.dumps(body)))
     other.close()
-    with pytest.raises(QueueError, match=r"`run-1-build-1` is \w+, but no such decision is on record"):
+    with pytest.raises(EngineError, match=r"`run-1-build-1` is \w+, but no such decision is on record"):
         run.run(resume=True)
 
 
