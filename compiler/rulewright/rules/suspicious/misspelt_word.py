@@ -91,9 +91,13 @@ def _in_texts(roots: Iterable[Node], known: Counter[str]) -> Iterator[Rare]:
 
 def _is_word(word: str) -> bool:
     """Whether a word is a known one, or one with an ending."""
-    english, similar = words_of("common_words"), words_of("similar_words")
-    stems = (word, *(word.removesuffix(each) for each in ENDINGS if word.endswith(each)))
-    return any(each in english or each in similar for each in stems)
+    known = _known_words()
+    return word in known or any(word.endswith(each) and word.removesuffix(each) in known for each in ENDINGS)
+
+
+@cache
+def _known_words() -> frozenset[str]:
+    return words_of("common_words") | words_of("similar_words")
 
 
 def _meant(word: str, known: Counter[str]) -> str:
@@ -249,7 +253,7 @@ def _is_slip(word: str, other: str, known: Counter[str]) -> bool:
     """Whether a word has two letters of another one exchanged, or one letter more or less within it."""
     if word == other or not is_slip_of(word, other):
         return False
-    if word in words_of("similar_words") or word in words_of("common_words"):
+    if word in _known_words():
         return False
     if len(word) == len(other):
         return sorted(word) == sorted(other)
