@@ -170,8 +170,8 @@ class _Context:
 
 def _is_english(texts: Iterable[str]) -> bool:
     """Whether most words of texts are known."""
-    words = SHORT_WORD.findall(" ".join(texts))
-    return len(words) >= FEW and sum(map(_is_word, words)) * 2 >= len(words)
+    words = Counter(SHORT_WORD.findall(" ".join(texts)))
+    return words.total() >= FEW and sum(words[each] for each in words if _is_word(each)) * 2 >= words.total()
 
 
 @cache
