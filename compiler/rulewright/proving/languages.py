@@ -143,21 +143,28 @@ def is_holding(language: Language) -> bool:
     return members[0] == members[-1] == ANY and not has_assertions(language)
 
 
-@lru_cache(maxsize=1 << 14)
 def is_part(one: Language, two: Language) -> bool:
     """Whether every text of the first language is in the second one, as far as that can be decided part by part."""
-    if one == two or (two.kind == "or" and any(is_part(one, each) for each in two.parts[0])):
+    try:
+        return _is_part(one, two)
+    except RecursionError:  # of a long text
+        return False
+
+
+@lru_cache(maxsize=1 << 14)
+def _is_part(one: Language, two: Language) -> bool:
+    if one == two or (two.kind == "or" and any(_is_part(one, each) for each in two.parts[0])):
         return True
     match one.kind, two.kind:
         case "or", _:
-            return all(is_part(each, two) for each in one.parts[0])
-        case ("then", "then") | ("star", "star") if all(map(is_part, one.parts, two.parts)):
+            return all(_is_part(each, two) for each in one.parts[0])
+        case ("then", "then") | ("star", "star") if all(map(_is_part, one.parts, two.parts)):
             return True
         case "set", "set":
             return all(any(low <= start and end <= high for low, high in two.parts[0]) for start, end in one.parts[0])
         case _, "then":
             first, rest = two.parts
-            return (is_part(EMPTY, rest) and is_part(one, first)) or (is_part(EMPTY, first) and is_part(one, rest))
+            return (_is_part(EMPTY, rest) and _is_part(one, first)) or (_is_part(EMPTY, first) and _is_part(one, rest))
     return one == EMPTY and two.kind == "star"
 
 
@@ -207,10 +214,7 @@ def has_assertions(language: Language) -> bool:
 def outcomes(languages: Sequence[Language], lengths: Sequence[int] = ()) -> dict[Outcome, str] | None:
     """Every outcome that a text can have, each with one of the shortest texts that has it; None for more than
     `MOST_LANGUAGES`, and where that takes more than `MOST_STATES` states or `MOST_WORK`."""
-    try:
-        return _outcomes(tuple(languages), tuple(lengths)) if len(languages) <= MOST_LANGUAGES else None
-    except RecursionError:  # of a long text
-        return None
+    return _outcomes(tuple(languages), tuple(lengths)) if len(languages) <= MOST_LANGUAGES else None
 
 
 @lru_cache(maxsize=1024)
@@ -255,10 +259,7 @@ def _outcomes(
 
 def has_text(language: Language) -> str | bool:
     """One of the shortest texts of a language; False if it has none, True if that takes too much work."""
-    try:
-        found = _outcomes((language,), (), True)
-    except RecursionError:  # of a long text
-        return True
+    found = _outcomes((language,), (), True)
     return True if found is None else found.get(Outcome((True,), ()), False)
 
 

@@ -69,9 +69,11 @@ def language_of(expression: str, *, is_rough: bool = False) -> Language | None:
 
 def is_without_match(expression: str) -> bool:
     """Whether it is proved that the expression matches nothing that people write: no text without the long s and the
-    sign of kelvin, which `(?i)\\w` matches. Nothing is proved of very long expressions."""
+    sign of kelvin, which `(?i)\\w` matches. Nothing is proved of very long and very deep expressions."""
     language = None if len(expression) > LONGEST_PROVED else language_of(expression)
-    if language is None or compile_pattern(expression).search(examples(language, 1)[0]):  # a proof takes longer
+    if language is None or not (likely := samples(expression)):
+        return False
+    if compile_pattern(expression).search(likely[0]):  # a proof takes longer
         return False
     written = repeated(one_of([(0, 0x17F), (0x180, 0x212A), (0x212B, 0x110000)]))
     return has_text(intersection([holding(language), written])) is False
