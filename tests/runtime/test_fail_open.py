@@ -18,11 +18,13 @@ from tests.runtime.programs import program
 
 from rulewright.check.project_check import compile_project
 from rulewright.project import load_project
-from rulewright_runtime.errors import EvaluationError
+from rulewright_runtime.errors import EvaluationError, PlanError
 from rulewright_runtime.execution import execute
 from rulewright_runtime.judging import evidence, prompts, replies, votes
 from rulewright_runtime.judging.judge import BudgetExhaustedError, Judge, JudgeRequest, ReplayJudge, open_judge
 from rulewright_runtime.matching import match
+from rulewright_runtime.plan.envelope import encode, seal
+from rulewright_runtime.plan.file import decode
 from rulewright_runtime.plan.scan import Plan, Scenario
 from rulewright_runtime.plan.verifiers import Route, Verifier
 from rulewright_runtime.transcript_execution import TranscriptResult
@@ -202,11 +204,12 @@ def scan(plan: Plan, items: list[Any] | None = None, judge: Judge | None = None)
     return list(execute(plan, items or conversations(BENCHMARK), judge or ready(*SHIPPED)[1]))
 
 
-def test_a_lexicon_that_is_missing_opens_nothing_and_an_empty_one_cannot_be_made() -> None:
+def test_a_lexicon_that_is_missing_opens_nothing_and_an_empty_one_is_refused() -> None:
     plan, *_ = ready(*SHIPPED)
     for name in every(12, sorted(plan.lexicons)):
-        with pytest.raises(ValueError, match="at least one pattern"):
-            replace(plan.lexicons[name], patterns=())
+        empty = {**plan.lexicons, name: replace(plan.lexicons[name], patterns=())}
+        with pytest.raises(PlanError, match="length >= 1"):
+            decode(encode(seal(replace(plan, lexicons=empty))))
         if not name.startswith("markers/"):  # a plan whose marker lists are missing is refused before it runs
             missing = {key: value for key, value in plan.lexicons.items() if key != name}
             hold(SHIPPED, scan(replace(plan, lexicons=missing)), name)

@@ -56,11 +56,6 @@ class Lexicon(PlanPart, frozen=True, cache_hash=True):
     fold: tuple[Difference, ...] = ()
     fold_regexes: bool = False
 
-    def __post_init__(self) -> None:
-        """Raise ValueError without patterns: nothing would be found, and what searches for violations would pass."""
-        if not self.patterns:
-            raise ValueError("a lexicon needs at least one pattern")
-
 
 class CueAnchor(PlanPart, frozen=True):
     """The position of a cue in a scenario, by turn number (0: not given), and the checks it is for (empty: all)."""

@@ -17,7 +17,7 @@ from rulewright_runtime.plan.envelope import content_hash, encode
 from rulewright_runtime.plan.file import decode, seal
 from rulewright_runtime.plan.guard import PlanLimits
 from rulewright_runtime.plan.question import AnchoredWindow
-from rulewright_runtime.plan.scan import Lexicon, Plan, Scenario
+from rulewright_runtime.plan.scan import Plan, Scenario
 from rulewright_runtime.plan.verifiers import (
     CorpusVerifier,
     JurisdictionRule,
@@ -144,13 +144,6 @@ def test_an_empty_pattern_is_refused_because_it_would_hit_everywhere() -> None:
         decode(encode(plan(check(), lexicons={"words": lexicon("")})))
 
 
-def test_a_lexicon_without_patterns_is_refused_because_it_would_never_hit() -> None:
-    with pytest.raises(ValueError, match="at least one pattern"):
-        lexicon()
-    with pytest.raises(msgspec.ValidationError):
-        msgspec.convert({"patterns": []}, Lexicon)
-
-
 def unsealed(verifier: Verifier) -> Plan:
     """A plan whose checks have no hashes, which the compiler can't compute."""
     return envelope.seal(msgspec.structs.replace(CANARY, checks=(check(verifier),)))
@@ -167,6 +160,7 @@ def unsealed(verifier: Verifier) -> Plan:
         ),
         (unsealed(TraceVerifier("none")), "needs the state machine `none`"),
         (unsealed(CorpusVerifier("none", ("unsupported",))), "needs the corpus `none`"),
+        (plan(check(), lexicons={"words": lexicon()}), "length >= 1"),
         (plan(asked(precheck="none")), "needs the lexicon `none`"),
         (plan(asked(window=AnchoredWindow(cue="none"))), "needs the lexicon `none`"),
         (plan(check(LexiconVerifier("words", window=AnchoredWindow(cue="none")))), "needs the lexicon `none`"),
