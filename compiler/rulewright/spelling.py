@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable, Iterable
 from functools import cache
 from itertools import takewhile
-from string import ascii_lowercase
 from typing import Final
 
 from rulewright.diagnostics import Diagnostic, Located, Span, error
@@ -34,6 +33,7 @@ FEW: Final = 4  # known names that a message lists
 LONGEST: Final = 40  # letters of a word that is compared with many others
 WORD: Final = re.compile(r"[\s-]")
 KEYBOARD: Final = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
+LETTERS: Final = "".join(KEYBOARD)
 
 
 def suggest(word: str, known: Iterable[str]) -> str | None:
@@ -95,7 +95,7 @@ def slips_of(word: str) -> set[str]:
     unless it is exchanged."""
     parts = [(word[:at], word[at], word[at + 1 :]) for at in range(len(word))]
     exchanged = (f"{before}{after[0]}{here}{after[1:]}" for before, here, after in parts if after)
-    missing = (f"{before}{letter}{here}{after}" for before, here, after in parts[1:] for letter in ascii_lowercase)
+    missing = (f"{before}{letter}{here}{after}" for before, here, after in parts[1:] for letter in LETTERS)
     replaced = (f"{before}{near}{after}" for before, here, after in parts[1:] for near in _beside().get(here, ""))
     added = (
         f"{before}{after}"
