@@ -161,7 +161,7 @@ def _add(count: _Count, check: Check, plan: Plan, transcript: Transcript) -> Non
     if judging is None:
         return
     windows = _windows(judging.window, check, plan, transcript)
-    if _leaves_nothing_to_judge(judging, windows, plan, transcript):
+    if not check.verifier.asks_on_hit and _leaves_nothing_to_judge(judging, windows, plan, transcript):
         return
     outside = _turns_outside(check.verifier, plan, transcript, windows)
     votes = judging.repetitions * (len(windows) + outside)

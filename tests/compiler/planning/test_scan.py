@@ -91,6 +91,17 @@ def test_the_edge_counts_in_the_upper_bound_only(tmp_path: Path) -> None:
     }
 
 
+def test_the_upper_bound_counts_a_hit_in_the_words_of_the_user_that_nobody_answers(tmp_path: Path) -> None:
+    routing = "deterministic_precheck: words\nrepetitions: 3\nllm_on_ambiguous: true"
+    files = {
+        "checks/W-1.yaml": check(route="regex_with_llm_edge", routing=routing),
+        "lexicons/words.yaml": "role: user\npatterns:\n  - you must\n",
+    }
+    silent = Transcript("t", "night", "m", (Turn(1, "user", "you must"), Turn(1, "assistant", " ")))
+    ours = planned(tmp_path, [silent], files)
+    assert ours["llm_calls"]["upper"] == 9
+
+
 def test_every_window_of_a_transcript_is_asked_about(tmp_path: Path) -> None:
     text = check(routing="repetitions: 3\nunit_of_analysis: turn_level")
     ours = planned(tmp_path, [transcript(4), transcript(0)], {"checks/W-1.yaml": text})
