@@ -153,7 +153,7 @@ def _reports(path: Path, selection: RuleSelection, around: Callable[[Path], Lint
         files = {file: _loaded(file) for file in documents_in(path, deep=True)}
         if has_projects := any(_is_project(file, loaded) for file, loaded in files.items()):
             files = {file: loaded for file, loaded in files.items() if not _is_of_others(file, loaded)}
-        unlike = misnamed(files.values())
+        unlike = {} if has_projects else misnamed(files.values())  # a project compares its own names
         for file, loaded in files.items():
             if not is_command_output(loaded.root):
                 yield _file(loaded, file, selection, around, unlike.get(loaded.source.path))

@@ -103,6 +103,15 @@ def test_files_of_other_tools_beside_projects_are_no_documents(tmp_path: Path) -
     assert {Path(path).name for path in lint([folder]).sources} == {"rulewright.yaml", "X1.yaml"}
 
 
+def test_a_name_unlike_that_of_its_file_is_reported_once_below_a_folder_of_projects(tmp_path: Path) -> None:
+    texts = {"X1": "80", "X2": "90", "third": "70"}
+    checks = {f"rules/checks/{name}.yaml": BRIEF.replace("80", words) for name, words in texts.items()}
+    checks["rules/checks/X2.yaml"] = checks["rules/checks/X2.yaml"].replace("X1", "X2")
+    checks["rules/checks/third.yaml"] = checks["rules/checks/third.yaml"].replace("X1", "X3")
+    found = codes(lint([write(tmp_path, {"rules/rulewright.yaml": "project: p\n", **checks})]))
+    assert found.count("id-differs-from-file-name") == 1
+
+
 @pytest.mark.parametrize(
     ("name", "text", "found"),
     [
