@@ -21,7 +21,7 @@ from rulewright.proving.domains import Domains, Path
 from rulewright.proving.intervals import Answer, Goal, Space, TooMany
 from rulewright.proving.program_parts import calling, paths_of
 from rulewright.proving.results import Counterexample, Unknown
-from rulewright.proving.search import TOO_DEEP, TOO_MANY, Search
+from rulewright.proving.search import DEPTH_ERRORS, TOO_DEEP, TOO_MANY, Search
 from rulewright.witnesses.guesses import InputModel, choices_at, guesses, varied
 from rulewright_runtime.values import Value
 
@@ -72,7 +72,7 @@ def compare(one: PolicyDecision, two: PolicyDecision, domains: Domains) -> Compa
         return Comparison(())
     try:
         return _RegionSearch(one, two, domains).compared()
-    except RecursionError:
+    except DEPTH_ERRORS:
         return Comparison((), TOO_DEEP)
 
 

@@ -12,11 +12,13 @@ from rulewright.proving.domains import Domains, Path
 from rulewright.proving.intervals import Goal, Space, TooMany
 from rulewright.proving.program_parts import COMPARISONS, extract, paths_of
 from rulewright.proving.results import Counterexample, Proved, Refuted, Result, Unknown, bindings_of, shown_as
+from rulewright_runtime.errors import PlanError
 from rulewright_runtime.interpreter import Evaluator, prepare
 from rulewright_runtime.ir import CONNECTIVES, Node, Program
 
 TOO_MANY: Final = "too many cases to go through"
 TOO_DEEP: Final = "the conditions are nested too deeply"
+DEPTH_ERRORS: Final = (PlanError, RecursionError)  # what very deep conditions raise
 
 
 @dataclass(slots=True)
@@ -52,7 +54,7 @@ class Search:
                 why = why or shown
         except TooMany:
             why = TOO_MANY
-        except RecursionError:
+        except DEPTH_ERRORS:
             why = TOO_DEEP
         return None if why is None else Unknown(why)
 

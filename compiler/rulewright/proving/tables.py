@@ -32,7 +32,7 @@ from rulewright.proving.domains import Domain, Domains, NumberRange, Path, domai
 from rulewright.proving.intervals import Goal, TooMany
 from rulewright.proving.program_parts import inline, numbers_of, substitute
 from rulewright.proving.results import Counterexample, Proved, Refuted, Result, Unknown
-from rulewright.proving.search import Search, first_of
+from rulewright.proving.search import DEPTH_ERRORS, Search, first_of
 from rulewright.scoring.batches import CaseScorecard
 from rulewright_runtime.cases.case_plan import CaseMetric, CaseScorecardPlan
 from rulewright_runtime.cases.case_settings import CaseSettings, defaults
@@ -62,7 +62,7 @@ class _TableProof:
         self.witnesses: dict[tuple[int, int], Counterexample] = {}
         self.open: set[tuple[int, int]] = set()  # ends that depend on opaque atoms
         self.complete = False
-        with suppress(TooMany, RecursionError):
+        with suppress(TooMany, *DEPTH_ERRORS):
             self._split()
 
     def _split(self) -> None:
