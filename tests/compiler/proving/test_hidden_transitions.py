@@ -86,6 +86,13 @@ def test_two_earlier_transitions_may_hide_one_together() -> None:
     assert of(first + third) == []
 
 
+def test_nothing_is_hidden_by_a_condition_that_can_not_be_read_or_never_holds() -> None:
+    first = "transitions:\n  - {from: a, on: ask, to: b}\n  - {from: a, on: ask, to: c, when: 'turn > 3'}\n"
+    assert of(first) == [1]
+    assert of(first.replace("to: b", "to: b, when: 'turn <'")) == []
+    assert of(first.replace("turn > 3", "turn > 3 && turn < 2")) == []
+
+
 def test_what_leads_back_within_a_turn_hides_nothing() -> None:
     loop = "transitions:\n  - {from: a, on: ask, to: a}\n  - {from: a, on: ask, to: b}\n"
     assert of(loop) == []

@@ -11,7 +11,12 @@ from tests.rounds import rounds
 from tests.safe_cases import DEFAULTS, METRICS, safe, settings
 from tests.shared_data import ROOT
 
-from rulewright.proving.tables import table_findings
+from rulewright.documents.scorecard import CaseScorecardDocument
+from rulewright.documents.typed_reader import read
+from rulewright.linting.lint_run import lint_text
+from rulewright.load import Mapping, load_text
+from rulewright.proving.scorecard_conditions import both_hold
+from rulewright.proving.tables import case_findings, table_findings
 from rulewright.scoring.batches import CaseScorecard, load_scorecard
 from rulewright_runtime.cases.case_settings import CaseSettings
 from rulewright_runtime.plan.scorecard import parameter_values
@@ -96,3 +101,40 @@ def test_the_values_a_formula_takes_are_found_exactly(tmp_path: Path) -> None:
     # AH is 0.25, or above 0.75: between 0.5 and 0.75 nothing lies, so a threshold there changes no label
     assert result(path, AH_pass=0.6, AH_review=0.2) == result(path, AH_pass=0.7, AH_review=0.2) == []
     assert result(path, AH_pass=0.25, AH_review=0.2) == ["label-row-is-dead 2"]
+
+
+def test_defaults_that_break_a_requirement_are_reported_once() -> None:
+    path = ROOT / "tests" / "compiler" / "rules" / "defaults_break_a_requirement" / "bad.yaml"
+    found = lint_text(path.read_text(), "bad.yaml").diagnostics
+    assert [each.code for each in found if each.severity == "error"] == ["defaults-break-a-requirement"]
+    root = load_text(path.read_text(), "bad.yaml").root
+    assert isinstance(root, Mapping)
+    assert case_findings(root) == []
+
+
+@pytest.mark.parametrize(("before", "line"), [(1, 1), (15, 15), (25, None)])
+def test_the_row_that_leaves_nothing_to_a_dead_one_is_named_unless_it_is_far_below(
+    before: int, line: int | None, tmp_path: Path
+) -> None:
+    start = TEXT.splitlines().index("labels:") + 1
+    rows = [f"  - {{label: Fail, when: CR < 0.{50 - number}}}" for number in range(1, before)]
+    rows += ["  - {label: Review, when: CR < 0.8}", "  - {label: Fail, when: CR < 0.6 && AH < 0.5}"]
+    path = changed(tmp_path, "labels:", "\n".join(["labels:", *rows]))
+    card = load_scorecard(str(path))
+    found = table_findings(card, CaseSettings(card.plan).scorer(None, None))
+    (dead,) = [each for each in found if each.message.startswith(f"row {before + 1} of the label table (`Fail`)")]
+    assert [each.span.line - start for each in dead.notes] == ([] if line is None else [line])
+
+
+def test_both_conditions_of_a_metric_are_only_shown_where_they_can_be_read() -> None:
+    path = ROOT / "tests" / "compiler" / "rules" / "review_above_pass" / "bad.yaml"
+    for more, shown in ((" && true", "FOUND = 0.8"), (" && ", None)):
+        root = load_text(
+            path.read_text().replace("fails: FOUND < found_review", f"fails: 'FOUND < found_review{more}'"), "x"
+        )
+        assert isinstance(root.root, Mapping)
+        document = read(CaseScorecardDocument, root.root)
+        (metric,) = document.metrics
+        assert metric.passes is not None
+        assert metric.fails is not None
+        assert both_hold(document, metric.passes, metric.fails) == shown
