@@ -163,7 +163,8 @@ def _quoted(
     if tracer is None:
         return () if item is None else (_part(item, view, decision.code),)
     matches = _Matches([], []) if decision.undecided is not None else tracer.matches(bindings)
-    spans = [_part(call, view, tracer.program.source) for call in matches.calls]
+    made = {each["id"] for each in view.tool_calls} if matches.calls else ()  # others are literals
+    spans = [_part(call, view, tracer.program.source) for call in matches.calls if call.get("id") in made]
     for text, start, end in matches.spans:
         location = view.location_of(item) if item is not None and text in item.values() else view.locations.get(text)
         if location is not None:

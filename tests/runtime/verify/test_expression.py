@@ -145,6 +145,9 @@ def test_conditions_read_messages_tool_calls_and_usage(condition: str, expected:
         ("called(tool_calls, 'find', {'seat': 4})", ["find"]),
         ("!called(tool_calls, 'find', {'seat': 5})", []),
         ("called(tool_calls, 'book') && answer.matches('Done')", ["book"]),
+        ("called(tool_calls.filter(c, c.name != 'find'), 'book')", ["book"]),
+        ("messages.exists(m, called(m.tool_calls, 'book'))", ["book"]),
+        ("called([{'name': 'pay', 'arguments': {}}], 'pay') && called(tool_calls, 'book')", ["book"]),
     ],
 )
 def test_the_tool_calls_for_which_a_condition_holds_are_evidence(condition: str, quoted: list[str]) -> None:
