@@ -142,8 +142,8 @@ def _typed(program: Program, at: int, args: list[Typed], found: Sequence[Typed],
     match node.op:
         case "const":
             return Typed(_LITERALS.get(node.value[0], _list_of(node.value)), True)
-        case "name" if len(node.value) == 1:
-            return _named(node.value[0], domains)
+        case "name" if len(node.value) == 1 and not node.value[0][1]:
+            return _named(node.value[0][0], domains)
         case "local" if (loop := loop_of(program, at)) is not None and loop.op in LOOPS:
             range_ = found[loop.args[0]].type
             return Typed(range_.element, True) if isinstance(range_, ListType) else _UNTYPED
@@ -200,15 +200,11 @@ def _list_of(tagged: Sequence[object]) -> Type | None:
     return ListType(STRING) if isinstance(items, list) and all(each[0] == "string" for each in items) else None
 
 
-def _named(candidate: Sequence[object], domains: Domains) -> Typed:
-    root, fields = candidate[0], candidate[1]
-    known, is_there = domains.known.get((str(root),)), root not in domains.missing
+def _named(name: str, domains: Domains) -> Typed:
+    known, is_there = domains.known.get((name,)), name not in domains.missing
     if known is not None:
-        return Typed(_type_of(known), is_there and not known.absent) if not fields else _UNTYPED
-    found = Typed(domains.types.get(str(root)), is_there and str(root) in domains.types)
-    for name in fields if isinstance(fields, list | tuple) else ():
-        found = _part("select", found, str(name))
-    return found
+        return Typed(_type_of(known), is_there and not known.absent)
+    return Typed(domains.types.get(name), is_there and name in domains.types)
 
 
 def _type_of(domain: Domain) -> Type | None:
