@@ -98,6 +98,14 @@ def test_a_machine_that_no_check_follows_is_checked_as_well(tmp_path: Path) -> N
     assert "unknown-cue" in {found.code for found in lint([folder]).diagnostics}
 
 
+@pytest.mark.parametrize("when", ["session == nope", "session + 1", "session =="])
+def test_a_condition_of_a_machine_is_checked_in_a_file_of_its_own(when: str, tmp_path: Path) -> None:
+    path = tmp_path / "night.yaml"
+    path.write_text(MACHINE.replace("elapsed_hours.orValue(0.0) < 48.0 && session == 1", when), encoding="utf-8")
+    (found,) = lint([path]).diagnostics
+    assert (found.code, found.span.line) == ("bad-expression", 8)
+
+
 def test_without_prompt_and_machine_nothing_would_follow_the_conversation(tmp_path: Path) -> None:
     text = check(**ROUTED)
     with pytest.raises(DocumentError, match="unknown state machine `night`"):

@@ -28,6 +28,7 @@ from rulewright.rules import code_of, document_kind, findings, rule_page
 FINDERS: Final = {
     "check": ("rulewright.lower.expression_checks", "check_findings"),
     "scenario": ("rulewright.lower.harness", "harness_findings"),
+    "state_machine": ("rulewright.lower.machines", "condition_findings"),
     "scorecard": ("rulewright.proving.gate_findings", "scorecard_findings"),
     CASE_SCORECARD: ("rulewright.proving.tables", "scorecard_findings"),
 }

@@ -35,6 +35,14 @@ def transition_expressions(document: StateMachineDocument) -> list[tuple[Scalar,
     return [(each.when, FACTS) for each in document.transitions if each.when is not None]
 
 
+def condition_findings(document: StateMachineDocument) -> list[Diagnostic]:
+    """Return the mistakes in the conditions of a machine's transitions."""
+    findings: list[Diagnostic] = []
+    for scalar, environment in transition_expressions(document):
+        build_in(scalar, environment, findings, expect=BOOL)
+    return findings
+
+
 def lower_machine(
     document: StateMachineDocument,
     lexicon_documents: Mapping[str, LexiconDocument],
