@@ -103,8 +103,10 @@ def _known_words() -> frozenset[str]:
 def _meant(word: str, known: Counter[str]) -> str:
     """The word that one with a slip probably means: the project's, or else an English one; empty without any."""
     english = words_of("common_words")
-    slips = {each for each in slips_of(word) if each[-1] == word[-1] or sorted(each) == sorted(word)}
-    near = sorted(each for each in slips if len(each) >= SHORTEST and (each in english or known[each] > 1))
+    words = (each for each in slips_of(word) if each in english or known.get(each, 0) > 1)
+    near = sorted(
+        each for each in words if len(each) >= SHORTEST and (each[-1] == word[-1] or sorted(each) == sorted(word))
+    )
     return max(near, key=known.__getitem__, default=_english_by_single_letters().get(_single(word), ""))
 
 
