@@ -127,8 +127,11 @@ class Engine:
         """Prepare the plan's programs and matcher. `gates_only` skips the checks that can't change a gate.
 
         Raises PlanError for an unknown parameter or a bad value, for a plug-in that is not installed in the plan's
-        version, and for `gates_only` if no check belongs to a gate.
+        version, for a lexicon without patterns, and for `gates_only` if no check belongs to a gate.
         """
+        for name, each in plan.lexicons.items():
+            if not each.patterns:  # what searches for violations would find none, and pass
+                raise PlanError(f"lexicon `{name}` holds no pattern")
         if plan.plugins:
             from rulewright_runtime.plugins import register_functions  # loading installed metadata is slow
 

@@ -11,6 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests import folders
+from tests.compiler.calibration.labelled_runs import (
+    SCORECARD,
+    Named,
+    calibrated,
+    item,
+    labelled,
+    refused,
+    scanned,
+    truth,
+)
 from tests.compiler.small_project import check, write
 
 from rulewright.calibration.gold import GoldLabel, read_gold, to_csv
@@ -18,20 +28,10 @@ from rulewright.check.project_check import compile_project
 from rulewright.cli import main
 from rulewright.errors import UsageError
 from rulewright.linting.baseline import read_baseline
-from rulewright_runtime.judging.judge import JudgeRecord
 from rulewright_runtime.report.text import csv_cell, text_of_cell
 from rulewright_runtime.runs.store import run
 
-SCORECARD = """\
-scorecard: quality
-gates:
-  held: {of: v.primary_bucket == F, stops: v.verdict == FAIL, undecided: v.verdict == UNCLEAR,
-         empty: {not_eligible: passed, not_run: undecided}}
-flags: {raised: [FAIL], clear: [PASS], unknown: [UNCLEAR, NOT_APPLICABLE]}
-output: {gates: gates}
-"""
 SIZE = 40
-WRONG = ("m1", "m2", "m33")  # where the word list errs
 
 
 @pytest.fixture(scope="module")
@@ -58,32 +58,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (root / "said" / f"m{number}__night.jsonl").write_text(text, encoding="utf-8")
     run(plan, [root / "said"], root / "run")
     return root / "run"
-
-
-def item(number: int) -> str:
-    return f"m{number}__night/W-1"
-
-
-def truth(number: int) -> str:
-    failed = number < 10
-    return "FAIL" if failed != (f"m{number}" in WRONG) else "PASS"
-
-
-def labelled(path: Path, numbers: range, *more: str, split: str = "report") -> Path:
-    rows = [f"{item(number)},{truth(number)},ann,{split}" for number in numbers]
-    path.write_text("\n".join(["id,target,annotator,split", *rows, *more]) + "\n", encoding="utf-8")
-    return path
-
-
-def refused(*words: str) -> bool:
-    with pytest.raises(SystemExit) as ended:
-        main(list(words))
-    return ended.value.code == 3
-
-
-def calibrated(folder: Path, path: Path, capsys: pytest.CaptureFixture[str], *more: str) -> tuple[int, Any]:
-    code = main(["calibrate", str(folder), "--gold", str(path), "--format", "json", *more])
-    return code, json.loads(capsys.readouterr().out or "null")
 
 
 def test_items_are_drawn_by_a_seed_from_every_verdict_without_showing_it(
@@ -531,119 +505,3 @@ def test_labels_of_a_conversation_that_has_changed_are_refused(
     told = capsys.readouterr().err
     assert f"`ann` labelled `{lines[0].partition(',')[0]}` on another text" in told
     assert "remove that row" in told
-
-
-def scanned(
-    root: Path, words: str, failing: int, judge: Any = None, prompt: str = "Is it rude?", scorecard: str = SCORECARD
-) -> Path:
-    """A run over 20 transcripts of which so many fail by a word list, and by a judge where there is one."""
-    check_ = "id: W-1\nname: rude\nprimary_bucket: F\nseverity: S3\nscope: universal\n"
-    rule = f"routing: {{route: lexicon_only, deterministic_precheck: {words}}}\n"
-    files = {
-        "checks/W-1.yaml": check_ + (f"prompt: {prompt}\n" if judge else rule),
-        f"lexicons/{words}.yaml": f"patterns:\n  - {words} must\n",
-        "configs/scorecards/quality.yaml": scorecard,
-        "rulewright.yaml": "project: p\nscorecard: quality\nscorecards: configs/scorecards\n",
-    }
-    plan = compile_project(write(root / "p", files))
-    (root / "said").mkdir()
-    for number in range(20):
-        answer = f"{words} must" if number < failing else "as you like"
-        lines = [{"turn": 1, "role": "user", "content": "Hello"}, {"turn": 1, "role": "assistant", "content": answer}]
-        (root / "said" / f"m{number}__night.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    run(plan, [root / "said"], root / "run", judge=judge)
-    return root / "run"
-
-
-def test_labels_of_another_run_of_the_same_rules_decide_a_gate(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    here = scanned(tmp_path / "here", "you", 15)
-    there = scanned(tmp_path / "there", "you", 8)
-    path = labelled(tmp_path / "g.csv", range(20))  # m8 and m9 fail, and the word list did not find it there
-    words = ["--measured-on", str(there), "--require", "held=0.1"]
-    code, found = calibrated(here, path, capsys, *words)
-    (gate,) = found["gates"]
-    assert (code, gate["status"], gate["unmeasured"], gate["next"]) == (1, "failed", [], None)
-    assert gate["corrected"]["low"] > 0.1
-    other = scanned(tmp_path / "other", "thou", 4)
-    assert refused("calibrate", str(here), "--gold", str(path), "--measured-on", str(other))
-    assert "the rules of `W-1` differ" in capsys.readouterr().err
-
-
-def test_a_gate_that_every_answer_stops_fails_whatever_the_labels_say(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    every = SCORECARD.replace("stops: v.verdict == FAIL", "stops: 'v.verdict in [PASS, FAIL]'")
-    here = scanned(tmp_path, "you", 10, scorecard=every)
-    code, found = calibrated(here, labelled(tmp_path / "g.csv", range(15)), capsys, "--require", "held=0.5")
-    (gate,) = found["gates"]
-    assert (code, gate["recorded"], gate["corrected"]) == (1, 1.0, {"value": 1.0, "low": 1.0, "high": 1.0})
-
-
-PART = "part: {description: part of the checks, include_all: true, select: 'check.id != \"W-2\"'}\n"
-SCRIPT = {
-    "scenario_id": "night",
-    "title": "One night",
-    "category": "empathy",
-    "turns": [{"turn_number": number, "user_message": "Hello"} for number in (1, 2)],
-}
-
-
-@pytest.mark.parametrize(("profile", "script"), [("part", None), (None, SCRIPT)])
-def test_a_gate_that_a_scan_leaves_undecided_is_not_met_by_labels_of_its_other_checks(
-    profile: str | None, script: object, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    rule = "name: rude\nprimary_bucket: F\nseverity: S3\nscope: universal\n"
-    rule += "routing: {route: lexicon_only, deterministic_precheck: you}\n"
-    files = {
-        "checks/W-1.yaml": f"id: W-1\n{rule}",
-        "lexicons/you.yaml": "patterns:\n  - you must\n",
-        "configs/profiles.yaml": PART,
-        "configs/scorecards/quality.yaml": SCORECARD,
-        "rulewright.yaml": "project: p\nscorecard: quality\nscorecards: configs/scorecards\n",
-    }
-    if profile:
-        files["checks/W-2.yaml"] = f"id: W-2\n{rule}"
-    if script:
-        files["scenarios/night.json"] = json.dumps(script)
-    plan = compile_project(write(tmp_path / "p", files), profile=profile)
-    for number in range(20):
-        lines = [{"turn": 1, "role": "user", "content": "Hello"}, {"turn": 1, "role": "assistant", "content": "Hi"}]
-        text = "".join(json.dumps(line) + "\n" for line in lines)
-        folders.write(tmp_path, {f"said/m{number}__night.jsonl": text})
-    run(plan, [tmp_path / "said"], tmp_path / "run")
-    path = labelled(tmp_path / "g.csv", range(20, 20), *(f"{item(number)},PASS,ann,report" for number in range(20)))
-    code, found = calibrated(tmp_path / "run", path, capsys, "--require", "held=0.2")
-    (gate,) = found["gates"]
-    assert (code, gate["status"], gate["transcripts"]) == (2, "inconclusive", 20)
-    assert (gate["corrected"]["low"], gate["corrected"]["high"]) == (0.0, 1.0)
-
-
-class Named:
-    """A judge that passes everything."""
-
-    def __init__(self, name: str) -> None:
-        self.record = JudgeRecord("python", name, prompts={"W-1": "one"})
-
-    def ask(self, request: Any) -> str:
-        return json.dumps({"verdict": "PASS", "rationale_code": "so", "evidence": []})
-
-
-@pytest.mark.parametrize(
-    ("name", "prompt", "said"),
-    [
-        ("other", "Is it rude?", "other judges answered (name differ)"),
-        ("same", "Is it very rude?", "the prompts of `W-1` differ"),
-    ],
-)
-def test_labels_of_another_judge_or_prompt_are_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, prompt: str, said: str
-) -> None:
-    here = scanned(tmp_path / "here", "you", 10, Named("same"))
-    there = scanned(tmp_path / "there", "you", 10, Named(name), prompt)
-    path = labelled(tmp_path / "g.csv", range(20))
-    assert main(["calibrate", str(here), "--gold", str(path), "--measured-on", str(here)]) == 0
-    capsys.readouterr()
-    assert refused("calibrate", str(here), "--gold", str(path), "--measured-on", str(there))
-    assert said in capsys.readouterr().err
