@@ -187,7 +187,7 @@ def calibrate_arguments(parser: argparse.ArgumentParser) -> None:
     """Compare a run's verdicts with human labels, and propagate the judge's errors to rates and gates.
 
     For every check, it reports precision, recall, balanced accuracy and kappa against the labels, and the corrected
-    share of failures, with 95 % intervals. For every gate, it estimates through the scorecard how often the gate truly
+    share of failures, with 95% intervals. For every gate, it estimates through the scorecard how often the gate truly
     fails; --require GATE=SHARE sets the limit. A gate whose interval contains the limit is inconclusive.
 
     --measured-on uses the labels of another run of the same judge. --choose-on SPLIT chooses the confidence threshold

@@ -20,7 +20,7 @@ from rulewright_runtime.report.text import NO_SCENARIO, escape, number, percent,
 from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.terminal import WIDTH, left, right, width_for, wrapped
 
-HEADS = (("score", 14), ("95 %", 12), ("failed", 12), ("95 %", 10), ("unscored", 10))
+HEADS = (("score", 14), ("95%", 12), ("failed", 12), ("95%", 10), ("unscored", 10))
 FIGURES = sum(size for _, size in HEADS)
 
 

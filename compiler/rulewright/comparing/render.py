@@ -190,7 +190,7 @@ def score_line(score: JsonMapping) -> str:
     of = f"over {plural(score['count'], 'pair')} in {plural(score['clusters'], 'cluster')}"
     if score["low"] is None:
         return f"{score['mean']:+.3f} {of}; one cluster gives no interval"
-    line = f"{score['mean']:+.3f} (95 % {score['low']:+.3f} to {score['high']:+.3f}) {of}"
+    line = f"{score['mean']:+.3f} (95% {score['low']:+.3f} to {score['high']:+.3f}) {of}"
     return f"{line}; {undetected(score)}" if score["error"] else line
 
 

@@ -199,7 +199,7 @@ def _share(count: int, total: int) -> tuple[str, ...]:
 def _composite(report: Report) -> Figure:
     interval = _range(report["confidence_intervals"]["mean_scores"]["composite"], ".2f")
     mean = number(report["mean_scores"]["composite"])
-    return Figure("Composite", mean, (f"95 % interval {interval}",) if interval != "–" else ())
+    return Figure("Composite", mean, (f"95% interval {interval}",) if interval != "–" else ())
 
 
 def markdown(

@@ -32,7 +32,7 @@ def gather(run: FinishedRun) -> JsonObject:
     last place that each model may have, where there are several and no more than `MOST_RANKED`, and `bounds` how far
     its score may still go; `contrasts` see `contrasts.contrasts`; `failures` hold the quotes behind each failing check,
     worst first; `transcripts` are the rows, numbered from 1 in the order of the run's files; `waiting` is what a
-    person has to decide, worst first; `intervals` are those of 95 %. Raises UsageError if the run's files are
+    person has to decide, worst first; `intervals` are those of 95%. Raises UsageError if the run's files are
     inconsistent.
     """
     plan, summary = run.plan, run.summary

@@ -49,7 +49,7 @@ def leaderboard_of(runs: Sequence[FinishedRun], harnesses: Sequence[str]) -> Jso
 
     `models` are ranked by the lower of their `bounds`: the mean over scenarios of the overall scores, where every
     missing answer (`unresolved` counts the transcripts) says the worst; without any it is their `score`. Equal ones
-    share a `rank`; `ranks` are the first and the last rank that paired tests leave possible. The 95 % interval is
+    share a `rank`; `ranks` are the first and the last rank that paired tests leave possible. The 95% interval is
     robust to scenarios of one contrast set. `excluded` names models whose transcripts another harness recorded than
     `harnesses` (`unrecorded` accepts those that do not say), `incomplete` those that lack scenarios which others
     played; in both lists of scenarios null stands for chats without one. `unplayed` are scenarios of the plan that none
@@ -256,7 +256,7 @@ def _ranked(
 
 def _rank_sets(entries: Mapping[str, _Entry], clusters: Mapping[str, str]) -> dict[str, list[int]]:
     """Return the first and the last possible rank of each model: after the significantly better ones and before the
-    significantly worse ones, by paired tests at 95 % over all pairs (Holm)."""
+    significantly worse ones, by paired tests at 95% over all pairs (Holm)."""
     pairs = list(combinations(entries, 2))
     tested = [_tested(entries[one], entries[other], clusters) for one, other in pairs]
     corrected = holm([p for p, _ in tested])
@@ -290,7 +290,7 @@ def _scenario_means(entry: _Entry, end: int) -> dict[str, float]:
 
 
 def _interval(entry: _Entry, clusters: Mapping[str, str]) -> dict[str, object]:
-    """Return the 95 % interval of the mean over scenarios, from the worst to the best case of the missing answers."""
+    """Return the 95% interval of the mean over scenarios, from the worst to the best case of the missing answers."""
     low, high = (
         clustered_mean(((clusters[name], mean) for name, mean in _scenario_means(entry, end).items()), span=UNIT)
         for end in (0, 1)
@@ -299,7 +299,7 @@ def _interval(entry: _Entry, clusters: Mapping[str, str]) -> dict[str, object]:
 
 
 def _dimensions(entry: _Entry, clusters: Mapping[str, str]) -> JsonObject:
-    """The mean of each dimension, and the 95 % interval of its mean over scenarios, robust to clusters."""
+    """The mean of each dimension, and the 95% interval of its mean over scenarios, robust to clusters."""
     found = {}
     for name, sample in entry.dimensions.items():
         means = {key: math.fsum(values) / len(values) for key, values in entry.places.get(name, {}).items()}

@@ -94,7 +94,7 @@ def _figures_of_judged(report: Data, measured: tuple[Range, ...]) -> Iterator[Fi
     failed, outcomes = summary["failed"], summary["outcomes"]
     notes = [f"{percent(failed['rate'])} of {plural(summary['transcripts'], 'transcript')}"]
     if intervals["failed"] and failed["count"]:
-        notes.append(f"95 % interval {percent(intervals['failed']['low'])} to {percent(intervals['failed']['high'])}")
+        notes.append(f"95% interval {percent(intervals['failed']['low'])} to {percent(intervals['failed']['high'])}")
     notes += [f"{failed['unproven']} unproven"] if failed["unproven"] else []
     notes += ["no gate contains a check"] if summary["decided_by"] == "checks" else []
     yield Figure("Failed", str(failed["count"]), tuple(notes), "bad" if failed["count"] else "")
@@ -122,7 +122,7 @@ def _score(name: str, score: Range, *, exact: bool) -> Figure:
         outer = "" if exact else " (an outer bound)"
         notes.append(f"{_ends(score.bounds)} while answers are missing{outer}")
     if score.interval:
-        notes.append(f"95 % interval {_ends(score.interval)}")
+        notes.append(f"95% interval {_ends(score.interval)}")
     return Figure(name, number(score.mean), tuple(notes), range=score)
 
 

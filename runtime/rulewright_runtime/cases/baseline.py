@@ -93,7 +93,7 @@ def compare(
 
     Cases are paired by batch and test id, or by test id alone when it is unique. `regression` is true when no case is
     paired, a case that did not pass is missing, more labels got worse than better, or a metric is worse by a sign test
-    at 5 %. `same_settings` says whether both runs were scored with equal settings.
+    at 5%. `same_settings` says whether both runs were scored with equal settings.
     """
     database = baseline.database
     scored_rows = (

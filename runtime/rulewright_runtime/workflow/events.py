@@ -145,7 +145,7 @@ _SENTENCES: Final[Mapping[str, Callable[[Details, str], str]]] = {
     "task.warning": lambda d, _: d["warning"],
     "constitution.resolved": lambda d, _: f"every agent receives the rules of {d['file']} ({d['sha256'][:12]})",
     "context.warning": lambda d, agent: (
-        f"{agent} receives about {d['tokens_estimated']} tokens: {d['pct_used']} % of what fits"
+        f"{agent} receives about {d['tokens_estimated']} tokens: {d['pct_used']}% of what fits"
     ),
     "security.secret_redacted": lambda d, _: f"redacted in {d['where']}: {plural(d['count'], 'secret')}",
     "security.injection_detected": lambda d, _: (
@@ -160,6 +160,6 @@ _SENTENCES: Final[Mapping[str, Callable[[Details, str], str]]] = {
     "hil.created": lambda d, _: f"waits for a person ({d['trigger']}): {d['reason']}; item {d['item']}",
     "hil.resolved": lambda d, _: f"resolved by {d['resolved_by']}" + (f": {d['notes']}" if d["notes"] else ""),
     "hil.rejected": lambda d, _: f"rejected by {d['resolved_by']}: {d['notes']}",
-    "cost.budget_warning": lambda d, _: f"{d['pct_used']} % of the budget of {d['budget']:g} USD is spent",
+    "cost.budget_warning": lambda d, _: f"{d['pct_used']}% of the budget of {d['budget']:g} USD is spent",
     "cost.exceeded": lambda d, _: f"the budget of {d['budget']:g} USD is used up ({d['current_cost']:g} USD)",
 }

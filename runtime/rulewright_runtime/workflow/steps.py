@@ -234,7 +234,7 @@ def _retry(step: TaskStep, agent: str) -> TaskRecord:
 
 
 def watch_budget(run_context: RunContext) -> None:
-    """Publish one event at 80 % of the budget and one at 100 %; then stop the run unless the plan only warns."""
+    """Publish one event at 80% of the budget and one at 100%; then stop the run unless the plan only warns."""
     limits = run_context.plan.limits
     run = run_context.store.run(run_context.run_id)
     budget = limits.cost_budget_per_run_usd

@@ -242,7 +242,7 @@ def test_the_leaderboard_is_a_markdown_table_for_a_pull_request(
         "",
         "1 scenario, profile publish, scorecard quality.",
         "",
-        "| rank | model | score | 95 % | failed | 95 % | unscored |",
+        "| rank | model | score | 95% | failed | 95% | unscored |",
         "| --- | --- | --- | --- | --- | --- | --- |",
         r"| 1–2 | a\|b | 1.000 | – | 0 of 1 | 0%–79% | 0 |",
         "| 1–2 | c | 0.000 | – | 1 of 1 | 21%–100% | 0 |",

@@ -21,7 +21,7 @@ def comparison_out_of_range(document: DocumentWithExpressions) -> Findings:
 
     Why it matters: a score is between 0 and 1, and a counter starts at 1, so a limit outside decides nothing. A text
     without capitals never equals one with capitals.
-    Instead: compare with a value for which the result may differ: a score of 80 % is 0.8, and a counter is at least 1.
+    Instead: compare with a value for which the result may differ: a score of 80% is 0.8, and a counter is at least 1.
     """
     for placed in placed_conditions(document):
         for part, holds in placed.study.decided:
