@@ -20,6 +20,7 @@ from tests.shipped_plans import shipped_plan
 import rulewright
 from rulewright.check.project_check import compile_project
 from rulewright.errors import DocumentError, UsageError
+from rulewright.linting.lint_run import lint
 from rulewright.project import load_project
 from rulewright_grammar import schema
 from rulewright_runtime.plan.envelope import encode
@@ -129,6 +130,15 @@ def test_every_error_of_every_file_is_raised_at_once(tmp_path: Path) -> None:
         "unknown-key",
     ]
     assert codes == [found.code for found in sorted(failure.value.diagnostics, key=lambda found: found.sort_key)]
+
+
+def test_a_misspelt_key_is_one_error_as_in_lint(tmp_path: Path) -> None:
+    wrong = check().replace("primary_bucket:", "primay_bucket:").replace("  route:", "  rout:")
+    write(tmp_path, {"checks/W-1.yaml": wrong})
+    with pytest.raises(DocumentError) as failure:
+        compile_project(tmp_path)
+    assert [found.code for found in failure.value.diagnostics] == ["unknown-key", "unknown-key"]
+    assert failure.value.diagnostics == lint([tmp_path]).errors().diagnostics
 
 
 def test_an_accepted_finding_does_not_stop(tmp_path: Path) -> None:

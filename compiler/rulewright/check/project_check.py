@@ -7,12 +7,14 @@ is requested, and only once: compiling runs no rules, and linting builds no plan
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cached_property
+from collections.abc import Mapping as Texts
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TypeGuard
 
 from msgspec import structs
 
+from rulewright.causes.consequences import causes_of
 from rulewright.diagnostics import Diagnostic, Findings, Severity
 from rulewright.documents.examples import example_findings
 from rulewright.documents.kinds import CASE_SCORECARD, kind_of
@@ -24,6 +26,7 @@ from rulewright.documents.scorecard import CaseScorecardDocument, ScorecardDocum
 from rulewright.documents.typed_reader import read
 from rulewright.errors import DocumentError, UsageError
 from rulewright.load import Loaded, Mapping, Node
+from rulewright.load.file_reader import unsaved
 from rulewright.lower.corpora import lower_corpus
 from rulewright.lower.harness import harness_findings
 from rulewright.lower.jurisdictions import unknown_jurisdictions, unread_rule_findings
@@ -86,24 +89,39 @@ def compile_project(path: Path | str | Project, *, profile: str | None = None, s
     `DocumentError` with every finding that prevents compilation, `UsageError` for an unknown profile or scorecard.
     """
     project = path if isinstance(path, Project) else load_project(path)
+
+    def refuse(found: Iterable[Diagnostic]) -> None:
+        if stops := stopping(project, found):
+            raise DocumentError(causes_of(stops, project.loaded, partial(_left, project, profile, scorecard)))
+
     try:
-        chosen = choose_profile(project, profile)
-        card = choose_scorecard(project, scorecard)
+        checked = _chosen(project, profile, scorecard)
     except UsageError:
-        _refuse(project, project.diagnostics)  # a missing folder also causes missing profiles
+        refuse(project.diagnostics)  # a missing folder also causes missing profiles
         raise
-    checked = Checked(project, chosen, card)
-    _refuse(project, checked.preliminary)
-    if not project.checks and not chosen.include_rubrics:
+    refuse(checked.preliminary)
+    if not project.checks and not checked.profile.include_rubrics:
         raise UsageError(f"the project of `{project.folder}` has no checks to compile")
-    _refuse(project, checked.blocking)
+    refuse(checked.blocking)
     return checked.plan()
 
 
-def _refuse(project: Project, found: Iterable[Diagnostic]) -> None:
-    """Raise `DocumentError` if one of the findings prevents compilation."""
-    if stops := stopping(project, found):
-        raise DocumentError(stops)
+def _left(
+    project: Project, profile: str | None, scorecard: str | None, texts: Texts[str, str]
+) -> tuple[Diagnostic, ...]:
+    """The findings that prevent compilation where files have these texts."""
+    with unsaved(texts):
+        other = load_project(project.path or project.folder, any_folder=True)
+        try:
+            checked = _chosen(other, profile, scorecard)
+        except UsageError:
+            return stopping(other, other.diagnostics)
+        return stopping(other, (*checked.preliminary, *checked.blocking))
+
+
+def _chosen(project: Project, profile: str | None, scorecard: str | None) -> Checked:
+    """The project under a profile and a scorecard by name. Raises `UsageError` for an unknown one."""
+    return Checked(project, choose_profile(project, profile), choose_scorecard(project, scorecard))
 
 
 class Checked:

@@ -9,11 +9,12 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+from rulewright import fixes
 from rulewright.dependencies import DependencyTracker
 from rulewright.diagnostics import Severity
 from rulewright.documents.layout import nearest_project, variables_in
 from rulewright.errors import UsageError
-from rulewright.linting import allowing, baseline, fixes, lint_run
+from rulewright.linting import allowing, baseline, lint_run
 from rulewright.linting.lint_output import LintOutput
 from rulewright.linting.lint_report import Report
 from rulewright.linting.lint_run import Fixed

@@ -13,13 +13,13 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from rulewright import fixes
 from rulewright.categories import CATEGORIES, category_of
+from rulewright.causes.consequences import Again, causes_of
+from rulewright.causes.repeated import together, without_echoes
 from rulewright.check.document import is_seen_alone
 from rulewright.diagnostics import Diagnostic, Severity
-from rulewright.linting import fixes
-from rulewright.linting.consequences import Again, without_consequences
 from rulewright.linting.lint_settings import LintSettings, RuleSelection
-from rulewright.linting.repeated import together, with_consequences, without_echoes
 from rulewright.linting.spellings import without_misspelt_declarations
 from rulewright.load import Loaded, Source
 from rulewright.load.suppressions import suppress, unused
@@ -97,9 +97,11 @@ def report_of(
         if wants(each.code, each.path) and (whole or is_seen_alone(each.code)) and each.path not in unread
     ]
     known = [*accepted, *allowed, *settings.mistakes()]
-    wanted = without_echoes([each for each in kept if wants(each.code, each.span.path)], known)
-    if again is not None and wanted and not selection.select:  # selected rules show all their findings
-        wanted = with_consequences(without_consequences(wanted, [*accepted, *allowed], files, again))
+    wanted = [each for each in kept if wants(each.code, each.span.path)]
+    if again is None or selection.select:  # selected rules show all their findings
+        wanted = without_echoes(wanted, known)
+    else:
+        wanted = causes_of(wanted, files, again, known)
     if any(each.fix is not None for each in wanted):
         wanted = fixes.fitted(wanted, files)
     return Report(

@@ -12,7 +12,8 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from rulewright import dependencies
+from rulewright import dependencies, fixes
+from rulewright.causes.repeated import with_consequences_in_cases
 from rulewright.check.document import document_findings
 from rulewright.diagnostics import Diagnostic, error
 from rulewright.documents.kinds import (
@@ -37,11 +38,9 @@ from rulewright.documents.layout import (
 )
 from rulewright.documents.validation import ONE_DOCUMENT
 from rulewright.errors import UsageError
-from rulewright.linting import fixes
 from rulewright.linting.file_names import misnamed
 from rulewright.linting.lint_report import Report, in_order, report_of
 from rulewright.linting.lint_settings import DEFAULT, LintSettings, RuleSelection, is_used, settings_around
-from rulewright.linting.repeated import with_consequences_in_cases
 from rulewright.load import Loaded, Mapping, Source, load_file, load_text, nodes
 from rulewright.load.file_reader import unsaved
 from rulewright_runtime.files.atomic import write_whole

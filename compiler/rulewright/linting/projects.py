@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from rulewright.causes.repeated import unread_kinds, without_dependent
 from rulewright.check import workflow_check
 from rulewright.check.project_check import check
 from rulewright.diagnostics import Diagnostic
 from rulewright.errors import DocumentError
 from rulewright.linting.lint_report import Report, report_of
 from rulewright.linting.lint_settings import DEFAULT, LintSettings, RuleSelection, settings_of
-from rulewright.linting.repeated import unread_kinds, without_dependent
 from rulewright.load import Loaded, load_file
 from rulewright.load.file_reader import unsaved
 from rulewright.project import Project, load_project

@@ -8,7 +8,7 @@ from typing import Final
 from lsprotocol.types import CodeAction, CodeActionKind, Position, Range, TextEdit, WorkspaceEdit
 
 from rulewright.diagnostics import Diagnostic, Fix
-from rulewright.linting.fixes import fixed_texts
+from rulewright.fixes import fixed_texts
 from rulewright.lsp.positions import range_at, range_of, to_protocol
 from rulewright.lsp.workspace import TextDocument, Workspace
 

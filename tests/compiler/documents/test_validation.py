@@ -18,7 +18,7 @@ from tests.schemas import validator
 
 from rulewright.documents import validation
 from rulewright.documents.validation import validate
-from rulewright.linting.fixes import fixed_texts
+from rulewright.fixes import fixed_texts
 from rulewright.load import load_file, load_text, plain
 from rulewright.spelling import suggest
 from rulewright_grammar import schema, schema_names

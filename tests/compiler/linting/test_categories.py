@@ -14,12 +14,12 @@ from tests.compiler.small_project import check, write
 
 from rulewright import rules
 from rulewright.categories import CATEGORIES, ELSEWHERE, LEVELS, PEDANTIC, PREVIEW, SINCE, category_of, is_default
+from rulewright.causes.related_codes import ACROSS, FOLLOWED_BY, GROUPED, REPORTED_WITH
 from rulewright.diagnostics import Severity
 from rulewright.errors import UsageError
 from rulewright.linting.lint_report import Report
 from rulewright.linting.lint_run import lint
 from rulewright.linting.lint_settings import RuleSelection
-from rulewright.linting.related_codes import ACROSS, FOLLOWED_BY, GROUPED, REPORTED_WITH
 from rulewright.manual import pages
 from rulewright.render.output_formats import render
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.folders import write
 
-from rulewright.linting import repeated
+from rulewright.causes import repeated
 from rulewright.linting.lint_run import lint, lint_text
 
 CHECK = """\

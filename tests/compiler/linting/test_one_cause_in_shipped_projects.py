@@ -8,7 +8,7 @@ import pytest
 from tests.compiler.linting.mutations import PROJECTS, copied, documents
 from tests.rounds import part
 
-from rulewright.linting.fixes import fixed_texts
+from rulewright.fixes import fixed_texts
 from rulewright.linting.lint_run import lint
 
 DESK = "rulewright.yaml"

@@ -13,7 +13,7 @@ from rulewright.check.workflow_check import check, compile_workflow
 from rulewright.claims.workflow import prove_workflow
 from rulewright.diagnostics import Severity
 from rulewright.errors import DocumentError
-from rulewright.linting.fixes import fixed_texts
+from rulewright.fixes import fixed_texts
 from rulewright.linting.lint_run import lint
 from rulewright.load import load_text
 from rulewright.lower.workflow import ancestors, cycles, limits_of, order, waves

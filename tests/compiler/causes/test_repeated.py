@@ -6,8 +6,8 @@ import itertools
 
 import pytest
 
+from rulewright.causes.repeated import together, without_echoes
 from rulewright.diagnostics import Diagnostic, Span, advice, error, replace, warning
-from rulewright.linting.repeated import together, without_echoes
 from rulewright.spelling import Guess
 
 

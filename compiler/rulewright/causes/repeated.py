@@ -11,10 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from rulewright.diagnostics import OPEN_TYPE, RULE_SETS, Diagnostic, Note, Severity, Span, is_within
-from rulewright.documents.keys import key
-from rulewright.documents.kinds import kind_of
-from rulewright.linting.related_codes import (
+from rulewright.causes.related_codes import (
     ACROSS,
     COPIED,
     DEPENDENT,
@@ -38,6 +35,9 @@ from rulewright.linting.related_codes import (
     UNBRACKETED,
     UNKNOWN_NAMES,
 )
+from rulewright.diagnostics import OPEN_TYPE, RULE_SETS, Diagnostic, Note, Severity, Span, is_within
+from rulewright.documents.keys import key
+from rulewright.documents.kinds import kind_of
 from rulewright.load import Mapping as MappingNode
 from rulewright.load import Node
 from rulewright.spelling import Guess

@@ -19,7 +19,7 @@ from tests.rounds import every, rounds
 
 from rulewright.diagnostics import Diagnostic
 from rulewright.documents.kinds import kind_of
-from rulewright.linting.fixes import fixed_texts
+from rulewright.fixes import fixed_texts
 from rulewright.linting.lint_report import Report
 from rulewright.linting.lint_run import lint, lint_text
 from rulewright.load import load_text, plain

@@ -18,12 +18,13 @@ from typing import Final, TypeAlias
 
 from msgspec.structs import replace
 
+from rulewright.causes.related_codes import DEPENDENT, code_sets, codes_in
+from rulewright.causes.repeated import with_consequences, without_echoes
 from rulewright.diagnostics import Diagnostic, Edit, Fix, Severity, Span, is_within
 from rulewright.documents.base import descend
 from rulewright.documents.kinds import kind_of
 from rulewright.documents.validation import STRUCTURE_CODES
-from rulewright.linting.fixes import fixed_texts
-from rulewright.linting.related_codes import DEPENDENT, code_sets, codes_in
+from rulewright.fixes import fixed_texts
 from rulewright.load import Loaded, Node, Scalar, walk
 from rulewright.load import Mapping as MappingNode
 from rulewright.load import Sequence as SequenceNode
@@ -63,7 +64,15 @@ OF_THE_WHOLE: Final = frozenset({"wrong-output"})  # findings that need the whol
 _QUOTED: Final = re.compile(r"([\"']?)([^\"'\n]+)\1")
 
 
-def without_consequences(
+def causes_of(
+    found: Sequence[Diagnostic], files: Iterable[Loaded], again: Again, allowed: Sequence[Diagnostic] = ()
+) -> list[Diagnostic]:
+    """Return the findings that an author has to correct: consequences of others are left out or become their notes.
+    `again` gives the findings of the documents with other texts."""
+    return with_consequences(_without_consequences(without_echoes(found, allowed), allowed, files, again))
+
+
+def _without_consequences(
     found: Sequence[Diagnostic], allowed: Sequence[Diagnostic], files: Iterable[Loaded], again: Again
 ) -> list[Diagnostic]:
     """Return the findings that are not consequences of others. A finding that is `allowed` hides nothing: the compiler

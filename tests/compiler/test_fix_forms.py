@@ -16,13 +16,13 @@ from typing import Any, Final
 
 import pytest
 from tests.compiler.linting.fixing import fix_files
-from tests.compiler.linting.test_fixes import changes, fixable, meaning
+from tests.compiler.test_fixes import changes, fixable, meaning
 from tests.compiler.test_rules import BAD, name_of
 from tests.rounds import every, rounds
 from tests.shared_data import ROOT
 
 from rulewright.cli import main
-from rulewright.linting.fixes import fixed_texts
+from rulewright.fixes import fixed_texts
 from rulewright.linting.lint_run import lint_text
 from rulewright_runtime.terminal import visible
 
