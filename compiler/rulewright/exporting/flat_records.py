@@ -21,6 +21,8 @@ _OF_VERDICTS: Final = (
 )  # fmt: skip
 _KEYS: Final = {"bucket": "primary_bucket", "code": "rationale_code"}  # of columns that a run names otherwise
 COLUMNS: Final = (*_OF_TRANSCRIPTS, *_OF_VERDICTS)  # of the records of verdicts
+_OF_ENGINE: Final = ("outcome", "because")
+_TAKEN: Final = {*_OF_TRANSCRIPTS, *_OF_ENGINE} - {"transcript_id", "scenario_id", "model"}  # a row has these itself
 
 
 def verdict_records(run: FinishedRun) -> Iterator[Record]:
@@ -35,9 +37,14 @@ def score_records(run: FinishedRun) -> Iterator[Record]:
     """Iterate over a record per transcript: the scorecard's outputs, the engine's outcome. Raises UsageError."""
     about = run_fields(run)
     for judged in run.judged():
-        outputs = {name: value for name, value in judged.row.items() if name != ENGINE}
-        engine = {"outcome": judged.engine["outcome"], "because": judged.engine["because"]}
+        outputs = {column_of(name): value for name, value in judged.row.items() if name != ENGINE}
+        engine = {name: judged.engine[name] for name in _OF_ENGINE}
         yield {**about, **_transcript_fields(judged), **outputs, **engine}
+
+
+def column_of(output: str) -> str:
+    """Return the column of a scorecard's output: its name, or `output.NAME` if another column has that name."""
+    return f"output.{output}" if output in _TAKEN else output
 
 
 def run_fields(run: FinishedRun) -> Record:

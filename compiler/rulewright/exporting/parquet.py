@@ -8,7 +8,15 @@ from pathlib import Path
 from typing import IO, Final
 
 from rulewright.errors import UsageError
-from rulewright.exporting.flat_records import COLUMNS, Record, add_to_manifest, flat, score_records, verdict_records
+from rulewright.exporting.flat_records import (
+    COLUMNS,
+    Record,
+    add_to_manifest,
+    column_of,
+    flat,
+    score_records,
+    verdict_records,
+)
 from rulewright.reporting.stored_run import FinishedRun
 from rulewright_runtime.aggregate.scorecard_values import plain_path
 from rulewright_runtime.files.atomic import open_whole
@@ -72,21 +80,22 @@ def _score_table(arrow: Json, run: FinishedRun, records: list[Record]) -> Json:
 def _types(arrow: Json, scorecard: ScorecardPlan) -> dict[str, object]:
     """The types of the columns whose values the engine computes, whether or not a transcript of this run has one."""
     double, texts = arrow.float64(), arrow.list_(arrow.string())
-    types = {scorecard.headline: double, "because": texts}
+    types = {column_of(scorecard.headline): double, "because": texts}
     own = {part.name for part in scorecard.variables}
     for part in scorecard.output:
+        column = column_of(part.name)
         match plain_path(part.value, own):
             case ("dimensions",):
-                types |= {f"{part.name}.{each.rate.name}": double for each in scorecard.dimensions}
+                types |= {f"{column}.{each.rate.name}": double for each in scorecard.dimensions}
             case ("gates",):
-                types |= {f"{part.name}.{gate.name}.passed": arrow.bool_() for gate in scorecard.gates}
-                types |= {f"{part.name}.{gate.name}.reasons": texts for gate in scorecard.gates}
+                types |= {f"{column}.{gate.name}.passed": arrow.bool_() for gate in scorecard.gates}
+                types |= {f"{column}.{gate.name}.reasons": texts for gate in scorecard.gates}
             case ("flags",):
-                types |= {f"{part.name}.{label}": arrow.bool_() for label, _ in scorecard.flags.labels}
+                types |= {f"{column}.{label}": arrow.bool_() for label, _ in scorecard.flags.labels}
             case ("rates", _):
-                types[part.name] = double
+                types[column] = double
             case ("counts", _):
-                types[part.name] = arrow.int64()
+                types[column] = arrow.int64()
     return types
 
 

@@ -123,6 +123,30 @@ def test_a_column_has_the_same_type_whether_or_not_a_transcript_has_a_value(tmp_
     assert table["gates.safety.reasons"].to_pylist() == [[], []]
 
 
+OUTPUTS_LIKE_COLUMNS = """\
+scorecard: card
+output: {run: counts.any, path: "'here'", outcome: "'fine'", because: "1"}
+counts: {any: "true"}
+"""
+
+
+@pytest.mark.parametrize("format", ["csv", "parquet"])
+def test_an_output_with_the_name_of_another_column_replaces_nothing(tmp_path: Path, format: str) -> None:
+    (tmp_path / "scorecards").mkdir()
+    (tmp_path / "scorecards" / "card.yaml").write_text(OUTPUTS_LIKE_COLUMNS)
+    run = scanned(tmp_path, "no")
+    assert main(["export", str(run), "--format", format]) == 0
+    path = run / f"scores.{format}"
+    (found,) = table(path) if format == "csv" else parquet.read_table(path).to_pylist()
+    assert (found["run"], Path(found["path"]).name, found["outcome"]) == ("run", "chats.jsonl", "passed")
+    assert [str(found[f"output.{name}"]) for name in ("run", "path", "outcome", "because")] == [
+        "1",
+        "here",
+        "fine",
+        "1",
+    ]
+
+
 def attributes(event: Any) -> dict[str, Any]:
     return {each.key: getattr(each.value, each.value.WhichOneof("value")) for each in event.attributes}
 
