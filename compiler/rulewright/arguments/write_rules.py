@@ -115,6 +115,7 @@ def prove_arguments(parser: argparse.ArgumentParser) -> None:
         type=existing,
     )
     repeated(parser, "--set", "NAME=VALUE", "set a parameter")
+    flag(parser, "--allow-no-claims", "exit with 0 if nothing is claimed")
     _add_config(parser)
     formats(parser, "human", "json")
 

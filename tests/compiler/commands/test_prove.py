@@ -327,6 +327,21 @@ def test_a_folder_without_claims_is_not_proved(capsys: pytest.CaptureFixture[str
     assert lines(capsys.readouterr().out) == ["2 documents without conditions: nothing is claimed"]
 
 
+def test_a_project_without_claims_is_no_failure_where_that_is_allowed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["init", "."]) == 0
+    capsys.readouterr()
+    assert main(["prove", "--allow-no-claims"]) == 0
+    said = capsys.readouterr().out
+    assert "no claims" in said
+    assert "proved" not in said
+
+
+@pytest.mark.parametrize(("fail", "expected"), [("size(answer) > 9 && size(answer) < 2", 1), ("size(answer) > 9", 0)])
+def test_what_is_claimed_decides_also_where_no_claims_are_allowed(fail: str, expected: int) -> None:
+    project_with(asked=fail)
+    assert main(["prove", "--allow-no-claims"]) == expected
+
+
 def test_an_unreadable_document_of_a_folder_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     project_with(long="size(answer) > 9")
     Path("checks/broken.yaml").write_text("id: [\n", encoding="utf-8")
