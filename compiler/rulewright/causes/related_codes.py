@@ -151,7 +151,7 @@ FOLLOWED_BY: Final = code_sets(
         "file-of-another-format": "input-nobody-writes",
         "gate-check-never-applies": "check-no-scenario-reaches",
         "gate-ignores-a-severity": "check-without-part",
-        "gate-severity-outside-gate-bucket": "unlike-its-siblings",
+        "gate-severity-outside-gate-bucket": "unlike-other-documents",
         "guard-excludes-its-value": "check-never-fails check-never-passes condition-never-holds",
         "human-gate-bypassed": "sign-off-without-hil",
         "id-differs-from-file-name": "unchanged-copy unused-lexicon",
@@ -208,6 +208,7 @@ FOLLOWED_BY: Final = code_sets(
         "unknown-state-machine": "detector-is-not-routed",
         "unlike-its-siblings": """check-without-part label-row-is-dead label-table-has-a-gap limit-read-both-ways
         review-above-pass unchanged-copy unused-definition""",
+        "unlike-other-documents": "check-without-part unchanged-copy",
         "unread-parameter": "check-misses-own-example condition-adds-nothing",
         "verdict-without-meaning": "failure-counts-as-success",
         "weight-of-zero": "weights-do-not-add-up",

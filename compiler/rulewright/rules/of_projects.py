@@ -36,7 +36,6 @@ from rulewright.rules.correctness.unknown_check import unknown_check
 from rulewright.rules.correctness.unknown_judge import unknown_judge
 from rulewright.rules.correctness.unknown_jurisdiction import unknown_jurisdiction
 from rulewright.rules.correctness.unknown_scenario import unknown_scenario
-from rulewright.rules.correctness.unlike_its_siblings import unlike_its_siblings
 from rulewright.rules.correctness.words_without_vocabulary import words_without_vocabulary
 from rulewright.rules.pedantic.gate_without_blindspot import gate_without_blindspot
 from rulewright.rules.pedantic.list_and_tags_disagree import list_and_tags_disagree
@@ -82,6 +81,7 @@ from rulewright.rules.suspicious.shared_name import shared_name
 from rulewright.rules.suspicious.tag_no_scenario_has import tag_no_scenario_has
 from rulewright.rules.suspicious.tool_unlike_the_words import tool_unlike_the_words
 from rulewright.rules.suspicious.unchanged_copy import unchanged_copy
+from rulewright.rules.suspicious.unlike_other_documents import unlike_other_documents
 from rulewright.rules.suspicious.weight_of_zero import weight_of_zero
 from rulewright.rules.suspicious.weights_far_apart import weights_far_apart
 from rulewright.rules.suspicious.words_differ_in_case import words_differ_in_case
@@ -146,7 +146,7 @@ PROJECT: Final[tuple[Rule[Project], ...]] = (
     order_reversed,
     probe_without_verifier,
     impossible_date,
-    unlike_its_siblings,
+    unlike_other_documents,
     opposites_agree,
     rule_no_answer_meets,
     shared_name,
