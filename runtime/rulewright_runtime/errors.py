@@ -23,7 +23,6 @@ class EvaluationError(RuntimeFailure):
     """An expression has no value. `code` is a short, documented word such as `no_such_key`, `key` the missing one."""
 
     def __init__(self, message: str, code: str = "error", key: object = None) -> None:
-        """Keep the message, the code and the key."""
         self.code, self.key = code, key
         super().__init__(message)
 
@@ -37,7 +36,6 @@ class InputError(RuntimeFailure):
     input and is on one line."""
 
     def __init__(self, message: str, path: str, line: int = 0) -> None:
-        """Keep the location, so that the summary can count and locate the input."""
         self.path, self.line, self.reason = path, line, " ".join(message.splitlines())
         super().__init__(f"{path}:{line}: {self.reason}" if line else f"{path}: {self.reason}")
 
@@ -52,7 +50,6 @@ class OutageError(RuntimeFailure):
     usable, else `outage`."""
 
     def __init__(self, message: str, cause: Literal["outage", "name", "replies"] = "outage") -> None:
-        """Keep the message and the cause."""
         self.cause = cause
         super().__init__(message)
 

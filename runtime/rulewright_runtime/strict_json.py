@@ -35,7 +35,6 @@ class DoubledKeyError(msgspec.DecodeError):
     """An object holds the key `key` twice."""
 
     def __init__(self, key: str) -> None:
-        """Keep the key."""
         self.key = key
         super().__init__(f"duplicate key `{key}`")
 

@@ -162,15 +162,12 @@ class Map(Mapping[object, object]):
         return entry[1]
 
     def __contains__(self, key: object) -> bool:
-        """Whether there is a value at `key`."""
         return self._entry(key) is not None
 
     def __iter__(self) -> Iterator[object]:
-        """The keys."""
         return (key for key, _ in self._entries.values())
 
     def __len__(self) -> int:
-        """The number of entries."""
         return len(self._entries)
 
     def items(self) -> Value:

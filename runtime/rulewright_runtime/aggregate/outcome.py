@@ -137,7 +137,6 @@ class VerdictKey:
         self._bulky = sorted(bulky if self._extra is None else bulky - {"extra"})
 
     def __call__(self, verdict: VerdictRecord) -> tuple[Any, ...] | None:
-        """The key of a verdict, or None."""
         for name in self._bulky:
             if getattr(verdict, name, None) != EMPTY[name]:
                 return None

@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, Final, Literal
 
 import msgspec
+from msgspec.json import encode
 
 from rulewright_runtime.digests import blake2b
 from rulewright_runtime.english import reason_of
@@ -138,7 +139,7 @@ class Ledger:
             if not rows:
                 self._db.execute(
                     "insert into calls (key, state, owner, lease, identity, call) values (?, 'new', ?, ?, ?, ?)",
-                    (key, self.owner, self._clock() + LEASE, _encode(identity), _encode(request.call)),
+                    (key, self.owner, self._clock() + LEASE, encode(identity), encode(request.call)),
                 )
                 return Claim("claimed")
             stored_claim = self._stored_claim(key, rows[0])
@@ -180,7 +181,7 @@ class Ledger:
         """Store an answer, which is served from now on without a call."""
         with self._transaction():
             self._db.execute(
-                "update calls set state = 'done', answer = ? where key = ?", (_sealed(key, _encode(answer)), key)
+                "update calls set state = 'done', answer = ? where key = ?", (_sealed(key, encode(answer)), key)
             )
             self._end_attempt(attempt, seconds, "answer", "", 200, "", usd)
 
@@ -232,7 +233,7 @@ class Ledger:
 
     def has_answer_of(self, identity: Identity) -> bool:
         """Whether this model has answered a call."""
-        return bool(self.rows("select 1 from calls where identity = ? and state = 'done' limit 1", _encode(identity)))
+        return bool(self.rows("select 1 from calls where identity = ? and state = 'done' limit 1", encode(identity)))
 
     def replies_in(self, run: str, identity: Identity) -> tuple[int, int]:
         """The number of replies of this model that a run uses, and of those that it had and that are asked again."""
@@ -241,7 +242,7 @@ class Ledger:
             " where run = ? and identity = ? and (state = 'done' or state = 'new' and answer is not null)"
             " group by state",
             run,
-            _encode(identity),
+            encode(identity),
         )
         counts = dict(counted)
         return counts.get("done", 0), counts.get("new", 0)
@@ -335,10 +336,6 @@ def _position(request: CallRequest) -> tuple[object, ...]:
     """Return what a request is about, as in the columns of `uses`."""
     about = (request.transcript_id, request.check_id, request.purpose)
     return (*about, request.window, request.repetition, request.attempt)
-
-
-def _encode(value: msgspec.Struct) -> bytes:
-    return msgspec.json.encode(value)
 
 
 def _sealed(key: str, answer: bytes) -> bytes:

@@ -275,7 +275,6 @@ class Rate:
     """Requests and tokens per minute; None means no limit."""
 
     def __init__(self, requests: int | None, tokens: int | None) -> None:
-        """Start with full buckets."""
         self._requests = None if requests is None else AsyncLimiter(max(requests, 1), MINUTE)
         self._tokens = None if tokens is None else AsyncLimiter(max(tokens, 1), MINUTE)
         self._held_until = 0.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 import msgspec
@@ -54,7 +54,8 @@ class Baseline:
         with reading_report(path):
             head = msgspec.convert({key: decode(value) for key, value in outline.values.items()}, _Head)
         self.database = ScratchDatabase(*(f"CREATE TABLE {name} {_COLUMNS}" for name in ("old", "new")))
-        self.database.executemany(_insert("old"), _rows(path))
+        rows = ((r.batch_id, r.test_id, r.id, r.label, msgspec.json.encode(r.scores)) for r in results_of(path))
+        self.database.executemany(_insert("old"), rows)
         self.generated_at = head.generated_at
         self.batch_id = head.batch_id
         self.settings_hash = head.configuration.hash
@@ -72,14 +73,6 @@ class Baseline:
 
 def _insert(table: str) -> str:
     return f"INSERT INTO {table} (batch, test_id, id, label, scores) VALUES (?, ?, ?, ?, ?)"
-
-
-_Row = tuple[str, str, str, str, bytes]
-
-
-def _rows(path: str) -> Iterator[_Row]:
-    for result in results_of(path):
-        yield result.batch_id, result.test_id, result.id, result.label, msgspec.json.encode(result.scores)
 
 
 def compare(

@@ -98,15 +98,8 @@ class Outputs:
                 self.errors.append(InputError(with_path(record.path, "the output has no `test_id`"), file, record.line))
                 continue
             tag = folder if stem == test_id else stem
-            yield (
-                test_id,
-                tag,
-                file,
-                record.start,
-                len(record.data),
-                record.data if record.start < 0 else None,
-                record.path,
-            )
+            data = record.data if record.start < 0 else None
+            yield test_id, tag, file, record.start, len(record.data), data, record.path
 
     def find(self, batch: str, test_id: str) -> tuple[bytes, str] | str | None:
         """Return the bytes and the location of an output, a message when it is ambiguous, or None when there is none.
@@ -161,7 +154,6 @@ class Outputs:
         return self._open[1].read(length).strip()
 
     def __del__(self) -> None:
-        """Close the open file."""
         if self._open is not None:
             self._open[1].close()
 

@@ -36,7 +36,6 @@ class Spool:
     _file: IO[bytes] = field(default_factory=lambda: tempfile.SpooledTemporaryFile(max_size=_MAX_IN_MEMORY))  # noqa: SIM115
 
     def __del__(self) -> None:
-        """Close the file."""
         self._file.close()
 
     def add(self, result: JsonObject) -> None:
@@ -80,7 +79,6 @@ class BatchRun:
     _all_cases: CaseGroup | None = None
 
     def __post_init__(self) -> None:
-        """Compute once what every case needs."""
         metrics = self.plan.metrics
         self._lists = tuple(dict.fromkeys(metric.share.of for metric in metrics))
         self._details = tuple(

@@ -7,7 +7,6 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
-from itertools import count
 from time import monotonic, sleep
 from typing import IO, Final
 
@@ -157,12 +156,12 @@ class Undelivered:
 
     def _open(self) -> IO[bytes]:
         os.makedirs(os.path.dirname(self._name) or ".", exist_ok=True)
-        for number in count(1):
+        number = 1
+        while True:
             try:
                 return open(f"{self._name}{f'_{number}' if number > 1 else ''}.undelivered.jsonl", "xb")
             except FileExistsError:
-                continue
-        raise AssertionError("numbers do not end")
+                number += 1
 
     def close(self) -> list[str]:
         """Close the file. Returns a warning for each target with undelivered messages."""

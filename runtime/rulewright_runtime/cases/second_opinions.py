@@ -179,7 +179,6 @@ class CaseJudge:
     """
 
     def __init__(self, plan: CaseScorecardPlan, judge: Judge) -> None:
-        """`judge` answers the questions of `plan`."""
         self._questions = [(metric.name, metric.judge) for metric in plan.metrics if metric.judge is not None]
         self._judge = judge
         self.verdicts: dict[str, dict[str, int]] = {name: {} for name, _ in self._questions}
@@ -237,7 +236,6 @@ class QuestionCollector:
     """A judge that records requests and answers none."""
 
     def __init__(self) -> None:
-        """Start without requests."""
         self.questions: list[JudgeRequest] = []
 
     def ask(self, request: JudgeRequest) -> str:

@@ -86,7 +86,6 @@ class Mistake(Struct, frozen=True):
     is_of_output: bool = False
 
     def __str__(self) -> str:
-        """The message."""
         return self.message
 
 
@@ -94,7 +93,6 @@ class CaseShape:
     """Decodes the records of cases and outputs for a scorecard."""
 
     def __init__(self, plan: CaseScorecardPlan) -> None:
-        """Prepare decoders for the keys that `plan` reads."""
         strict = self._is_strict = plan.semantics == "seed"
         case, output = _Tree(), _Tree()
         for path in plan.metadata:

@@ -35,7 +35,6 @@ class CaseGroup:
     _pending: dict[CaseOutcome, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Set all counts to 0."""
         metrics = [metric.name for metric in self.plan.metrics]
         self.samples = {name: Sample() for name in (*metrics, "composite")}
         self._labels = dict.fromkeys((label for label, _ in reversed(self.plan.exits)), 0)
@@ -122,7 +121,6 @@ class Tally:
     _scored: int = 0
 
     def __post_init__(self) -> None:
-        """Set all counts to 0."""
         self._top_phrases = [(metric.common.of == "found", TopPhrases(COMMON)) for metric in self.plan.metrics]
         self._phrase_counts = [0] * len(self.plan.metrics)
 

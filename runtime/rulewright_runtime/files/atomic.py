@@ -24,7 +24,6 @@ class DiskError(BaseException):
     judge."""
 
     def __init__(self, error: OSError) -> None:
-        """Keep the system's error."""
         self.error = error
         super().__init__(str(error))
 

@@ -25,7 +25,6 @@ class ScratchDatabase:
     RuntimeFailure if the disk is full."""
 
     def __init__(self, *statements: str) -> None:
-        """Open the database, which ends with this object."""
         import sqlite3  # few runs need it
 
         self._errors = sqlite3.Error
@@ -35,7 +34,6 @@ class ScratchDatabase:
             self.execute(statement)
 
     def __del__(self) -> None:
-        """Close the connection."""
         self._connection.close()
 
     def execute(self, *statement: Any) -> sqlite3.Cursor:

@@ -140,7 +140,7 @@ class _Folder:
     """The files of one run."""
 
     def __init__(self, path: str, header: _Header, resume: bool) -> None:
-        self._path, self._model = path, header.model
+        self.path, self.model = path, header.model
         os.makedirs(os.path.join(path, FOLDER), exist_ok=True)
         if resume and holds_run(path):
             self._check_header(header)
@@ -159,17 +159,13 @@ class _Folder:
             raise PlanError(f"`{self.at(HEADER)}` is damaged ({error}); choose another folder") from None
         if stored != header:
             raise PlanError(
-                f"the run in `{self._path}` has another plan, model, user, harness or other replies;"
+                f"the run in `{self.path}` has another plan, model, user, harness or other replies;"
                 " choose another folder"
             )
 
     def at(self, name: str) -> str:
         """Return the path of a file of the run."""
-        return os.path.join(self._path, name)
-
-    def transcript(self, scenario_id: str) -> str:
-        """Return the path of a scenario's transcript."""
-        return _transcript(self._path, self._model, scenario_id)
+        return os.path.join(self.path, name)
 
 
 def forget_conversation(out: str | os.PathLike[str], transcript_id: str) -> list[str]:
@@ -214,7 +210,7 @@ def _conversation(script: Script, converse: _Converse, folder: _Folder) -> JsonO
 
     A conversation that ended in an error continues with the turn that was not answered.
     """
-    path = folder.transcript(script.id)
+    path = _transcript(folder.path, folder.model, script.id)
     _, part = _files_of(path)
     if os.path.exists(path):
         finished = _summary_row(_lines(path, script))

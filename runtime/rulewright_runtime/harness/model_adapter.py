@@ -27,7 +27,6 @@ class RedactedModel:
     """Forwards calls to another model, and redacts its answers and errors by the project's patterns."""
 
     def __init__(self, model: Model, redaction: Redaction) -> None:
-        """`model` answers the calls."""
         self._model, self._redaction = model, redaction
         self.identity, self.capabilities, self.host = model.identity, model.capabilities, model.host
 

@@ -98,7 +98,6 @@ class CallFailure(RuntimeFailure):
     def __init__(
         self, message: str, kind: str, *, status: int = 0, retry_after: float | None = None, raw: str = ""
     ) -> None:
-        """Store the message and the fields for the scheduler."""
         self.kind, self.status, self.retry_after, self.raw = kind, status, retry_after, raw
         super().__init__(message)
 

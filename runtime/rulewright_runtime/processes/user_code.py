@@ -48,7 +48,6 @@ class Called:
     """What is called, by its name in a message; counts the calls that do not return."""
 
     def __init__(self, name: str) -> None:
-        """Start without such calls."""
         self.name, self.late = name, 0
 
 

@@ -97,6 +97,12 @@ class ContentEntry:
         self._rows = self._rows + rows if self._rows is not None else None
         self._digest.update(data)
 
+    def add_file(self, path: str | os.PathLike[str], *, counts: bool) -> None:
+        """Add the content of a file; with `counts` each of its lines is a row. Raises OSError."""
+        with open(path, "rb") as stream:
+            for block in iter(partial(stream.read, _BLOCK), b""):
+                self.add(block, block.count(b"\n") if counts else 0)
+
     def entry(self) -> RunFile:
         """The entry of the content so far."""
         return RunFile(self._name, self.size, self._digest.hexdigest(), self._rows)
@@ -107,9 +113,7 @@ def described(name: str, path: str | os.PathLike[str], rows: int | None = None) 
     Raises OSError."""
     counts = rows is None and name.endswith(".jsonl")
     content = ContentEntry(name, 0 if counts else rows)
-    with open(path, "rb") as stream:
-        for block in iter(partial(stream.read, _BLOCK), b""):
-            content.add(block, block.count(b"\n") if counts else 0)
+    content.add_file(path, counts=counts)
     return content.entry()
 
 
@@ -120,9 +124,7 @@ class GrowingFile:
         """Continue the file at `path` after `size` bytes. Raises OSError."""
         self._stream: IO[bytes] = open_part(path, size)
         self.content = ContentEntry(name, 0)
-        with open(path, "rb") as stream:
-            for block in iter(partial(stream.read, _BLOCK), b""):
-                self.content.add(block, block.count(b"\n"))
+        self.content.add_file(path, counts=True)
 
     def write(self, data: bytes, rows: int) -> None:
         """Append the lines of so many rows. Raises OSError."""

@@ -100,7 +100,6 @@ class LiveJudge:
     """A model that answers the requests of checks."""
 
     def __init__(self, model: Model, settings: JudgeSettings | None = None) -> None:
-        """Call `model` with these settings."""
         self.model, self.settings = model, settings or JudgeSettings()
 
     @property

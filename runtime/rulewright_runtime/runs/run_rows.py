@@ -43,7 +43,6 @@ class RowWriter:
     """Makes rows from results and adds them to a summary."""
 
     def __init__(self, summary: Summary) -> None:
-        """Add every result to `summary`."""
         self._summary = summary
         self._steps: deque[LogStep] = deque()
 

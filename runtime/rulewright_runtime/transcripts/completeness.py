@@ -52,7 +52,6 @@ class Gap(msgspec.Struct, frozen=True, omit_defaults=True):
     session: int | None = None
 
     def __str__(self) -> str:
-        """The reason with its session."""
         return self.reason if self.session is None else f"session {self.session}: {self.reason}"
 
 

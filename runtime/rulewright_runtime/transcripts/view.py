@@ -47,7 +47,6 @@ class View:
     """The context of one conversation; each part is computed when an expression first reads it."""
 
     def __init__(self, transcript: Transcript) -> None:
-        """The view of a transcript."""
         self._transcript = transcript
         self._bindings: dict[tuple[str, ...], Record] = {}
 

@@ -32,7 +32,6 @@ class EvalMetric(Struct, frozen=True):
     weight: float = 1.0
 
     def __post_init__(self) -> None:
-        """Validate value and weight."""
         if not _is_number(self.value) or not 0 <= self.value <= 1:
             raise MetricError(f"metric `{self.type}`: a value must lie between 0 and 1, found `{self.value}`")
         if not _is_number(self.weight) or not 0 <= self.weight < math.inf:

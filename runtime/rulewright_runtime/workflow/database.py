@@ -129,15 +129,8 @@ create index operations_of_attempts on attempts (operation_id);
 """
 
 APPEND_ONLY: Final = (
-    "transitions",
-    "events",
-    "gate_reports",
-    "review_log",
-    "outputs",
-    "attempts",
-    "decisions",
-    "processes",
-)
+    "transitions", "events", "gate_reports", "review_log", "outputs", "attempts", "decisions", "processes",
+)  # fmt: skip
 
 
 class StoreError(RuntimeFailure):
@@ -174,11 +167,9 @@ class Database:
             self._db.close()
 
     def __enter__(self) -> Self:
-        """The database itself."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close the file."""
         self.close()
 
     @contextmanager

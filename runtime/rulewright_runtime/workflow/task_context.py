@@ -41,7 +41,6 @@ class AgentUsage(msgspec.Struct, frozen=True):
     cost_usd: float = 0.0
 
     def __add__(self, other: AgentUsage) -> AgentUsage:
-        """Return the sum of both."""
         return AgentUsage(self.tokens + other.tokens, self.cost_usd + other.cost_usd)
 
 

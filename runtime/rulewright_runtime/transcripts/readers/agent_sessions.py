@@ -132,15 +132,8 @@ SESSIONS: Final = Format("coding-agent", _is_event, _read, joins=True)
 
 _SOURCES: Final = {"agent": "assistant", "user": "user", "system": "system"}
 _READ: Final = (
-    "step_id",
-    "timestamp",
-    "source",
-    "message",
-    "reasoning_content",
-    "tool_calls",
-    "observation",
-    "metrics",
-)
+    "step_id", "timestamp", "source", "message", "reasoning_content", "tool_calls", "observation", "metrics",
+)  # fmt: skip
 
 
 def _is_trajectory(record: Record) -> bool:

@@ -248,18 +248,8 @@ _ADDRESSES: Final = (
 )  # fmt: skip
 _MEDIA_TYPES: Final = ("media_type", "mime_type", "mediaType", "mimeType", "contentType", "format")
 _BYTES: Final = (
-    "data",
-    "file_data",
-    "content",
-    "image",
-    "audio",
-    "document",
-    "video",
-    "bytes",
-    "url",
-    "uri",
-    "image_url",
-)
+    "data", "file_data", "content", "image", "audio", "document", "video", "bytes", "url", "uri", "image_url",
+)  # fmt: skip
 
 
 def _medium_of(piece: Record) -> Kind:

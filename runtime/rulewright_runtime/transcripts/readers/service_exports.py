@@ -227,10 +227,5 @@ FORMATS: Final = (
     _format("vapi", _is_of_vapi, _vapi),
     _format("retell", lambda record: is_list(record.get("transcript_object")), _retell),
     _format("intercom", lambda record: {"source", "conversation_parts"} <= record.keys(), _intercom),
-    Format(
-        "teams",
-        lambda record: _is_of_teams(record) or _is_page(record),
-        _teams,
-        joins=True,
-    ),
+    Format("teams", lambda record: _is_of_teams(record) or _is_page(record), _teams, joins=True),
 )

@@ -27,6 +27,10 @@ from rulewright_runtime.transcripts.readers.record_values import (
 
 TEXTS: Final = ("gen_ai.prompt", "gen_ai.completion")  # may be plain texts; the others are messages
 _INDEX: Final = re.compile(r"[0-9]{1,6}")
+_NESTED: Final = frozenset((  # the parts of dotted names
+    "gen_ai", "llm", "input", "output", "request", "response", "usage", "conversation", "operation", "tool", "call",
+    "openinference", "span",
+))  # fmt: skip
 
 
 def nested(value: Json) -> Json:
@@ -67,21 +71,7 @@ def _once(pairs: Iterable[tuple[str, Json]]) -> dict[str, object]:
 
 def _dotted(prefix: str, value: Record) -> Iterator[tuple[str, Json]]:
     for key, one in value.items():
-        if is_record(one) and key in (
-            "gen_ai",
-            "llm",
-            "input",
-            "output",
-            "request",
-            "response",
-            "usage",
-            "conversation",
-            "operation",
-            "tool",
-            "call",
-            "openinference",
-            "span",
-        ):
+        if is_record(one) and key in _NESTED:
             yield from _dotted(f"{prefix}{key}.", one)
         else:
             yield f"{prefix}{key}", one

@@ -35,7 +35,6 @@ class PythonAdapter:
     """Calls a function with the brief as a dict; it returns a string, a dict, or None for "done"."""
 
     def __init__(self, agent: Agent) -> None:
-        """`agent` is the function."""
         self._agent = agent
 
     def call(self, brief: Brief, timeout: float) -> AgentReply:
