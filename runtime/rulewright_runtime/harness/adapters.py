@@ -24,7 +24,8 @@ class AdapterError(RuntimeFailure):
 class TurnRequest(msgspec.Struct, frozen=True):
     """The request for one turn. The model receives only `context` and `messages`, the last of which is the user's.
 
-    `conversation` (the scenario's id), `session` and `turn` are for the adapter's bookkeeping.
+    `conversation` (the scenario's id), `session`, `turn` and `run` are for the adapter's bookkeeping. `run` is an id
+    that a resumed run keeps; it is empty unless the adapter `keeps_conversations`.
     """
 
     conversation: str
@@ -33,6 +34,7 @@ class TurnRequest(msgspec.Struct, frozen=True):
     opens_session: bool
     context: str
     messages: tuple[ChatMessage, ...]
+    run: str = ""
 
 
 def transcript_id_of(model: str, scenario_id: str) -> str:
@@ -44,7 +46,8 @@ class Adapter(Protocol):
     """A model under evaluation. Several conversations may be active at once, so `reply` has to be thread-safe.
 
     An adapter may also have an `identity`, a string that differs for models that share a name but answer differently,
-    and the `parameters` of its calls, which are recorded with each reply.
+    and the `parameters` of its calls, which are recorded with each reply. One that `keeps_conversations` remembers the
+    earlier turns itself.
     """
 
     @property

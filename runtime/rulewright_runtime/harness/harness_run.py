@@ -1,7 +1,7 @@
 """A resumable harness run: every scenario of a run plan is played, its transcript written turn by turn.
 
 run_plan.json     the user's messages
-header.json       plan, model and harness, so that a different run can't be resumed by mistake
+header.json       plan, model and harness, so that a different run can't be resumed by mistake; the run's id
 transcripts/      `<model>__<scenario_id>.jsonl`, with the suffix `.part` until the conversation ends
 harness.json      turns, errors and branches taken, by scenario
 
@@ -16,9 +16,11 @@ import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from secrets import token_hex
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from rulewright_runtime import strict_json
 from rulewright_runtime.errors import PlanError
@@ -42,13 +44,14 @@ _FILE_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 class _Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The fields that must be equal when a run is resumed."""
+    """The fields that must be equal when a run is resumed, except its id."""
 
     plan: str
     model: str
     harness: str
     replies: str = ""  # the adapter's `identity`, if it has one
     user: str = ""  # the identity of the model that plays the user, if any
+    run: str = ""  # the id, random, for an adapter that keeps conversations
 
 
 def run(
@@ -72,9 +75,13 @@ def run(
     _refuse_file_names(plan)
     with lock_folder(out):
         identities = getattr(adapter, "identity", ""), "" if user is None else user.speaker.identity
-        folder = _Folder(os.fspath(out), _Header(plan.hash, adapter.model, adapter.harness, *identities), resume)
+        run_id = token_hex(8) if getattr(adapter, "keeps_conversations", False) else ""
+        header = _Header(plan.hash, adapter.model, adapter.harness, *identities, run=run_id)
+        folder = _Folder(os.fspath(out), header, resume)
         write_whole(folder.at("run_plan.json"), encode(plan))
-        converse = partial(play, adapter=adapter, attempts=attempts, redaction=Redaction(plan.redact), user=user)
+        converse = partial(
+            play, adapter=adapter, attempts=attempts, redaction=Redaction(plan.redact), user=user, run=folder.header.run
+        )
         about = {
             "plan": plan.hash,
             "model": adapter.model,
@@ -102,7 +109,7 @@ def remaining_plan(plan: RunPlan, model: str, out: str | os.PathLike[str]) -> Ru
     """Return the plan with only the scenarios that have no transcript in the folder `out`, not even a part."""
     paths = {script.id: _transcript(os.fspath(out), model, script.id) for script in plan.scripts}
     remaining = [script for script in plan.scripts if not any(map(os.path.exists, _files_of(paths[script.id])))]
-    return msgspec.structs.replace(plan, scripts=tuple(remaining))
+    return replace(plan, scripts=tuple(remaining))
 
 
 def _transcript(out: str, model: str, scenario_id: str) -> str:
@@ -142,26 +149,28 @@ class _Folder:
     def __init__(self, path: str, header: _Header, resume: bool) -> None:
         self.path, self.model = path, header.model
         os.makedirs(os.path.join(path, FOLDER), exist_ok=True)
+        self.header = header
         if resume and holds_run(path):
-            self._check_header(header)
+            self.header = self._checked(header)
         elif os.listdir(os.path.join(path, FOLDER)):
             raise PlanError(f"`{path}` holds transcripts already; continue with `--resume` or choose another folder")
         if os.path.exists(self.at(SUMMARY)):
             os.remove(self.at(SUMMARY))  # an existing summary must be complete
-        write_whole(self.at(HEADER), msgspec.json.encode(header))
+        write_whole(self.at(HEADER), msgspec.json.encode(self.header))
 
-    def _check_header(self, header: _Header) -> None:
-        """Raise PlanError when the run has another header, or a damaged one."""
+    def _checked(self, header: _Header) -> _Header:
+        """Return the header of the run to resume. Raises PlanError when it is another one or damaged."""
         try:
             with open(self.at(HEADER), "rb") as stream:
                 stored = strict_json.decode(stream.read(), type=_Header)
         except strict_json.UNDECODED as error:
             raise PlanError(f"`{self.at(HEADER)}` is damaged ({error}); choose another folder") from None
-        if stored != header:
+        if replace(stored, run=header.run) != header:
             raise PlanError(
                 f"the run in `{self.path}` has another plan, model, user, harness or other replies;"
                 " choose another folder"
             )
+        return stored
 
     def at(self, name: str) -> str:
         """Return the path of a file of the run."""

@@ -51,12 +51,14 @@ def play(
     recorded: Mapping[tuple[int, str], TranscriptLine] | None = None,
     redaction: Redaction = NOTHING,
     user: SimulatedUser | None = None,
+    run: str = "",
 ) -> Iterator[TranscriptLine]:
     """Yield the lines of the conversation, a user's and an assistant's for every turn.
 
     The user's message depends on the reply before, so a turn that the model does not answer in `attempts` tries ends
     the conversation with a line that holds the error; so does a message that the simulated `user` does not write. Lines
-    in `recorded`, by turn and role, are reused. Messages of models are redacted by `redaction`.
+    in `recorded`, by turn and role, are reused. Messages of models are redacted by `redaction`. `run` is what the
+    adapter receives as the run's id.
     """
     recorded = recorded or {}
     several = len(script.sessions) > 1
@@ -82,7 +84,7 @@ def play(
             yield line
             if line.error is not None:
                 return
-            ask = partial(adapter.reply, turn_request(script, session, index, so_far))
+            ask = partial(adapter.reply, turn_request(script, session, index, so_far, run))
             blank = TranscriptLine(
                 turn.number, "assistant", "", harness=adapter.harness, model=adapter.model, session=number
             )
@@ -122,12 +124,12 @@ def choose(turn: ScriptTurn, replies: Sequence[str]) -> Choice:
 
 
 def turn_request(
-    script: Script, session: ScriptSession, index: int, so_far: Sequence[TranscriptLine | Turn]
+    script: Script, session: ScriptSession, index: int, so_far: Sequence[TranscriptLine | Turn], run: str = ""
 ) -> TurnRequest:
     """Return the request for the reply to the turn at `index` of a session, after the conversation `so_far`."""
     messages = [ChatMessage("assistant" if each.role == "assistant" else "user", each.content) for each in so_far]
     number = session.turns[index].number
-    return TurnRequest(script.id, session.number, number, index == 0, script.context, tuple(messages))
+    return TurnRequest(script.id, session.number, number, index == 0, script.context, tuple(messages), run)
 
 
 def _usage(reply: ModelAnswer) -> JsonObject:

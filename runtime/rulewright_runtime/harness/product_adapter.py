@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 import anyio
 import httpx2
 import msgspec
+from anyio.from_thread import start_blocking_portal
 
 from rulewright_runtime import strict_json
 from rulewright_runtime.digests import sha256
@@ -24,12 +25,13 @@ TIMEOUT: Final = 120.0  # seconds for a product's whole answer
 class ProductAdapter:
     """Sends a POST `{conversation, session, turn, opens_session, context, message}`, answered by `{reply}`.
 
-    `conversation` is a digest, so that the scenario's name reveals nothing to the product. A turn that is tried again
-    has the same `conversation`, `session` and `turn`, by which the product can recognise it. Redirects are not
-    followed: the answer would be that of another product.
+    `conversation` is a digest of the run and the scenario: new in every run, and without a name. A turn that is tried
+    again, also by a resumed run, has the same `conversation`, `session` and `turn`, by which the product can recognise
+    it. Redirects are not followed: the answer would be that of another product.
     """
 
     experimental = True
+    keeps_conversations = True
 
     def __init__(self, url: str, timeout: float = TIMEOUT) -> None:
         """Send turns to `url`, and wait `timeout` seconds for each answer. Raises AdapterError unless it is an http or
@@ -51,7 +53,7 @@ class ProductAdapter:
     def reply(self, request: TurnRequest) -> ModelAnswer:
         """Return the product's reply. Raises AdapterError without one."""
         body: JsonObject = {
-            "conversation": sha256(request.conversation.encode()).hexdigest()[:16],
+            "conversation": sha256(f"{request.run} {request.conversation}".encode()).hexdigest()[:16],
             "session": request.session,
             "turn": request.turn,
             "opens_session": request.opens_session,
@@ -59,7 +61,8 @@ class ProductAdapter:
             "message": request.messages[-1].content,
         }
         try:
-            answer = strict_json.decode(anyio.run(self._answer, body), type=JsonObject)
+            with start_blocking_portal() as portal:  # the caller's thread may have an event loop of its own
+                answer = strict_json.decode(portal.call(self._answer, body), type=JsonObject)
         except TimeoutError:
             raise AdapterError(f"the product did not answer within {self._timeout:g} seconds") from None
         except httpx2.HTTPError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import threading
 from collections.abc import Callable, Iterator
@@ -309,6 +310,26 @@ def test_a_product_over_http_is_sent_one_message_at_a_time(
 
 REQUEST = TurnRequest("night", 1, 1, True, "", (ChatMessage("user", "hi"),))
 REPLY = b'{"reply": "hello"}'
+
+
+def test_a_product_receives_another_conversation_in_every_run_and_the_same_when_it_is_resumed(tmp_path: Path) -> None:
+    answers = iter([*[Response(200, REPLY)] * 5, Response(500), *[Response(200, REPLY)] * 3])
+    with model_server(lambda *_: next(answers)) as server:
+        for folder in ("one", "two"):
+            run(plan("night", "day"), ProductAdapter(server.base), tmp_path / folder, attempts=1)
+        run(plan("night", "day"), ProductAdapter(server.base), tmp_path / "two", attempts=1, resume=True)
+        sent = [(each["conversation"], each["message"]) for each in server.requests]
+    assert len({conversation for conversation, _ in sent}) == 4  # two of each run
+    assert sent[5] == sent[8]  # the turn that failed, and is sent again
+    assert sent[5] == (sent[4][0], "night then 1")
+
+
+def test_a_product_can_be_asked_where_an_event_loop_runs() -> None:
+    async def ask(url: str) -> str:
+        return ProductAdapter(url).reply(REQUEST).text
+
+    with model_server(lambda *_: Response(200, REPLY)) as server:
+        assert asyncio.run(ask(server.base)) == "hello"
 
 
 @pytest.mark.parametrize("status", [200, 201])
