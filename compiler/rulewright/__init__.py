@@ -1,7 +1,5 @@
 """Rulewright: compile declarative evaluation rules, lint them, prove them, and hand the runtime a plan."""
 
-from __future__ import annotations
-
 from importlib import import_module
 
 TYPE_CHECKING = False  # importing `typing` takes longer than a cached lint may take

@@ -1,7 +1,5 @@
 """`python -m rulewright` is the `rulewright` command."""
 
-from __future__ import annotations
-
 import sys
 
 from rulewright.cli import main

@@ -1,7 +1,5 @@
 """The commands as a Python API: check one transcript, scan many, score cases, evaluate expressions, open runs."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -4,8 +4,6 @@ A rule's category is the folder of its file. `pedantic` findings are correct, bu
 shown only when selected. Codes in `PREVIEW` are new and may still change; `--preview` shows them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from functools import cache

@@ -18,8 +18,6 @@ Values are native Python, both ways:
 Inside, timestamps and durations hold nanoseconds; a datetime and a timedelta are cut to microseconds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Final
 

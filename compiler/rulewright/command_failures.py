@@ -1,7 +1,5 @@
 """Messages for unknown and failed commands. A command that succeeds does not import this module."""
 
-from __future__ import annotations
-
 import os
 import sys
 import traceback

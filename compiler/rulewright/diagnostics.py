@@ -1,7 +1,5 @@
 """Diagnostics: the findings in documents, with code, severity, message and exact spans."""
 
-from __future__ import annotations
-
 import enum
 from collections.abc import Iterable, Iterator
 from functools import partial

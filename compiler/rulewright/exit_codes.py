@@ -1,7 +1,5 @@
 """The exit codes of every command: one table, the source of each `--help` and of the reference page."""
 
-from __future__ import annotations
-
 MET, FAILED, UNDECIDED, REFUSED = 0, 1, 2, 3
 INTERRUPTED = 130
 

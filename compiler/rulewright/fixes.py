@@ -1,7 +1,5 @@
 """Applies fixes: non-overlapping edits, from the end of a text to its start."""
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections.abc import Iterable

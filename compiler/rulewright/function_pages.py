@@ -1,7 +1,5 @@
 """The functions of expressions as the language reference describes them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from functools import cache

@@ -1,7 +1,5 @@
 """The judge that a project or a command names: its limits, its price, and what it can't answer within a budget."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager

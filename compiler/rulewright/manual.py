@@ -3,8 +3,6 @@
 The page of a rule is its docstring. The page of any other code is the beginning of its file in `docs/rules`.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from importlib import import_module
 from inspect import cleandoc

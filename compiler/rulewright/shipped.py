@@ -1,7 +1,5 @@
 """The paths of the shipped data: checks, benchmark, and pages of rules."""
 
-from __future__ import annotations
-
 import sysconfig
 from functools import cache
 from pathlib import Path

@@ -3,8 +3,6 @@
 A failure is formatted like a lint finding: the check's location, its verdict, and the evidence.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from contextlib import ExitStack, closing

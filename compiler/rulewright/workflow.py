@@ -1,7 +1,5 @@
 """A workflow with its project file, agents and contracts."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Collection, Iterable
 from collections.abc import Mapping as Environment

@@ -1,7 +1,5 @@
 """The arguments of the commands that read finished runs: each function's docstring is the help of its command."""
 
-from __future__ import annotations
-
 import argparse
 
 from rulewright.arguments.argument_kinds import flag, formats, option, output, repeated

@@ -1,7 +1,5 @@
 """The arguments of the commands that run rules: each function's docstring is the help of its command."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 

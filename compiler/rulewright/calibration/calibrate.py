@@ -1,7 +1,5 @@
 """Calibrates a run by human labels: agreement, the judge's errors, corrected rates and gates, what to label next."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 

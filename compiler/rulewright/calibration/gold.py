@@ -4,8 +4,6 @@ An `id` is `TRANSCRIPT/CHECK`. Labels of an annotator that begins with `model:` 
 gold. A fifth column, `conversation`, is optional: the fingerprint of the labelled messages.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 from collections import Counter

@@ -9,8 +9,6 @@ Labels of another run give the judge's sensitivity (detected failures) and speci
 meaning of a verdict in this run follows from these and from the share of FAIL verdicts here.
 """
 
-from __future__ import annotations
-
 import math
 import random
 from collections import Counter

@@ -5,8 +5,6 @@ in memory with every proposed correction applied: a finding that then disappears
 but a misspelt key, only structural findings of the mapping are shown.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from bisect import bisect_right

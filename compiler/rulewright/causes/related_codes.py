@@ -1,7 +1,5 @@
 """Related codes: which findings explain, cause or repeat others, by their codes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Final
 

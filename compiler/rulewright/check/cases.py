@@ -1,7 +1,5 @@
 """The findings about files of test cases and outputs, JSON or CSV: each record is decoded as by `score`."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

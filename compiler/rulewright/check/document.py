@@ -4,8 +4,6 @@ The modules that lower and prove the expressions of a kind of document are impor
 kind.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Runs the lint rules over a project: every rule gets the documents that it checks."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from rulewright.diagnostics import Findings

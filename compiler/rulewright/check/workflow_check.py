@@ -1,7 +1,5 @@
 """Checks and compiles a workflow."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The claims about a file, each with the result of its proof."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path

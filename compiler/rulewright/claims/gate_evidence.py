@@ -1,7 +1,5 @@
 """The gate of a task: what it says of evidence and replies, and whether any may let it say PASS."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator, Mapping
 from typing import Final

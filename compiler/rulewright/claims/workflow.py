@@ -1,8 +1,6 @@
 """The claims about a workflow: five invariants of every task, proved or refuted by a trace, and that every task can be
 COMPLETED."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path

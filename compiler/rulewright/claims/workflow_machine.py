@@ -4,8 +4,6 @@ Whether a loop was passed, the gate gave PASS or a person signed is decided from
 conditions of the document, never from the machine. So a machine with one transition too many is detected.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence

@@ -4,8 +4,6 @@ A path is found by running the machine itself along it. That there is none follo
 allows more than can happen: a task for which neither is shown is unknown.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """`adjudicate`: list the waiting verdicts, record decisions, and recompute the run."""
 
-from __future__ import annotations
-
 import argparse
 import json
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """`cache`: inspect, export or prune the ledger of calls."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import time

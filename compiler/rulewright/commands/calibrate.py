@@ -1,7 +1,5 @@
 """`gold` and `calibrate`: draw items of a run for people to label, and compare the run with the labels."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path

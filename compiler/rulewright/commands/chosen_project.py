@@ -1,7 +1,5 @@
 """The project that the options of a command name, and its plan under their profile and scorecard."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 

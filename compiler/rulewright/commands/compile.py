@@ -1,7 +1,5 @@
 """`compile`: compile a project or a scorecard over cases into a plan file."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

@@ -1,7 +1,5 @@
 """`completion`: print a completion script generated from the parsers of all commands."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Iterator
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """`inspect-data` and `convert`: show what files of chats contain, and write them in one format."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

@@ -1,7 +1,5 @@
 """`demo`: lint and scan the shipped benchmark."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import shlex

@@ -1,7 +1,5 @@
 """`diff`: compare two runs, and show the comparison."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

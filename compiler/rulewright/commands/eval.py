@@ -1,7 +1,5 @@
 """`eval`: evaluate one expression, or decide it as a condition."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import math

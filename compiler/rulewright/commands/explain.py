@@ -1,7 +1,5 @@
 """`explain`: print the page of a rule, of a ready check or of a function, or what a key of documents means."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

@@ -1,7 +1,5 @@
 """`export`: write a finished run for other tools."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Iterator
 from pathlib import Path

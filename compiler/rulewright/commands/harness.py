@@ -1,7 +1,5 @@
 """`harness`: plan and play a run of scenarios, and show its result."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

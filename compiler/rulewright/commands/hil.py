@@ -1,7 +1,5 @@
 """`hil`: show the queue of a workflow, and record decisions."""
 
-from __future__ import annotations
-
 import argparse
 import getpass
 import json

@@ -1,7 +1,5 @@
 """`init`: write the files of a first project."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -1,7 +1,5 @@
 """`leaderboard`: rank models and show the result."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

@@ -1,7 +1,5 @@
 """`models`: check whether a model answers, with a verdict that a judge's reply would need."""
 
-from __future__ import annotations
-
 import argparse
 import time
 from itertools import count

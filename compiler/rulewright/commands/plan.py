@@ -1,7 +1,5 @@
 """`plan` and `questions`: show what a scan would do and cost, and write its questions for a judge."""
 
-from __future__ import annotations
-
 import argparse
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """`policy-diff`: compare two policies and show the differences."""
 
-from __future__ import annotations
-
 import argparse
 import re
 from collections.abc import Iterator, Sequence

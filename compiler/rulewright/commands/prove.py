@@ -1,7 +1,5 @@
 """`prove`: prove the claims about documents and show the results."""
 
-from __future__ import annotations
-
 import argparse
 from collections import Counter
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """`report` and `record`: write a finished run in one of the formats, or its replies."""
 
-from __future__ import annotations
-
 import argparse
 import json
 from contextlib import nullcontext

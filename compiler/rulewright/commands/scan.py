@@ -1,7 +1,5 @@
 """`scan` and `run`: run the plan of a project, compiled or cached, or of a file over transcripts."""
 
-from __future__ import annotations
-
 import argparse
 
 from rulewright_runtime.processes import quick_process  # noqa: F401  before anything that imports msgspec

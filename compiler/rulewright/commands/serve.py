@@ -1,7 +1,5 @@
 """`serve` and `lsp`: serve runs as a local site; serve an editor."""
 
-from __future__ import annotations
-
 import argparse
 from contextlib import nullcontext
 from importlib.util import find_spec

@@ -1,7 +1,5 @@
 """`lint` without cached output: the part that imports the linter."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

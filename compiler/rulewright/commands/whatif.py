@@ -1,7 +1,5 @@
 """`whatif` and `rescore`: score a run under another policy, and show the changes or write the run."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Iterator
 from fractions import Fraction

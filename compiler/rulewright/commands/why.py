@@ -1,7 +1,5 @@
 """`why`: explain one verdict, or list those of a run."""
 
-from __future__ import annotations
-
 import argparse
 import os
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """`workflow`: check, draw, run and trace workflows."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -1,7 +1,5 @@
 """Draws workflows: the tasks with their dependencies, or one task's state machine, as Mermaid, DOT or SVG."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from html import escape
 from typing import Final

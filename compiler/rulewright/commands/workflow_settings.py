@@ -1,7 +1,5 @@
 """The settings of workflow runs in the project file: adapters, notifications and folders."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any, Final

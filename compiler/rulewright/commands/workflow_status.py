@@ -1,7 +1,5 @@
 """The progress of a run: for each task its status, state, iteration, confidence, time, and what it waits for."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Final

@@ -1,7 +1,5 @@
 """Compares two finished runs: differences, worst first, with evidence and causes, and whether the second is worse."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final

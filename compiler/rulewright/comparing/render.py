@@ -1,7 +1,5 @@
 """Renders the differences between two runs as text, and as Markdown for a pull request."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

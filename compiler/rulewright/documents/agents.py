@@ -1,7 +1,5 @@
 """The registry of agents: six built-in ones, a folder of files, and the entries of a workflow."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache

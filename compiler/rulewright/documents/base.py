@@ -1,7 +1,5 @@
 """The base of document models: the source node, spans inside it, and readers that tolerate wrong types."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any, TypeVar
 

@@ -1,7 +1,5 @@
 """Batches: the test cases or outputs in a file, as the scorecard reads them that scores them."""
 
-from __future__ import annotations
-
 from collections import Counter
 from functools import cached_property
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the id and the texts of a check claim about its condition."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from typing import Final

@@ -1,7 +1,5 @@
 """The examples in a check's file: conversations with expected verdicts, and whether the check gives them."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Iterator

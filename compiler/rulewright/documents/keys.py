@@ -1,7 +1,5 @@
 """Every key of every document: whether and by what it is consumed, or whether it is documentation."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache

@@ -1,7 +1,5 @@
 """Detects the kind of a single document by keys that only this kind has."""
 
-from __future__ import annotations
-
 import re
 from pathlib import PurePath
 from typing import Final

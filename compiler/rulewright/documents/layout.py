@@ -1,7 +1,5 @@
 """Where a project's documents are: the paths in the project file, or the default places."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator, Mapping

@@ -4,8 +4,6 @@ Findings about the contents of a ready check point at its `use`, because authors
 document is read here, with its ready checks in place.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final

@@ -1,7 +1,5 @@
 """The plug-ins of a project: functions of installed distributions that its checks may call."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from rulewright import dependencies

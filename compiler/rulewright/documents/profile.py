@@ -1,7 +1,5 @@
 """A scan profile: which checks run, and how many votes judges have."""
 
-from __future__ import annotations
-
 from typing import Annotated, cast
 
 from rulewright.documents.base import Document, flag, number

@@ -1,7 +1,5 @@
 """The paragraphs of a prompt by what they explain, and the quotations in prose."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Numbers and limits in an author's prose: `at most three times`, `less than 20 cents`."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from functools import cache

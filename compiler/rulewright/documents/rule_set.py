@@ -1,7 +1,5 @@
 """A jurisdiction's rule set: a mapping that may extend that of another file."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field

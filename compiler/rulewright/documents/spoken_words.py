@@ -1,7 +1,5 @@
 """What the user of a scenario has said by a turn, which is what an answer can know."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from typing import Final

@@ -1,7 +1,5 @@
 """A state machine: states, cues and transitions over the turns and sessions of a conversation, and forbidden paths."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from rulewright.documents.base import Document, one_or_more

@@ -4,8 +4,6 @@ Reading is lenient, so that lint can check the rest of a broken file: missing va
 as absent, which is None, False, the empty text or an empty tuple, depending on the field's type.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from collections.abc import Mapping as Table
 from functools import cache

@@ -1,7 +1,5 @@
 """Fixes of workflows: adds missing keys in the style of their neighbours."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import Final

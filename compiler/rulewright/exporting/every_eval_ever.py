@@ -1,7 +1,5 @@
 """Exports a run as Every Eval Ever reports, schema 0.2.1: a file per model with its headline and pass rates."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The flat records of a run: one for each verdict or transcript, with its run, plan, scenario and model."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final

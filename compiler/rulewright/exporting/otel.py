@@ -3,8 +3,6 @@
 Each line is one request for a collector's `/v1/logs` or its file receiver.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import islice
 from typing import Final

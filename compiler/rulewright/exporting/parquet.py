@@ -1,7 +1,5 @@
 """Exports the records of a run as two Parquet files."""
 
-from __future__ import annotations
-
 import json
 from itertools import islice
 from pathlib import Path

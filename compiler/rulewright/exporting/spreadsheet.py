@@ -1,7 +1,5 @@
 """Exports the records of a run as two CSV files that spreadsheets open."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

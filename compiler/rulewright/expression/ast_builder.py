@@ -3,8 +3,6 @@
 Which calls are macros, and the form they must have, follows cel-go's expanders.
 """
 
-from __future__ import annotations
-
 from operator import itemgetter
 from typing import NamedTuple, TypeAlias, TypeGuard
 

@@ -1,7 +1,5 @@
 """Resolves the overload of a call, and with it the type of the result."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 

@@ -4,8 +4,6 @@ The rules are CEL's, as cel-go's checker applies them: overloads are tried in or
 another match with a different type makes it `dyn`; a mistake inside an argument is reported once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final

@@ -1,7 +1,5 @@
 """The state of one check, shared by the modules of the checker, and the messages about types and names."""
 
-from __future__ import annotations
-
 import difflib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence

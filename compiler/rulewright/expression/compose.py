@@ -4,8 +4,6 @@ An author's text is never joined to other text and parsed. Programs are joined a
 the syntax tree, which is then printed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Final
 

@@ -3,8 +3,6 @@
 `string.(string) -> bool` is a method, `(int, int) -> int` a function.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from functools import cache

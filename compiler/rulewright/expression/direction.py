@@ -1,7 +1,5 @@
 """The direction of a condition: which way its comparisons point, and whether it means something good or bad."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Final

@@ -1,7 +1,5 @@
 """The values of literals: numbers within their range, strings and bytes with their escapes replaced."""
 
-from __future__ import annotations
-
 import math
 import re
 

@@ -1,7 +1,5 @@
 """The types of expanded macros: comprehensions, bindings, optional maps and sorting."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from rulewright.expression.checking_context import CheckingContext

@@ -3,8 +3,6 @@
 Lark parses. It is imported with the first expression, so that a project without any starts without it.
 """
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 from typing import Final

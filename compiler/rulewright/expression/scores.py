@@ -1,7 +1,5 @@
 """Converts number literals to the type of the operand next to them: exact scores in the author's digits, or doubles."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Final

@@ -1,7 +1,5 @@
 """What a condition is about: what it searches for and counts, and the words in it."""
 
-from __future__ import annotations
-
 import re
 from typing import Final
 

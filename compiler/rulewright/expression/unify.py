@@ -4,8 +4,6 @@ The relation is CEL's: `dyn` fits everything, `null` fits every nullable type, a
 of the types it is compared with. Enums, records and scores follow the profile.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from rulewright.expression.types import (

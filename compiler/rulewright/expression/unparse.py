@@ -4,8 +4,6 @@ Programs don't contain the names of bound variables; they become `x`, `y`, `z`. 
 conversion to a score, are left out. Text has minimal parentheses and one space around operators.
 """
 
-from __future__ import annotations
-
 import base64
 import math
 import re

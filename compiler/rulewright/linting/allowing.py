@@ -3,8 +3,6 @@
 A new text is used only if its document has the same content as before and the comment covers the findings.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

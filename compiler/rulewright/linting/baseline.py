@@ -4,8 +4,6 @@ An entry counts the findings with the same file, code and message. Lines don't m
 no effect. A fixed finding is removed from the baseline; a new one is never added.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections import Counter

@@ -1,7 +1,5 @@
 """Compares the names that documents give themselves with those of their files, in a folder that is not a project."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final

@@ -1,7 +1,5 @@
 """Lints projects and single files, and applies fixes."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Mapping as Table

@@ -1,7 +1,5 @@
 """Selects findings by the caller's options and by the `lint` and `accept` settings of the nearest project file."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable
 from functools import lru_cache

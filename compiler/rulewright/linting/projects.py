@@ -1,7 +1,5 @@
 """Lints whole projects and workflows; linting a single document does not import this module."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 

@@ -5,8 +5,6 @@ in its declaration, and the unknown one is reported in several places, the decla
 never is.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache

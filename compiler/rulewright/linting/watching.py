@@ -1,7 +1,5 @@
 """Lint again whenever one of the dependencies changes, until the author interrupts."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable
 from time import sleep

@@ -1,7 +1,5 @@
 """Loads YAML and JSON files into nodes with exact spans; every mistake becomes a diagnostic."""
 
-from __future__ import annotations
-
 from rulewright.load.file_reader import Loaded, load_file, load_text, unsaved
 from rulewright.load.nodes import Entry, Mapping, Node, Scalar, Sequence, Source, path_at, plain, walk
 from rulewright.load.scalars import place

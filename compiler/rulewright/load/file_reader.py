@@ -1,7 +1,5 @@
 """The entry point of the loader: reads bytes into a root node and diagnostics, and raises nothing for bad content."""
 
-from __future__ import annotations
-
 import codecs
 import os
 import re

@@ -1,7 +1,5 @@
 """Reads JSON into nodes: one loop without recursion, which reports every duplicate key and stray comma."""
 
-from __future__ import annotations
-
 import json
 import re
 from json import JSONDecodeError

@@ -1,7 +1,5 @@
 """The loader's diagnostics: their codes, and a function for each common mistake."""
 
-from __future__ import annotations
-
 from rulewright.diagnostics import Diagnostic, Note, Severity, Span
 from rulewright.load.nodes import Scalar, Source
 

@@ -5,8 +5,6 @@ A text is decoded a second time, with offsets, and the result is compared with t
 are the offsets used.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from bisect import bisect_right

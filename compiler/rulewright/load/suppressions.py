@@ -7,8 +7,6 @@ the whole file. JSON has no comments: there an `accept` entry of the project doe
 A reason is required, and an unused comment is itself a finding, so that old ones don't pile up.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 

@@ -1,7 +1,5 @@
 """Turns libyaml's errors into diagnostics with helpful messages at the span of the mistake."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from itertools import pairwise

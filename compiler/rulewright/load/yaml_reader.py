@@ -3,8 +3,6 @@
 libyaml's own composer recurses in C and crashes on deep nesting, so it is not used.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Which checks apply in which scenario, as far as tags and lists decide it before a run."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from operator import eq

@@ -1,7 +1,5 @@
 """The numbers of a check: those that its conditions compare with, its parameters, and those of its route."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Final
 

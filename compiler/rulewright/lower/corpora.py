@@ -1,7 +1,5 @@
 """Lowers a corpus's document to the plan: resolves sources, compiles expressions, collects lexicons."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from rulewright.diagnostics import Diagnostic, error

@@ -1,7 +1,5 @@
 """Lowers the conditions `pass`, `fail` and `unclear` of a check to its verifier."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from graphlib import CycleError, TopologicalSorter

@@ -3,8 +3,6 @@
 Invalid expressions are omitted: lowering reports them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Container, Hashable, Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, TypeAlias

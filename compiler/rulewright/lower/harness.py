@@ -1,7 +1,5 @@
 """Lowers scenarios to a run plan: the messages that a harness sends to a model, and nothing else of the scenario."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import Any, Final

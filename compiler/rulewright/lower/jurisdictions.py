@@ -1,7 +1,5 @@
 """Lowers a `jurisdiction_rule` check: its requirements in each jurisdiction's rule set."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Lowers lexicon documents and lists of patterns to the lexicons of the plan."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Final, cast, get_args
 

@@ -1,7 +1,5 @@
 """Lowers a state machine's document to the plan: resolves names, builds conditions, collects lexicons."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """Reads a CEL policy and its configuration, two YAML texts, into one program."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from pathlib import Path

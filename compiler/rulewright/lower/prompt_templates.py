@@ -4,8 +4,6 @@ Prompts may use text, `{{ value | filter }}`, `if`, `for` and comments; any othe
 Jinja only parses; it never renders an author's text.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field

@@ -7,8 +7,6 @@ A criterion is a check that leaves a record on the transcripts of its scenario o
 `rubric/<scenario>/t<turn>/<criterion>`, with the branch before the criterion where it belongs to one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Final, Literal, cast

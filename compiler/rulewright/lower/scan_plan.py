@@ -1,7 +1,5 @@
 """Lowers a project under one profile and one scorecard to a scan plan."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import PurePath
 from typing import Final

@@ -1,7 +1,5 @@
 """Which scalars of a document are expressions, and the environment of each; the language is imported with the first."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Final, TypeAlias

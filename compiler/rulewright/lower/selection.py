@@ -1,8 +1,6 @@
 """Which checks a profile runs, how often its judges vote, and in which scenarios a check applies: decided while
 compiling."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Final
 

@@ -8,8 +8,6 @@ match:                        # the first row whose condition holds decides
 aggregate: [...]              # instead of `match`: the outputs of all rows that hold, as a list
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable
 from typing import Final

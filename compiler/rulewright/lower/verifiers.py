@@ -1,7 +1,5 @@
 """Lowers a check's routing to its verifier."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any, Final, cast
 

@@ -1,7 +1,5 @@
 """Lowers a checked workflow to its plan: every task with its machine, gate, scoring and contracts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass

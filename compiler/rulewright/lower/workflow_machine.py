@@ -3,8 +3,6 @@
 See `docs/decisions/workflow-machine.md` for the states and the reasons for their order.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterable
 from typing import Any, Final, Literal, get_args

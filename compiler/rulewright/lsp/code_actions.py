@@ -1,7 +1,5 @@
 """Code actions: a quick fix for each finding that has one, and all safe fixes of a file at once."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 

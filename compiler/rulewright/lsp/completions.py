@@ -1,7 +1,5 @@
 """Completions at the cursor: keys with their descriptions, allowed values, names, and parts of expressions."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator

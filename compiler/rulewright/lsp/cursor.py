@@ -1,7 +1,5 @@
 """The cursor's position in a document, also while the typed text is not a valid document."""
 
-from __future__ import annotations
-
 import re
 import string
 from collections.abc import Iterator, Sequence

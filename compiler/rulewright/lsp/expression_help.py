@@ -1,7 +1,5 @@
 """Hover texts and completions inside expressions."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Hover texts: a key's description, an expression's type, the target of a name, a rule's page."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_right
 from typing import Final

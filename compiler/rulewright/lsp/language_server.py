@@ -4,8 +4,6 @@ Everything runs on one thread. A changed document is analysed alone at once, and
 pauses. A failing request is answered with an error, logged on standard error, and does not end the server.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import logging

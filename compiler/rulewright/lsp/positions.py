@@ -1,7 +1,5 @@
 """Converts positions to those of the protocol: 0-based lines and columns, columns in the negotiated encoding."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """References to other documents or parts of them: the possible targets of a value, and the one that it names."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import Final
 

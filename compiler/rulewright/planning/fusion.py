@@ -1,8 +1,6 @@
 """What a scan does once: which patterns are fused into one pass, which are not and why, and how often each check is
 evaluated."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Final
 

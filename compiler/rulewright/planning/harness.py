@@ -1,7 +1,5 @@
 """Compiles run plans of scenario files and estimates the cost of a harness run without any call."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Final

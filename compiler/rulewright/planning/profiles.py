@@ -1,7 +1,5 @@
 """Compares two profiles of a project: the checks that each omits, and the savings."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from rulewright.check.project_check import compile_project

@@ -6,8 +6,6 @@ follow: every attempt, every window, and the sweep after unconfirmed candidates.
 bytes of a prompt bound its tokens; `max_tokens` bounds the reply.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Plans a scan and its cost without any call: `scan_plan.json` and `cost_report.json`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import cache

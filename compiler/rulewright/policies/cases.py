@@ -1,8 +1,6 @@
 """Finds cases and settings for which two scorecards over cases give different results, by scoring with both, and the
 cases of a report of `rulewright score` whose labels would change."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction

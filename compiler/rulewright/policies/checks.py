@@ -1,8 +1,6 @@
 """A check as a policy: the scenarios it applies to, the verdicts of its conditions, and how it is verified; and two of
 them on the transcripts of a finished run."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 

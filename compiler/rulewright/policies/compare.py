@@ -1,7 +1,5 @@
 """Compares two documents of one kind as policies, and finds the stored rows on which they differ."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeAlias

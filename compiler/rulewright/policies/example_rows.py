@@ -1,7 +1,5 @@
 """Finds example rows for a difference of two scorecards: a few verdicts, which both scorecards aggregate."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction

@@ -1,8 +1,6 @@
 """Finds conversations on which two checks give different verdicts, by running both on the same conversation, scenario
 and judge."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,8 +1,6 @@
 """Where two versions of a task diverge, found by running both: their machines from the start on the same results of
 activities, and what they say of the same files of inputs, outputs, evidence and metrics."""
 
-from __future__ import annotations
-
 import json
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence

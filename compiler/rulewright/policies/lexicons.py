@@ -1,7 +1,5 @@
 """Compares lexicons: finds texts that only one of two lexicons matches, by running both."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches

@@ -1,7 +1,5 @@
 """The common form of all policies: decisions, each a list of conditions with their outcomes, and settings."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final

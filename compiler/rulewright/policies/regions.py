@@ -3,8 +3,6 @@
 The regions contain every input with different outcomes. If no box is left, the decisions are proved equal.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice, product

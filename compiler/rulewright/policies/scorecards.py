@@ -1,7 +1,5 @@
 """Scorecards over verdicts as policies: the effects of one verdict, and the outputs of a row."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Tables as policies: CEL policies, and the metrics and labels of scorecards over cases."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final

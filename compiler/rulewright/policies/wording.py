@@ -1,7 +1,5 @@
 """Describes a box as the condition, in the terms of the source, that holds exactly for its inputs."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """A workflow as a policy: the transitions of each task's state machine, and the requirements of its gate."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 

@@ -1,7 +1,5 @@
 """The profile and scorecard of a run, and the scorecard's variable `scoring`."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from collections.abc import Mapping as Mapped

@@ -1,7 +1,5 @@
 """A project: its documents, and the findings that prevent compiling it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final

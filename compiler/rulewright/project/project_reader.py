@@ -1,7 +1,5 @@
 """Reads a project: finds its folders, reads every document, and collects the findings."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from collections.abc import Mapping as Environment

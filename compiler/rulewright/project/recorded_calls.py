@@ -1,7 +1,5 @@
 """The tools and arguments in a project's recorded chats, to which its checks most likely refer."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from itertools import islice
 from pathlib import Path

@@ -1,8 +1,6 @@
 """Files of a project that are never compiled: second copies of documents, checks in subfolders, and descriptions for
 people."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator, Sequence

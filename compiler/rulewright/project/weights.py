@@ -1,7 +1,5 @@
 """The weights of a document that are summed together: of dimensions, criteria, or a confidence loop's metrics."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Assertions of promptfoo and the checks that decide the same."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

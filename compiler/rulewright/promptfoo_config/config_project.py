@@ -1,7 +1,5 @@
 """The files of a project that plays and judges the tests of a configuration of promptfoo."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

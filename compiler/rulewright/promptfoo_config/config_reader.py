@@ -1,7 +1,5 @@
 """Reads a configuration of promptfoo: its prompts, and its tests with their variables and assertions."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field

@@ -5,8 +5,6 @@ compares with. A comparison of two numbers depends on their order. Any other ato
 that this proof doesn't support, is opaque: it may have any value.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import prod

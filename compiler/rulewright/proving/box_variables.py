@@ -1,7 +1,5 @@
 """The variables of a box and the relations between them."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from functools import cached_property

@@ -1,7 +1,5 @@
 """The values of the expressions of a scorecard over cases for given scores, and of its metrics for given texts."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator, Mapping
 from contextlib import suppress

@@ -2,8 +2,6 @@
 numbers on their order, those of exact sums on the value of one sum.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from itertools import product

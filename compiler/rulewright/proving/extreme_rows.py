@@ -1,7 +1,5 @@
 """Executes a scorecard on the rows in which every check passes and in which every check fails."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Final
 

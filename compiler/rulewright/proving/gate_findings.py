@@ -1,7 +1,5 @@
 """The findings of proofs about the gates and dimensions of a scorecard."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable
 from itertools import islice, product

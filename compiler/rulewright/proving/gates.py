@@ -5,8 +5,6 @@ verdict and the parameters are variables. A gate selects a check if `of` can hol
 may differ have different roots: `v` is the verdict in question, `other` any verdict of its check.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final

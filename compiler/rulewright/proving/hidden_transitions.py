@@ -4,8 +4,6 @@ A turn takes each transition at most once, and always the first possible one in 
 a later one of the same state and cue only if no other transition leads back to that state within the turn.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from rulewright.documents.state_machine import Cue, StateMachineDocument, TransitionDocument

@@ -1,7 +1,5 @@
 """Relations between conditions on one list: macros over it, its size and conditions on some of its items."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """The valid conditions of a document, with their locations and what is known of their inputs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final

@@ -1,7 +1,5 @@
 """Parts of programs: source text, a node as a program of its own, a key for equal ones, paths, and replaced parts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Final

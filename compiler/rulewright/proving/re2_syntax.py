@@ -1,7 +1,5 @@
 """Reads RE2 expressions as languages. Which characters a class holds is asked of RE2 itself."""
 
-from __future__ import annotations
-
 import re
 from array import array
 from functools import lru_cache

@@ -4,8 +4,6 @@ Two parts of conditions have no value where it is the same part of the input tha
 together only as some text allows, and conditions on the items of one list only as some list allows.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """The results of proofs: proved, refuted by an input that the evaluator has checked, or unknown with a reason."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias

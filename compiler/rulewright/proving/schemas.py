@@ -1,7 +1,5 @@
 """JSON Schemas in conditions: which decide about every value, and which accept what others accept."""
 
-from __future__ import annotations
-
 import json
 from typing import Any, Final
 

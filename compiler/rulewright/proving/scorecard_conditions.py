@@ -1,7 +1,5 @@
 """The conditions of scorecards over verdicts and over cases, with their locations."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Searches for inputs that meet a goal, by exact splitting, and what they prove about conditions."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final

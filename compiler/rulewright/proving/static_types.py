@@ -3,8 +3,6 @@
 Texts come from JSON, which refuses unpaired surrogates: they always have UTF-8 bytes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from math import isfinite
 from typing import Final, NamedTuple

@@ -4,8 +4,6 @@ A condition is a boolean expression, the test of a conditional inside another ex
 test of an inner conditional is checked under the tests of the conditionals around it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache

@@ -8,8 +8,6 @@ linear between the shares at which it changes. Settings are constants here, or, 
 variables within their bounds.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress

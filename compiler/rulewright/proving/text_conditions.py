@@ -1,7 +1,5 @@
 """Reads conditions on one text as languages: the texts for which they hold."""
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Callable, Mapping

@@ -5,8 +5,6 @@ members, and every variable also by its absence. A condition that isn't a plain 
 false in any context, so that a proof covers more than can happen, never less.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

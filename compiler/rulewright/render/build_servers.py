@@ -1,7 +1,5 @@
 """The formats of build servers: findings as GitHub's workflow commands, checkstyle and JUnit; any cases as JUnit."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Renders findings in every output format."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Final

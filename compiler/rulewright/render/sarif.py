@@ -1,7 +1,5 @@
 """Renders findings as SARIF 2.1.0, the format of code-scanning services."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable, Sequence

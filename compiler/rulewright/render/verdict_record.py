@@ -1,7 +1,5 @@
 """Formats a verdict's record of how it was reached as lines."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from typing import Final

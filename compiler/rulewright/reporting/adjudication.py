@@ -3,8 +3,6 @@ never changed: the recomputed run is a separate folder, and the record of every 
 verdict, who decided, when and why.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain

@@ -1,7 +1,5 @@
 """Writes the report of a batch of cases in every format, from the same run; pages are written line by line."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from math import floor

@@ -1,7 +1,5 @@
 """The scorecard of a batch of cases for a terminal of 80 columns (seed 001, 5.2)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, islice
 from typing import Final

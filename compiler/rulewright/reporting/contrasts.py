@@ -4,8 +4,6 @@ Siblings are compared: a check that fails the anchor and passes the sibling dete
 verdict on both did not, or there was no difference. Only the author of the set knows which of them is right.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """The contents of chat files: counts, roles, tools, lengths and scripts, before anything runs."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator
 

@@ -1,7 +1,5 @@
 """Writes a run that is derived from a finished one: under another policy, or with people's decisions."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path

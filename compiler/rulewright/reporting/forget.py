@@ -4,8 +4,6 @@ exported tables. The remaining run looks as if the transcript had never been rea
 and files that can't be searched, are reported. Every step can be repeated after a kill.
 """
 
-from __future__ import annotations
-
 import csv
 import gzip
 import io

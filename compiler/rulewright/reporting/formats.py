@@ -1,8 +1,6 @@
 """The failures of a run for those who read a change: as findings with locations, as a Markdown comment, and in the
 formats of build servers; JUnit XML has a suite for each transcript."""
 
-from __future__ import annotations
-
 import html
 from collections.abc import Iterator, Mapping
 from typing import Final

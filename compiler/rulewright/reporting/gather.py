@@ -1,7 +1,5 @@
 """The data of a finished run for a page, gathered in one pass over its rows and verdicts."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The judge's answers by transcript and check, from the run's record or from the replies that it replayed."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """The head of a run's page: the verdict, one sentence, the main figures, and the facts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """Writes the report of a run: one file, or one file and a folder of linked pages next to it."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Reads the files of a finished run line by line; damage by other programs is reported with its location."""
 
-from __future__ import annotations
-
 import os
 from collections import deque
 from collections.abc import Iterator

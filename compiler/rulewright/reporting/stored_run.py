@@ -2,8 +2,6 @@
 where the scan read them; and its rows, scored again without a judge.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property

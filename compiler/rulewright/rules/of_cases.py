@@ -1,7 +1,5 @@
 """The rules that look at files of test cases and outputs, in the order they run."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from rulewright.documents.case_batch import CaseBatch

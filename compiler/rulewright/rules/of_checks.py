@@ -1,7 +1,5 @@
 """The rules that look at checks and profiles, in the order they run; `of_conditions` has more."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from rulewright.documents.check import CheckDocument, read_check

@@ -1,7 +1,5 @@
 """The rules that look at lexicons and marker sets, in the order they run."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from rulewright.documents.lexicon import LexiconDocument, MarkerSet, read_lexicons

@@ -1,7 +1,5 @@
 """The rules that look at whole projects and unread files, in the order they run."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from rulewright.project import Project

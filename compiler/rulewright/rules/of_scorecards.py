@@ -1,7 +1,5 @@
 """The rules that look at scorecards over verdicts and over cases, in the order they run."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from rulewright.documents.scorecard import CaseScorecardDocument, ScorecardDocument, read_scorecard

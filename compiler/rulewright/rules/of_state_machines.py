@@ -1,7 +1,5 @@
 """The rules that look at state machines, in the order they run."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from rulewright.documents.state_machine import StateMachineDocument

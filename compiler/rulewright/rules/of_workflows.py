@@ -1,7 +1,5 @@
 """The rules that look at workflows and their tasks, in the order they run."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from rulewright.documents.workflow import TaskDocument

@@ -1,7 +1,5 @@
 """Settings of `rulewright score`: the command line overrides the environment, the settings file and the defaults."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from collections.abc import Mapping as Lookup

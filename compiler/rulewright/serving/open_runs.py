@@ -1,7 +1,5 @@
 """The runs of the local app: located once, read again when they change."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property

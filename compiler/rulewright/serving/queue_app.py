@@ -1,7 +1,5 @@
 """The part of the local site for the queue of decisions."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Final

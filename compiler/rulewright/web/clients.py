@@ -1,7 +1,5 @@
 """Identifies the process at the other end of a local connection, as far as the system allows."""
 
-from __future__ import annotations
-
 import os
 import socket
 import sys

@@ -4,8 +4,6 @@ A page in a file contains its style and script, and its policy allows only these
 app is `linked`: it refers to both by address.
 """
 
-from __future__ import annotations
-
 import re
 from base64 import b64encode
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """Labels the cases of a report of `rulewright score` again, from their recorded scores, under another policy."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import cache, partial

@@ -1,7 +1,5 @@
 """A finished run scored again under another scorecard or other parameters, or judged again under another profile."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence

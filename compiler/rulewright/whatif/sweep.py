@@ -7,8 +7,6 @@ bisection and reported as inexact; several of them are one. A pass rate changes 
 the gates.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache, partial

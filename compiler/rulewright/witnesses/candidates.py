@@ -6,8 +6,6 @@ carried back through functions (`guesses`): a reply may be what a text encodes. 
 scenarios, and the checks that are read make their verdicts. Whoever takes one up tries it.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set

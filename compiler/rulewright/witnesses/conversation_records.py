@@ -1,8 +1,6 @@
 """Conversations as records that a scan reads, made of what conditions hold: those that differ from a plain conversation
 in few respects first."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import partial

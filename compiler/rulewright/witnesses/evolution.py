@@ -1,7 +1,5 @@
 """Conversations that are changed at random, and again where conditions distinguish the change from what came before."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence

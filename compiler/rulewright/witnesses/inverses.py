@@ -1,7 +1,5 @@
 """What functions of the language have to be given to give a value, as far as that is known."""
 
-from __future__ import annotations
-
 import base64
 import json
 import math

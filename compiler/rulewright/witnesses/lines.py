@@ -1,7 +1,5 @@
 """An example conversation in lines of text."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator
 from typing import Any, Final

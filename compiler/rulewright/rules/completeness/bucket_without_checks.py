@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from rulewright.diagnostics import Findings, advice, error
 from rulewright.documents.base import entries, text_scalars
 from rulewright.project import Project

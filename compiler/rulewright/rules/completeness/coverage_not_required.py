@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from rulewright.diagnostics import Findings
 from rulewright.documents.base import descend, value
 from rulewright.documents.workflow import TaskDocument

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from rulewright.diagnostics import Findings
 from rulewright.documents.base import descend, entries
 from rulewright.documents.workflow import REQUIRED, TaskDocument

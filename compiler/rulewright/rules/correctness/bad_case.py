@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from rulewright.diagnostics import Findings, Span, error
 from rulewright.documents.case_batch import CaseBatch, CaseRecord
 from rulewright.load import Mapping

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from rulewright.diagnostics import Findings
 from rulewright.lower.workflow import cycles
 from rulewright.workflow import Workflow

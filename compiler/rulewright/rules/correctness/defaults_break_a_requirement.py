@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from rulewright.diagnostics import Findings, error, warning
 from rulewright.documents.scorecard import CaseScorecardDocument
 from rulewright.lower.case_scorecard import requirements_of_defaults

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from rulewright.diagnostics import Findings, error, respell
 from rulewright.documents.agents import USUAL
 from rulewright.documents.base import entries, scalar

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Iterator
 from typing import Final, TypeAlias

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from rulewright.diagnostics import Findings, error
 from rulewright.load import Sequence
 from rulewright.workflow import Workflow

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from rulewright.diagnostics import Findings, error
 from rulewright.documents.base import number
 from rulewright.documents.scenario import NUMBER_KEYS, ScenarioDocument

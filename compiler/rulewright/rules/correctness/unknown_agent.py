@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from rulewright.diagnostics import Findings
 from rulewright.spelling import did_you_mean
 from rulewright.workflow import Workflow

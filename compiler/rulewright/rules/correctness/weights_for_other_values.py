@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from rulewright.diagnostics import Findings, error
 from rulewright.expression.syntax_tree import Call, ListLiteral, last_name
 from rulewright.lower.expressions_of import DocumentWithExpressions, parts_of

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from rulewright.diagnostics import Findings, advice
 from rulewright.documents.base import descend, folded, text_of, texts
 from rulewright.documents.case_batch import CaseBatch

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from rulewright.diagnostics import Findings, advice, warning
 from rulewright.lower.semantics import unit_of
 from rulewright.project import Project

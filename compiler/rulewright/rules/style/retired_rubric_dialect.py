@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from rulewright.diagnostics import Findings, error, warning
 from rulewright.documents.base import first_place, items
 from rulewright.documents.scenario import ScenarioDocument

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from collections import Counter
 
 from rulewright.diagnostics import Findings, warning

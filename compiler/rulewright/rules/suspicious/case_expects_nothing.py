@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import descend, items, text_of, texts
 from rulewright.documents.case_batch import CaseBatch

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from rulewright.diagnostics import Findings, warning
 from rulewright.lower.expressions_of import DocumentWithExpressions
 from rulewright.proving.placed_conditions import placed_conditions

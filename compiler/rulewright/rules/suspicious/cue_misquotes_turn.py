@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from operator import ne
 from typing import Final
 

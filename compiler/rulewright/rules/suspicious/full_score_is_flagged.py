@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from rulewright.diagnostics import Findings, warning
 from rulewright.documents.scorecard import CaseScorecardDocument
 from rulewright.lower.case_scorecard import lower_case_scorecard, values_of_defaults

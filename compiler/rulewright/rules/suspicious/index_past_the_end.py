@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from rulewright.diagnostics import Findings, warning
 from rulewright.expression.syntax_tree import Binary, Call, Expr, Index, Literal, Macro, below, children
 from rulewright.lower.expressions_of import DocumentWithExpressions, WrittenExpression, parts_of

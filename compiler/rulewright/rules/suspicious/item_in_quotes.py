@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from rulewright.diagnostics import Findings, warning
 from rulewright.documents.scorecard import CaseScorecardDocument
 from rulewright.expression.syntax_tree import Literal, Name

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from rulewright.diagnostics import Findings, warning
 from rulewright.lower.applicability import is_suppressed
 from rulewright.project import Project

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Set
 from typing import TypeAlias, TypeGuard

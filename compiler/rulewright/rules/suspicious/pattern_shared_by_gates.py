@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from rulewright.diagnostics import Diagnostic, Findings, warning
 from rulewright.documents.check import LEXICON_ROUTES, CheckDocument
 from rulewright.documents.lexicon import PatternEntry, read_patterns

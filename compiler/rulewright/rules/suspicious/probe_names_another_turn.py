@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from rulewright.diagnostics import Findings, advice
 from rulewright.documents.base import items, number, place_of
 from rulewright.documents.scenario import ScenarioDocument

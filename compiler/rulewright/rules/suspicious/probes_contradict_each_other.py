@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import text_scalars
 from rulewright.documents.scenario import ScenarioDocument

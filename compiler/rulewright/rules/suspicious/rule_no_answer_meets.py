@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from rulewright.diagnostics import Diagnostic, Findings, warning
 from rulewright.load import Node, Scalar
 from rulewright.project import Project

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from rulewright.diagnostics import Findings, Span, error, warning
 from rulewright.documents.scenario import NUMBER_KEYS, ScenarioDocument, TurnDocument
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import entries, repeated, text_scalars
 from rulewright.project import Project
