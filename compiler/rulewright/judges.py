@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from decimal import Decimal
+from inspect import iscoroutinefunction
 from pathlib import Path
 from typing import Any, Final
 
@@ -51,13 +52,16 @@ _ENDPOINTS: Final = ("openai:", "anthropic:")
 
 
 def refuse_without_ask(judge: object) -> None:
-    """Refuse an object that can answer no request, such as a function or a class. Raises UsageError."""
+    """Refuse an object that can answer no request, such as a function or a class, or an async `ask`. Raises
+    UsageError."""
     is_object = not isinstance(judge, type) and (callable(getattr(judge, "ask", None)) or isinstance(judge, BatchJudge))
     if not is_object:
         raise UsageError(
             "`judge` must be an object with a method `ask`, or a string as for `--judge`, such as "
             "`python:MODULE:CALLABLE` for a function"
         )
+    if iscoroutinefunction(getattr(judge, "ask", None)):
+        raise UsageError("`ask` of `judge` must not be async; an async function is a judge as `python:MODULE:CALLABLE`")
 
 
 class PythonJudge:

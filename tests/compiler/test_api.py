@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import runpy
 import sys
@@ -94,6 +95,20 @@ def test_a_model_judges_one_transcript_and_many_as_on_the_command_line(started: 
     assert rulewright.scan(".", "transcripts", "run").summary["judge"]["requested_model"] == "asked:answer"
     own = rulewright.check_transcript(".", {**chat, "model": "asked:answer"})  # it may not judge itself
     assert (own.verdicts, len(own.errors)) == ((), 1)
+
+
+def test_a_model_judges_in_a_notebook_whose_event_loop_is_running(started: Path) -> None:
+    (started / "heard.py").write_text('def answer(call):\n    return \'{"verdict": "PASS"}\'\n', encoding="utf-8")
+    (started / "checks" / "kind.yaml").write_text("id: kind\nprompt: Is it kind?\n", encoding="utf-8")
+    judge = "python:heard:answer"
+
+    async def cell() -> tuple[set[str], int]:
+        said = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]
+        result = rulewright.check_transcript(".", said, judge=judge)
+        run = rulewright.scan(".", "transcripts", "run", judge=judge)
+        return {each.verdict for each in result.verdicts if each.check_id == "kind"}, len(list(run.records()))
+
+    assert asyncio.run(cell()) == ({"PASS"}, 4)
 
 
 def test_a_refused_request_is_not_a_success(started: Path) -> None:
@@ -203,6 +218,15 @@ def test_a_judge_without_ask_is_refused_and_gives_no_unclear_verdict(tmp_path: P
         rulewright.scan(tmp_path, chats, tmp_path / "run", judge=judge)
     with pytest.raises(CheckError, match="`judge` must be an object with a method `ask`"):
         load_bench(tmp_path).hold(chat, "is-kind", "PASS", judge)
+
+
+def test_an_async_ask_is_refused_and_gives_no_unclear_verdict(started: Path) -> None:
+    class Later:
+        async def ask(self, request: rulewright.JudgeRequest) -> str:
+            return '{"verdict": "PASS", "evidence": []}'
+
+    with pytest.raises(UsageError, match="must not be async; an async function is a judge as `python:MODULE"):
+        rulewright.check_transcript(".", CHAT, judge=Later())  # type: ignore[arg-type]
 
 
 def test_a_mock_is_a_judge_that_is_asked(tmp_path: Path) -> None:

@@ -8,7 +8,9 @@ from __future__ import annotations
 import asyncio
 import os
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from decimal import Decimal
 from functools import cache
 from operator import attrgetter
@@ -142,6 +144,18 @@ class LiveJudge:
         Raises BudgetError or OutageError if no further call can be made; the ledger holds all replies, and the run can
         be resumed. Raises NotIndependentError if the endpoint turns out to serve a model of that family.
         """
+        results = self._results(engine, items, run, watch, resumed=resumed)
+        yield from _in_own_thread(results) if _has_running_loop() else results
+
+    def _results(
+        self,
+        engine: Engine,
+        items: Iterable[Any],
+        run: str,
+        watch: Callable[[Scheduler], None],
+        *,
+        resumed: bool,
+    ) -> Generator[TranscriptResult]:
         settings = self.settings
         ledger = Ledger(settings.ledger)
         scheduler = Scheduler(
@@ -168,6 +182,23 @@ class LiveJudge:
             judge, refuse = self.model.identity.model, self.settings.independence.refusal_among
             refusal = refuse(judge, speakers(item)) if isinstance(item, Transcript) else None
             yield item if refusal is None else InputError(refusal, item.path, item.line)
+
+
+def _has_running_loop() -> bool:
+    """Whether an event loop runs in this thread, as in a notebook: it can't run a second one."""
+    with suppress(RuntimeError):
+        return asyncio.get_running_loop() is not None
+    return False
+
+
+def _in_own_thread(results: Generator[TranscriptResult]) -> Iterator[TranscriptResult]:
+    """Yield the results, which are made in one thread of their own."""
+    with ThreadPoolExecutor(1) as thread:
+        try:
+            while (result := thread.submit(next, results, None).result()) is not None:
+                yield result
+        finally:
+            thread.submit(results.close).result()
 
 
 class _Pump:
