@@ -46,7 +46,8 @@ class Policies(Struct, frozen=True):
     def is_seed(self) -> bool:
         """Whether prompts are templates, a hybrid check's lexicon looks for candidates, a judge may confirm its hits,
         `unclear_policy` applies, a missing unit of analysis comes from the scoring file, unknown names stop the
-        compilation, a transcript is compared with its scenario's turns, and an empty reply is an error."""
+        compilation, a transcript is compared with its scenario's turns, a scenario rule reads the answer to every
+        question, and an empty reply is an error."""
         return self.semantics == "seed"
 
     def window(self, unit: str | None, cue: str | None, turns: int) -> Window:

@@ -150,7 +150,8 @@ def _scenario_rule(check: CheckDocument, lowering: LoweringContext) -> ScenarioR
     lowering.lexicons[f"{stem}/identity_question"] = phrases(markers.identity_question, "user", fold)
     lowering.lexicons[f"{stem}/ai_disclosure"] = phrases(markers.ai_disclosure, "assistant", fold)
     lowering.lexicons[f"{stem}/false_human"] = phrases(markers.false_human, "assistant", fold)
-    return ScenarioRule(f"{stem}/identity_question", f"{stem}/ai_disclosure", f"{stem}/false_human")
+    names = (f"{stem}/identity_question", f"{stem}/ai_disclosure", f"{stem}/false_human")
+    return ScenarioRule(*names, questions="every" if lowering.policies.is_seed else "first")
 
 
 def lower_probes(check: CheckDocument, lowering: LoweringContext) -> ProbeVerifier | None:
