@@ -3,7 +3,7 @@
 import enum
 from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import Final, Protocol, TypeAlias
+from typing import Final, Protocol, Self, TypeAlias
 
 from msgspec import Struct
 
@@ -54,6 +54,18 @@ class Fix(Struct, frozen=True):
     message: str
     edits: tuple[Edit, ...]
     safe: bool
+
+
+class Guess(str):
+    """The help ``did you mean `x`?``; `meant` is the suggested word."""
+
+    meant: str
+
+    def __new__(cls, meant: str, otherwise: str = "") -> Self:
+        """Create the question, followed by the advice `otherwise`."""
+        guess = super().__new__(cls, f"did you mean `{meant}`? {otherwise}".rstrip())
+        guess.meant = meant
+        return guess
 
 
 class Diagnostic(Struct, frozen=True):

@@ -1,7 +1,5 @@
 """Suggests the known word that a misspelt one most likely means."""
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections.abc import Callable, Iterable
@@ -9,20 +7,7 @@ from functools import cache
 from itertools import takewhile
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, Located, Span, error
-
-
-class Guess(str):
-    """The help ``did you mean `x`?``; `meant` is the suggested word."""
-
-    meant: str
-
-    def __new__(cls, meant: str, otherwise: str = "") -> Guess:
-        """Create the question, followed by the advice `otherwise`."""
-        guess = super().__new__(cls, f"did you mean `{meant}`? {otherwise}".rstrip())
-        guess.meant = meant
-        return guess
-
+from rulewright.diagnostics import Diagnostic, Guess, Located, Span, error
 
 MIN_LIKENESS: Final = 0.7  # of whole words, as measured by `difflib`
 MIN_LIKENESS_WITHOUT_ENDING: Final = 0.6  # of words without their common last parts

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rulewright import dependencies
-from rulewright.diagnostics import Diagnostic, error
+from rulewright.diagnostics import Diagnostic, Guess, error
 from rulewright.documents.agents import AgentDocument, Registry, read_agent, registry
 from rulewright.documents.base import descend, entries, text, value
 from rulewright.documents.layout import (
@@ -27,7 +27,7 @@ from rulewright.documents.workflow import ContractRegistry, WorkflowDocument, re
 from rulewright.errors import DocumentError, UsageError
 from rulewright.load import Loaded, Mapping, Node, load_file
 from rulewright.lower.workflow import WorkflowResources, limits_of
-from rulewright.spelling import Guess, is_slip_of
+from rulewright.spelling import is_slip_of
 
 DEFAULT_AGENTS: Final = "agents"
 DEFAULT_CONTRACTS: Final = "contracts.yaml"

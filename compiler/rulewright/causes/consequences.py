@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from rulewright.causes.related_codes import DEPENDENT, code_sets, codes_in
 from rulewright.causes.repeated import with_consequences, without_echoes
-from rulewright.diagnostics import Diagnostic, Edit, Fix, Severity, Span, is_within
+from rulewright.diagnostics import Diagnostic, Edit, Fix, Guess, Severity, Span, is_within
 from rulewright.documents.base import descend
 from rulewright.documents.kinds import kind_of
 from rulewright.documents.validation import STRUCTURE_CODES
@@ -28,7 +28,6 @@ from rulewright.load import Mapping as MappingNode
 from rulewright.load import Sequence as SequenceNode
 from rulewright.load.nodes import Source
 from rulewright.load.suppressions import SUPPRESSION_CODES
-from rulewright.spelling import Guess
 
 Again: TypeAlias = Callable[[Mapping[str, str]], Iterable[Diagnostic]]  # lints with these texts in place of the files
 Doubt: TypeAlias = Callable[[Diagnostic], bool]  # whether a finding may be wrong because of others

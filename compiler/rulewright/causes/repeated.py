@@ -35,12 +35,11 @@ from rulewright.causes.related_codes import (
     UNBRACKETED,
     UNKNOWN_NAMES,
 )
-from rulewright.diagnostics import OPEN_TYPE, RULE_SETS, Diagnostic, Note, Severity, Span, is_within
+from rulewright.diagnostics import OPEN_TYPE, RULE_SETS, Diagnostic, Guess, Note, Severity, Span, is_within
 from rulewright.documents.keys import key
 from rulewright.documents.kinds import kind_of
 from rulewright.load import Mapping as MappingNode
 from rulewright.load import Node
-from rulewright.spelling import Guess
 
 if TYPE_CHECKING:
     from rulewright.project import Project

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from rulewright.diagnostics import Diagnostic, Findings, Span, error, warning
+from rulewright.diagnostics import Diagnostic, Findings, Guess, Span, error, warning
 from rulewright.documents.base import descend, entries, fraction
 from rulewright.documents.case_batch import CaseBatch, read_batch, values_near
 from rulewright.documents.kinds import BATCH, CASE_SETTINGS, kind_of, misspelt_list
@@ -17,7 +17,7 @@ from rulewright.rules.of_cases import CASES
 from rulewright.rules.suspicious.weights_far_apart import far_apart
 from rulewright.scoring.batches import SHIPPED, case_scorecards_of_project, lacks_scorecards, load_scorecard
 from rulewright.scoring.score_settings import settings_findings
-from rulewright.spelling import Guess, is_spelt_like
+from rulewright.spelling import is_spelt_like
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
 from rulewright_runtime.cases.records import records_of
 from rulewright_runtime.errors import InputError

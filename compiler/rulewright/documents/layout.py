@@ -10,8 +10,9 @@ from typing import Final
 from msgspec import Struct
 
 from rulewright import dependencies
+from rulewright.diagnostics import Guess
 from rulewright.documents.project_file import USUAL_PLACES, ProjectFile
-from rulewright.spelling import Guess, is_slip_of
+from rulewright.spelling import is_slip_of
 
 PROJECT_FILE_NAMES: Final = ("rulewright.yaml", "rulewright.yml", "rulewright.json")
 SUFFIXES: Final = frozenset({".json", ".yaml", ".yml"})

@@ -10,13 +10,13 @@ from typing import Final
 
 import msgspec
 
-from rulewright.diagnostics import Diagnostic, Findings, error
+from rulewright.diagnostics import Diagnostic, Findings, Guess, error
 from rulewright.documents.base import descend, entries, first_place, no_mapping, numeric, scalar, text
 from rulewright.documents.validation import departures, validate
 from rulewright.documents.vocabulary import Vocabulary, invisiblebench
 from rulewright.load import Entry, Loaded, Mapping, Node, Scalar, Sequence, load_file, plain
 from rulewright.shipped import shipped_root
-from rulewright.spelling import Guess, suggest
+from rulewright.spelling import suggest
 from rulewright_runtime.english import ticked
 
 PREFIX: Final = "library/"

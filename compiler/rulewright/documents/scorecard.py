@@ -7,11 +7,10 @@ from typing import Annotated, Final
 
 from msgspec import Struct
 
-from rulewright.diagnostics import Diagnostic, Findings, error
+from rulewright.diagnostics import Diagnostic, Findings, Guess, error
 from rulewright.documents.base import Document, any_scalar, descend, items, numeric, scalar, text, value
 from rulewright.documents.typed_reader import At, Key, as_meant, entries_of, expressions_in, mappings_in, read
 from rulewright.load import Mapping, Node, Scalar
-from rulewright.spelling import Guess
 from rulewright_runtime.aggregate.outcome import RESERVED
 from rulewright_runtime.plan.part import VERDICTS
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from msgspec.structs import replace as dataclass_replace
 
-from rulewright.diagnostics import Diagnostic, Edit, Findings, Fix, Note, error, replace, respell
+from rulewright.diagnostics import Diagnostic, Edit, Findings, Fix, Guess, Note, error, replace, respell
 from rulewright.documents.base import descend, first_place
 from rulewright.documents.departures import (
     Departure,
@@ -42,7 +42,7 @@ from rulewright.documents.suggestions import (
 )
 from rulewright.documents.vocabulary import Vocabulary, invisiblebench, schema_in
 from rulewright.load import Mapping, Node, Scalar, Sequence, plain
-from rulewright.spelling import Guess, suggest
+from rulewright.spelling import suggest
 from rulewright_runtime.english import either, ticked
 from rulewright_runtime.strict_json import JsonObject
 

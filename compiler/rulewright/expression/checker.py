@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from rulewright.diagnostics import Guess
 from rulewright.errors import ExpressionError, Reason
 from rulewright.expression import calls, macros, scores
 from rulewright.expression import syntax_tree as ast
@@ -36,7 +37,7 @@ from rulewright.expression.types import (
 )
 from rulewright.expression.unify import Substitution
 from rulewright.expression.unparse import unparse
-from rulewright.spelling import Guess, suggest
+from rulewright.spelling import suggest
 from rulewright_runtime.english import ticked
 from rulewright_runtime.values import UInt, Value
 

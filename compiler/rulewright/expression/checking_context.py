@@ -7,6 +7,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from rulewright.diagnostics import Guess
 from rulewright.errors import ExpressionMistake, Reason
 from rulewright.expression.declarations import Overload
 from rulewright.expression.environment import Environment
@@ -22,7 +23,6 @@ from rulewright.expression.syntax_tree import (
 )
 from rulewright.expression.types import DYN, ERROR, EnumType, OptionalType, RecordType, Type
 from rulewright.expression.unify import Substitution, most_general
-from rulewright.spelling import Guess
 from rulewright_runtime.english import either, ticked
 
 _OPERATORS: Final = {

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Final
 from lark import Token
 from lark.lexer import Lexer
 
+from rulewright.diagnostics import Guess
 from rulewright.errors import Reason
 from rulewright.expression import literals
 from rulewright.expression.expression_mistakes import Mistakes
 from rulewright.expression.syntax_errors import CLOSERS, END, NUMBERS, OPENERS, end_of, start_of
 from rulewright.expression.syntax_tree import Dialect, Literal, LiteralValue, TextSpan
-from rulewright.spelling import Guess
 from rulewright_runtime.values import UInt
 
 if TYPE_CHECKING:

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Final
 
+from rulewright.diagnostics import Guess
 from rulewright.expression.checking_context import CheckingContext
 from rulewright.expression.direction import COMPARISONS
 from rulewright.expression.syntax_tree import Binary, Call, Conditional, Expr, ListLiteral, Literal, Unary
 from rulewright.expression.types import DOUBLE, INT, SCORE, UINT, ListType, OptionalType, Type
-from rulewright.spelling import Guess
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.score import exact_pair, parse_score
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, NamedTuple
 
+from rulewright.diagnostics import Guess
 from rulewright.errors import Reason
-from rulewright.spelling import Guess
 from rulewright_runtime.english import either
 
 if TYPE_CHECKING:

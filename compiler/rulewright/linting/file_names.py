@@ -4,11 +4,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, error
+from rulewright.diagnostics import Diagnostic, Guess, error
 from rulewright.documents.base import scalar
 from rulewright.documents.kinds import kind_of
 from rulewright.load import Loaded, Scalar
-from rulewright.spelling import Guess
 
 KEYS: Final = {
     "check": "id",

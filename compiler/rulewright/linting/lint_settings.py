@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from rulewright import dependencies
 from rulewright.categories import CATEGORIES, fits_any, is_default
-from rulewright.diagnostics import Diagnostic, Severity, error, warning
+from rulewright.diagnostics import Diagnostic, Guess, Severity, error, warning
 from rulewright.documents.base import descend, entries, items
 from rulewright.documents.layout import path_fits, path_meant, project_file_above
 from rulewright.documents.project_file import Accept, ProjectFile, read_project_file
@@ -20,7 +20,7 @@ from rulewright.documents.vocabulary import Vocabulary
 from rulewright.errors import UsageError
 from rulewright.load import Entry, Loaded, Mapping, Node, Scalar, load_file
 from rulewright.manual import pages
-from rulewright.spelling import Guess, question, suggest, unknown_name
+from rulewright.spelling import question, suggest, unknown_name
 
 LEVELS: Final = tuple(Severity)
 

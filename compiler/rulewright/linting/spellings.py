@@ -13,10 +13,10 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from rulewright.diagnostics import Diagnostic, Note, Span
+from rulewright.diagnostics import Diagnostic, Guess, Note, Span
 from rulewright.documents.keys import keys_of
 from rulewright.load.nodes import Source
-from rulewright.spelling import Guess, is_spelt_like
+from rulewright.spelling import is_spelt_like
 from rulewright_grammar import schema_names
 
 QUOTED: Final = re.compile(r"([\"']?)\.?([^\"'\n]+)\1")

@@ -9,7 +9,7 @@ from typing import Final, cast, get_args
 
 from msgspec import structs
 
-from rulewright.diagnostics import Diagnostic, Findings, Note, error
+from rulewright.diagnostics import Diagnostic, Findings, Guess, Note, error
 from rulewright.documents.check import CheckDocument
 from rulewright.expression.build import Built
 from rulewright.expression.declarations import parse_signature
@@ -26,7 +26,6 @@ from rulewright.lower.expressions import (
 from rulewright.lower.lowering import LoweringContext, lower_prompt
 from rulewright.lower.phases import reply_environment
 from rulewright.lower.selection import eligible
-from rulewright.spelling import Guess
 from rulewright_runtime.plan.scan import Check
 from rulewright_runtime.plan.verifiers import Each, ExpressionVerifier
 from rulewright_runtime.values import INT_MAX, INT_MIN

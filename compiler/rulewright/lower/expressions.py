@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, get_args
 
 from msgspec.structs import replace
 
-from rulewright.diagnostics import OPEN_TYPE, Diagnostic, Located, error
+from rulewright.diagnostics import OPEN_TYPE, Diagnostic, Guess, Located, error
 from rulewright.documents.suggestions import number_meant
 from rulewright.documents.vocabulary import Vocabulary, schema_in
 from rulewright.errors import ExpressionError, Reason
@@ -31,7 +31,6 @@ from rulewright.expression.types import (
     WrapperType,
 )  # fmt: skip
 from rulewright.load import Scalar, place
-from rulewright.spelling import Guess
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.ir import Program, validate
 from rulewright_runtime.plan.part import Verdict

@@ -8,12 +8,12 @@ from typing import Final, cast, get_args
 
 from msgspec.structs import replace
 
-from rulewright.diagnostics import RULE_SETS, Diagnostic, Findings, error
+from rulewright.diagnostics import RULE_SETS, Diagnostic, Findings, Guess, error
 from rulewright.documents.check import CheckDocument
 from rulewright.load import Node, Sequence
 from rulewright.lower.lexicons import TEXT
 from rulewright.project import Project
-from rulewright.spelling import Guess, did_you_mean, unknown_name
+from rulewright.spelling import did_you_mean, unknown_name
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.plan.scan import Lexicon, Pattern, Role
 from rulewright_runtime.plan.verifiers import JurisdictionRule, RuleKind, RulePart

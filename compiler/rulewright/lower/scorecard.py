@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from rulewright.diagnostics import Diagnostic, Findings, error
+from rulewright.diagnostics import Diagnostic, Findings, Guess, error
 from rulewright.documents.vocabulary import Vocabulary
 from rulewright.expression.environment import Environment
 from rulewright.expression.types import (
@@ -41,7 +41,7 @@ from rulewright.lower.expressions import (
     check_type,
     lower_parameter,
 )
-from rulewright.spelling import Guess, did_you_mean, is_spelt_like
+from rulewright.spelling import did_you_mean, is_spelt_like
 from rulewright_runtime.english import ticked
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.interpreter import prepare

@@ -6,7 +6,7 @@ from collections.abc import Mapping as Mapped
 from functools import cache
 from typing import Any, Final, TypeVar
 
-from rulewright.diagnostics import Diagnostic, Span, error
+from rulewright.diagnostics import Diagnostic, Guess, Span, error
 from rulewright.documents.base import first_place, text
 from rulewright.documents.kinds import CASE_SCORECARD, kind_of
 from rulewright.documents.profile import Profile, every_check
@@ -16,7 +16,7 @@ from rulewright.errors import UsageError
 from rulewright.load import Mapping, load_file, plain
 from rulewright.project import Project, load_scorecards
 from rulewright.shipped import CONFIGS, shipped_root
-from rulewright.spelling import Guess, did_you_mean, question, suggest
+from rulewright.spelling import did_you_mean, question, suggest
 from rulewright_runtime.english import ticked
 
 Choice = TypeVar("Choice")

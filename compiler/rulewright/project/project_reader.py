@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 from msgspec.structs import replace
 
 from rulewright import dependencies
-from rulewright.diagnostics import Diagnostic, error, is_within, warning
+from rulewright.diagnostics import Diagnostic, Guess, error, is_within, warning
 from rulewright.documents.base import Document, first_place, items, scalar, text, with_vocabulary
 from rulewright.documents.check import CheckDocument, read_check
 from rulewright.documents.corpus import CorpusDocument
@@ -40,7 +40,7 @@ from rulewright.documents.vocabulary import Vocabulary, vocabulary_findings
 from rulewright.errors import DocumentError, UsageError
 from rulewright.load import Mapping, Node, load_file
 from rulewright.project.project import Project
-from rulewright.spelling import Guess, is_slip_of, is_spelt_like
+from rulewright.spelling import is_slip_of, is_spelt_like
 from rulewright_grammar import schema_names
 
 EXCHANGE_TURNS: Final = 8  # turns of a window at most, unless the project file sets another number

@@ -7,8 +7,7 @@ import itertools
 import pytest
 
 from rulewright.causes.repeated import together, without_echoes
-from rulewright.diagnostics import Diagnostic, Span, advice, error, replace, warning
-from rulewright.spelling import Guess
+from rulewright.diagnostics import Diagnostic, Guess, Span, advice, error, replace, warning
 
 
 def at(path: str, line: int, column: int = 1) -> Span:

@@ -1,10 +1,10 @@
 from msgspec.structs import replace
 
-from rulewright.diagnostics import Diagnostic, Findings, warning
+from rulewright.diagnostics import Diagnostic, Findings, Guess, warning
 from rulewright.documents.base import descend
 from rulewright.documents.workflow import TaskDocument
 from rulewright.load import Mapping
-from rulewright.spelling import Guess, did_you_mean
+from rulewright.spelling import did_you_mean
 from rulewright.workflow import Workflow
 from rulewright_runtime.workflow.run_settings import DEFAULT
 

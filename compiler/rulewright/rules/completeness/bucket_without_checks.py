@@ -1,8 +1,7 @@
-from rulewright.diagnostics import Findings, advice, error
+from rulewright.diagnostics import Findings, Guess, advice, error
 from rulewright.documents.base import entries, text_scalars
 from rulewright.project import Project
 from rulewright.rules.completeness.bucket_without_policy import buckets_without_policy
-from rulewright.spelling import Guess
 from rulewright_runtime.english import ticked
 
 

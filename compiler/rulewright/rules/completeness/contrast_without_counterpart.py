@@ -1,8 +1,8 @@
-from rulewright.diagnostics import Findings, warning
+from rulewright.diagnostics import Findings, Guess, warning
 from rulewright.documents.base import repeated, text
 from rulewright.documents.scenario import ScenarioDocument
 from rulewright.project import Project
-from rulewright.spelling import Guess, suggest
+from rulewright.spelling import suggest
 
 
 def contrast_without_counterpart(project: Project) -> Findings:

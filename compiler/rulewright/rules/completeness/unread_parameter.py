@@ -1,11 +1,11 @@
 import re
 from typing import Final
 
-from rulewright.diagnostics import Findings, error, respell, warning
+from rulewright.diagnostics import Findings, Guess, error, respell, warning
 from rulewright.documents.check import CheckDocument
 from rulewright.load import Mapping, place
 from rulewright.lower.expressions_of import expressions_of
-from rulewright.spelling import Guess, suggest
+from rulewright.spelling import suggest
 
 READ: Final = re.compile(r"""\bparams\s*(?:\.\s*(\w+)|\[\s*(?:"(\w+)"|'(\w+)')\s*\])?""")
 

@@ -2,11 +2,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from rulewright.diagnostics import Findings, warning
+from rulewright.diagnostics import Findings, Guess, warning
 from rulewright.documents.base import first_place
 from rulewright.documents.check import CheckDocument
 from rulewright.project import Project
-from rulewright.spelling import Guess, suggest
+from rulewright.spelling import suggest
 
 KEYS: Final = ("deterministic_precheck", "cue", "expected_reply", "forbidden_reply")
 

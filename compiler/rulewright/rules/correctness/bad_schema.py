@@ -5,7 +5,7 @@ from typing import Final
 from jsonschema import Draft202012Validator
 from msgspec.structs import replace
 
-from rulewright.diagnostics import Findings, error, respell
+from rulewright.diagnostics import Findings, Guess, error, respell
 from rulewright.documents.base import entries, flag, numeric, optional_text, text_scalars
 from rulewright.documents.check import CheckDocument
 from rulewright.documents.lexicon import invalid_regex
@@ -13,7 +13,7 @@ from rulewright.documents.validation import departures
 from rulewright.expression.syntax_tree import Call, Expr, field_of
 from rulewright.load import Entry, Mapping, Node, Scalar, Sequence, walk
 from rulewright.lower.expressions_of import parts_of
-from rulewright.spelling import Guess, suggest
+from rulewright.spelling import suggest
 
 # JSON Schema 2020-12: the vocabularies of core, applicators, validation, content and annotations.
 KEYWORDS: Final = frozenset(Draft202012Validator.VALIDATORS) | {

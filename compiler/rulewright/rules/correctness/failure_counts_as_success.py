@@ -2,12 +2,11 @@ import math
 import re
 from typing import Final
 
-from rulewright.diagnostics import Findings, error, warning
+from rulewright.diagnostics import Findings, Guess, error, warning
 from rulewright.documents.scorecard import RateDocument, ScorecardDocument
 from rulewright.expression.direction import meaning
 from rulewright.expression.syntax_tree import Binary, Conditional, Literal, Name, Select, chain
 from rulewright.lower.expressions_of import expressions_of, parts_of
-from rulewright.spelling import Guess
 
 OF_FAILURES: Final = re.compile(
     "fail|error|violat|miss|bad|unsafe|wrong|harm|incident|risk|breach|defect|reject|flag|leak"

@@ -1,9 +1,9 @@
 from typing import Final
 
-from rulewright.diagnostics import Findings, error
+from rulewright.diagnostics import Findings, Guess, error
 from rulewright.documents.base import descend, entries, items, scalar, text
 from rulewright.documents.workflow import contract_of
-from rulewright.spelling import Guess, did_you_mean
+from rulewright.spelling import did_you_mean
 from rulewright.workflow import Workflow
 from rulewright_runtime.workflow.artifacts import SUFFIXES, has_format
 

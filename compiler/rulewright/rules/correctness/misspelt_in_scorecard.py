@@ -2,14 +2,14 @@ from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Iterator
 from typing import Final, TypeAlias
 
-from rulewright.diagnostics import Findings, Span, error
+from rulewright.diagnostics import Findings, Guess, Span, error
 from rulewright.documents.base import text_scalars
 from rulewright.documents.scorecard import ScorecardDocument
 from rulewright.expression.syntax_tree import Binary, Expr, Literal, Select
 from rulewright.load import place
 from rulewright.lower.expressions_of import expressions_of
 from rulewright.project import Project
-from rulewright.spelling import Guess, is_spelt_like
+from rulewright.spelling import is_spelt_like
 
 Word: TypeAlias = tuple[str, Span]
 Part: TypeAlias = tuple[str, int, int]  # a word, and its start and end in the expression

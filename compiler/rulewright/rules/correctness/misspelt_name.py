@@ -1,11 +1,11 @@
 from collections import Counter
 from typing import Final
 
-from rulewright.diagnostics import Findings, error, replace
+from rulewright.diagnostics import Findings, Guess, error, replace
 from rulewright.documents.base import items, scalar, text_scalars
 from rulewright.load import Scalar
 from rulewright.project import Project
-from rulewright.spelling import Guess, did_you_mean, is_spelt_like, suggest
+from rulewright.spelling import did_you_mean, is_spelt_like, suggest
 
 DECLARED: Final = {"buckets": "primary_bucket", "severities": "severity"}  # declared words, and the key that uses them
 SOUGHT: Final = (("eligibility", "scenario_tags_any"), ("routing", "safety_override_suppressed_by"))

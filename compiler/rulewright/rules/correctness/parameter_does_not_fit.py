@@ -2,7 +2,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from rulewright.diagnostics import Diagnostic, Findings, error, replace, warning
+from rulewright.diagnostics import Diagnostic, Findings, Guess, error, replace, warning
 from rulewright.documents.check import CheckDocument
 from rulewright.documents.lexicon import invalid_regex
 from rulewright.documents.suggestions import number_meant
@@ -16,7 +16,6 @@ from rulewright.proving.static_types import COUNTS
 from rulewright.proving.verdicts import SHARES
 from rulewright.rules.correctness.empty_list_searched import SEARCHING as OF_PHRASES
 from rulewright.rules.suspicious.regex_taken_for_text import OF_REGEX
-from rulewright.spelling import Guess
 
 NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
 SEARCHING: Final = OF_PHRASES | {"contains", "contains_ci", "substring_ci", "startsWith", "endsWith"}

@@ -3,12 +3,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from rulewright.diagnostics import Findings, error, warning
+from rulewright.diagnostics import Findings, Guess, error, warning
 from rulewright.documents.check import CheckDocument
 from rulewright.documents.prompt_prose import explained_verdicts
 from rulewright.load import Scalar, place
 from rulewright.rules.correctness.prompt_holds_a_verdict import prompts_of
-from rulewright.spelling import Guess
 from rulewright_runtime.plan.part import VERDICTS
 
 if TYPE_CHECKING:

@@ -2,12 +2,12 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from rulewright.diagnostics import Findings, warning
+from rulewright.diagnostics import Findings, Guess, warning
 from rulewright.documents.base import repeated, scalar
 from rulewright.documents.check import CheckDocument
 from rulewright.documents.prompt_prose import VERDICT
 from rulewright.load import Scalar, place
-from rulewright.spelling import Guess, is_slip_of
+from rulewright.spelling import is_slip_of
 from rulewright_runtime.plan.part import VERDICTS
 
 NAMED: Final = r"[ \t]*([A-Z][A-Z_]{2,}(?: [A-Z]{2,})?)(?::| (?:only )?if\b)"  # a word explained in a line of its own

@@ -1,10 +1,9 @@
 import re
 
-from rulewright.diagnostics import Findings, warning
+from rulewright.diagnostics import Findings, Guess, warning
 from rulewright.documents.workflow import TaskDocument
 from rulewright.load import Scalar
 from rulewright.rules.suspicious.report_of_another_kind import reports_of
-from rulewright.spelling import Guess
 from rulewright.workflow import Workflow
 
 

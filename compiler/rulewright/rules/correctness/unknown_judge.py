@@ -1,11 +1,11 @@
 from typing import Final
 
 from rulewright import dependencies
-from rulewright.diagnostics import Findings, error, respell
+from rulewright.diagnostics import Findings, Guess, error, respell
 from rulewright.documents.base import scalar
 from rulewright.documents.layout import resolve
 from rulewright.project import Project
-from rulewright.spelling import Guess, suggest
+from rulewright.spelling import suggest
 from rulewright_runtime.judging.judge import PLUGIN, REPLAY, is_live
 from rulewright_runtime.models import PROVIDERS, why_unknown
 

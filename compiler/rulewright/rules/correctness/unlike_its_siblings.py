@@ -3,14 +3,13 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
-from rulewright.diagnostics import Findings, Span, warning
+from rulewright.diagnostics import Findings, Guess, Span, warning
 from rulewright.documents.base import entries, items
 from rulewright.documents.scorecard import CaseScorecardDocument, ScorecardDocument
 from rulewright.expression.direction import conjoined
 from rulewright.expression.syntax_tree import Binary, Expr, Literal, Name
 from rulewright.load import Entry, Mapping, Node, Scalar
 from rulewright.lower.expressions_of import expressions_of
-from rulewright.spelling import Guess
 
 SECTIONS: Final = ("gates", "dimensions", "rates", "metrics", "parameters")
 TOKEN: Final = re.compile(r"\w+|[<>=!]=|&&|\|\||[^\w\s]")

@@ -1,7 +1,6 @@
-from rulewright.diagnostics import Findings, error
+from rulewright.diagnostics import Findings, Guess, error
 from rulewright.expression.syntax_tree import Call, ListLiteral, last_name
 from rulewright.lower.expressions_of import DocumentWithExpressions, parts_of
-from rulewright.spelling import Guess
 from rulewright_runtime.english import plural
 
 

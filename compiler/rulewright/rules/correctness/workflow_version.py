@@ -1,6 +1,5 @@
-from rulewright.diagnostics import Findings, error
+from rulewright.diagnostics import Findings, Guess, error
 from rulewright.documents.workflow import VERSIONS
-from rulewright.spelling import Guess
 from rulewright.workflow import Workflow
 
 

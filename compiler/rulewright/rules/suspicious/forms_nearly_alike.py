@@ -1,8 +1,8 @@
 from typing import Final
 
-from rulewright.diagnostics import Findings, warning
+from rulewright.diagnostics import Findings, Guess, warning
 from rulewright.documents.lexicon import LexiconDocument, PatternEntry
-from rulewright.spelling import Guess, is_slip_of
+from rulewright.spelling import is_slip_of
 
 # Short forms without their apostrophe, that are no other words.
 BARE: Final = {

@@ -3,12 +3,11 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Final
 
-from rulewright.diagnostics import Findings, warning
+from rulewright.diagnostics import Findings, Guess, warning
 from rulewright.documents.scorecard import CaseScorecardDocument, ScorecardDocument
 from rulewright.expression.direction import ORDERED
 from rulewright.expression.syntax_tree import Binary, Conditional, Expr, Name
 from rulewright.lower.expressions_of import WrittenExpression, operations_in, parts_of
-from rulewright.spelling import Guess
 
 Comparison = tuple[WrittenExpression, Binary]
 

@@ -2,10 +2,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from rulewright.diagnostics import Findings, warning
+from rulewright.diagnostics import Findings, Guess, warning
 from rulewright.documents.base import numeric
 from rulewright.load import Mapping, walk
-from rulewright.spelling import Guess
 
 if TYPE_CHECKING:
     from rulewright.project import Project

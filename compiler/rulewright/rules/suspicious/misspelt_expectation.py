@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
-from rulewright.diagnostics import Findings, warning
+from rulewright.diagnostics import Findings, Guess, warning
 from rulewright.documents.base import items
 from rulewright.documents.case_batch import CaseBatch, CaseRecord
 from rulewright.load import Node, Scalar, walk
-from rulewright.spelling import Guess, SimilarWords, is_slip_of, is_spelt_like
+from rulewright.spelling import SimilarWords, is_slip_of, is_spelt_like
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
 from rulewright_runtime.cases.shape import OUTPUTS
 

@@ -1,10 +1,10 @@
 import re
 from typing import Final
 
-from rulewright.diagnostics import Findings, warning
+from rulewright.diagnostics import Findings, Guess, warning
 from rulewright.documents.base import text_of
 from rulewright.documents.case_batch import CaseBatch, values_near
-from rulewright.spelling import Guess, is_spelt_like
+from rulewright.spelling import is_spelt_like
 
 GROUPS: Final = ("archetype", "metric_id")
 

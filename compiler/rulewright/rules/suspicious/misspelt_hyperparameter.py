@@ -1,9 +1,9 @@
 from typing import Final
 
-from rulewright.diagnostics import Findings, warning
+from rulewright.diagnostics import Findings, Guess, warning
 from rulewright.documents.base import entries
 from rulewright.load import Mapping, walk
-from rulewright.spelling import Guess, is_spelt_like
+from rulewright.spelling import is_spelt_like
 from rulewright.workflow import Workflow
 
 KNOWN: Final = ("max_tokens", "temperature")  # `top_k` is not a misspelt `top_p`

@@ -5,12 +5,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from rulewright.diagnostics import Findings, warning
+from rulewright.diagnostics import Findings, Guess, warning
 from rulewright.documents.base import descend, entries
 from rulewright.documents.layout import CASE_FOLDERS, OUTPUT_FOLDER, files_near, text_of
 from rulewright.documents.scorecard import CaseScorecardDocument
 from rulewright.load import Node, Scalar, walk
-from rulewright.spelling import MIN_LENGTH, Guess, is_slip_of, is_spelt_like
+from rulewright.spelling import MIN_LENGTH, is_slip_of, is_spelt_like
 
 KEY: Final = re.compile(r'"([^"\\\s]+)"\s*:')
 FOLDERS: Final = {"case": CASE_FOLDERS[0], "output": OUTPUT_FOLDER}

@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from rulewright import dependencies
-from rulewright.diagnostics import Findings, warning
+from rulewright.diagnostics import Findings, Guess, warning
 from rulewright.documents.base import scalar
 from rulewright.documents.layout import path_meant
 from rulewright.load import Mapping, Node, Scalar, walk
-from rulewright.spelling import Guess, is_slip_of
+from rulewright.spelling import is_slip_of
 from rulewright.workflow import Workflow
 
 PATH: Final = re.compile(r"(?:[\w.*-]+/)+[\w.*-]+|[\w.-]+\.[a-z]\w{1,4}")

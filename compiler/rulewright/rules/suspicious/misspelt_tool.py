@@ -2,7 +2,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Set
 from typing import TypeAlias, TypeGuard
 
-from rulewright.diagnostics import Findings, Span, warning
+from rulewright.diagnostics import Findings, Guess, Span, warning
 from rulewright.documents.base import texts
 from rulewright.documents.check import CheckDocument
 from rulewright.expression.direction import conjoined
@@ -10,7 +10,7 @@ from rulewright.expression.syntax_tree import Binary, Expr, Index, ListLiteral, 
 from rulewright.load import Scalar, Sequence, place, walk
 from rulewright.lower.expressions_of import expressions_of
 from rulewright.project import Project
-from rulewright.spelling import Guess, did_you_mean, is_spelt_like
+from rulewright.spelling import did_you_mean, is_spelt_like
 from rulewright_runtime.english import ticked
 
 Word: TypeAlias = tuple[str, Span | Scalar]

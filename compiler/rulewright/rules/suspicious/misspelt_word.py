@@ -7,10 +7,10 @@ from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from rulewright.diagnostics import Findings, Span, warning
+from rulewright.diagnostics import Findings, Guess, Span, warning
 from rulewright.documents.base import optional_text
 from rulewright.load import Mapping, Node, Scalar, Sequence, place, walk
-from rulewright.spelling import Guess, SimilarWords, is_slip_of, slips_of
+from rulewright.spelling import SimilarWords, is_slip_of, slips_of
 
 if TYPE_CHECKING:
     from rulewright.project import Project

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
-from rulewright.diagnostics import Findings, replace, warning
+from rulewright.diagnostics import Findings, Guess, replace, warning
 from rulewright.documents.base import Document, descend, items, scalar, text_scalars, texts
 from rulewright.documents.check import CheckDocument
 from rulewright.documents.lexicon import LexiconDocument
@@ -14,7 +14,6 @@ from rulewright.expression.syntax_tree import Call
 from rulewright.load import Mapping, Node, Scalar, place, walk
 from rulewright.lower.expressions_of import parts_of
 from rulewright.rules.correctness.bad_schema import schemas_of
-from rulewright.spelling import Guess
 from rulewright_runtime.english import ticked
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.regex import compile_regex

@@ -1,10 +1,10 @@
 from collections import Counter
 
-from rulewright.diagnostics import Findings, warning
+from rulewright.diagnostics import Findings, Guess, warning
 from rulewright.documents.case_batch import CaseBatch, records_by_id
 from rulewright.documents.layout import files_near, values_in
 from rulewright.load import Mapping, Scalar
-from rulewright.spelling import Guess, is_slip_of
+from rulewright.spelling import is_slip_of
 
 
 def output_without_case(batch: CaseBatch) -> Findings:

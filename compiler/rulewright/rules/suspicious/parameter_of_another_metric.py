@@ -2,13 +2,12 @@ import re
 from collections import Counter
 from typing import Final
 
-from rulewright.diagnostics import Findings, warning
+from rulewright.diagnostics import Findings, Guess, warning
 from rulewright.documents.scorecard import CaseScorecardDocument
 from rulewright.expression.direction import COMPARISONS
 from rulewright.expression.syntax_tree import Name
 from rulewright.load import Scalar
 from rulewright.lower.expressions_of import WrittenExpression, operations_in
-from rulewright.spelling import Guess
 
 CONDITIONS: Final = ("passes", "fails", "flagged")
 WORD: Final = re.compile(r"\w+")

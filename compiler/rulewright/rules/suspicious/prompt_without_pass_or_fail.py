@@ -2,11 +2,10 @@ import re
 from collections import Counter
 from typing import Final
 
-from rulewright.diagnostics import Findings, warning
+from rulewright.diagnostics import Findings, Guess, warning
 from rulewright.documents.check import CheckDocument
 from rulewright.documents.prompt_prose import VERDICT, explained_verdicts
 from rulewright.load import place
-from rulewright.spelling import Guess
 from rulewright_runtime.plan.part import VERDICTS
 
 LABELLED: Final = re.compile(r"\b([A-Z_]{3,}):")  # one of them may be a misspelt verdict

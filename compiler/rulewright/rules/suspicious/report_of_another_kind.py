@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
-from rulewright.diagnostics import Findings, warning
+from rulewright.diagnostics import Findings, Guess, warning
 from rulewright.documents.base import descend, items, text
 from rulewright.documents.workflow import TaskDocument
 from rulewright.load import Node, Scalar
-from rulewright.spelling import Guess, did_you_mean
+from rulewright.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -1,7 +1,7 @@
 import re
 from typing import Final
 
-from rulewright.diagnostics import Findings, warning
+from rulewright.diagnostics import Findings, Guess, warning
 from rulewright.documents.base import optional_text, scalar
 from rulewright.documents.check import CheckDocument
 from rulewright.documents.check_claims import claims_of
@@ -22,7 +22,6 @@ from rulewright.expression.syntax_tree import (
 )
 from rulewright.load import Scalar
 from rulewright.lower.expressions_of import WrittenExpression, expressions_of
-from rulewright.spelling import Guess
 
 USERS: Final = r"asker|buyer|caller|carer|caregiver|client|customer|guest|patient|person|shopper|student|user|visitor"
 # Who speaks in the words: `the customer has said yes`, `who asks what something costs`.

@@ -3,11 +3,11 @@ from typing import Final, get_args
 
 from msgspec.structs import replace
 
-from rulewright.diagnostics import Diagnostic, Findings, warning
+from rulewright.diagnostics import Diagnostic, Findings, Guess, warning
 from rulewright.documents.base import descend, scalar
 from rulewright.documents.workflow import TaskDocument
 from rulewright.load import Entry, Loaded, Mapping, Sequence
-from rulewright.spelling import Guess, suggest
+from rulewright.spelling import suggest
 from rulewright.workflow import Workflow
 from rulewright_runtime.workflow.adapters.agent_adapter import Purpose
 from rulewright_runtime.workflow.run_settings import DEFAULT

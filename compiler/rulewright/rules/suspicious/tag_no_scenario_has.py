@@ -2,7 +2,7 @@ from collections.abc import Iterator
 from functools import partial
 from operator import eq
 
-from rulewright.diagnostics import Findings, Span, advice, warning
+from rulewright.diagnostics import Findings, Guess, Span, advice, warning
 from rulewright.documents.check import CheckDocument
 from rulewright.documents.scenario import TAG_KEYS
 from rulewright.documents.vocabulary import ANY
@@ -11,7 +11,7 @@ from rulewright.load import Scalar, walk
 from rulewright.lower.expressions_of import texts_in
 from rulewright.lower.selection import select_everywhere
 from rulewright.project import Project
-from rulewright.spelling import Guess, did_you_mean
+from rulewright.spelling import did_you_mean
 
 
 def tag_no_scenario_has(project: Project) -> Findings:

@@ -1,13 +1,12 @@
 import re
 from typing import Final
 
-from rulewright.diagnostics import Findings, Span, warning
+from rulewright.diagnostics import Findings, Guess, Span, warning
 from rulewright.documents.base import optional_text, text_scalars
 from rulewright.documents.check import CheckDocument
 from rulewright.expression.syntax_tree import Binary, Call, Literal, field_of, last_name
 from rulewright.lower.expressions_of import expressions_of
 from rulewright.project import Project
-from rulewright.spelling import Guess
 
 WORDS: Final = ("note", "description", "pass_rule")
 MOST: Final = 8  # tools with one word in their names

@@ -1,13 +1,12 @@
 from typing import Final
 
-from rulewright.diagnostics import Findings, warning
+from rulewright.diagnostics import Findings, Guess, warning
 from rulewright.documents.base import numeric
 from rulewright.expression.direction import COMPARISONS
 from rulewright.expression.subjects import COUNTS, counts_characters
 from rulewright.expression.syntax_tree import NOWHERE, Call, Expr, Name, Select, field_of, last_name, number_in
 from rulewright.load import Scalar
 from rulewright.lower.expressions_of import DocumentWithExpressions, operations_in
-from rulewright.spelling import Guess
 
 # The words of names that say a unit.
 _WORDS: Final = """

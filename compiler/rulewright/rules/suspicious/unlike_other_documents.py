@@ -1,17 +1,14 @@
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from math import isclose
 from typing import Final, TypeAlias
 
-from rulewright.diagnostics import Findings, warning
+from rulewright.diagnostics import Findings, Guess, warning
 from rulewright.documents.kinds import kind_of
 from rulewright.expression.syntax_tree import Call, Index, Literal, Name, Select
 from rulewright.load import Mapping, Node, Scalar, Sequence, place
 from rulewright.lower.expressions_of import WrittenExpression, parts_of
 from rulewright.project import Project
-from rulewright.spelling import Guess
 
 OTHERS: Final = 2  # checks that agree, to be a habit
 ALIKE: Final = 3  # prompts that have the same sentence

@@ -1,12 +1,12 @@
 from collections.abc import Iterator
 from typing import Final
 
-from rulewright.diagnostics import Findings, warning
+from rulewright.diagnostics import Findings, Guess, warning
 from rulewright.documents.base import entries, scalar
 from rulewright.load import Mapping, Node, Scalar, Sequence
 from rulewright.load.nodes import Plain
 from rulewright.rules.suspicious.misspelt_path import output_meant, paths_of
-from rulewright.spelling import Guess, did_you_mean
+from rulewright.spelling import did_you_mean
 from rulewright.workflow import Workflow
 from rulewright_runtime.workflow.adapters.agent_adapter import AgentReply
 from rulewright_runtime.workflow.adapters.in_process import SCRIPT_KEYS

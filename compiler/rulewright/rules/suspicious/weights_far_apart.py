@@ -1,13 +1,12 @@
 from collections.abc import Iterable
 from typing import Final
 
-from rulewright.diagnostics import Findings, warning
+from rulewright.diagnostics import Findings, Guess, warning
 from rulewright.documents.scorecard import ScorecardDocument
 from rulewright.documents.workflow import TaskDocument
 from rulewright.load import Scalar
 from rulewright.project import Project
 from rulewright.project.weights import weights_of
-from rulewright.spelling import Guess
 
 FAR: Final = 20  # times as large as the smallest, which a scale from 1 to 20 has
 FAR_FROM_A_SHARE: Final = 5  # the same where the smallest is below 1 and the largest above
