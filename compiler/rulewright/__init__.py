@@ -69,5 +69,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    """The public names."""
     return sorted(__all__)

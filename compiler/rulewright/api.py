@@ -75,7 +75,6 @@ class Run(FinishedRun):
     """
 
     def __repr__(self) -> str:
-        """The folder alone."""
         return f"Run(folder={self.folder!r})"
 
     @property

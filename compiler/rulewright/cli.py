@@ -100,7 +100,6 @@ def _overview() -> str:
 
 
 def parser_of(name: str) -> Parser:
-    """Return the parser of a command."""
     from rulewright.arguments import command_parser  # a cached lint parses nothing
 
     group = next(title for title, commands in GROUPS.items() if name in commands)

@@ -29,16 +29,13 @@ class DependencyTracker:
     """Records every access while it is active: `states` maps each dependency to its state."""
 
     def __init__(self) -> None:
-        """Start without dependencies."""
         self.states: dict[Dependency, str] = {}
 
     def __enter__(self) -> DependencyTracker:
-        """Start recording."""
         _active.append(self)
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Stop recording."""
         _active.remove(self)
 
     def note(self, access: str, path: str, state: str) -> None:
@@ -69,7 +66,6 @@ def is_there(path: str | os.PathLike[str]) -> bool:
 
 
 def is_folder(path: str | os.PathLike[str]) -> bool:
-    """Whether the path is a folder."""
     return _probe(path) == "folder"
 
 
@@ -154,5 +150,4 @@ def _content_state(path: str) -> str:
 
 
 def digest(data: bytes) -> str:
-    """Return the digest of some bytes."""
     return blake2b(data).hexdigest()

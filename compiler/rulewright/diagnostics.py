@@ -109,9 +109,7 @@ class Located(Protocol):
     """Anything with a span: a node, a document's field."""
 
     @property
-    def span(self) -> Span:
-        """Its span."""
-        ...
+    def span(self) -> Span: ...
 
 
 class Quoted(Located, Protocol):

@@ -69,7 +69,6 @@ class PythonJudge:
     a mock object has every attribute."""
 
     def __init__(self, judge: Judge) -> None:
-        """Ask `judge`."""
         self._judge, self.record = judge, record_of(judge, {})
         identity = getattr(judge, "identity", "")
         self.identity = identity if isinstance(identity, str) else ""
@@ -85,7 +84,6 @@ class ObservedJudge(PythonJudge):
     """A judge of Python whose replies and errors are kept as `exchanges`."""
 
     def __init__(self, judge: Judge) -> None:
-        """Ask `judge`."""
         super().__init__(judge)
         self.exchanges = list[Exchange]()
 

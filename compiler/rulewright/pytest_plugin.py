@@ -121,7 +121,6 @@ class ExampleItem(pytest.Item):
     """One example of a check."""
 
     def __init__(self, *, bench: TestBench, example: Example, **more: Any) -> None:
-        """Keep the bench and the example."""
         super().__init__(**more)
         self.bench, self.example = bench, example
 

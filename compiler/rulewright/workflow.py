@@ -53,7 +53,6 @@ class Workflow(Struct, frozen=True, eq=False):
 
     @property
     def agents(self) -> Registry:
-        """The agents that tasks may name."""
         return self.resources.agents
 
     @property

@@ -231,7 +231,6 @@ def add_sources(parser: argparse.ArgumentParser, note: str = "") -> None:
 
 
 def add_fail_on(parser: argparse.ArgumentParser) -> None:
-    """Declare `--fail-on`."""
     option(
         parser,
         "--fail-on",

@@ -80,7 +80,6 @@ def plain_name(annotator: str) -> str:
 
 
 def id_of(item: Item) -> str:
-    """Return the `id` of an item."""
     return "/".join(item)
 
 

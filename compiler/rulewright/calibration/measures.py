@@ -54,7 +54,6 @@ class Confusion(Struct, frozen=True):
 
     @property
     def count(self) -> int:
-        """The number of compared items."""
         return self.hits + self.false_alarms + self.misses + self.clear
 
     @property

@@ -76,7 +76,6 @@ def _cure(stopped: BudgetError | OutageError, args: argparse.Namespace) -> str:
 
 
 def _played(args: argparse.Namespace, plan: RunPlan, adapter: Adapter, user: SimulatedUser | None) -> JsonObject:
-    """The summary of the run."""
     models = [each for each in (adapter, user and user.speaker) if isinstance(each, ModelAdapter)]
     terminal = safe_stream(sys.stderr)
     with ExitStack() as stack:
@@ -120,7 +119,6 @@ class _Calls:
 
     @property
     def ledger(self) -> str:
-        """The ledger's file."""
         root = Path() if self._project is None else self._project.root
         return self._args.ledger or str(root / LEDGER)
 

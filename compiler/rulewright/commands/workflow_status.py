@@ -66,7 +66,6 @@ def elapsed(run: StoredWorkflow) -> str:
 
 
 def one_line(tasks: list[TaskProgress], run: StoredWorkflow) -> str:
-    """The run as one line of progress."""
     done = sum(task.status == "COMPLETED" for task in tasks)
     active = [_active(task) for task in tasks if task.status not in ("PENDING", "COMPLETED", "FAILED")]
     return "; ".join([f"{done} of {len(tasks)} tasks, {elapsed(run)}", *active])

@@ -42,7 +42,6 @@ class Registry(Struct, frozen=True):
     broken: frozenset[str] = frozenset()
 
     def __contains__(self, name: str) -> bool:
-        """Whether an agent of this name exists."""
         return name in self.agents or name in self.broken
 
     @property

@@ -37,7 +37,6 @@ class Document(_OfProject, frozen=True, eq=False):
 
     @property
     def span(self) -> Span:
-        """The span of the document."""
         return self.node.span
 
     @property
@@ -73,7 +72,6 @@ def repeated(values: Iterable[T], key: Callable[[T], Hashable]) -> Iterator[tupl
 
 
 def with_vocabulary(document: Model, vocabulary: Vocabulary) -> Model:
-    """The document with this vocabulary."""
     return document if document.vocabulary == vocabulary else replace(document, vocabulary=vocabulary)
 
 

@@ -115,7 +115,6 @@ class Departure(Struct, frozen=True):
 
     @property
     def properties(self) -> frozenset[str]:
-        """The names of the properties."""
         return frozenset(self.named)
 
     def unknown(self) -> list[str]:
@@ -140,7 +139,6 @@ def _as_mapping(schema: JsonObject | bool) -> JsonObject:
 
 
 def _alternatives(schema: JsonObject) -> Iterator[JsonObject]:
-    """A schema and its alternatives."""
     yield schema
     yield from map(_as_mapping, schema.get("anyOf", ()))
 

@@ -40,7 +40,6 @@ class Example(Struct, frozen=True):
 
     @property
     def verdict(self) -> str:
-        """The expected verdict."""
         return text(self.node, "verdict")
 
     @property

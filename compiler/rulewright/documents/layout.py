@@ -203,7 +203,6 @@ def files_near(path: Path, folder: str = CASE_FOLDERS[0]) -> Iterator[Path]:
 
 
 def text_of(file: Path) -> str:
-    """The text of a file."""
     dependencies.note_content(file, None)
     return file.read_text(encoding="utf-8", errors="replace")
 

@@ -160,7 +160,6 @@ def _together(groups: Many[Iterable[Diagnostic]]) -> Findings:
 
 
 def _findings_of(departure: Departure, root: Node, owners: Owners) -> Iterable[Diagnostic]:
-    """One departure as findings."""
     node = descend(root, *departure.steps)
     assert node is not None, departure.steps
     path = _path(departure.steps)

@@ -52,12 +52,10 @@ class Vocabulary(Struct, frozen=True):
 
     @property
     def gate_buckets(self) -> frozenset[str]:
-        """The buckets of gate checks."""
         return frozenset(bucket for kind in self.gates for bucket in kind.buckets)
 
     @property
     def gate_severities(self) -> frozenset[str]:
-        """The severities of gate checks."""
         return frozenset(severity for kind in self.gates for severity in kind.severities)
 
     def is_gate(self, bucket: str, severity: str) -> bool:

@@ -141,7 +141,6 @@ class TaskDocument(Document, frozen=True, eq=False):
 
     @property
     def challenger(self) -> Scalar | None:
-        """The challenger."""
         return self._agent("paired_workflow", "challenger_agent")
 
     @property
@@ -151,7 +150,6 @@ class TaskDocument(Document, frozen=True, eq=False):
 
     @property
     def reviewer(self) -> Scalar | None:
-        """The reviewer."""
         return self._agent("agentic_review", "reviewer_agent")
 
     @property

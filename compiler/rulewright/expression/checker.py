@@ -104,11 +104,9 @@ class Checker(CheckingContext):
         return type_
 
     def literal(self, e: ast.Literal) -> Type:
-        """The type of a literal."""
         return _LITERALS[type(e.value)]
 
     def name(self, e: ast.Name) -> Type:
-        """The type of an identifier."""
         bound = None if e.absolute else self.local(e.name)
         if bound is not None:
             return bound
@@ -206,7 +204,6 @@ class Checker(CheckingContext):
         return OptionalType(found) if optional else found
 
     def record_field(self, e: ast.Expr, record: RecordType, name: str) -> Type:
-        """The type of the field `name` of `record`."""
         found = record.fields.get(name)
         if found is None and not record.open:
             known = ticked(list(record.fields)[:12])
@@ -222,7 +219,6 @@ class Checker(CheckingContext):
         return DYN if found is None else found
 
     def index(self, e: ast.Index) -> Type:
-        """The type of `operand[index]`."""
         operand, index = self.visit(e.operand), self.visit(e.index)
         holder = self.known.resolve(operand)
         key = self.known.resolve(index)
@@ -235,7 +231,6 @@ class Checker(CheckingContext):
         return calls.resolve(self, e, Arguments("_[?_]" if e.optional else "_[_]", [operand, index]))
 
     def unary(self, e: ast.Unary) -> Type:
-        """The type of `!x` or `-x`."""
         return calls.resolve(self, e, Arguments(f"{e.operator}_", [self.visit(e.operand)]))
 
     def binary(self, e: ast.Binary) -> Type:

@@ -83,7 +83,6 @@ class Environment:
         return hash(tuple(self.variables))
 
     def __post_init__(self) -> None:
-        """Derive the tables that every lookup uses."""
         base = strict_functions() if self.strict else profile_functions()
         merged: dict[str, tuple[Overload, ...]] = dict(base)
         for name, own in self.functions.items():

@@ -27,7 +27,6 @@ class Mistakes:
     __slots__ = ("by_start", "text")
 
     def __init__(self, text: str) -> None:
-        """Start without mistakes in `text`."""
         self.text = text
         self.by_start: dict[int, ExpressionMistake] = {}
 

@@ -56,7 +56,6 @@ class ExpressionLexer(Lexer):
     """The lexer that Lark calls, built from the grammar's terminals."""
 
     def __init__(self, conf: LexerConf) -> None:
-        """Compile one pattern for all terminals."""
         patterns = {terminal.name: terminal.pattern for terminal in conf.terminals}
         fixed = {str(pattern.value): name for name, pattern in patterns.items() if pattern.type == "str"}
         blank = patterns["BLANK"].to_regexp()

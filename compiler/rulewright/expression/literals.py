@@ -17,7 +17,6 @@ class LiteralError(ValueError):
     """An invalid literal; `lexical` if the text isn't even a literal token, as with an unknown escape."""
 
     def __init__(self, message: str, help: str | None = None, *, lexical: bool = False) -> None:
-        """Store the message and its help."""
         super().__init__(message)
         self.message = message
         self.help = help

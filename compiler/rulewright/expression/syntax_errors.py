@@ -23,7 +23,6 @@ def start_of(token: Token) -> int:
 
 
 def end_of(token: Token) -> int:
-    """The end of a token."""
     assert token.end_pos is not None
     return token.end_pos
 

@@ -52,15 +52,12 @@ class Sequence(msgspec.Struct, frozen=True, eq=False, gc=False):
 
     @property
     def span(self) -> Span:
-        """The span of the whole list."""
         return self.source.span(self.start, self.end)
 
     def __iter__(self) -> Iterator[Node]:
-        """The items in order."""
         return iter(self.items)
 
     def __len__(self) -> int:
-        """The number of items."""
         return len(self.items)
 
 
@@ -87,7 +84,6 @@ class Mapping(msgspec.Struct, frozen=True, eq=False, gc=False):
 
     @property
     def span(self) -> Span:
-        """The span of the whole mapping."""
         return self.source.span(self.start, self.end)
 
     @property
@@ -111,7 +107,6 @@ class Mapping(msgspec.Struct, frozen=True, eq=False, gc=False):
         return self.span if entry is None else entry.key.span
 
     def __contains__(self, key: str) -> bool:
-        """Whether the mapping has the key."""
         return key in self.index
 
 

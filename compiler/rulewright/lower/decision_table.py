@@ -71,7 +71,6 @@ class _Row(Struct, frozen=True):
 
     @property
     def type(self) -> Type:
-        """The type of the row's value."""
         if self.rule is not None:
             return self.rule.type
         assert self.output is not None
@@ -247,7 +246,6 @@ class _Emission:
         return Program(tuple(self.lowering.nodes), "\n".join(self.texts), self.lowering.environment.strict)
 
     def cell(self, cell: _TableCell) -> int:
-        """Lower one cell."""
         lowering = self.lowering
         lowering.environment, lowering.checked = cell.environment, cell.checked
         lowering.offset = sum(len(t) + 1 for t in self.texts)

@@ -44,7 +44,6 @@ class WrittenExpression(Struct, frozen=True, eq=False):
         return str(self.scalar.value)[part.span.start : part.span.end]
 
     def span(self, part: Expr) -> Span:
-        """The span of a node in its file."""
         return place(self.scalar, part.span.start, part.span.end)
 
     def node(self, part: Expr, values: Callable[[Expr], Node | None] = lambda _: None) -> Node | None:

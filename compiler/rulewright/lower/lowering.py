@@ -43,7 +43,6 @@ class LoweringContext:
 
     @property
     def check_ids(self) -> tuple[str, ...]:
-        """The ids of the project's checks."""
         return tuple(check.id for check in self.project.checks)
 
     def judging(self, check: CheckDocument) -> Judging | None:

@@ -141,7 +141,6 @@ class TaskFeatures(NamedTuple):
 
 
 def features_of(task: TaskDocument) -> TaskFeatures:
-    """Return the features of a task."""
     loop = task.on("confidence_loop")
     mode = None if loop is None else "raw" if loop.text("mode") == "raw" else "composite"
     measured = tuple(dict.fromkeys(metric.type for metric in task.metrics if metric.type in METRIC_TYPES))

@@ -155,13 +155,11 @@ def initialized(server: Server, _: types.InitializedParams) -> None:
 
 
 def did_open(server: Server, params: types.DidOpenTextDocumentParams) -> None:
-    """Open a document."""
     document = params.text_document
     server.analyse(server.editor_workspace.put(document.uri, document.text, document.version), QUICK_DELAY, search=True)
 
 
 def did_change(server: Server, params: types.DidChangeTextDocumentParams) -> None:
-    """Replace a document's text."""
     current = server.workspace.get_text_document(params.text_document.uri)
     document = server.editor_workspace.put(current.uri, current.source, params.text_document.version)
     server.schedule("quick", document, QUICK_DELAY, server.editor_workspace.analyse_single)
@@ -199,7 +197,6 @@ def code_actions(server: Server, params: types.CodeActionParams) -> list[types.C
 
 
 def hover_at(server: Server, params: types.HoverParams) -> types.Hover | None:
-    """Return the hover at the cursor."""
     document = server.editor_workspace.document(params.text_document.uri)
     if document is None:
         return None

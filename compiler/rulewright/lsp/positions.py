@@ -32,7 +32,6 @@ WIDTHS: Final[dict[str, Callable[[str], int]]] = {
 
 
 def position_at(source: Source, offset: int, encoding: str = UTF16) -> Position:
-    """Return the position of an offset."""
     return _position(source, *source.position(offset), encoding)
 
 
@@ -69,7 +68,6 @@ def path_of(uri: str) -> str | None:
 
 
 def uri_of(path: str) -> str:
-    """Return the URI of a path."""
     return str(from_fs_path(path))
 
 

@@ -56,7 +56,6 @@ class DocumentContext(Struct, frozen=True):
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """The project's vocabulary."""
         return invisiblebench() if self.project is None else self.project.vocabulary
 
     @property
@@ -324,7 +323,6 @@ def analyse_enclosing_project(path: Path, within: Path | None) -> Analysis | Non
 
 
 def analyse_project(path: Path) -> Analysis:
-    """Return the analysis of a project."""
     try:
         project = load_project(path)
     except DocumentError:  # the project file itself is broken

@@ -77,7 +77,6 @@ def _difference(first: float | None, second: float | None) -> float | None:
 
 
 def comparison_text(comparison: JsonObject) -> str:
-    """Format the comparison as text."""
     first, second = comparison["first"], comparison["second"]
     lines = [f"{'':<14} {first:>12} {second:>12}"]
     calls, cost = comparison["planned_llm_calls"], comparison["estimated_cost_usd"]

@@ -270,7 +270,6 @@ class CaseLabels:
     """The labels of recorded scores under some settings; cases with the same scores are labelled once."""
 
     def __init__(self, settings: CaseSettings) -> None:
-        """Nothing is labelled yet."""
         self._settings = settings
         self._names = [metric.name for metric in settings.plan.metrics]
         self._known: dict[tuple[str, tuple[float, ...]], str] = {}

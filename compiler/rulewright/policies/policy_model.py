@@ -41,7 +41,6 @@ class PolicyStep(Struct, frozen=True):
     error: PolicyOutcome | None = None
 
     def after(self, bit: int) -> PolicyOutcome | None:
-        """The outcome of one of `BITS`."""
         return self.true if bit == TRUE else self.false if bit == FALSE else self.error
 
     def bits(self, outcome: PolicyOutcome | None) -> int:

@@ -90,7 +90,6 @@ class Atoms:
     _choices: int = 0  # inside comparisons of the current condition
 
     def formula(self, program: Program) -> Formula:
-        """The formula of a condition."""
         self._choices = 0
         program = with_choices(program, self.domains)
         return self._formula(program, len(program.nodes) - 1)

@@ -185,7 +185,6 @@ def score(*, absent: bool = False, pieces: tuple[NumberRange, ...] = UNIT) -> Do
 
 
 def whole(low: int | None = None, high: int | None = None, *, absent: bool = False) -> Domain:
-    """An int from `low` to `high`."""
     bounds = [None if bound is None else Fraction(bound) for bound in (low, high)]
     return Domain("int", low=bounds[0], high=bounds[1], absent=_first(absent))
 
@@ -197,12 +196,10 @@ def number(low: float | None = None, high: float | None = None, *, absent: bool 
 
 
 def boolean(*, absent: bool = False) -> Domain:
-    """True or false."""
     return Domain("bool", absent=_first(absent))
 
 
 def text(*, absent: bool = False) -> Domain:
-    """Any text."""
     return Domain("string", absent=_first(absent))
 
 

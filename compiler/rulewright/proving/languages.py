@@ -74,7 +74,6 @@ def one_of(ranges: Iterable[tuple[int, int]]) -> Language:
 
 
 def literal(text: str) -> Language:
-    """The language of one text."""
     return sequence([one_of([(ord(each), ord(each) + 1)]) for each in text])
 
 
@@ -265,7 +264,6 @@ def has_text(language: Language) -> str | bool:
 
 @lru_cache(maxsize=16_384)
 def holds(language: Language, text: str) -> bool:
-    """Whether a text is in a language."""
     found = _Exploration((language,), ()).outcome_of(text)
     return found is not None and found.holds[0]
 

@@ -139,7 +139,6 @@ def numbers_of(values: Iterable[Value]) -> list[Fraction]:
 
 
 def constants_of(programs: Iterable[Program]) -> Iterator[Value]:
-    """The constants in programs."""
     return (literal_value(node.value) for program in programs for node in program.nodes if node.op == "const")
 
 

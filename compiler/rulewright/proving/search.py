@@ -31,7 +31,6 @@ class Search:
     evaluators: dict[int, Evaluator] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Prepare the conditions once for all goals."""
         try:
             self.space = Space(self.programs, self.domains, self.by_terms)
         except TooMany:

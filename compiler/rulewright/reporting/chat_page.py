@@ -81,7 +81,6 @@ class Chat(Struct, frozen=True):
 
     @property
     def anchor(self) -> str:
-        """The anchor of the transcript on its page."""
         return f"t{self.number}"
 
 
@@ -103,7 +102,6 @@ class ChatViews:
         self.places = {name: place for place, name in enumerate(self.run.checks)}
 
     def view(self, number: int, judged: JudgedTranscript, transcript: Transcript | None) -> Chat:
-        """The view of the transcript with this number."""
         applied = [verdict for verdict in judged.verdicts if verdict.get("eligible")]
         conversation = None if transcript is None else _Conversation(number, transcript)
         answers = self.answers.about(judged.id, applied) if self.answers.known else {}
@@ -121,7 +119,6 @@ class ChatViews:
         )
 
     def anchor(self, number: int, check_id: str) -> str:
-        """Return the anchor of a check's verdict."""
         return f"t{number}{self._place(check_id)}"
 
     def _place(self, check_id: str) -> str:

@@ -17,7 +17,6 @@ class DataSummary:
     """Counts over the conversations that were added."""
 
     def __init__(self) -> None:
-        """Start without conversations."""
         self.files: set[str] = set()
         self.refused: list[InputError] = []
         self._counts: dict[str, Counter[str]] = {

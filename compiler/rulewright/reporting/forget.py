@@ -199,7 +199,6 @@ class _Whose(msgspec.Struct):
 
 
 def _summarised(place: Path, kept: list[LogStep], rows: dict[str, dict[str, bytes]]) -> list[Path]:
-    """Write the summary of the remaining steps."""
     before = strict_json.decode((place / SUMMARY).read_bytes(), type=JsonObject)
     plan = plan_of(place)
     summary = summary_of(plan)

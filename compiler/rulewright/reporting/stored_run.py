@@ -56,7 +56,6 @@ class JudgedTranscript(Struct, frozen=True):
 
     @property
     def id(self) -> str:
-        """The transcript's id."""
         return str(self.row.get("transcript_id"))
 
 
@@ -313,15 +312,12 @@ class IndexedRun:
                 self.applied.setdefault(line.check_id, []).append(number)
 
     def __len__(self) -> int:
-        """The number of its transcripts."""
         return len(self._scores)
 
     def name(self, number: int) -> str:
-        """The id of the transcript with this number."""
         return self._scores[number - 1][0].transcript_id
 
     def number(self, name: str) -> int:
-        """The number of the transcript with this id."""
         return self._numbers[name]
 
     def judged(self, number: int) -> JudgedTranscript:

@@ -323,7 +323,6 @@ class Labels(Struct, frozen=True):
 
     @property
     def path(self) -> Path:
-        """The CSV file."""
         return self.run / FOLDER / f"{quote(self.check, safe='')}.csv"
 
     def read(self) -> list[GoldLabel]:

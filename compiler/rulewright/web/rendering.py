@@ -40,12 +40,10 @@ class PageFrame(Struct, frozen=True):
 
     @property
     def style(self) -> Markup:
-        """The style sheet."""
         return Markup(style())
 
     @property
     def script(self) -> Markup:
-        """The script."""
         return Markup(script())
 
     @property
@@ -58,7 +56,6 @@ class PageFrame(Struct, frozen=True):
 
 
 def rendered(template: str, frame: PageFrame | None, **context: object) -> Iterator[str]:
-    """Render a page, piece by piece."""
     return environment().get_template(template).generate(frame=frame or PageFrame(), **context)
 
 

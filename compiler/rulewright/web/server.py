@@ -112,12 +112,10 @@ class LocalServer(ThreadingHTTPServer):
         return frozenset({f"{LOOPBACK}:{port}", f"localhost:{port}"})
 
     def __enter__(self) -> LocalServer:
-        """Start the server."""
         self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Stop the server."""
         self.shutdown()
         self.server_close()
         self._thread.join()
@@ -135,7 +133,6 @@ class LocalServer(ThreadingHTTPServer):
 
 
 def local_page(template: str, frame: PageFrame, **context: object) -> str:
-    """Render a page of the local site."""
     return "".join(rendered(template, frame, **context)) + "\n"
 
 

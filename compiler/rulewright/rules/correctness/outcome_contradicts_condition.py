@@ -85,7 +85,6 @@ def _score(part: Expr) -> int | float | None:
 
 
 def _is_rest(part: Expr, value: Expr) -> bool:
-    """Whether a part is `1 - value`."""
     return isinstance(part, Binary) and part.operator == "-" and number_in(part.left) == 1 and part.right == value
 
 

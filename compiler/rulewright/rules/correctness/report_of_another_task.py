@@ -31,6 +31,5 @@ def report_of_another_task(workflow: Workflow) -> Findings:
 
 
 def _names(path: Scalar, task: TaskDocument) -> bool:
-    """Whether a path names a task."""
     text = str(path.value)
     return task.id in text and re.search(rf"(?<![a-zA-Z0-9]){re.escape(task.id)}(?![a-zA-Z0-9])", text) is not None
