@@ -33,6 +33,7 @@ from rulewright_runtime.report.summary import is_unproven
 from rulewright_runtime.strict_json import Json, JsonMapping, JsonObject
 from rulewright_runtime.transcript_execution import Execution, TranscriptResult
 from rulewright_runtime.transcripts.messages import Transcript
+from rulewright_runtime.verdicts import VerdictResult
 
 _PROPERTIES: Final = ("provider", "requested_model", "name", "parameters", "served_models", "wrapper")
 
@@ -246,13 +247,12 @@ class Recombiner:
         """`(eligible, verdict)` with the `taken` parts of the second run; `UNKNOWN` if a part is not available."""
         side = {part: self._sides[part in taken] for part in (TRANSCRIPT, REPLY, RULE)}
         transcript = side[TRANSCRIPT].transcripts.get(pair[TRANSCRIPT in taken])
-        judged, replies = check in side[RULE].judged, side[REPLY].replies
         engine = self._engine(RULE in taken, SCENARIO in taken, check, pair)
-        if transcript is None or engine is None or (judged and replies is None):
+        if transcript is None or engine is None:
             return UNKNOWN
         asked = replace(transcript, id=pair[REPLY in taken], scenario_id=self._scenario(SCENARIO in taken, pair))
-        result = carried_out(engine, asked, replies)
-        return UNKNOWN if result is None else _answer(next(iter(result.verdicts), None))
+        result = carried_out(engine, asked, side[REPLY].replies)
+        return UNKNOWN if result is None else _answer(verdict_of(check, result))
 
     def _scenario(self, after: bool, pair: tuple[str, str]) -> str:
         return str(self._sides[after].run.rows[pair[after]].get("scenario_id") or "")
@@ -330,15 +330,20 @@ class Recombiner:
 
 def carried_out(engine: Engine, transcript: Transcript, replies: Replies | None) -> TranscriptResult | None:
     """Return the result with the recorded replies; None if the transcript is refused or a reply is missing."""
-    if replies is not None:
-        replies.unanswered = False
     (started,) = engine.started([transcript])
     if isinstance(started, Execution):
+        if replies is None:
+            return None
+        replies.unanswered = False
         for asking in started.askings:
             asking.settle(replies)
-        started = started.result()
-    unanswered = replies is not None and replies.unanswered
-    return None if unanswered or started.errors else started
+        return None if replies.unanswered else started.result()
+    return None if started.errors else started
+
+
+def verdict_of(check: str, result: TranscriptResult) -> VerdictResult | None:
+    """Return the verdict of one check in a result; None if the check is suppressed."""
+    return next((verdict for verdict in result.verdicts if verdict.check_id == check), None)
 
 
 def rank_of(outcome: str) -> int:
@@ -369,8 +374,16 @@ def _answer(verdict: Json) -> tuple[bool, str]:
 
 
 def only(plan: Plan, check: Check, scenarios: JsonObject) -> Plan:
-    """Return the plan with one check and these scenarios, and without a scorecard."""
-    return replace(plan, checks=(check,), scenarios=scenarios, scorecard=None, left_out=())
+    """Return the plan with these scenarios, one check and those whose verdicts it reads, and no scorecard."""
+    by_id = {each.id: each for each in plan.checks}
+    kept, waiting = set[str](), [check.id]
+    while waiting:
+        name = waiting.pop()
+        if name in by_id and name not in kept:
+            kept.add(name)
+            waiting += by_id[name].verifier.reads()
+    checks = tuple(each for each in plan.checks if each.id in kept)
+    return replace(plan, checks=checks, scenarios=scenarios, scorecard=None, left_out=())
 
 
 UNKNOWN: Final = object()  # the result of a combination that can't be computed from the runs

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias, TypeVar, cast
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from rulewright.comparing.recombine import Side, carried_out, only
+from rulewright.comparing.recombine import Side, carried_out, only, verdict_of
 from rulewright.errors import UsageError
 from rulewright.reporting.derived_run import write_derived
 from rulewright.reporting.stored_run import (
@@ -216,7 +216,7 @@ class _Rejudging:
         if engine is None:
             engine = self.engines[check.id] = Engine(only(self.other, check, self.other.scenarios))
         result = carried_out(engine, conversation, self.side.replies)
-        return None if result is None else next(iter(result.verdicts), None)
+        return None if result is None else verdict_of(check.id, result)
 
 
 VOTES: Final = "votes"  # the name of their number for `--sweep`

@@ -444,6 +444,36 @@ def test_another_profile_counts_recorded_votes_again_and_names_what_was_never_as
     assert "`model__day x J-1`: this needs a question that was never asked" in capsys.readouterr().err
 
 
+PROFILES = "none: {include_all: true, llm_repetitions: 0}\none: {include_all: true, llm_repetitions: 1}\n"
+READER = "id: reader\nprimary_bucket: F\nfail: v('J-1').verdict == FAIL\n"
+
+
+def test_a_run_in_which_no_judge_was_asked_has_no_answers_under_a_profile_with_votes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = write(project(tmp_path / "p", rule=False), {"configs/profiles.yaml": PROFILES})
+    talks = write_transcripts(tmp_path / "said", {"model__day": "As you like."})
+    run(compile_project(folder, profile="none"), [talks], tmp_path / "run")
+    words = ["whatif", str(tmp_path / "run"), "--profile", "one", "--project", str(folder), "--format", "json"]
+    assert main(words) == 2
+    assert json.loads(capsys.readouterr().out)["unknown"] == ["model__day x J-1"]
+
+
+def test_a_check_that_reads_a_judged_verdict_reads_the_one_under_the_other_profile(tmp_path: Path) -> None:
+    more = {"configs/profiles.yaml": PROFILES + "three: {include_all: true}\n", "checks/reader.yaml": READER}
+    folder = write(project(tmp_path / "p", rule=False), more)
+    check_file = folder / "checks" / "J-1.yaml"
+    check_file.write_text(check_file.read_text().replace("repetitions: 1", "repetitions: 3"))
+    talks = write_transcripts(tmp_path / "said", {"model__day": "As you like."})
+    for name in ("three", "one"):
+        run(compile_project(folder, profile=name), [talks], tmp_path / name, judge=Wavering())
+    words = ["--profile", "one", "--project", str(folder), "--out", str(tmp_path / "again")]
+    assert main(["rescore", str(tmp_path / "three"), *words]) in (0, 1, 2)
+    lines = [(tmp_path / name / "verdicts.jsonl").read_text().splitlines() for name in ("one", "again")]
+    assert [json.loads(line)["verdict"] for line in lines[0] if '"reader"' in line] == ["FAIL"]
+    assert lines[1] == lines[0]
+
+
 def test_other_votes_count_recorded_replies_again_as_a_run_with_them_would(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
