@@ -73,11 +73,10 @@ def _anchored(
     scenario: Scenario,
     find_cues: Callable[[str], Sequence[int]],
 ) -> tuple[WindowTurns, ...]:
-    anchored = [
-        (anchor, indices)
-        for anchor in scenario.cue_anchors
-        if (not anchor.modes or check_id in anchor.modes) and (indices := _between(anchor, turns))
-    ]
+    own = [(each, _between(each, turns)) for each in scenario.cue_anchors if not each.modes or check_id in each.modes]
+    anchored = [(anchor, indices) for anchor, indices in own if indices]
+    missed = [[anchor.from_turn, anchor.to_turn] for anchor, indices in own if not indices and _has_ends(anchor)]
+    missing: JsonObject = {"anchors_without_turns": missed} if missed and window.anchors == "all" else {}
     if anchored:
         anchor, indices = anchored[0]
         about: dict[str, object] = {"unit": "event_window", "from_turn": anchor.from_turn, "to_turn": anchor.to_turn}
@@ -85,11 +84,11 @@ def _anchored(
         if window.anchors == "all" and len(anchored) > 1:
             indices = sorted({index for _, several in anchored for index in several})
             about = {"unit": "event_window", "anchors": [[a.from_turn, a.to_turn] for a, _ in anchored]}
-        return _parts(window, indices, turns, scenario, about)
+        return _parts(window, indices, turns, scenario, about | missing)
     if window.cue is not None and (cues := find_cues(window.cue)):
         indices = sorted({index for cue in cues for index in (cue, _next_reply(turns, cue)) if index is not None})
         about = {"unit": "event_window", "cue_turns": [turns[cue].turn for cue in cues]}
-        return _parts(window, indices, turns, scenario, about)
+        return _parts(window, indices, turns, scenario, about | missing)
     return (_whole(turns, unit="event_window", unbounded=True),)
 
 
@@ -104,6 +103,10 @@ def _parts(
     if len(parts) == 1:
         return (WindowTurns(parts[0], about),)
     return tuple(WindowTurns(part, {**about, "shown": [turns[part[0]].turn, turns[part[-1]].turn]}) for part in parts)
+
+
+def _has_ends(anchor: CueAnchor) -> bool:
+    return anchor.from_turn is not None and anchor.to_turn is not None
 
 
 def _between(anchor: CueAnchor, turns: Sequence[TurnLike]) -> list[int]:

@@ -108,6 +108,14 @@ def test_turns_around_cues_are_bounded_and_cut_where_a_session_starts() -> None:
     assert first.about["cue_turns"] == second.about["cue_turns"] == [1, 5, 7]
 
 
+def test_an_anchor_past_the_end_of_the_conversation_is_recorded() -> None:
+    scenario = Scenario(cue_anchors=(CueAnchor(1, 2), CueAnchor(9, 10)))
+    (window,) = select(AnchoredWindow(anchors="all"), FOUR, "X1", scenario)
+    assert (window.indices, window.about["anchors_without_turns"]) == ((0, 1, 2, 3), [[9, 10]])
+    (window,) = select(AnchoredWindow(anchors="all"), FOUR, "X1", Scenario(cue_anchors=(CueAnchor(1, 2),)))
+    assert "anchors_without_turns" not in window.about
+
+
 @settings(max_examples=rounds(60, 3_000))
 @given(
     st.lists(st.tuples(st.integers(0, 2), st.sampled_from(["user", "assistant"])), max_size=40),
