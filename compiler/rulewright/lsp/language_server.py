@@ -269,6 +269,6 @@ def serve() -> bool:
     with contextlib.redirect_stdout(sys.stderr):  # nothing but messages may come out
         try:
             server.start_io(sys.stdin.buffer, output)
-        except (OverflowError, MemoryError):  # pygls reads the body of a message at once
+        except (OverflowError, MemoryError, ValueError):  # pygls reads the number and the body of a message at once
             raise UsageError("the editor announced a message that no memory holds (`Content-Length`)") from None
     return server.shutdown_requested
