@@ -14,12 +14,11 @@ from rulewright.expression.build import build
 from rulewright.expression.environment import Environment
 from rulewright.expression.syntax_tree import Dialect
 from rulewright.expression.types import BOOL
-from rulewright.expression.unparse import decompile, unparse
+from rulewright.expression.unparse import unparse_value
 from rulewright.load import Scalar, load_file, load_text, plain, walk
 from rulewright_runtime.english import some
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.interpreter import prepare
-from rulewright_runtime.ir import Node, Program, literal
 from rulewright_runtime.polarity import Polarity, condition
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.terminal import complain
@@ -78,14 +77,9 @@ def _value(program: Any, context: JsonObject, style: str) -> int:
                 )
                 complain(f"help: {given}")
         return 1
-    text = _text(value)
+    text = unparse_value(value)
     answer(style, {"value": _plain(value), "text": text}, [text])
     return 0
-
-
-def _text(value: Any) -> str:
-    """The value as an expression that a person would write."""
-    return unparse(decompile(Program((Node("const", (), literal(value)),))))
 
 
 def _plain(value: Any) -> Any:
@@ -96,4 +90,4 @@ def _plain(value: Any) -> Any:
         return [_plain(item) for item in value]
     if hasattr(value, "items") and all(isinstance(key, str) for key, _ in value.items()):
         return {key: _plain(item) for key, item in value.items()}
-    return _text(value)
+    return unparse_value(value)

@@ -16,6 +16,7 @@ from rulewright.expression import syntax_tree as ast
 from rulewright.expression.declarations import profile_functions
 from rulewright_runtime.functions.times import format_duration, format_timestamp
 from rulewright_runtime.ir import Node, Program, literal_value
+from rulewright_runtime.ir import literal as tagged_literal
 from rulewright_runtime.values import UInt, Value
 
 # Precedence of the outermost operator; an operand of lower precedence than required takes parentheses.
@@ -139,6 +140,11 @@ class _Printer:
         if name in reserved or (self.profile and not absolute and name in _OPERATOR_WORDS):
             raise ValueError(f"`{name}` can't be a name")
         return f".{_plain(name)}" if absolute else _plain(name)
+
+
+def unparse_value(value: object) -> str:
+    """Return a value as an expression that a person would write. Raises TypeError for one that has no literal."""
+    return unparse(written(tagged_literal(value)))
 
 
 def literal(value: ast.LiteralValue, text: str | None = None) -> str:

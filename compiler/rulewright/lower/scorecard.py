@@ -31,6 +31,7 @@ from rulewright.expression.types import (
     Type,
     WrapperType,
 )  # fmt: skip
+from rulewright.expression.unparse import unparse_value
 from rulewright.load import Mapping as MappingNode
 from rulewright.load import Scalar
 from rulewright.lower.expressions import (
@@ -62,10 +63,12 @@ from rulewright_runtime.plan.scorecard import (
 )  # fmt: skip
 from rulewright_runtime.score import parse_score
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
+from rulewright_runtime.terminal import fit
 
 if TYPE_CHECKING:
     from rulewright.documents.scorecard import RateDocument, ScorecardDocument
 
+MOST_SHOWN: Final = 60  # cells of a wrong value in a message
 VERDICT: Final = EnumType("verdict", VERDICTS)
 EVIDENCE: Final = RecordType(
     "evidence", {"role": STRING, "turn": INT, "quote": STRING, "rationale": WrapperType(STRING)}
@@ -216,7 +219,8 @@ class _ScorecardLowering(ExpressionCollector):
                 self.findings.append(error(written, f"the weight has no value: {failure}", code="bad-weight"))
                 return "1"
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value) or value < 0:
-            message = f"a weight must be a finite number of at least 0, found `{value}`"
+            found = fit(unparse_value(value) if isinstance(written.value, str) else written.raw, MOST_SHOWN)
+            message = f"a weight must be a finite number of at least 0, found `{found}`"
             self.findings.append(error(written, message, code="bad-weight"))
             return "1"
         return repr(value)
