@@ -43,7 +43,7 @@ def score_arguments(parser: argparse.ArgumentParser) -> None:
     option(parser, "--semantics", "NAME", "`seed` (default), or `reference`, which reads missing inputs as empty")
     option(parser, "--judge", "JUDGE", "also ask a judge, `replay:FILE` or a model; its verdicts are hints")
     option(parser, "--max-calls", "N", "stop asking the judge after N calls (default: no limit)", type=at_least(0))
-    flag(parser, "--resume", "ask all remaining questions after a run that stopped for unusable replies")
+    flag(parser, "--resume", "with --judge: ask all remaining questions after a run that stopped for unusable replies")
     add_spending_options(parser)
     flag(parser, "--exit-zero", "exit with 0 even if cases fail or need review")
     flag(parser, "--allow-errors", "ignore errored cases in the exit code")

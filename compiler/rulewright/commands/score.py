@@ -19,7 +19,7 @@ from rulewright.arguments.shared_options import how_to_continue
 from rulewright.commands.output import answer, writing_to
 from rulewright.diagnostics import Severity
 from rulewright.documents.layout import nearest_project
-from rulewright.errors import DocumentError
+from rulewright.errors import DocumentError, UsageError
 from rulewright.exit_codes import REFUSED
 from rulewright.proving.tables import check_labels
 from rulewright.render.human import render
@@ -60,7 +60,9 @@ _TICK = 0.2  # seconds between two lines of progress
 
 
 def run(args: argparse.Namespace) -> int:
-    """Score and write the reports; return the exit code."""
+    """Score and write the reports; return the exit code. Raises UsageError."""
+    if args.resume and args.judge is None:
+        raise UsageError("`--resume` asks a judge the remaining questions; name it with `--judge`")
     card = load_scorecard(args.scorecard or usual_scorecard())
     flags = {flag: getattr(args, flag.lstrip("-").replace("-", "_")) for flag in FLAGS}
     settings = gather(card.plan, file=args.config, environment=os.environ, flags=flags, assignments=args.set)

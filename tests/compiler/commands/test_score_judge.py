@@ -100,6 +100,13 @@ def test_a_judge_that_refuses_the_first_cases_is_asked_to_the_end_with_resume_an
         assert len(server.requests) == finished  # every answer is in the ledger
 
 
+def test_resume_without_a_judge_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    batch("b", case("T1"))
+    with pytest.raises(SystemExit, match="3"):
+        score("--resume")
+    assert "error: `--resume` asks a judge the remaining questions; name it with `--judge`" in capsys.readouterr().err
+
+
 def test_a_limit_below_what_the_cases_ask_refuses_before_anything_is_sent(capsys: pytest.CaptureFixture[str]) -> None:
     batch("b", case("T1", questions=["Who?"]), case("T2", questions=["Why?"]))
     with model_server(lambda *_: chat('{"verdict": "PASS"}')) as server:
