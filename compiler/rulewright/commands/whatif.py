@@ -1,6 +1,7 @@
 """`whatif` and `rescore`: score a run under another policy, and show the changes or write the run."""
 
 import argparse
+import sys
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import partial
@@ -33,8 +34,9 @@ from rulewright_runtime.english import plural, some
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.report.gathered import gate_line
 from rulewright_runtime.report.summary import exit_status
+from rulewright_runtime.report.text import wrapped_lines
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
-from rulewright_runtime.terminal import say
+from rulewright_runtime.terminal import say, width_for
 
 MOST: Final = 20  # unknown verdicts shown
 
@@ -87,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
     }
     if args.sweep is not None:
         found["sweep"] = _sweep(args, under.run, policy)
-    answer(args.format, found, _shown(found), indent=2)
+    answer(args.format, found, wrapped_lines(_shown(found), width_for(sys.stdout)), indent=2)
     if found["unasked"] or found["other_rules"] or under.unknown or found.get("sweep", {}).get("unknown"):
         return UNDECIDED
     results = [{name: gate["states"] for name, gate in found[side]["gates"].items()} for side in ("before", "after")]
@@ -122,7 +124,7 @@ def _of_report(args: argparse.Namespace) -> int:
     from rulewright.whatif.case_labels import relabelled  # imports the scoring of cases
 
     found = relabelled(Path(args.run), args.scorecard, dict(parameters_given(args.set)), args.sweep)
-    answer(args.format, found, _cases(found), indent=2)
+    answer(args.format, found, wrapped_lines(_cases(found), width_for(sys.stdout)), indent=2)
     if found["undecided"]:
         return UNDECIDED
     return FAILED if found["flips"] else MET

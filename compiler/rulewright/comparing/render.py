@@ -1,6 +1,5 @@
 """Renders the differences between two runs as text, and as Markdown for a pull request."""
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
@@ -9,15 +8,13 @@ from rulewright.comparing.diff import undetected
 from rulewright.reporting.overview import Figure
 from rulewright.reporting.report_files import Link
 from rulewright.web.rendering import PageFrame, rendered
-from rulewright_runtime.cells import width
 from rulewright_runtime.english import plural, some
 from rulewright_runtime.report.gathered import pass_rate_lines, unresolved_lines
-from rulewright_runtime.report.text import because, escape, p_value, reason_words, section, table
+from rulewright_runtime.report.text import because, escape, p_value, reason_words, section, table, wrapped_lines
 from rulewright_runtime.strict_json import JsonMapping
-from rulewright_runtime.terminal import left, one_line, wrapped
+from rulewright_runtime.terminal import left, one_line
 
 MAX_ROWS: Final = 50
-_HEAD: Final = re.compile(r" *(?:\S+ {2,})?")  # the indentation of a line and its first column
 _SIDES: Final = ("before", "after")
 _CHANGES: Final = {
     "transcripts": "transcripts",
@@ -34,13 +31,7 @@ _CHANGES: Final = {
 
 def text(comparison: JsonMapping, columns: int) -> Iterator[str]:
     """Yield the lines of the comparison, wrapped at `columns`; continuation lines are indented to the text."""
-    for line in map(one_line, _text(comparison)):
-        if width(line) <= columns:
-            yield line
-            continue
-        head = _HEAD.match(line)
-        assert head is not None, "it may be empty"
-        yield from wrapped(line[head.end() :], columns, head[0])
+    return wrapped_lines(_text(comparison), columns)
 
 
 def _text(comparison: JsonMapping) -> Iterator[str]:

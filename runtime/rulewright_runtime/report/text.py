@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from rulewright_runtime.cells import width
 from rulewright_runtime.plan.scorecard import HEADLINE
-from rulewright_runtime.terminal import one_line
+from rulewright_runtime.terminal import one_line, wrapped
 
 if TYPE_CHECKING:
     from rulewright_runtime.verdicts import VerdictResult
@@ -34,7 +35,19 @@ _REASONS: Final = {
 }
 NO_SCENARIO: Final = "without a scenario"
 _FORMULA: Final = re.compile(r"'*[=+\-@\t\r]")  # how a cell begins that a spreadsheet would compute, or that was marked
+_HEAD: Final = re.compile(r" *(?:\S+ {2,})?")  # the indentation of a line and its first column
 _MARKUP: Final = str.maketrans({char: "\\" + char for char in "\\`*_[]<>|#~"})
+
+
+def wrapped_lines(lines: Iterable[str], columns: int) -> Iterator[str]:
+    """Yield the lines, each on one line, wrapped at `columns`; continuation lines are indented to the line's text."""
+    for line in map(one_line, lines):
+        if width(line) <= columns:
+            yield line
+            continue
+        head = _HEAD.match(line)
+        assert head is not None, "it may be empty"
+        yield from wrapped(line[head.end() :], columns, head[0])
 
 
 def escape(text: object) -> str:

@@ -21,6 +21,7 @@ from tests.runtime.aggregate.test_bounds import record
 
 from rulewright.check.project_check import compile_project
 from rulewright.cli import main
+from rulewright.commands import whatif
 from rulewright.commands.whatif import score_change
 from rulewright.documents.scorecard import read_scorecard
 from rulewright.errors import UsageError
@@ -179,6 +180,15 @@ def test_another_threshold_shows_what_would_change(plants: Plants, capsys: pytes
     assert (code, "2 of 2 transcripts would change" in said) == (1, True)
     assert "model__day: passed -> undecided" in said
     assert "  all: passed 2 -> 0, undecided 0 -> 2\n" in said
+
+
+def test_lines_are_wrapped_to_the_width_of_the_terminal(
+    plants: Plants, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(whatif, "width_for", lambda _: 30)
+    lines = shown(capsys, "whatif", str(plants.run("judge reply")), "--set", "least=0.95")[1].splitlines()
+    assert max(map(len, lines)) <= 30
+    assert "all: passed 2 -> 0, undecided 0 -> 2" in " ".join(map(str.strip, lines))
 
 
 def test_inputs_that_the_scan_refused_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
