@@ -214,7 +214,7 @@ def test_growth_without_end_is_a_limit(case: tuple[Any, ...]) -> None:
 
 
 ODD: list[Any] = [
-    None, True, 1, U(1), 1.5, math.nan, "a", b"a", [], {}, Timestamp(0), Duration(0), NONE, TypeValue("int"),
+    None, True, 1, U(1), 1.5, math.nan, "a", "a\ud800", b"a", [], {}, Timestamp(0), Duration(0), NONE, TypeValue("int"),
 ]  # fmt: skip
 
 

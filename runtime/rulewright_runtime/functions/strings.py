@@ -59,13 +59,6 @@ def compile_pattern(source: str) -> Value:
         raise EvaluationError(f"invalid regular expression: {why}", "invalid_argument") from None
 
 
-def _search(compiled: Value, text: str) -> Value:
-    try:
-        return compiled.search(text)
-    except UnicodeEncodeError:
-        raise EvaluationError("a text with unpaired surrogates can't be matched", "invalid_argument") from None
-
-
 def matches(text: str, source: str) -> bool:
     """Whether the RE2 pattern occurs in `text`. Raises EvaluationError."""
     compiled = compile_pattern(source)
@@ -154,12 +147,15 @@ def decode_base64(text: str) -> bytes:
 
 
 def _matches(compiled: Value, text: str) -> Iterator[Value]:
-    """Yield every match, except an empty one adjacent to the match before."""
+    """Yield every match, except an empty one adjacent to the match before. Raises EvaluationError."""
     end = -1
-    for match in compiled.finditer(text):
-        if match.end() > match.start() or match.start() != end:
-            yield match
-        end = match.end()
+    try:
+        for match in compiled.finditer(text):
+            if match.end() > match.start() or match.start() != end:
+                yield match
+            end = match.end()
+    except UnicodeEncodeError:
+        raise EvaluationError("a text with unpaired surrogates can't be matched", "invalid_argument") from None
 
 
 def regex_replace(text: str, source: str, new: str, limit: int = -1) -> str:
@@ -211,7 +207,7 @@ def _one_group(source: str) -> Value:
 def regex_extract(text: str, source: str) -> Optional:
     """Return the first match, or its group if the pattern has one; `optional.none()` without a match."""
     compiled = _one_group(source)
-    match = _search(compiled, text)
+    match = next(_matches(compiled, text), None)
     value = match.group(compiled.groups) if match is not None else None
     return NONE if value is None else Optional(value)
 
