@@ -89,11 +89,7 @@ def _graded(result: TranscriptResult, chosen: Container[str]) -> dict[str, Any]:
         raise RuntimeError(f"the chat was refused: {result.errors[0]}")
     verdicts = [each for each in result.verdicts if each.check_id in chosen]
     parts = [
-        {
-            "pass": each.verdict in PASSING,
-            "score": float(each.verdict in PASSING),
-            "reason": verdict_line(each),
-        }
+        {"pass": each.verdict in PASSING, "score": float(each.verdict in PASSING), "reason": verdict_line(each)}
         for each in verdicts
     ]
     applied = [each.verdict for each in verdicts if each.verdict != "NOT_APPLICABLE"]

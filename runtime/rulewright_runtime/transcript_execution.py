@@ -71,7 +71,7 @@ class CheckAsking:
 class Execution:
     """One transcript's checks: those settled without a judge, and those that wait for replies."""
 
-    __slots__ = ("_finish", "_skips", "_verdicts", "_waiting", "transcript")
+    __slots__ = ("_finish", "_skips", "_verdicts", "_waiting", "askings", "transcript")
 
     def __init__(
         self,
@@ -86,11 +86,7 @@ class Execution:
         """
         self.transcript, self._verdicts, self._waiting = transcript, verdicts, waiting
         self._finish, self._skips = finish, skips
-
-    @property
-    def askings(self) -> list[CheckAsking]:
-        """The checks that wait for replies, in order."""
-        return [*self._waiting.values()]
+        self.askings = [*waiting.values()]  # in order
 
     @property
     def is_sequential(self) -> bool:
@@ -107,6 +103,6 @@ class Execution:
 
     def result(self) -> TranscriptResult:
         """The transcript's result; every check must be settled or skipped."""
-        skipped = tuple([each.check_id for each in self._waiting.values() if each.verdict is None])
+        skipped = tuple([each.check_id for each in self.askings if each.verdict is None])
         assert not skipped or self._skips is not None, "a check still waits for answers"
         return self._finish(self._settled(), skipped)

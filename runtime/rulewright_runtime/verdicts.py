@@ -166,10 +166,8 @@ def combine(findings: Sequence[Finding]) -> Finding:
     The deciding windows give the evidence, the first code and the lowest confidence. If one FAIL needs no adjudication,
     those that do are ignored.
     """
-    for verdict in GRAVITY:
-        deciding = [finding for finding in findings if finding.verdict == verdict]
-        if deciding:
-            break
+    verdict = min((finding.verdict for finding in findings), key=GRAVITY.index)
+    deciding = [finding for finding in findings if finding.verdict == verdict]
     sound = [finding for finding in deciding if not finding.needs_adjudication]
     settles = verdict == "FAIL" and bool(sound)
     deciding = sound if settles else deciding

@@ -205,15 +205,11 @@ class CaseReader:
         """`concern` leaves out cases of other concerns; `outputs` serves cases that don't contain their output."""
         self._concern = concern
         self._outputs = outputs
+        self.refused_outputs = [] if outputs is None else outputs.errors
         self._shape = CaseShape(plan)
         self._records = FirstValues[int, int]("INTEGER", in_memory=100_000)  # hashes
         self._batches = FirstValues[int, str]("INTEGER", in_memory=100_000)  # by the hashes of test ids
         self.other_concerns = 0  # cases of another concern, left out
-
-    @property
-    def refused_outputs(self) -> list[InputError]:
-        """The errors in the files of outputs."""
-        return [] if self._outputs is None else self._outputs.errors
 
     def unused_outputs(self, batches: Collection[str]) -> Iterator[InputError]:
         """A note for every output of the batches without a case; none if cases of other concerns were left out."""

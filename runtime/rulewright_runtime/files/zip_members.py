@@ -18,15 +18,9 @@ from typing import BinaryIO, Final
 MAX_MEMBER: Final = 64 * 2**20  # bytes, when expanded
 ZSTD: Final = 93  # the compression method's number in zip archives
 DAMAGED: Final = (
-    zipfile.BadZipFile,
-    zlib.error,
-    struct.error,
-    EOFError,
-    NotImplementedError,
-    RuntimeError,
-    ValueError,
+    zipfile.BadZipFile, zlib.error, struct.error, EOFError, NotImplementedError, RuntimeError, ValueError,
     OverflowError,
-)
+)  # fmt: skip
 _SIGNATURE: Final = b"PK\x03\x04"
 _HEADER: Final = struct.Struct("<4s5H3I2H")  # of a member, up to its name
 

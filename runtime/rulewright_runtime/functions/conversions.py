@@ -204,11 +204,6 @@ def type_of(value: Value) -> TypeValue:
     return TypeValue(cel_type_name(value))
 
 
-def to_dyn(value: object) -> object:
-    """Return the value itself; a score becomes a double."""
-    return leave(value) if value.__class__ is Score else value
-
-
 TABLE: Final[Table] = {
     "int": (to_int, 1, 1),
     "uint": (to_uint, 1, 1),
@@ -219,6 +214,6 @@ TABLE: Final[Table] = {
     "timestamp": (to_timestamp, 1, 1),
     "duration": (to_duration, 1, 1),
     "type": (type_of, 1, 1),
-    "dyn": (to_dyn, 1, 1),
+    "dyn": (lambda value: leave(value) if value.__class__ is Score else value, 1, 1),
 }
 PROFILE: Final[Table] = {"double": (lambda value: not_nan(to_double(value)), 1, 1)}

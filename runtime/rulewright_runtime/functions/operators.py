@@ -142,21 +142,6 @@ def negate(value: object) -> object:
     raise no_overload("-_", value)
 
 
-def not_equal(left: object, right: object) -> bool:
-    """`left != right`."""
-    return not equal(left, right)
-
-
-def greater(left: object, right: object) -> bool:
-    """`left > right`."""
-    return less(right, left)
-
-
-def greater_equal(left: object, right: object) -> bool:
-    """`left >= right`."""
-    return less_equal(right, left)
-
-
 def is_in(value: object, container: object) -> bool:
     """`value in container`: an element of a list, or a key of a map. Raises EvaluationError."""
     if isinstance(container, (list, tuple)):
@@ -211,11 +196,11 @@ TABLE: Final[Table] = {
     "_%_": (modulo, 2, 2),
     "-_": (negate, 1, 1),
     "_==_": (equal, 2, 2),
-    "_!=_": (not_equal, 2, 2),
+    "_!=_": (lambda left, right: not equal(left, right), 2, 2),
     "_<_": (less, 2, 2),
     "_<=_": (less_equal, 2, 2),
-    "_>_": (greater, 2, 2),
-    "_>=_": (greater_equal, 2, 2),
+    "_>_": (lambda left, right: less(right, left), 2, 2),
+    "_>=_": (lambda left, right: less_equal(right, left), 2, 2),
     "@in": (is_in, 2, 2),
     "_[_]": (index, 2, 2),
     "size": (size, 1, 1),

@@ -31,16 +31,7 @@ class SimulatedUser:
     def __init__(self, speaker: ModelAdapter, subject: str) -> None:
         """`speaker` writes the messages to the model named `subject`."""
         self.speaker, self._subject = speaker, subject
-
-    @property
-    def model(self) -> str:
-        """The model's name."""
-        return self.speaker.model
-
-    @property
-    def harness(self) -> str:
-        """The harness of the turns written by this user."""
-        return f"{SIMULATED}{self.model}"
+        self.model, self.harness = speaker.model, f"{SIMULATED}{speaker.model}"
 
     def message(
         self, script: Script, session: ScriptSession, number: int, intent: str, so_far: Sequence[Turn]

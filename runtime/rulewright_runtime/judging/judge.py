@@ -202,12 +202,8 @@ class BatchAnswers:
                 repeated = key in self._answers
                 self._answers[key] = _JudgeAnswer(None, "answered twice") if repeated else _answer(answer)
         self._digest, self._name = sha256(data).hexdigest(), name
+        self.identity = f"answers:{self._digest}"
         self.lost: Counter[str] = Counter()  # questions without a usable answer, by reason
-
-    @property
-    def identity(self) -> str:
-        """The fingerprint of the file."""
-        return f"answers:{self._digest}"
 
     @property
     def record(self) -> JudgeRecord:

@@ -195,12 +195,8 @@ def is_turn(message: Message) -> bool:
     return message.role in SPEAKERS and (not message.tool_calls or bool(message.shown.strip()))
 
 
-def messages_of(turns: Sequence[Turn]) -> tuple[Message, ...]:
-    """The turns of a transcript as messages, with the other fields of each turn in `metadata`."""
-    return tuple(_message(turn) for turn in turns)
-
-
 def _message(turn: Turn) -> Message:
+    """A turn as a message, with its other fields in `metadata`."""
     role: Role = "assistant" if turn.role == "assistant" else "user"
     return Message(role, (Part(text=turn.content),), metadata={"turn": turn.turn, **turn.more}, usage=turn.usage or {})
 
@@ -251,7 +247,7 @@ class Transcript(msgspec.Struct, frozen=True):
         if self.recorded is not None:
             return self.recorded
         return Conversation(
-            self.id, messages_of(self.turns), self.scenario_id or None, source="turns", model=self.model
+            self.id, tuple(map(_message, self.turns)), self.scenario_id or None, source="turns", model=self.model
         )
 
     @property

@@ -33,7 +33,7 @@ class ClaimResult(msgspec.Struct, frozen=True):
 
 def verify(check: Check, verifier: CorpusVerifier, context: EvaluationContext) -> Finding:
     """FAIL with the outcome as code, UNCLEAR if the corpus is silent on a claim, PASS if it supports every claim."""
-    reading = _Reading(context.corpus(verifier.corpus), context)
+    reading = _Reading(context.plan.corpora[verifier.corpus], context)
     outcomes = verifier.outcomes
     claims = [claim for claim in reading.claims() if claim.outcome in outcomes]
     failing = [claim for claim in claims if claim.answer == "fails"]

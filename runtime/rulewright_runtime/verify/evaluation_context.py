@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 
 from rulewright_runtime.matching.match import Matcher, MatchSpan, first
 from rulewright_runtime.plan.question import AnchoredWindow, Window
-from rulewright_runtime.plan.scan import NO_SCENARIO, Check, Lexicon, Plan, Scenario
-from rulewright_runtime.plan.verifiers import Corpus, StateMachine
+from rulewright_runtime.plan.scan import NO_SCENARIO, Check, Plan, Scenario
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.transcripts.completeness import Completeness
-from rulewright_runtime.transcripts.messages import Transcript, Turn
+from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.view import View
 from rulewright_runtime.transcripts.windows import WindowTurns, select
 from rulewright_runtime.verdicts import EvidenceSpan, VerdictResult
@@ -39,8 +38,8 @@ class EvaluationContext:
         """`bindings` is the context of the plan's expressions without `check`, `complete` the gaps of the transcript,
         `prepared` a cache by check that verifiers share between transcripts. `prompts` says whether the judge reads
         them."""
-        self._plan = plan
-        self.transcript = transcript
+        self.plan, self.lexicons = plan, plan.lexicons  # only the own lexicon of a lexicon verifier may be missing
+        self.transcript, self.turns = transcript, transcript.turns
         self.scenario: Scenario = plan.scenarios.get(transcript.scenario_id, NO_SCENARIO)
         self.matcher = matcher
         self.bindings = bindings
@@ -74,24 +73,6 @@ class EvaluationContext:
 
             self._fenced[indices] = Fenced([self.turns[index] for index in indices])
         return self._fenced[indices]
-
-    @property
-    def turns(self) -> tuple[Turn, ...]:
-        """The turns of the transcript."""
-        return self.transcript.turns
-
-    @property
-    def lexicons(self) -> Mapping[str, Lexicon]:
-        """The plan's lexicons; only the own one of a lexicon verifier may be missing."""
-        return self._plan.lexicons
-
-    def machine(self, name: str) -> StateMachine:
-        """The plan's state machine of that name."""
-        return self._plan.machines[name]
-
-    def corpus(self, name: str) -> Corpus:
-        """The plan's corpus of that name."""
-        return self._plan.corpora[name]
 
     def said_by(self, role: str) -> tuple[int, ...]:
         """The indices of the turns of `role`, or of all turns for `both`."""
@@ -133,7 +114,7 @@ class EvaluationContext:
     def _hit(self, name: str, index: int) -> MatchSpan | None:
         key = (name, index)
         if key not in self._hits:
-            self._hits[key] = first(name, self._plan.lexicons[name], self.turns[index].content)
+            self._hits[key] = first(name, self.lexicons[name], self.turns[index].content)
         return self._hits[key]
 
     @cached_property
@@ -147,7 +128,7 @@ class EvaluationContext:
 
     def hits(self, name: str, within: Sequence[int] | None = None) -> list[tuple[int, MatchSpan]]:
         """The first hit in every turn of the lexicon's role (and of `within`), with the turn's index."""
-        role = self._plan.lexicons[name].role
+        role = self.lexicons[name].role
         if within is None:
             return list(self.hits_at(name, self.said_by(role)))
         return list(self.hits_at(name, [i for i in within if role in ("both", self.turns[i].role)]))
@@ -181,7 +162,7 @@ class EvaluationContext:
 
     def are_silent(self, windows: Sequence[WindowTurns]) -> bool:
         """Whether the assistant says nothing in all of the windows."""
-        if self._plan.empty_reply == "reply":
+        if self.plan.empty_reply == "reply":
             return not windows
         return all(self._replies.isdisjoint(window.indices) for window in windows)
 

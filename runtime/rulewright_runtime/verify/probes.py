@@ -46,15 +46,13 @@ def verify(check: Check, verifier: ProbeVerifier, context: EvaluationContext) ->
     if not probes:
         return not_eligible("no_probe")
     results = [_VERIFIERS[probe.kind](probe, verifier, context) for probe in probes]
-    for verdict in GRAVITY:
-        deciding = [result for result in results if result.verdict == verdict]
-        if deciding:
-            break
+    verdict = min((result.verdict for result in results), key=GRAVITY.index)
+    deciding = [result for result in results if result.verdict == verdict]
     records = [_record(probe, result) for probe, result in zip(probes, results, strict=True)]
     met, missed = (sum(len(getattr(result, name)) for result in results) for name in ("met", "missed"))
     return Finding(
-        deciding[0].verdict,
-        0.0 if deciding[0].verdict == "UNCLEAR" else min(result.likeness for result in deciding),
+        verdict,
+        0.0 if verdict == "UNCLEAR" else min(result.likeness for result in deciding),
         deciding[0].code,
         tuple(span for result in deciding for span in result.evidence),
         {"probes": records, "items_met": met, "items_expected": met + missed},

@@ -80,7 +80,7 @@ def follow(name: str, context: EvaluationContext) -> Trace:
 
     A turn may make several transitions, each at most once; the first possible one in the machine's order is made.
     """
-    machine = context.machine(name)
+    machine = context.plan.machines[name]
     walk = _Walk(machine, context)
     for index in range(len(context.turns)):
         walk.take(index)

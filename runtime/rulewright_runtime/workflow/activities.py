@@ -186,7 +186,7 @@ def _human(step: TaskStep) -> Event:
     assert record.item is not None
     item = step.run.store.item(record.item)
     step.run.store.check_decided(item)
-    resolved, by, notes = item.status == "RESOLVED", item.resolved_by, item.resolution_notes
+    reviewed, resolved, by, notes = record.context, item.status == "RESOLVED", item.resolved_by, item.resolution_notes
     step.change(item=None)
     step.change_context(resolved=resolved)
     step.remember("human", trigger=item.trigger, status=item.status, by=by, notes=notes)
@@ -195,7 +195,7 @@ def _human(step: TaskStep) -> Event:
         return "rejected"
     if _approves_outputs(record):
         step.change(locked=item.context.get("outputs", {}))
-    elif record.state.place == "exhausted:gate" and not _is_reviewed(record):
+    elif record.state.place == "exhausted:gate" and not (reviewed.decision == "GO" or reviewed.challenger_approved):
         step.change(locked=None)  # people may correct what only people have accepted
     if item.trigger == "overlay_escalation" and step.task.pair is not None and inconsistency(step):
         # The pair's initial roles, and as many challenges as its history holds.
@@ -206,10 +206,6 @@ def _human(step: TaskStep) -> Event:
             challenger_approved=None,
         )
     return "resolved"
-
-
-def _is_reviewed(record: TaskRecord) -> bool:
-    return record.context.decision == "GO" or bool(record.context.challenger_approved)
 
 
 def _decide(step: TaskStep) -> Event:

@@ -18,7 +18,6 @@ from rulewright_runtime.transcripts.messages import (
     Part,
     ToolCall,
     Transcript,
-    messages_of,
     repeats,
     turns_of,
 )
@@ -82,7 +81,7 @@ def test_a_turn_shows_texts_refusals_and_a_mark_for_each_medium(message: Message
 def test_turns_are_messages_and_messages_the_same_turns_again() -> None:
     transcript = talk("hello", "hi", "bye", "good day")
     assert transcript.conversation.scenario_id == "s"
-    assert turns_of(messages_of(transcript.turns)) == transcript.turns
+    assert turns_of(transcript.conversation.messages) == transcript.turns
 
 
 def test_a_transcript_keeps_the_conversation_it_is_a_view_of() -> None:

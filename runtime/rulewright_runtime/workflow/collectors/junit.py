@@ -41,7 +41,8 @@ def junit(root: Path, path: str, scope: Sequence[str] = ()) -> ReportReading:
     listed = Counter(outcomes.values())  # equal names may be those of different tests
     failed, skipped = listed["failed"], listed["not run"]
     suite_failures = sum(_OUTCOMES.get(_name_of(child)) == "failed" for suite in _suites(report) for child in suite)
-    failed = max(failed + suite_failures, *(_stated_failures(path, suite) for suite in _suites(report)))
+    stated = (sum(_stated_count(path, suite, key) or 0 for key in _TOTALS) for suite in _suites(report))
+    failed = max(failed + suite_failures, *stated)
     first = next((title for (_, title), outcome in tests.items() if outcome == "failed"), "")
     suffix = f"; first failure: {first}" if first else ""
     details = f"{plural(passed, 'test')} passed, {failed} failed, {skipped} not run{suffix}"
@@ -102,10 +103,6 @@ def _check_totals(path: str, suite: Element, outcomes: Mapping[Element, Outcome]
     skipped = (_stated_count(path, suite, "skipped") or 0) + (_stated_count(path, suite, "disabled") or 0)
     if skipped > not_run[0]:
         raise CollectionError(path, f"contradicts itself: it states {skipped} tests not run and shows {not_run[0]}")
-
-
-def _stated_failures(path: str, suite: Element) -> int:
-    return sum(_stated_count(path, suite, key) or 0 for key in _TOTALS)
 
 
 def _stated_count(path: str, suite: Element, name: str) -> int | None:
