@@ -160,6 +160,10 @@ def _reports(path: Path, selection: RuleSelection, around: Callable[[Path], Lint
             is_no_batch = _is_below_cases(file) and not _holds_records(loaded.root)
             if is_unreadable or is_no_batch or kind_of(loaded.root) == CASES:  # others are chats, or of runs
                 yield _file(loaded, file, selection, around)
+        for table in case_lines_in(path, TABLES):
+            lists_ids = _lists_ids(table)
+            if lists_ids or (lists_ids is None and not has_projects):
+                yield _table(table, selection, around)
 
 
 def _is_project(file: Path, loaded: Loaded) -> bool:
@@ -194,7 +198,7 @@ def _about_cases(project: Path) -> Iterator[Loaded | Path]:
     has_cases = False
     for folder in (place for name in CASE_FOLDERS if dependencies.is_folder(place := project / name)):
         read = [_loaded(file) for file in (*documents_in(folder, deep=True), *case_lines_in(folder))]
-        tables = [table for table in case_lines_in(folder, TABLES) if _lists_ids(table)]
+        tables = [table for table in case_lines_in(folder, TABLES) if _lists_ids(table) is not False]
         if any(kind_of(each.root) == CASES for each in read) or all(each.root is None for each in read):
             has_cases = has_cases or bool(read)
             yield from read
@@ -205,14 +209,14 @@ def _about_cases(project: Path) -> Iterator[Loaded | Path]:
         yield from case_lines_in(outputs, TABLES)
 
 
-def _lists_ids(table: Path) -> bool:
-    """Whether the header of a table names test ids. Loading a table that can't be read reports why."""
+def _lists_ids(table: Path) -> bool | None:
+    """Whether the header of a table names test ids; None for one that can't be read, of which loading reports why."""
     dependencies.note_content(table, None)
     try:
         with open_regular(table) as file:
             return b"test_id" in file.readline(MAX_HEADER)
     except (OSError, ValueError):
-        return True
+        return None
 
 
 def _table(path: Path, selection: RuleSelection, around: Callable[[Path], LintSettings]) -> Report:

@@ -320,6 +320,15 @@ def test_the_rows_of_a_table_are_cases_with_their_own_lines(tmp_path: Path) -> N
     assert codes(project / "cases" / "batch.csv") == expected
 
 
+def test_a_table_of_cases_is_found_in_a_folder_without_a_project(tmp_path: Path) -> None:
+    project = with_own_scorecard(tmp_path)
+    expected = codes(project / "cases" / "batch.csv")
+    assert codes(project / "cases") == expected
+    (project / "rulewright.yaml").unlink()
+    (project / "cases" / "figures.csv").write_text("year,sum\n2020,1\n")
+    assert codes(project / "cases") == codes(project) == expected
+
+
 def test_the_outputs_of_a_project_are_read_by_its_own_scorecard(tmp_path: Path) -> None:
     project = with_own_scorecard(tmp_path)
     outputs = [{"test_id": "a", "fields": ["total"]}, {"test_id": "b", "fields": 3}]
