@@ -23,30 +23,49 @@ if TYPE_CHECKING:
 
 SYNONYMS: Final = {
     "agents": ("agent",),
+    "ask": ("prompt",),
     "bucket": ("primary_bucket",),
     "condition": ("when",),
+    "conversation": ("chat",),
+    "criteria": ("prompt",),
     "depends_on": ("dependencies",),
+    "expected": ("verdict",),
     "file": ("path",),
     "files": ("paths",),
     "id": ("name",),
     "if": ("when",),
+    "instructions": ("prompt",),
     "items": ("patterns",),
+    "judge": ("prompt",),
     "label": ("name",),
     "lexicon": ("deterministic_precheck",),
     "max": ("maximum",),
+    "messages": ("chat",),
     "min": ("minimum",),
     "model": ("agent",),
     "name": ("project", "scorecard"),
     "needs": ("dependencies",),
     "phrases": ("patterns",),
+    "question": ("prompt",),
     "review": ("agentic_review",),
     "reviewers": ("reviewer_agent",),
     "regexes": ("patterns",),
     "regex": ("patterns",),
+    "rubric": ("prompt",),
     "rules": ("checks",),
     "tier": ("risk_tier",),
     "title": ("name",),
     "words": ("patterns",),
+}
+MAIN_KEYS: Final = {"judge": "source"}  # the key that a text in place of a mapping is meant for, by the mapping's path
+_ADDRESS: Final = "the address is part of `source`: `openai:MODEL@http://127.0.0.1:8000/v1`"
+_PARAMETER: Final = "parameters of the model are part of `source`, after `#`: `openai:MODEL#seed=7`"
+_KEY: Final = "keys are read from the environment: `OPENAI_API_KEY`, `ANTHROPIC_API_KEY`, `RULEWRIGHT_API_KEY`"
+_OF_JUDGES: Final = {  # keys of judges in other tools
+    **dict.fromkeys(("api_key", "apiKey", "key"), _KEY),
+    **dict.fromkeys(("api_base", "base_url", "endpoint", "url"), _ADDRESS),
+    **dict.fromkeys(("seed", "top_p"), _PARAMETER),
+    "temperature": "the temperature of each vote is fixed, so that several votes differ",
 }
 DEGREES: Final = (  # common words for degrees of harm, mildest first
     frozenset(("info", "informational", "low", "minor", "slight", "trivial")),
@@ -57,7 +76,8 @@ DEGREES: Final = (  # common words for degrees of harm, mildest first
 MAX_WORDS: Final = 6  # in the help for a missing key
 LEAST_PERCENTAGE: Final = 5  # a smaller number above 1 is a slip of another kind
 ASSIGNMENT: Final = re.compile(r"\s*([\w-]+) *= *(\S.*)")
-CONDITIONS: Final = frozenset(("assert", "condition", "if", "rule", "when"))
+CONDITIONS: Final = frozenset(("assert", "condition", "expect", "if", "must", "require", "rule", "when"))
+DEMANDS: Final = frozenset(("assert", "expect", "must", "require"))  # conditions that are to hold
 DECIDING: Final = frozenset(("fail", "pass", "prompt", "routing", "use"))  # keys that decide a check
 
 
@@ -128,6 +148,18 @@ def synonym(name: str, properties: Container[str]) -> str | None:
     return next((other for other in SYNONYMS.get(name, ()) if other in properties), None)
 
 
+def _known_by_another_name(name: str, properties: frozenset[str]) -> str | None:
+    """The known key that is a synonym of `name` or was misspelt."""
+    return suggest(name, properties) or synonym(name, properties)
+
+
+def elsewhere(path: str, name: str, properties: Container[str]) -> str | None:
+    """The help for a key of the mapping at `path` that other tools have, and that is written elsewhere here."""
+    if not path and name == "model" and "prompt" in properties:
+        return "the judge is named in the project file as `judge.source`, or by `--judge`"
+    return _OF_JUDGES.get(name) if path == "judge" else None
+
+
 def key_without_colon(node: Mapping, name: str, properties: Iterable[str]) -> Fix | None:
     """The fix that adds a colon after the key that begins an entry in braces, or is before them; None if there is
     none."""
@@ -140,22 +172,23 @@ def key_without_colon(node: Mapping, name: str, properties: Iterable[str]) -> Fi
 
 
 def condition_meant(node: Mapping, name: str, properties: Container[str]) -> str | None:
-    """The key of a check that an unknown condition is meant for: `fail` if nothing decides the check, else `applies`;
-    None for a condition over the scenario, which belongs under `eligibility`."""
+    """The key of a check that an unknown condition is meant for: `fail` or `pass` if nothing decides the check, else
+    `applies`; None for a condition over the scenario, which belongs under `eligibility`."""
     if name not in CONDITIONS or "fail" not in properties or "eligibility" not in properties:
         return None
-    if DECIDING.isdisjoint(node.keys):
-        return "fail"
+    if DECIDING.isdisjoint(each if each in properties else synonym(each, DECIDING) for each in node.keys):
+        return "pass" if name in DEMANDS else "fail"
     condition = plain(node.index[name].value)
     return "applies" if isinstance(condition, str) and not re.search(r"\bscenario\b", condition) else None
 
 
-def parameter_meant(node: Mapping, name: str, properties: Container[str]) -> Fix | None:
-    """The fix that moves a key of a check under `params`, where its expression reads it."""
+def parameter_meant(node: Mapping, name: str, properties: frozenset[str]) -> Fix | None:
+    """The fix that moves a key of a check under `params`, where its expression or the ready check reads it."""
     entry = node.index[name]
     if "params" not in properties or "params" in node or not isinstance(entry.value, Scalar):
         return None
-    if name not in _parameters_read(node.source.text):
+    of_ready_check = "use" in node and "use" in properties and not _known_by_another_name(name, properties)
+    if not of_ready_check and name not in _parameters_read(node.source.text):
         return None
     return replace(entry.key, f"params:\n  {entry.key.raw}", "write it below `params`", safe=False)
 

@@ -27,10 +27,12 @@ from rulewright.documents.departures import (
     without_missing,
 )
 from rulewright.documents.suggestions import (
+    MAIN_KEYS,
     by_degree,
     by_meaning,
     condition_meant,
     declared_by,
+    elsewhere,
     in_document,
     key_without_colon,
     mapping_of_words,
@@ -218,7 +220,11 @@ def _text_with_a_colon(node: Mapping, path: str) -> Diagnostic | None:
 def _type(departure: Departure, node: Node, path: str, _: Owners) -> Findings:
     wanted = departure.wanted
     found = _wrong_type(node, path, [NAMES[name] for name in ([wanted] if isinstance(wanted, str) else wanted)])
-    if found.fix is None and (form := mapping_of_words(departure.named)):
+    if (key := MAIN_KEYS.get(path)) and isinstance(node, Scalar) and isinstance(node.value, str):
+        found = _of_main_key(found, node, key)
+    elif isinstance(node, Sequence) and departure.description.startswith("the folder"):
+        found = dataclass_replace(found, help="write the name of a folder, which holds each in a file of its own")
+    elif found.fix is None and (form := mapping_of_words(departure.named)):
         found = dataclass_replace(found, help=f"write {form}")
     elif not path and isinstance(node, Sequence) and any(isinstance(each, Mapping) for each in node.items):
         found = dataclass_replace(found, help=ONE_DOCUMENT)
@@ -229,6 +235,14 @@ def _type(departure: Departure, node: Node, path: str, _: Owners) -> Findings:
             found, help=_keys_of(departure) if departure.named else "write `NAME: ...` for each entry"
         )
     yield found if path else in_document(found, node, departure.properties)
+
+
+def _of_main_key(found: Diagnostic, node: Scalar, key: str) -> Diagnostic:
+    """The finding that a text is not a mapping, with the fix that writes it as the value of the mapping's `key`."""
+    written = f'{{{key}: "{node.value}"}}'
+    if not written.isprintable() or re.search(r'["\\]', str(node.value)):
+        return dataclass_replace(found, fix=None, help=f"write the text below `{key}:`")
+    return dataclass_replace(found, fix=replace(node, written, f"write `{written}`", safe=False), help=None)
 
 
 def _switch(node: Node) -> str | None:
@@ -330,12 +344,16 @@ def _unknown_key(node: Mapping, names: Many[str], path: str, departure: Departur
     fix = None
     homes = [owner for owner in owners.get(name, ()) if owner != path]
     empty = frozenset(key for key, schema in departure.named.items() if not near and is_mapping(schema))
-    if indented := _further_in(node, names, [holder, *(owner.removeprefix(f"{path}.") for owner in homes)], empty):
+    help: str | None
+    if help := elsewhere(path, name, departure.properties):
+        pass
+    elif indented := _further_in(node, names, [holder, *(owner.removeprefix(f"{path}.") for owner in homes)], empty):
         help, fix = indented.message, indented
     elif joined := key_without_colon(node, name, departure.properties):
         help, fix = joined.message, joined
     elif moved := parameter_meant(node, name, departure.properties):
-        help, fix = f"write it below `params`: `params.{name}` is read", moved
+        read = "" if "use" in node else f": `params.{name}` is read"
+        help, fix = f"{moved.message}{read}", moved
     elif near:
         fix = None if near in node else respell(node.index[name].key, near, safe=False)
         help = f"{Guess(near)} it is set here as well" if near in node else Guess(near)

@@ -94,7 +94,7 @@ def check_call(c: CheckingContext, e: Call) -> Type:
     if id(e.target) in c.constants:
         known = sorted(name for name in c.environment.variables if "." not in name)
         word = unparse(e.target)
-        return c.report(e.target, f'`{word}` is only the word "{word}"', f"the values here are {ticked(known)}")
+        return c.report(e.target, f'`{word}` is a constant, the text "{word}"', f"the values here are {ticked(known)}")
     if e.function not in c.environment.overloads:
         return _unknown(c, e, e.function, target)
     return _finish(c, e, Arguments(e.function, [target, *arguments], True, (e.target, *e.args)))

@@ -43,6 +43,15 @@ from rulewright_runtime.values import UInt, Value
 
 _KEY_DEPTH: Final = 8
 MAX_NAMES: Final = 16  # listed in a message
+FIELD_SYNONYMS: Final[Mapping[str, tuple[str, ...]]] = {
+    "args": ("arguments",),
+    "content": ("text",),
+    "index": ("number",),
+    "output": ("result",),
+    "speaker": ("role",),
+    "text": ("content",),
+    "turn": ("number",),
+}
 TOO_DEEP: Final = "the expression is too large or nests too deeply"
 
 
@@ -212,7 +221,8 @@ class Checker(CheckingContext):
                 near = suggest(name, record.fields)
                 help = Guess(near) if near else f"the other checks are {known or 'none'}"
                 return self.report(e, f"no other check is called `{name}`", help, subject=record.name)
-            help = did_you_mean(name, record.fields) or (
+            meant = next((each for each in FIELD_SYNONYMS.get(name, ()) if each in record.fields), None)
+            help = (Guess(meant) if meant else did_you_mean(name, record.fields)) or (
                 f"it has {known}" if known else f"nothing is declared under `{record.name}`"
             )
             return self.report(e, f"`{record.name}` has no field `{name}`", help, subject=record.name)

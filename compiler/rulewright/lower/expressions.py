@@ -153,6 +153,7 @@ _CONVERSATION: Final[dict[str, Type]] = {
     "answer": STRING,
     "expected": DYN,
 }
+_OF_USER: Final = 'what the user said is in `turns`: `turns.exists(turn, turn.role == "user" and ...)`'
 
 
 @cache
@@ -171,6 +172,8 @@ def verdict_environment(
         "message": "`message` exists only with `each: message`",
         "tool_call": "`tool_call` exists only with `each: tool_call`",
         **({"reply": Guess("turn")} if each == "reply" else {}),
+        **dict.fromkeys(("completion", "output", "response"), Guess("answer")),
+        **dict.fromkeys(("input", "query", "question"), _OF_USER),
     }
     if each is not None and each in PARTS:
         several, one = PARTS[each]

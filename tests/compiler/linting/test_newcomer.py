@@ -95,6 +95,69 @@ def test_a_first_mistake_is_one_finding_with_its_cure(
     assert says is None or says in cure(found)
 
 
+# What a newcomer from another tool writes in a check, and what the only finding says.
+BORROWED = [
+    ('assert: answer.contains("x")', 2, "did you mean `pass`?"),
+    ('if: answer.contains("x")', 2, "did you mean `fail`?"),
+    ('question: "Kind? FAIL: no. PASS: yes."', 2, "did you mean `prompt`?"),
+    ('judge: "Kind? FAIL: no. PASS: yes."', 2, "did you mean `prompt`?"),
+    ('criteria: "Kind? FAIL: no. PASS: yes."', 2, "did you mean `prompt`?"),
+    ('prompt: "Kind? FAIL: no. PASS: yes."\nmodel: gpt-5', 3, "the judge is named in the project file"),
+    ('prompt: "Kind? FAIL: no. PASS: yes."\nwhen: answer.contains("x")', 3, "did you mean `applies`?"),
+    ("use: library/replies-are-brief\nwords: 30", 3, "write it below `params`"),
+    ("use: library/replies-are-brief\nseverty: S3", 3, "did you mean `severity`?"),
+    ('fail: response.contains("x")', 2, "did you mean `answer`?"),
+    ('fail: question.contains("x")', 2, 'turn.role == "user"'),
+    ('each: turn\nfail: turn.text.contains("x")', 3, "did you mean `content`?"),
+    ('each: message\nfail: message.content.contains("x")', 3, "did you mean `text`?"),
+    ("each: tool_call\nfail: tool_call.args.amount > 1", 3, "did you mean `arguments`?"),
+    (
+        'fail: answer.contains("x")\nexamples:\n  - expected: FAIL\n    messages: [user: Hi, assistant: x]',
+        4,
+        "did you mean `verdict`?",
+    ),
+]
+
+
+@pytest.mark.parametrize(("written", "line", "says"), BORROWED)
+def test_words_of_other_tools_are_one_finding_with_the_word_that_is_meant(
+    written: str, line: int, says: str, started: Path, tmp_path: Path
+) -> None:
+    found = of_own_check(f"id: mine\n{written}\n", started, tmp_path)
+    assert [each.span.line for each in found][:1] == [line]
+    assert says in cure(found[0])
+    assert len(found) == 1 or written.endswith("x]")
+
+
+def of_own_check(text: str, started: Path, tmp_path: Path) -> list[Diagnostic]:
+    shutil.copytree(started, tmp_path / "project")
+    (tmp_path / "project" / "checks" / "mine.yaml").write_text(text, encoding="utf-8")
+    return list(lint([tmp_path / "project"]).diagnostics)
+
+
+def test_a_condition_next_to_a_misnamed_prompt_says_when_the_check_applies(started: Path, tmp_path: Path) -> None:
+    text = 'id: mine\nwhen: answer.contains("x")\nquestion: "Kind? FAIL: no. PASS: yes."\n'
+    found = of_own_check(text, started, tmp_path)
+    assert [cure(each).partition("?")[0] + "?" for each in found] == [
+        "did you mean `applies`?",
+        "did you mean `prompt`?",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("written", "says"),
+    [
+        ("judge: openai:gpt-5", 'write `{source: "openai:gpt-5"}`'),
+        ("judge: {source: 'openai:gpt-5', api_key: x}", "keys are read from the environment"),
+        ("judge: {source: 'openai:gpt-5', base_url: x}", "the address is part of `source`"),
+        ("checks: [checks/a.yaml]", "write the name of a folder"),
+    ],
+)
+def test_a_project_file_of_a_newcomer_is_one_finding_with_its_cure(written: str, says: str) -> None:
+    (found,) = lint_text(f"project: mine\n{written}\n", "rulewright.yaml").diagnostics
+    assert says in cure(found)
+
+
 PARAMETERS = """\
 id: repeats
 primary_bucket: F
