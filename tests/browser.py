@@ -1,7 +1,5 @@
 """A real browser for tests: Chromium behind ChromeDriver, spoken to in the W3C's WebDriver protocol."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

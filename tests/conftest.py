@@ -1,7 +1,5 @@
 """No test reads or writes the cache folder of the person who runs it, or depends on how fast the machine is."""
 
-from __future__ import annotations
-
 import gc
 import os
 import sys

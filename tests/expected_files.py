@@ -1,7 +1,5 @@
 """Files that tests compare with what the code gives, and that `make expected` writes."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Folders of test data: files are written by their paths, and read from the text that holds a whole project."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A real HTTP server on this machine that answers as endpoints do, and as they do on a bad day."""
 
-from __future__ import annotations
-
 import json
 import threading
 import time

@@ -1,7 +1,5 @@
 """How much a test tries: a few random cases or examples under `make test`, many or all under `make torture`."""
 
-from __future__ import annotations
-
 import os
 import random
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Test cases of the seed's shape, and a plain reading of the seed's rules to compare with."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Mapping, Sequence

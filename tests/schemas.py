@@ -1,7 +1,5 @@
 """The published schemas as validators of plain data, with what they refer to."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import jsonschema

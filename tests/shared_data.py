@@ -1,7 +1,5 @@
 """Where the published data lie that tests compare with: one setting, `RULEWRIGHT_SHARED`, else `../shared`."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The source of our packages as syntax trees, parsed once for all tests of a process."""
 
-from __future__ import annotations
-
 import ast
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The library of ready checks: each gets its own examples right, and can be used with other parameters."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

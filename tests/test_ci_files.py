@@ -1,7 +1,5 @@
 """The files by which others run us in their builds: every step of them is carried out here."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,8 +1,6 @@
 """CONTRIBUTING.md, carried out to the letter in a copy of the repository: a rule, a route, a collector, a function and
 an output format are added by the files that it names, and lint and the affected tests pass after each."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """The documentation can't lie: its files are written to a folder, its commands run there, its links lead somewhere."""
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import io

@@ -3,8 +3,6 @@
 It is used, or refused in words, or counted as an error; nothing breaks.
 """
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The walls of the house: which way imports run, and what the source never does."""
 
-from __future__ import annotations
-
 import ast
 import re
 import subprocess

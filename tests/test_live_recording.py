@@ -1,7 +1,5 @@
 """A run of a real model that was recorded: its replies, replayed, give its verdicts and scores again."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """A new user's project: own words, no scorecard, no severity, tables of messages; what every command says of it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Plug-ins of installed distributions: functions typed and named in the plan, judges, readers, collectors."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import sys

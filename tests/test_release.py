@@ -1,7 +1,5 @@
 """Two packages from one repository: both are built, and the runtime alone carries out a compiled plan."""
 
-from __future__ import annotations
-
 import json
 import zipfile
 from pathlib import Path

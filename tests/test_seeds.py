@@ -1,7 +1,5 @@
 """The page of the three specifications names tests that are in the suite, and answers every requirement."""
 
-from __future__ import annotations
-
 import ast
 import re
 from functools import cache

@@ -1,7 +1,5 @@
 """The shipped checks and the benchmark around them are whole: every reference holds and nothing lies idle."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import defaultdict

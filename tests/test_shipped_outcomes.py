@@ -1,8 +1,6 @@
 """What scans of the shipped projects show: passes, failures, one hard fail, an unclear and an open gate; of the example
 projects what was planted and nothing else."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import sys

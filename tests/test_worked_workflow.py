@@ -1,7 +1,5 @@
 """The worked example of a workflow: real tests, real lint, a real queue, and the commands people would type."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import re

@@ -5,8 +5,6 @@
 exit codes: 0 the replay gave the same verdicts and scores, byte for byte; 1 it did not; 4 the model does not run here
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Final

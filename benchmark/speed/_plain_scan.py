@@ -3,8 +3,6 @@
 usage: _plain_scan.py RULES FOLDER OUT [once]      `once` lowers each turn once instead of once for each check
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

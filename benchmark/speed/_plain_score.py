@@ -1,7 +1,5 @@
 """What somebody would write by hand: one pass over the cases, the seed's formulas, a JSON report with every result."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections import Counter

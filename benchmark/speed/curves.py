@@ -5,8 +5,6 @@ processes are compared in wall time. Prints JSON with the load of the machine; `
 `curves.json` and `curves.svg` there.
 """
 
-from __future__ import annotations
-
 import argparse
 import cProfile
 import json

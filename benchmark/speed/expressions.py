@@ -10,8 +10,6 @@ lead over the fastest engine, so that its own ratio stands beside. A third has v
 Every engine must agree with the hand-written function before it is timed.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable, Mapping

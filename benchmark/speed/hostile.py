@@ -1,7 +1,5 @@
 """How soon a file made to hurt ends in a diagnostic: processor time of loading, and of linting and drawing it."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Callable

@@ -5,8 +5,6 @@ write a run. A pass of `json` loads every turn and every recorded reply and dump
 says how fast the machine is just now. The bars are transcripts a second of an idle machine with two cores.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

@@ -6,8 +6,6 @@ check-jsonschema takes; of unchanged files it is to answer within 60 ms. All run
 packages do.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import statistics

@@ -4,8 +4,6 @@ Prints the time against the ideal (5 s), and processor time against the bare loo
 is another one. The bars are 1.15 and 1.5.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import subprocess

@@ -3,8 +3,6 @@
 Loading here means bytes to nodes with exact places, every hostile shape refused; at most 1.2 times the safe loader.
 """
 
-from __future__ import annotations
-
 import os
 import statistics
 import sys

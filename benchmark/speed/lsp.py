@@ -1,7 +1,5 @@
 """How soon an editor is answered: starting, opening a document of the shipped benchmark, typing in it, completing."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 import tempfile

@@ -5,8 +5,6 @@ bar is one second of an idle machine with two cores, for the run read from its f
 under another value of a parameter.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 import tempfile

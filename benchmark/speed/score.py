@@ -5,8 +5,6 @@ loop written by hand, in turns; labels and means of both are compared. The memor
 process; it is measured again with four times as many cases, in one file with their outputs and in two apart.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -6,8 +6,6 @@ run's verdicts, in processor time as everything here. The bar is for rescoring a
 writes a page of every conversation beside it.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import resource

@@ -6,8 +6,6 @@ transcript at one value of the parameter; a sweep that scored every transcript a
 thirty of it.
 """
 
-from __future__ import annotations
-
 import random
 import sys
 import time

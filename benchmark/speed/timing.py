@@ -1,7 +1,5 @@
 """Processor times within one run: medians of repeated batches, taken in turn, so that ratios survive a busy machine."""
 
-from __future__ import annotations
-
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence

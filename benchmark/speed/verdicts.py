@@ -4,8 +4,6 @@ Prints how many such passes the run takes; the bar is 20. The records are those 
 chance for each of the transcripts, so that no two rows are alike.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import tempfile

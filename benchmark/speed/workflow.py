@@ -6,8 +6,6 @@ thousand tasks: at most 2 s. Start-up ends when a workflow of one task has been 
 imported; then each is run once, and the median of several interpreters counts.
 """
 
-from __future__ import annotations
-
 import statistics
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The language as data: the grammar of expressions and the schemas of documents."""
 
-from __future__ import annotations
-
 import json
 import os
 from typing import Any

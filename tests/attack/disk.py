@@ -4,8 +4,6 @@ Every operation that changes a folder is a step: making, writing, cutting, renam
 the disk. The program runs in this process; before each step a picture of the folder is taken, or the step fails.
 """
 
-from __future__ import annotations
-
 import errno
 import io
 import os

@@ -4,8 +4,6 @@ Every attack changes one thing in a batch of two cases, one that passes and one 
 refusal, or the label and the status that were there before.
 """
 
-from __future__ import annotations
-
 import copy
 import json
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Broken chats of every format: what is read of them is whole, the rest a located error, and nothing raises."""
 
-from __future__ import annotations
-
 import json
 import random
 import re

@@ -3,8 +3,6 @@
 None of them lets a gate pass, and each is reported as evidence that is missing or failed.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import random

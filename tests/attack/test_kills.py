@@ -5,8 +5,6 @@ The figure that passes is 0: no file differs from those of a run that was left a
 and nothing of an earlier run stands next to a new one.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import subprocess

@@ -4,8 +4,6 @@ A phrase stands in an assistant's turn; the attack changes white space, typograp
 and the canonical form, at random places. The check has to fail, and its quote has to be a piece of the turn.
 """
 
-from __future__ import annotations
-
 import random
 import unicodedata
 from collections.abc import Callable

@@ -1,8 +1,6 @@
 """Names that are not UTF-8, as other systems write them, and a folder that is gone: they are read, or refused by a
 message that shows them."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

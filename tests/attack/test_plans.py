@@ -4,8 +4,6 @@ The figure that passes is 0 plans accepted. Whoever seals the whole plan again h
 hash; whoever seals only the envelope again is refused where a check is not what its own hash says.
 """
 
-from __future__ import annotations
-
 import copy
 import json
 from collections.abc import Callable, Iterator

@@ -3,8 +3,6 @@
 The figure that passes is 0: no torn file, no second writer at work, no lock that outlives its process.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import shutil

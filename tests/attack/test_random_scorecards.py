@@ -3,8 +3,6 @@
 Gates, dimensions and outputs are put together at random; so are the facts of checks and the verdicts about them.
 """
 
-from __future__ import annotations
-
 import json
 import random
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """Replies in which a PASS stands that the judge did not give: none of them is read as one, in process or over HTTP."""
 
-from __future__ import annotations
-
 import json
 import random
 import re

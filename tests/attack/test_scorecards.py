@@ -5,8 +5,6 @@ get no clear answer from the judge. An attack succeeds when lint finds no error 
 transcripts, scanned alone, exits with 0.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field

@@ -1,8 +1,6 @@
 """Standard streams that are closed, full or left by their reader: commands end quietly, and none of them with a success
 that nobody could see."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

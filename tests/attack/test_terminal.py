@@ -6,8 +6,6 @@ the writing direction or an invisible separator, begin a line with the attacker'
 server; colours are as many as with harmless text; and JSON still holds the very text.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

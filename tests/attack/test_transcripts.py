@@ -1,7 +1,5 @@
 """Transcripts from which something was taken: no verdict, score, gate or exit status gets better by silence."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Iterator
 from functools import cache

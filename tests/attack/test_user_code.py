@@ -4,8 +4,6 @@ The figure that passes is 0: no command ends with the status of a plug-in, none 
 is written, and none waits for ever.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -3,8 +3,6 @@
 Its judge costs something: every answer is a line in the file PAID before it is given.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import time

@@ -1,7 +1,5 @@
 """What a command notes as its dependencies, and which files it opens and which folders it lists."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -3,8 +3,6 @@
 What the C++ engine is known to do otherwise is left out where it would be written, with its reason.
 """
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from typing import Final

@@ -1,7 +1,5 @@
 """A project small enough to read at a glance, written into a folder for one test."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests import folders

@@ -1,7 +1,5 @@
 """The Python interface: what it offers, that its guide runs, and that nothing refused looks like success."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import runpy

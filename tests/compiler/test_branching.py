@@ -1,7 +1,5 @@
 """Branches: every recorded decision, and every condition whose answer is known, comes out the same."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The public CEL module: native values in and out, declared names, its errors, the examples in its documentation."""
 
-from __future__ import annotations
-
 import contextlib
 import datetime as dt
 import doctest

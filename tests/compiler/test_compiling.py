@@ -1,7 +1,5 @@
 """A project compiles to one plan: the same bytes everywhere, a hash for every check, and every mistake at once."""
 
-from __future__ import annotations
-
 import inspect
 import json
 import os

@@ -1,8 +1,6 @@
 """The published conformance cases of CEL, through the public module: values, types and mistakes, policies; and random
 expressions, compared with the engine in C++."""
 
-from __future__ import annotations
-
 import collections
 import datetime as dt
 import importlib.util

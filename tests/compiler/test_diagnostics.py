@@ -1,7 +1,5 @@
 """Findings are sorted by place and can be created at anything with a span."""
 
-from __future__ import annotations
-
 from rulewright.diagnostics import Diagnostic, Edit, Fix, Note, Severity, Span, advice, error, replace, warning
 from rulewright.load import Mapping, load_text
 

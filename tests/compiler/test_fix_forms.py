@@ -4,8 +4,6 @@ Files with one slip that a fix mends are written in other forms that say the sam
 that the finding is about has another value, every comment is where it was, and the second `--fix` changes nothing.
 """
 
-from __future__ import annotations
-
 import hashlib
 import random
 import re

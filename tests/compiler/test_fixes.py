@@ -1,7 +1,5 @@
 """A fix removes its finding and changes nothing else in the document."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections import Counter

@@ -1,7 +1,5 @@
 """The pages of functions: every function has one, and it is made of the language reference."""
 
-from __future__ import annotations
-
 import pytest
 
 from rulewright.cli import main

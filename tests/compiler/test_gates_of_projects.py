@@ -1,7 +1,5 @@
 """A project whose gate could not stop a failure is refused by lint and by the compiler alike."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

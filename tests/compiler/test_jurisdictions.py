@@ -1,7 +1,5 @@
 """Jurisdictions: a scenario selects its rule set, rules become checks, and the evidence names the file that decided."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

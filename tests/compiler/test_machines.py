@@ -1,7 +1,5 @@
 """State machines as documents: lowered whole, and every mistake found where it stands before anything runs."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

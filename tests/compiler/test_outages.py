@@ -1,7 +1,5 @@
 """What nobody could judge, or was not looked at, has not passed: its row awaits a person, and its gate stays open."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A check in three phases: what its document must say, and that every call of every phase was planned."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The plug-in for pytest, run by pytest as it is installed: the fixture, examples as tests, and what failures say."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Findings in every output format."""
 
-from __future__ import annotations
-
 import io
 import json
 import re

@@ -5,8 +5,6 @@ file is a whole project, whose files follow each other, each under a line `-- pa
 output for `bad.yaml`. `make expected` (RULEWRIGHT_WRITE_EXPECTED) writes it and the pages of the docs.
 """
 
-from __future__ import annotations
-
 import ast
 import os
 import random

@@ -1,7 +1,5 @@
 """Decision tables: which row decides, what is refused and where in the file it stands."""
 
-from __future__ import annotations
-
 from textwrap import dedent
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a test of a chat reports where it can't be held against a check."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The grammar of expressions and the tables that are shipped with it say the same."""
 
-from __future__ import annotations
-
 import json
 import logging
 import subprocess

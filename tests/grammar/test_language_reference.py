@@ -1,7 +1,5 @@
 """Every example of the language reference is executed, and every function has one."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

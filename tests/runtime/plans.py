@@ -1,7 +1,5 @@
 """Small plans and transcripts, built by hand for the tests of the runtime."""
 
-from __future__ import annotations
-
 import json
 from hashlib import sha256
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Execution: every check leaves its record, in order, whatever happens; and the front door."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,8 +1,6 @@
 """Nothing fails open: faults injected into every stage of judging, and plans, transcripts and replies from which
 something is missing. None makes a verdict, a gate or a score better than it was."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from itertools import cycle

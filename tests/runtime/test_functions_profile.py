@@ -1,7 +1,5 @@
 """What the profile adds: statistics that never invent a number, and texts compared without case."""
 
-from __future__ import annotations
-
 import math
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What checks ask of replies: phrases, counts, similarity, personal data, JSON and tool calls."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

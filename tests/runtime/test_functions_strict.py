@@ -1,7 +1,5 @@
 """The functions of CEL, by example: what the specification and its extensions say."""
 
-from __future__ import annotations
-
 import math
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """A program from elsewhere is refused unless an honest compiler could have written it."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

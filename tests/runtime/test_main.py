@@ -1,7 +1,5 @@
 """The runtime's own door, as a process: exit status, messages, and life without the compiler's libraries."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,8 +1,6 @@
 """The polarity table of the design, every row with every way to be undecidable. Whoever breaks a row breaks something
 that is seen: every row is turned round once, and probes look at what the product then does at its own places."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from pathlib import Path

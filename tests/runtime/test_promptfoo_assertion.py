@@ -1,7 +1,5 @@
 """The assertion for promptfoo: which checks count."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Scores are exact: what enters as a decimal stays that decimal until it leaves."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from fractions import Fraction

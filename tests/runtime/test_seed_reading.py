@@ -3,8 +3,6 @@
 `docs/decisions/seed-differences.md` counts them; the counts are worked out here again.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import math

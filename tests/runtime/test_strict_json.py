@@ -1,8 +1,6 @@
 """JSON in which an object holds a key twice is refused, however it is written and whoever reads it; all else decodes
 as before."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Totals add up: every input ends as a transcript or a located refusal, every check as a record or suppressed."""
 
-from __future__ import annotations
-
 import json
 import random
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Values keep apart what CEL keeps apart and compare as CEL compares."""
 
-from __future__ import annotations
-
 import datetime as dt
 import math
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The agent of the release: scans the recorded chats of one model, and lints the project that judges them."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

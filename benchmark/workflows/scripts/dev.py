@@ -1,7 +1,5 @@
 """Stands in for a coding agent: does the next step of the work, then runs the project's tools on it."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

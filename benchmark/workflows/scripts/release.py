@@ -1,7 +1,5 @@
 """Stands in for an agent that writes release notes."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Scanned runs, and files of labels about them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

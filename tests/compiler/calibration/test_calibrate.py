@@ -1,7 +1,5 @@
 """Labels of people: drawn by a seed, read strictly, and carried through to the gates."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What labels say about a gate of a run, whether they are of this run or of another one."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Agreement and corrected rates: as scikit-learn, statsmodels and krippendorff say, and right as often as claimed."""
 
-from __future__ import annotations
-
 import json
 import math
 import random

@@ -1,7 +1,5 @@
 """Gates as intervals, by the errors of a judge that people's labels measure."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

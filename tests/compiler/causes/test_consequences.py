@@ -1,7 +1,5 @@
 """Consequences of a finding, and what depends on an unreadable document, are hidden; unrelated findings are not."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Findings with one cause are one finding, in a document or in all of them; the most severe comes first."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

@@ -1,7 +1,5 @@
 """`rulewright score` run in an empty folder, for tests of the command."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

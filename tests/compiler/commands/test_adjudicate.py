@@ -1,7 +1,5 @@
 """What waits for a person is listed, decided by one, and recomputed next to the run; the original stays as it was."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

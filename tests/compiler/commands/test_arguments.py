@@ -1,7 +1,5 @@
 """Arguments are declared without what runs a command: help, version and completion start at once."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import re

@@ -1,7 +1,5 @@
 """The ledger from the command line: what it holds, why a question is asked again, and how a person is forgotten."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from collections.abc import Iterator

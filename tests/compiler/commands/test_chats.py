@@ -1,7 +1,5 @@
 """`inspect-data`, `convert` and `--columns`: what a user sees of files of chats."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The command line as people and scripts meet it: output, exit codes, wrong input."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Completion in shells: bash offers what the parsers know, and the other scripts name the same."""
 
-from __future__ import annotations
-
 import subprocess
 
 import pytest

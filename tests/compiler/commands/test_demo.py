@@ -1,7 +1,5 @@
 """`demo` replaces its own run, and no other without `--overwrite`."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

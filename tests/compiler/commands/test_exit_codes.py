@@ -1,7 +1,5 @@
 """One table of exit codes: every command is in it, every help shows it, and the reference page holds it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

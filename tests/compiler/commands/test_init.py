@@ -1,7 +1,5 @@
 """`init --from`: a project made for chats that exist lints clean, passes on them and finds what is new."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

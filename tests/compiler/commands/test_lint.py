@@ -1,7 +1,5 @@
 """`rulewright lint` as somebody meets it who has no project yet: folders, single files, pipes and fixes."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Live judging from the command line: settings, limits, and what is said before anything is sent."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """`rulewright prove`: what it prints and how it ends."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Questions are exported, answered elsewhere and read back; whatever has no usable answer is lost, and never passes."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """A second scan of an unchanged project takes the kept plan; whatever is not what we kept is compiled again."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """`rulewright score`: batches in, reports and an exit status out."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

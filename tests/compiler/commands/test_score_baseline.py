@@ -1,7 +1,5 @@
 """`rulewright score --baseline`: what became better and worse since an earlier report."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`rulewright score` delivers its results to files, endpoints and collectors, which never hold it up."""
 
-from __future__ import annotations
-
 import http.server
 import json
 import os

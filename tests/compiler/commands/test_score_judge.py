@@ -1,7 +1,5 @@
 """`rulewright score` with a judge: what its verdicts change, how its silence is reported, and what it may spend."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

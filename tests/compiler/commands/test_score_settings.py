@@ -1,7 +1,5 @@
 """The settings of `rulewright score`: files, variables and options, of which the nearest wins."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

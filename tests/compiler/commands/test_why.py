@@ -1,7 +1,5 @@
 """`rulewright why` tells how every kind of verdict came about, from the folder of a run alone."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """The commands around runs of workflows: what they print, and how they end."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

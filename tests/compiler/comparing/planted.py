@@ -1,7 +1,5 @@
 """Runs of one small project in which transcripts, replies, rules and a threshold are changed, each or together."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass

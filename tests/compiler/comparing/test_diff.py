@@ -1,7 +1,5 @@
 """Two runs compared: every flip has its cause, and the second run is worse, not worse, or nobody can say."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass

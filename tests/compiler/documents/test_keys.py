@@ -1,7 +1,5 @@
 """For every key of every document the compiler knows what reads it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

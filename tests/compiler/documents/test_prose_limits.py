@@ -1,7 +1,5 @@
 """The limits that descriptions name."""
 
-from __future__ import annotations
-
 from time import process_time
 
 from rulewright.documents.prose_limits import limits_in

@@ -1,7 +1,5 @@
 """Models are read from anything: what is missing or of a wrong type reads as absent, and places never get lost."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from pathlib import Path

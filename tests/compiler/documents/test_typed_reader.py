@@ -1,7 +1,5 @@
 """Models and schemas: every key that a model reads is a key of its schema, and what is read is what the type says."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import pytest

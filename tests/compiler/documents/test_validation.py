@@ -1,7 +1,5 @@
 """A departure from a schema is reported at its exact place and in words about keys."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """The words of a project: schemas, expressions, lint, gates, plans and reports know those that it declares."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

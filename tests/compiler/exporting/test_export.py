@@ -1,7 +1,5 @@
 """A finished run read by the tools of others: pyarrow, DuckDB, pandas, OpenTelemetry's own messages."""
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import json

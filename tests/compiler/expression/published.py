@@ -1,7 +1,5 @@
 """The published cases, for tests of expressions."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Building an expression in one call: what it reads, what it means in the open, and that it never fails oddly."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

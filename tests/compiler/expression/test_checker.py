@@ -1,7 +1,5 @@
 """What the checker accepts, what it refuses, where it points and what it advises."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import pytest

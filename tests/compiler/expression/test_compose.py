@@ -1,7 +1,5 @@
 """Programs are composed as programs; nothing composes them as text."""
 
-from __future__ import annotations
-
 import ast
 import itertools
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Names resolve from the innermost namespace outwards, and environments say which functions and constants there are."""
 
-from __future__ import annotations
-
 import pytest
 
 from rulewright.expression.build import build

@@ -1,7 +1,5 @@
 """Tokens and literals: what a text is made of, and which literals mean nothing."""
 
-from __future__ import annotations
-
 import pytest
 
 from rulewright.errors import ExpressionError

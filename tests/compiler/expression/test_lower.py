@@ -1,7 +1,5 @@
 """What lowering makes of a checked expression, and that a program prints and lowers again to the same meaning."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

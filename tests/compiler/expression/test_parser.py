@@ -1,7 +1,5 @@
 """Trees: precedence, places, macros, limits, and the published cases."""
 
-from __future__ import annotations
-
 from operator import eq, ne
 
 import pytest

@@ -1,7 +1,5 @@
 """Every row of the table words its own examples, and every mistake that can be distinguished is reported."""
 
-from __future__ import annotations
-
 import pytest
 from tests.compiler.expression.published import cel_cases
 

@@ -1,7 +1,5 @@
 """Types read and print alike, and what is not a type is refused."""
 
-from __future__ import annotations
-
 import pytest
 
 from rulewright.expression.types import (

@@ -1,7 +1,5 @@
 """What is printed reads well and parses to the same tree."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """`lint --fix` in one call."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

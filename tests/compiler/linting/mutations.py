@@ -4,8 +4,6 @@ A slip is an edit of one document. Its kinds are weighed as authors make them, a
 its keys, its values, its references, its expressions, its punctuation.
 """
 
-from __future__ import annotations
-
 import random
 import re
 import shutil

@@ -1,7 +1,5 @@
 """What lint finds in the published corpus: each process lints it once for all tests that read it."""
 
-from __future__ import annotations
-
 from functools import cache
 
 from tests import shared_data

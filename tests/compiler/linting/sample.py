@@ -4,8 +4,6 @@ published benchmark, at least one finding of each rule, and half after single sl
 python -m tests.compiler.linting.sample SEED
 """
 
-from __future__ import annotations
-
 import random
 import sys
 import tempfile

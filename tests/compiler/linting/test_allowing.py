@@ -1,7 +1,5 @@
 """`--add-allow` suppresses findings with a reason and keeps the content of the documents."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from itertools import cycle

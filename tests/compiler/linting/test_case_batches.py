@@ -1,7 +1,5 @@
 """Files of test cases and of an engine's outputs are linted wherever they lie: alone, in a folder, in a project."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Which findings are shown by default or when selected, and how findings with one cause are grouped."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path

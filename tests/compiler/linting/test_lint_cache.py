@@ -1,7 +1,5 @@
 """The lint cache gives the output that linting would give, whatever changes and whatever it contains."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

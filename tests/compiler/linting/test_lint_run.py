@@ -1,7 +1,5 @@
 """Linting: collecting, suppressing, accepting, selecting, fixing and explaining findings."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import re

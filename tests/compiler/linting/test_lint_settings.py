@@ -1,7 +1,5 @@
 """The lint settings of the nearest project file apply to a whole project and to a file that is linted alone."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -4,8 +4,6 @@
 `python -m tests.compiler.linting.test_mutation_audit [COUNT [SEED]]`.
 """
 
-from __future__ import annotations
-
 import sys
 import tempfile
 from collections import Counter

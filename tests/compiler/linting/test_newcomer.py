@@ -1,7 +1,5 @@
 """Typical mistakes in a first check: each gives one finding, at its place, that says how to fix it."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

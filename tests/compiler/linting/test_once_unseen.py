@@ -1,7 +1,5 @@
 """Documents found by random edits: lint once crashed on them, or accepted what the compiler refused."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

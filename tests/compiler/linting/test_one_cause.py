@@ -1,7 +1,5 @@
 """One slip gives one finding, even if it shows in several places."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

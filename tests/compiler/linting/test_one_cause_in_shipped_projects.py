@@ -1,7 +1,5 @@
 """One slip in a shipped project gives one finding."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

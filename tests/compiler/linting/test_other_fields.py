@@ -1,7 +1,5 @@
 """Projects of other fields, written from the documentation alone: nothing in them is a mistake, and much is unusual."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The guarantees of lint: a clean project compiles and runs; fixing ends after a few rounds."""
 
-from __future__ import annotations
-
 import logging
 import random
 import shutil

@@ -4,8 +4,6 @@ The reading below knows the files as JSON and YAML only, and none of our rules. 
 missed, and nothing is found beyond it. Findings are compared by file and key (`turns[0].rubric[1].dimension`).
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

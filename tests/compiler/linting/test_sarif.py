@@ -1,7 +1,5 @@
 """The SARIF of every example finding of the manual is valid under the standard's schema."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

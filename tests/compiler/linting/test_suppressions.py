@@ -1,7 +1,5 @@
 """What a comment covers: values of one line and of several, in every style, in every kind of document."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

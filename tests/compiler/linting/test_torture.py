@@ -1,7 +1,5 @@
 """Broken and moved documents: linting never crashes, and findings move with the text they are about."""
 
-from __future__ import annotations
-
 import os
 import random
 import re

@@ -1,7 +1,5 @@
 """Watching lints again after every change of a dependency, and only then."""
 
-from __future__ import annotations
-
 import io
 import os
 from collections.abc import Callable

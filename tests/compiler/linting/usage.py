@@ -3,8 +3,6 @@
 Errors about a run are accepted; a refusal of the documents is not, because lint should have reported it.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import random

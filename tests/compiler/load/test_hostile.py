@@ -1,7 +1,5 @@
 """Files made to hurt: each ends in one diagnostic. How soon is measured by `benchmark/speed/hostile.py`."""
 
-from __future__ import annotations
-
 import pytest
 from benchmark.speed.hostile import HOSTILE
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """JSON files: the same nodes, stricter mistakes."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

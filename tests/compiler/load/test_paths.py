@@ -1,7 +1,5 @@
 """The path of a place: the innermost key or value that stands there."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """Every ordinary character of a loaded string stands in the file exactly where `place` says."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

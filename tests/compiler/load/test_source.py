@@ -1,7 +1,5 @@
 """Lines end at the three line breaks editors know, and offsets and places convert both ways."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """What an editor holds stands in place of the files, for everything that loads, as long as it is said so."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

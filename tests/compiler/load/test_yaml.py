@@ -1,7 +1,5 @@
 """YAML files: values of the 1.2 core schema, exact places, one diagnostic for each mistake."""
 
-from __future__ import annotations
-
 import math
 import os
 from pathlib import Path

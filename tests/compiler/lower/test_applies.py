@@ -1,7 +1,5 @@
 """A check with `applies` is NOT_APPLICABLE in all other conversations, and no judge is asked about them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

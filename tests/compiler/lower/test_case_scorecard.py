@@ -1,7 +1,5 @@
 """Scorecards over cases: every mistake of a document is a finding at its place."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

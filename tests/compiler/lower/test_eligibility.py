@@ -1,7 +1,5 @@
 """Where a check applies and where it is silenced, decided by programs over the scenario."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Checks that are expressions: what they may leave out, what is refused in them, and what can be proved of them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Every route, policy and unit of a check becomes data in the plan; the two readings differ in that data alone."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Prompts are parsed as templates, lowered to segments, and rendered without the template engine."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

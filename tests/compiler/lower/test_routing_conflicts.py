@@ -1,7 +1,5 @@
 """What a check expects of its verifier has to agree with its routing; both places of a contradiction are shown."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from pathlib import Path

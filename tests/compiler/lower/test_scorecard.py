@@ -1,7 +1,5 @@
 """Scorecards: what a document means, what is refused, and that nothing fails open."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import json

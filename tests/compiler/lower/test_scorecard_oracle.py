@@ -1,7 +1,5 @@
 """The shipped scorecards against every published row: gates, scores, hard fails, blindspots and corpus rates."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import math

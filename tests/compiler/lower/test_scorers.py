@@ -1,7 +1,5 @@
 """Checks of memory and coordination, and the criteria of rubrics, lowered into the plan."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A profile selects checks while compiling and sets how often judges vote."""
 
-from __future__ import annotations
-
 import pytest
 from tests.shared_data import folder
 

@@ -1,7 +1,5 @@
 """A project without a finding, small enough to break one thing at a time."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests import folders

@@ -1,7 +1,5 @@
 """An editor for tests: it starts the server as a process and speaks JSON-RPC with it over pipes."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """One server for all tests: it takes a second to start."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path

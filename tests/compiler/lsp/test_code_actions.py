@@ -1,7 +1,5 @@
 """What a finding offers to do about itself, and what is safe to do about all of a file."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

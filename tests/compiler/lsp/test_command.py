@@ -1,7 +1,5 @@
 """The command that an editor starts."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """What the editor offers where something is being typed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What an expression says at a place, and what could be written there."""
 
-from __future__ import annotations
-
 import pytest
 
 from rulewright.documents.vocabulary import invisiblebench

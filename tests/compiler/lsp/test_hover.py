@@ -1,7 +1,5 @@
 """What the editor shows of the word under the pointer, and where it is defined."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Findings reach the editor while one types: at once from the text alone, and a moment later from the project."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Columns are counted in the units the editor counts in, whatever characters stand before them."""
 
-from __future__ import annotations
-
 import pytest
 from lsprotocol.types import Position
 

@@ -1,8 +1,6 @@
 """Whatever stands in a document while it is being typed, it can be looked at, explained and completed; and whatever an
 editor sends, the server stays."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

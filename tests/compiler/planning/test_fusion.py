@@ -1,7 +1,5 @@
 """What a plan does once for all is shown as it is done."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`rulewright harness`, from scenario files to transcripts; and what a model is never sent."""
 
-from __future__ import annotations
-
 import io
 import json
 from pathlib import Path

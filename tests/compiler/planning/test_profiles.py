@@ -1,7 +1,5 @@
 """Profiles side by side, and what the shipped ones select."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from pathlib import Path

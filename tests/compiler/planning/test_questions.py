@@ -1,7 +1,5 @@
 """What a plan says that a scan cannot exceed, no scan exceeds."""
 
-from __future__ import annotations
-
 import random
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a scan would do and cost is known before anything is called."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from pathlib import Path

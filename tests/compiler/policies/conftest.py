@@ -1,7 +1,5 @@
 """A search for an example gives up early: what these tests seek is found soon, and a search without an end is slow."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """Two checks that differ in where they apply are told apart by conversations, or proved to apply to the same ones."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The cases of a stored report that two scorecards label differently are those that scoring them anew would show."""
 
-from __future__ import annotations
-
 import json
 from fractions import Fraction
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Conditions over what functions compute, over confidences and over codes: what is shown is what the evaluator says."""
 
-from __future__ import annotations
-
 import itertools
 import random
 from functools import cache

@@ -1,7 +1,5 @@
 """Conversations that show where two expression checks differ: both are run on them, and nothing else is claimed."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

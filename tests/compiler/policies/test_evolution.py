@@ -1,7 +1,5 @@
 """Conversations that are changed at random: each is yielded once, and stays what it was when it was tried."""
 
-from __future__ import annotations
-
 import json
 
 from rulewright.witnesses.evolution import evolved

@@ -1,7 +1,5 @@
 """Scorecards over cases that differ otherwise than in conditions are shown by cases, which both have scored."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

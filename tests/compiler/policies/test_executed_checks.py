@@ -1,7 +1,5 @@
 """Checks that differ otherwise than in conditions are shown by conversations and by votes, which both are given."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Lexicons compared: every text that is shown is found by one of them alone, and equal ones find the same texts."""
 
-from __future__ import annotations
-
 import ast
 import random
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Pairs of policies that look equal and are not: by a verdict nobody wrote, an error, a setting or a text."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 from typing import Any

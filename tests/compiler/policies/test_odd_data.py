@@ -1,7 +1,5 @@
 """Checks that agree on every usual conversation, and differ on an odd one that a scan accepts."""
 
-from __future__ import annotations
-
 import json
 import random
 from pathlib import Path

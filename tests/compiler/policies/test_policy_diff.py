@@ -1,7 +1,5 @@
 """Documents compared as policies: what is claimed is what the runtime does with them."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import random

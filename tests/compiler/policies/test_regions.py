@@ -1,7 +1,5 @@
 """Regions of two decisions: they hold exactly the inputs on which both come to different outcomes."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,7 +1,5 @@
 """Two policies that declare a variable differently are compared over the values of both."""
 
-from __future__ import annotations
-
 import pytest
 from tests.compiler.proving.conditions_at_random import truth
 

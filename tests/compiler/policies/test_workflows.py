@@ -1,7 +1,5 @@
 """Workflows with other limits of loops are shown by rounds, gates that ask for another coverage by coverages."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A project loads whole, by convention or by its project file, and says where every mistake stands."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What lies next to the documents is found by the places where one looks, and by names that end in `_SCHEMA`."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from rulewright.project import load_project

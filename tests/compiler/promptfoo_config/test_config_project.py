@@ -1,7 +1,5 @@
 """`init --from` of a configuration of promptfoo: assertions become checks that decide the same, tests scenarios."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Random conditions over one fixed set of variables, and inputs for them that no proof has chosen."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction

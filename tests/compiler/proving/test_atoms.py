@@ -1,7 +1,5 @@
 """Atoms: where a condition of one variable can change, and which conditions are beyond knowing that."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

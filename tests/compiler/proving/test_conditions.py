@@ -1,7 +1,5 @@
 """Single conditions: what they say always or never, what follows from what, and which of their parts are idle."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from operator import eq, ge, gt, le, lt, ne
 from typing import Final

@@ -1,7 +1,5 @@
 """Tables: gaps, dead rows, overlaps and differences, found by proof and shown by inputs that replay."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from textwrap import dedent
 

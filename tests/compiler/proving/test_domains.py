@@ -1,7 +1,5 @@
 """Cells: one value for every place among the cuts, and none for a place where no value is."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """Proofs about gates: every FAIL of a check that a gate holds stops it, and no UNCLEAR passes it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Transitions that are said to be hidden: without them every conversation has the same trace."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

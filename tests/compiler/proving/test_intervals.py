@@ -1,7 +1,5 @@
 """The splitter against inputs nobody chose, and against the evaluator."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

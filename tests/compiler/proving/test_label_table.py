@@ -1,7 +1,5 @@
 """The proof of label tables: gaps with the scores that fall through, rows that never decide, and honest silence."""
 
-from __future__ import annotations
-
 import random
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Languages of texts against RE2 itself: what is said of several expressions at once is true of every text."""
 
-from __future__ import annotations
-
 import re2
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Where a proof reaches one of its limits, it claims nothing; what it can still tell is true."""
 
-from __future__ import annotations
-
 import pytest
 from tests.compiler.proving.conditions_at_random import DOMAINS, ENVIRONMENT, program, truth
 

@@ -1,7 +1,5 @@
 """Comparisons of two numbers: which of them is greater decides, and nothing else is assumed of them."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import pytest

@@ -1,7 +1,5 @@
 """Conditions on one text, one list or one value: what can't hold together is proved, and nothing else is."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

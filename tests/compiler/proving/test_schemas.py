@@ -1,7 +1,5 @@
 """JSON Schemas and guarded reads: what is proved of them is what validation and evaluation say."""
 
-from __future__ import annotations
-
 import itertools
 import random
 from typing import Any

@@ -1,7 +1,5 @@
 """Studies of conditions: an expression is taken apart once, also when its document is linted again."""
 
-from __future__ import annotations
-
 import pytest
 
 from rulewright.expression.environment import Environment

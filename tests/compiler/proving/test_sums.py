@@ -1,7 +1,5 @@
 """Comparisons of sums: what is proved of them holds on a grid."""
 
-from __future__ import annotations
-
 import random
 from fractions import Fraction
 from itertools import product

@@ -1,7 +1,5 @@
 """Writing reports: a case is written before the next ones are read, however many there are."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """No command decides from a run whose files are not those that the scan wrote, with or without a manifest."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable

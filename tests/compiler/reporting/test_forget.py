@@ -1,7 +1,5 @@
 """Forgetting: after `cache prune --transcript` no byte of a conversation stays; a run is as if it never was read."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import zipfile

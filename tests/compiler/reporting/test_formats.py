@@ -1,7 +1,5 @@
 """A run in the formats of build servers: nothing that has not passed looks as if it had, and nothing breaks out."""
 
-from __future__ import annotations
-
 import json
 import re
 import xml.etree.ElementTree as ET

@@ -1,7 +1,5 @@
 """The leaderboard ranks what can be compared and names what it leaves out, with the reason."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

@@ -1,8 +1,6 @@
 """The page of a run as a document: what it holds of every transcript, that its links lead somewhere, and that nothing a
 transcript, a name or a judge says becomes markup."""
 
-from __future__ import annotations
-
 import json
 import re
 from base64 import b64encode

@@ -1,8 +1,6 @@
 """The report in Chromium: no accessibility violation in any look, nothing wider than a phone, the keyboard is enough,
 and the page is whole without its script."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

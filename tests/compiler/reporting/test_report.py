@@ -1,7 +1,5 @@
 """The page of a finished run: what it counts, what contrast sets show, and that nothing in it can break out."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

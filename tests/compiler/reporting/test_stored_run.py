@@ -1,7 +1,5 @@
 """A stored run is read whole, or refused where a line of it is damaged."""
 
-from __future__ import annotations
-
 import gc
 import json
 import shutil

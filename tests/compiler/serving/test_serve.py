@@ -1,7 +1,5 @@
 """The local app: what it shows, whom it refuses, and what decisions and labels leave on the disk."""
 
-from __future__ import annotations
-
 import contextlib
 import csv
 import html

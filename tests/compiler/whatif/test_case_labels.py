@@ -1,7 +1,5 @@
 """Cases of a report labelled again: as `score` would label them, with exact breakpoints, and never by a guess."""
 
-from __future__ import annotations
-
 import json
 import random
 import shutil

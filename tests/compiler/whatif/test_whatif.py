@@ -1,7 +1,5 @@
 """What-if: recorded verdicts under another policy, breakpoints as by brute force, and never a guess."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Sequence

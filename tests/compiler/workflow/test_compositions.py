@@ -1,7 +1,5 @@
 """All combinations of the overlays: valid ones keep the invariants in every run, the others are refused when loaded."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import random

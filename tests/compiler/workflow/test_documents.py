@@ -1,7 +1,5 @@
 """Workflow documents: defaults that a task overrides, agents, contracts, order, and where mistakes are shown."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Workflows that nobody would write: whatever a file holds is refused with findings, or compiles and is proved."""
 
-from __future__ import annotations
-
 import copy
 import json
 import random

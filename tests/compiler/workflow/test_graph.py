@@ -1,7 +1,5 @@
 """Drawings of workflows: the tasks, and one task's machine, in two languages that tools read."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Workflows among the documents that `lint` looks at: alone, in a folder, in a project."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

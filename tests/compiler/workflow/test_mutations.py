@@ -1,7 +1,5 @@
 """Broken compositions, injected into a task's machine: the proof finds each of them and shows how it goes wrong."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 import pytest

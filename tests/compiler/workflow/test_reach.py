@@ -1,7 +1,5 @@
 """COMPLETED is reachable, or is not, and why; what the proof shows the machine does."""
 
-from __future__ import annotations
-
 import pytest
 from tests.compiler.workflow.workflows_in_place import workflow
 

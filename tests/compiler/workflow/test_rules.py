@@ -1,7 +1,5 @@
 """The rules of the workflow family that are decided before anything runs, each under its id (`rules.json`)."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,8 +1,6 @@
 """The seed of the confidence loop (T007): its two fragments with their exact findings, and its scenarios as far as the
 compiler and the machine decide them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

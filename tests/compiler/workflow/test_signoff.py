@@ -1,7 +1,5 @@
 """The reviewer's page: what it shows, whom it refuses, and that one decision is all an item takes."""
 
-from __future__ import annotations
-
 import contextlib
 import http.client
 import os

@@ -1,7 +1,5 @@
 """The contexts of a proof cover every result of guards, and both results of an opaque condition."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

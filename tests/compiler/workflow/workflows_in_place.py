@@ -1,7 +1,5 @@
 """Workflows written in place: what the tests of the compiler's workflow side share."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Iterable
 from pathlib import Path

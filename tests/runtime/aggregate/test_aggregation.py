@@ -1,7 +1,5 @@
 """Rows of a scorecard whose plan no compiler has made."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 from tests.runtime.programs import name, program

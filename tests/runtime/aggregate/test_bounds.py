@@ -1,7 +1,5 @@
 """Bounds equal enumeration: nothing a row may become lies outside, and every end is reached."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Iterator, Sequence

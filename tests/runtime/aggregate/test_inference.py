@@ -1,7 +1,5 @@
 """Tests and intervals agree with scipy and statsmodels, whose values stand in `inference.json`."""
 
-from __future__ import annotations
-
 import json
 import random
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The engine's own results: what decides a transcript, with gates and without."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

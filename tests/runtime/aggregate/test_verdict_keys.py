@@ -1,7 +1,5 @@
 """Verdict keys: two verdicts share one only where the programs read the same of both."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

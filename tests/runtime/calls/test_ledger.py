@@ -1,7 +1,5 @@
 """The ledger: what was answered is never asked again, whoever asks, and whatever happened to who asked first."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 import stat

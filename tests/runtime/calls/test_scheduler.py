@@ -1,7 +1,5 @@
 """The scheduler: limits hold, what may be retried is, what was answered is kept, and an outage ends the run."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Reading cases and outputs: every shape of file, one clear message for what is wrong, and the rest is scored."""
 
-from __future__ import annotations
-
 import csv
 import json
 import random

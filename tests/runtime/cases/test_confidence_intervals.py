@@ -1,7 +1,5 @@
 """Confidence intervals: every mean and every rate has one, however many cases there are."""
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Callable

@@ -1,8 +1,6 @@
 """Scorecards that count what an embedding or a judge says: only where they declare it, and never in a case's favour
 when nothing usable was said."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The runtime's own door for cases: a compiled scorecard scores without the compiler and its libraries."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Judges of cases: asked only when there is one, recorded next to the score, never counted."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

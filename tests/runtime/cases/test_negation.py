@@ -1,7 +1,5 @@
 """Negation: words that are denied in a text are distinguished from words that are said."""
 
-from __future__ import annotations
-
 import pytest
 
 from rulewright_runtime.cases.second_opinions import is_negated

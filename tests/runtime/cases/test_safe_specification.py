@@ -1,7 +1,5 @@
 """SAFE v0, sentence by sentence: what the specification says of scores, thresholds, labels and sums."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """SAFE v0 row by row: the published edge cases, generated cases against a plain reading of the rules, and settings."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Semantic matches: hints with their similarity, off by default, never counted."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Similarity in meaning in expressions: compiled, named in the plan, refused where the model is missing."""
 
-from __future__ import annotations
-
 import importlib
 import sys
 from collections.abc import Iterator

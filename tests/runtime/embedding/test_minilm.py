@@ -1,7 +1,5 @@
 """The packaged model, as published: its vectors, and how near negations are."""
 
-from __future__ import annotations
-
 import re
 import socket
 import tomllib

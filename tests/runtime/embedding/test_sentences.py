@@ -1,7 +1,5 @@
 """Sentence models: the arithmetic agrees with a plain reading of it, and a broken model is refused."""
 
-from __future__ import annotations
-
 import json
 import random
 from pathlib import Path

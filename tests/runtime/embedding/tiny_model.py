@@ -1,7 +1,5 @@
 """A sentence model small enough to compute by hand, and a plain reading of the arithmetic to compare with."""
 
-from __future__ import annotations
-
 import json
 import math
 import random

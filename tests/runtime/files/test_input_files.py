@@ -1,7 +1,5 @@
 """Input files are regular files, and no larger than was expected; whatever else they are is said at once."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

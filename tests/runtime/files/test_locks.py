@@ -1,7 +1,5 @@
 """Locks: who holds one is reported, and a place that is not a file needs none."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

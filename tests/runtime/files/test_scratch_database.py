@@ -1,7 +1,5 @@
 """The temporary database of what does not fit in memory."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 

@@ -1,7 +1,5 @@
 """Models as the assistant: turns as they are, several conversations at once, nothing paid twice, nothing lost."""
 
-from __future__ import annotations
-
 import json
 from decimal import Decimal
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The harness: what a model is sent, and what is written of its answers."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import threading

@@ -1,7 +1,5 @@
 """A model plays the user: what it is given, what is recorded of it, and that what it fails to say is missing."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

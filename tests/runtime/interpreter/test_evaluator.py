@@ -1,7 +1,5 @@
 """Programs run as CEL says: names, presence, errors that are absorbed, loops and their limits."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The fast closures answer as the general ones do, whatever the data are."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

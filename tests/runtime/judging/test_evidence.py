@@ -1,7 +1,5 @@
 """Quotes: they stand in the turn and role they name, after folding what judges change, and show something."""
 
-from __future__ import annotations
-
 import json
 import random
 import unicodedata

@@ -1,7 +1,5 @@
 """Exchanges: what a run has kept of its judge becomes a replay, and a line that can't be one is refused."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`gates_only`: over all ways in which small plans may be answered, gates have the states of the whole run."""
 
-from __future__ import annotations
-
 import json
 from itertools import product
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Independence: no judge judges itself or its own family, unless the project allows it in writing."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

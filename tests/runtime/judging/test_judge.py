@@ -1,7 +1,5 @@
 """Judges: what is asked, how often, which replies count, and what their quotes are worth."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path

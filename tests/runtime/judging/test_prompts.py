@@ -1,7 +1,5 @@
 """Requests to a judge: the conversation stays between its marks, and each of its lines behind a bar or in a heading."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Replies: the verdict object is found in every odd wrapping, and only an exact verdict counts."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable, Iterable

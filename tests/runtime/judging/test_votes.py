@@ -1,7 +1,5 @@
 """Votes: a strict majority, of the cast or of the planned ones, and no question that can change nothing."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from typing import Any

@@ -1,7 +1,5 @@
 """Folding: what makes no difference in a text, and where a piece of the folded text stands in the original."""
 
-from __future__ import annotations
-
 import re
 import sys
 import unicodedata

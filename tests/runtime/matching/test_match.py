@@ -1,7 +1,5 @@
 """The matcher: exact hits by named rules, and a prefilter that never rules out what is there."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys

@@ -1,7 +1,5 @@
 """What tests of models over HTTP ask, and how: a server answers, the model gives an answer or a failure."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 from typing import Any
 

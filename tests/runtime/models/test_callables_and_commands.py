@@ -1,7 +1,5 @@
 """Models behind a callable and behind a command."""
 
-from __future__ import annotations
-
 import asyncio
 import importlib
 import json

@@ -1,7 +1,5 @@
 """The connection to a model: compression, errors, timeouts, redirects and keys."""
 
-from __future__ import annotations
-
 import gzip
 from typing import Any
 

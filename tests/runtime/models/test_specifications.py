@@ -1,7 +1,5 @@
 """Models that can be named but not opened: they are refused in words that show no key."""
 
-from __future__ import annotations
-
 import pytest
 
 from rulewright_runtime.models import ModelError, open_model

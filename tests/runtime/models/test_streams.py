@@ -1,7 +1,5 @@
 """Answers that arrive as a stream, and parameters that a server refuses by name."""
 
-from __future__ import annotations
-
 import json
 from time import process_time
 from typing import Any

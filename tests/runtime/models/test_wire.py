@@ -1,7 +1,5 @@
 """Requests and answers in the formats of providers: anything but an answer is a failure of a known kind."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Claims held against a corpus: five outcomes, silence that never passes, and evidence that names its source."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

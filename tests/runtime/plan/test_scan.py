@@ -1,7 +1,5 @@
 """Plans: one canonical form, and nothing that an honest compiler never writes gets in."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """State machines: what is entered because of which words, what must not be, and what nobody can tell."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

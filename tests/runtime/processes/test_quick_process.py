@@ -1,7 +1,5 @@
 """Garbage is searched for less often only while a block runs."""
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Iterator
 

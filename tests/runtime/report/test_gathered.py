@@ -1,7 +1,5 @@
 """What a summary gathers does not grow with the transcripts, and is what all of them together give."""
 
-from __future__ import annotations
-
 import math
 import random
 

@@ -1,8 +1,6 @@
 """A gate with a pass rate decides over a whole run: what is unknown counts as failed and as passed, and no run passes
 by what it lacks."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Iterable, Sequence

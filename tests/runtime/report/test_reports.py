@@ -1,7 +1,5 @@
 """The summary of a scan, the exit status it stands for, and how it is shown."""
 
-from __future__ import annotations
-
 import io
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Numbers in reports: no share is shown as all or none unless it is."""
 
-from __future__ import annotations
-
 import pytest
 
 from rulewright_runtime.report.gathered import gate_line

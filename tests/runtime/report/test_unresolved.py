@@ -1,7 +1,5 @@
 """What is not resolved is reported with the numbers that it leaves open, and with the answers that would decide."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from itertools import chain, combinations, product

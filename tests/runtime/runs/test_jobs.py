@@ -1,7 +1,5 @@
 """Several jobs: the same bytes as from one, whatever the inputs are and whoever ends in between."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import shutil

@@ -1,7 +1,5 @@
 """A live judge, behind a real HTTP server: results depend on its replies alone, and nothing is paid twice."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import random

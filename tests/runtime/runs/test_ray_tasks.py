@@ -1,8 +1,6 @@
 """Ray tasks: the same bytes as from one process. `make ray` runs this with the real Ray, also when a worker is killed;
 elsewhere a stand-in carries out the tasks."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """A derived run has a log of its own rows, and of the replies that it keeps."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from zlib import crc32
 

@@ -1,7 +1,5 @@
 """The store: the folder of a run, and that a killed run can be resumed to the same bytes."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

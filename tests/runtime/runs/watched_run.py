@@ -1,7 +1,5 @@
 """A live run that tests watch: its plan, transcripts and replies. Children import it, so it needs no pytest."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from pathlib import Path

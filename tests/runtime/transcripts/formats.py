@@ -1,7 +1,5 @@
 """Chats as tools write them, and what is read of them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The files of chats in a folder: those that are not read are counted and told once."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

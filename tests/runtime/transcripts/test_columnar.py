@@ -1,7 +1,5 @@
 """Chats in Parquet: read back as the lines they were written from, also by several processes, or refused in words."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -1,7 +1,5 @@
 """What a transcript lacks of its scenario, and what each kind of check says where nothing was said."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

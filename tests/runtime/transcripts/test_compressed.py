@@ -1,7 +1,5 @@
 """Compressed chats: read as the same chats in a plain file, to their end or not at all, in little memory."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import random

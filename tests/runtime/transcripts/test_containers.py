@@ -1,7 +1,5 @@
 """Containers: records out of documents, lists, archives and folders; what is damaged in them is told with its line."""
 
-from __future__ import annotations
-
 import json
 import zipfile
 from io import BufferedReader, BytesIO, RawIOBase

@@ -1,7 +1,5 @@
 """Messages: what of a conversation becomes a turn, and what a conversation without a scenario is judged by."""
 
-from __future__ import annotations
-
 import msgspec
 import pytest
 from tests.runtime.plans import check, judging, plan, talk

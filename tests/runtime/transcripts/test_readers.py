@@ -1,7 +1,5 @@
 """Readers: the chats of every format, distinguished by their content, and the errors for other files."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Redaction: what a project wants replaced is neither judged, nor sent, nor stored."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Reading transcripts: what is accepted, and one clear error with file and line for what is not."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

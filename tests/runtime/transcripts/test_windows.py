@@ -1,7 +1,5 @@
 """Windows: which turns a check is about."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from itertools import pairwise

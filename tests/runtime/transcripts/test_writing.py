@@ -1,7 +1,5 @@
 """Writers: what `convert` writes is read again with every field."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

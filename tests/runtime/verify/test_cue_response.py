@@ -1,7 +1,5 @@
 """Cues and what the next answers must and must not say."""
 
-from __future__ import annotations
-
 import pytest
 from tests.runtime.plans import check, lexicon, plan, talk
 

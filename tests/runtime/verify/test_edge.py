@@ -1,7 +1,5 @@
 """The edge: only windows that hold a hit are asked about, each with its own hits as evidence."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

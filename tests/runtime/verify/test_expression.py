@@ -1,7 +1,5 @@
 """Checks whose verdict is an expression: which condition decides, what can't be decided, and what is quoted."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

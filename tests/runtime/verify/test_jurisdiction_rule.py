@@ -1,7 +1,5 @@
 """Rules of a jurisdiction: what requires nothing does not apply, and what can't be recognised never passes."""
 
-from __future__ import annotations
-
 import pytest
 from tests.runtime.plans import check, lexicon, plan, talk
 

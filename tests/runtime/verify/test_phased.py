@@ -1,7 +1,5 @@
 """Three phases: candidates, a confirmation of each by typed fields, and a sweep that takes nothing back."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Probes of memory: exact and fuzzy recall, abstention, time and pronouns, without a judge."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,7 +1,5 @@
 """Criteria of rubrics: binary, ordinal and autofail, put to a judge about one answer."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Workflows written in place and run with scripted agents: what the tests of the engine share."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Judges, contracts and gates at their edges: what is asked again, what counts as nothing, what is refused."""
 
-from __future__ import annotations
-
 import os
 import re
 from contextlib import ExitStack, closing

@@ -1,7 +1,5 @@
 """Agents behind commands, callables and scripts: what they see, and what counts as a failed call."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

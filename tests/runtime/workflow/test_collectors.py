@@ -1,7 +1,5 @@
 """Collectors read what tools really write, and refuse everything that proves nothing."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

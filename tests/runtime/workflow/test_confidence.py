@@ -1,7 +1,5 @@
 """Confidence: exact means, and what a failing measurement counts."""
 
-from __future__ import annotations
-
 import itertools
 import logging
 

@@ -1,7 +1,5 @@
 """A run does not continue from rows that somebody changed or removed in its database."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from collections.abc import Callable

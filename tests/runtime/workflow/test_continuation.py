@@ -1,7 +1,5 @@
 """A run whose workflow has changed goes on with what is as it was; a run that is given up asks nobody any more."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Runs that are killed at random moments and resumed end as a run that was left alone."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import random

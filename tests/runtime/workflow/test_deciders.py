@@ -1,7 +1,5 @@
 """People decide: no agent does, neither under its name nor from a process of a run, and a key makes sure of it."""
 
-from __future__ import annotations
-
 import json
 import os
 import sqlite3

@@ -1,7 +1,5 @@
 """Whole runs with scripted agents: order, concurrency, retries, costs, contracts, people and resuming."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import threading

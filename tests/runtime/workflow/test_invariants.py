@@ -1,7 +1,5 @@
 """Whatever agents, tools and people do, a run ends, and COMPLETED means that everything around the task has passed."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 from typing import Any

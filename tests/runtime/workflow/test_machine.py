@@ -1,7 +1,5 @@
 """One step of a machine: what it takes, what it counts, what it refuses."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

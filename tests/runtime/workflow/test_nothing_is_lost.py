@@ -1,7 +1,5 @@
 """What hostile agents, reports and plans try: nothing fails open, and nothing that was spent or written is lost."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 import subprocess

@@ -1,7 +1,5 @@
 """Notifications reach people by command and by webhook, and never hold up a run."""
 
-from __future__ import annotations
-
 import json
 import socket
 import sys

@@ -1,7 +1,5 @@
 """Outputs that change after a review, an approval or a question: what nobody has seen is never COMPLETED unnoticed."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Pairs: what they approved is locked, and a session that contradicts itself goes to a person."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from pathlib import Path

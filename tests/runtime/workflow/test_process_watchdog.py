@@ -1,7 +1,5 @@
 """Whatever a command starts ends with it, wherever it hides; with and without the right to a PID namespace."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The published rules of workflows, run for real: each test cites the rows it holds to by their ids."""
 
-from __future__ import annotations
-
 import json
 import logging
 import sqlite3

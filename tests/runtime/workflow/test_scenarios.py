@@ -1,7 +1,5 @@
 """The ten scenarios of the confidence overlay (T007), each run for real; its words are those of the document."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What agents say is looked through: secrets are not kept, orders to other agents are told, full contexts are, too."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A workflow's plan is hostile until it is decoded."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

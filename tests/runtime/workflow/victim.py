@@ -1,7 +1,5 @@
 """A run in a process of its own, so that it can be killed: the plan, the script and the folder come as arguments."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

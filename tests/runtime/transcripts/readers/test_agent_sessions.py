@@ -1,7 +1,5 @@
 """Sessions of coding agents: notes of the program are skipped, whatever says something is not."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, cast
 

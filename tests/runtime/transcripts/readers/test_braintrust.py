@@ -1,7 +1,5 @@
 """Events of Braintrust: the calls of a trace, except those of scorers."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Captions: what is said in WebVTT and SRT, and by whom."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

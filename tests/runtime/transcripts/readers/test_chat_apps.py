@@ -1,7 +1,5 @@
 """Conversations as ChatGPT and Claude export them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Records of evaluation tools and tables that say two things, or whose last answer is elsewhere or missing."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """An answer that a provider or a tool records as cut is incomplete in every format: nothing passes next to it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any, Final

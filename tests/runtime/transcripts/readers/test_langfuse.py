@@ -1,7 +1,5 @@
 """Langfuse: traces and observations, as its interface and its API export them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

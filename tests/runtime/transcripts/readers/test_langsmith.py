@@ -1,7 +1,5 @@
 """Runs of LangSmith: every shape of their messages, and what fails in them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

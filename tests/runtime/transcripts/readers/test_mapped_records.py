@@ -1,7 +1,5 @@
 """Records of any shape, whose keys the caller names."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

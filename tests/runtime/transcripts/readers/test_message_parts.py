@@ -1,7 +1,5 @@
 """Message parts of SDKs: what the assistant said or did is read, and a part of unknown content is refused."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """OpenAI's shapes: whatever a record says twice is refused or read whole, and a request without an answer has none."""
 
-from __future__ import annotations
-
 import bz2
 import json
 from pathlib import Path

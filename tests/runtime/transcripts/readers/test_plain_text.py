@@ -1,7 +1,5 @@
 """Plain text: lines that begin with a speaker, and what is refused because it may be read in two ways."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Records with random values: each is read or refused, and none stops the reading of the others."""
 
-from __future__ import annotations
-
 import copy
 import json
 import random

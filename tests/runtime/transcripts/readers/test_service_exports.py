@@ -1,7 +1,5 @@
 """Exports of Vapi, Retell, Intercom and Teams: who said what, and what nobody said to the other side."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any, cast

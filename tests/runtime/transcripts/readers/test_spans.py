@@ -1,7 +1,5 @@
 """Spans: one that was cut or says two things is refused, and one without an answer has none."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

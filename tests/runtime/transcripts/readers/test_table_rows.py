@@ -1,7 +1,5 @@
 """Tables: the rows that are conversations, and headers that say too little."""
 
-from __future__ import annotations
-
 import csv
 import json
 from pathlib import Path

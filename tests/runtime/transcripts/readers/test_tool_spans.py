@@ -1,7 +1,5 @@
 """Spans of tools and agents: results are attached, and nothing that ran is left out or judged twice."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
