@@ -112,13 +112,13 @@ FOLLOWED_BY: Final = code_sets(
         "anchor-without-event-window": "event-window-without-anchor",
         "arguments-swapped": "bad-expression metric-points-both-ways wrong-output",
         "bad-expression": "unused-definition words-contradict-condition wrong-output",
-        "bad-parameter": "review-above-pass",
+        "bad-parameter": "review-above-pass threshold-of-zero",
         "bad-schema": "check-misses-own-example listed-twice",
         "blindspot-of-another-name": "unchanged-copy",
         "both-sides-equal": """check-misses-own-example comparison-out-of-range defaults-break-a-requirement
         outcome-contradicts-condition unread-parameter unused-definition""",
-        "bound-excluded": """label-row-is-dead label-table-has-a-gap outcome-contradicts-condition review-above-pass
-        words-contradict-condition""",
+        "bound-excluded": """defaults-break-a-requirement label-row-is-dead label-table-has-a-gap
+        outcome-contradicts-condition review-above-pass words-contradict-condition""",
         "branch-condition-incomplete": "branch-never-taken",
         "bucket-without-checks": "empty-profile",
         "check-never-fails": "check-misses-own-example unread-parameter",
@@ -163,10 +163,11 @@ FOLLOWED_BY: Final = code_sets(
         "misspelt-word": "check-misses-own-example setting-of-two-parameters",
         "out-of-range": "probe-reads-a-later-session unused-definition",
         "one-threshold-for-both": "unlike-its-siblings",
-        "order-reversed": """check-never-fails check-never-passes condition-always-holds condition-never-holds
+        "order-reversed": """check-misses-own-example check-never-fails check-never-passes condition-always-holds
+        condition-never-holds
         defaults-break-a-requirement out-of-range""",
         "outcome-contradicts-condition": "or-joins-one-case words-contradict-condition",
-        "metric-points-both-ways": "outcome-contradicts-condition",
+        "metric-points-both-ways": "limit-read-both-ways outcome-contradicts-condition",
         "output-written-twice": "file-of-another-format input-nobody-writes misspelt-path",
         "overlay-not-enabled": "bad-condition confidence-without-gate",
         "paired-with-review": "bound-never-reached",
@@ -231,6 +232,7 @@ FOLLOWED_ANYWHERE: Final = code_sets(
         "partner-is-the-author": "script-for-no-agent",
         "misspelt-rule-key": "check-no-scenario-reaches rule-no-answer-meets",
         "probe-without-verifier": "check-no-scenario-reaches",
+        "reply-lexicon-reads-the-user": "check-misses-own-example",
         "setting-of-two-parameters": "bad-case bad-setting",
         "unknown-dependency": "script-for-no-agent",
         "unknown-value": "check-no-scenario-reaches check-without-part",
@@ -261,7 +263,7 @@ ONCE_A_LINE: Final = codes_in("""
     verdict-without-meaning
 """)
 # Warnings that are as certain as errors.
-SURE: Final = frozenset({"misspelt-rule-key", "yaml-trap"})
+SURE: Final = frozenset({"misspelt-rule-key", "reply-lexicon-reads-the-user", "yaml-trap"})
 # What follows from a text in the place of a list: `{tools: a, b}` has a key `b`, and `[0.1 0.4]` too few items.
 UNBRACKETED: Final = frozenset({"out-of-range", "unknown-key"})
 ONCE_A_DOCUMENT: Final = codes_in("""

@@ -133,6 +133,7 @@ def _is_of_vocabulary(found: Diagnostic, project: Project) -> bool:
 
 
 MOST_CAUSES: Final = 100  # findings of a code; the further ones stay on their own
+_EXAMPLE: Final = "check-misses-own-example"
 _TASK: Final = re.compile(r"^task `[^`]*`, `[^`]*`: ")
 
 
@@ -152,7 +153,8 @@ def with_consequences(found: Sequence[Diagnostic]) -> list[Diagnostic]:
     for each in order:
         by_code.setdefault(each.code, []).append(each)
     for each in order:
-        possible = (one for code in _causing(each.code) for one in by_code.get(code, [])[:MOST_CAUSES])
+        causing = by_code if each.code == _EXAMPLE else _causing(each.code)
+        possible = (one for code in causing for one in by_code.get(code, [])[:MOST_CAUSES])
         causes = (one for one in possible if one in followers and _causes(one, each))
         cause = min(causes, key=order.__getitem__, default=None)
         if cause is not None:
@@ -224,6 +226,14 @@ def _anywhere(cause: Diagnostic, found: Diagnostic) -> bool | None:
     return None
 
 
+def _by_condition(cause: Diagnostic, found: Diagnostic) -> bool | None:
+    """Whether the cause is a part of the condition that decides a missed example."""
+    if found.code != _EXAMPLE or cause.code == found.code:
+        return None
+    places = (found.span, *(note.span for note in found.notes))
+    return any(is_within(cause.span, place) for place in places) or None
+
+
 def _in_one_document(cause: Diagnostic, found: Diagnostic) -> bool:
     places = {found.span.path, *(note.span.path for note in found.notes if found.code == "unchanged-copy")}
     if cause.span.path not in places or cause is found:
@@ -243,7 +253,8 @@ def _is_repeated(cause: Diagnostic, found: Diagnostic) -> bool:
 
 
 _RELATIONS: Final = (
-    _by_lost_brackets, _by_quoting, _by_input_path, _by_probes, _by_missing_path, _anywhere, _in_one_document,
+    _by_lost_brackets, _by_quoting, _by_input_path, _by_probes, _by_missing_path, _by_condition, _anywhere,
+    _in_one_document,
 )  # fmt: skip
 
 

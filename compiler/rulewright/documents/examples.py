@@ -23,6 +23,7 @@ from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.transcript_reader import from_record
 from rulewright_runtime.verdicts import VerdictResult
 
+_CONDITION: Final = "the condition"
 _MESSAGE: Final = re.compile(r"messages\[(\d+)\]")  # the message that an error of a record names
 
 
@@ -93,11 +94,10 @@ def example_findings(checks: Iterable[CheckDocument], plan: Plan) -> Findings:
                 continue
             found = example_mismatch(example, verdict_on(example, plan))
             wrong += [] if found is None else [(example.verdict, found)]
-        conditions = check.verdict_conditions
-        if len(conditions) == 1 and {"PASS", "FAIL"} <= {verdict for verdict, _ in wrong}:  # hardly all of them
+        deciding = {note.span for _, found in wrong for note in found.notes if note.message == _CONDITION}
+        if len(deciding) == 1 and {"PASS", "FAIL"} <= {verdict for verdict, _ in wrong}:  # hardly all of them
             first = wrong[0][1]
-            note = Note(first.span, "this example")
-            yield replace(first, span=conditions[0].span, notes=(note,))
+            yield replace(first, span=deciding.pop(), notes=(Note(first.span, "this example"),))
         else:
             yield from (each for _, each in wrong)
 
@@ -148,7 +148,9 @@ def example_mismatch(example: Example, found: VerdictResult | InputError) -> Dia
     why = ", ".join(filter(None, (because(found.rationale_code), quotes and f"with the evidence {quotes}")))
     message = f"`{example.check.id}` gives {found.verdict} for {example.name}, which expects {example.verdict}"
     place, conditions = descend(example.node, "verdict") or example.node, example.check.verdict_conditions
-    notes: list[tuple[Node, str]] = [(conditions[0], "the condition")] if len(conditions) == 1 else []
+    if example.check.applies is not None and "NOT_APPLICABLE" in (found.verdict, example.verdict):
+        conditions = (example.check.applies,)
+    notes: list[tuple[Node, str]] = [(conditions[0], _CONDITION)] if len(conditions) == 1 else []
     if (lost := found.extra.get("unverified_evidence")) and (replies := items(example.node, "judge")):
         notes.append((place, "the expected verdict"))
         quoted = {each.quote for each in lost}

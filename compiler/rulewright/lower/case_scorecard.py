@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -183,14 +184,26 @@ class _CaseScorecardLowering(ExpressionCollector):
     def check_list(self, metric: MetricDocument) -> None:
         lists = [name for name, _, kind in self.document.inputs if kind == "strings"]
         if metric.of.value not in lists:
-            message = f"`{metric.of.value}` is not an input of the type `strings`"
+            name = str(metric.of.value)
+            message = f"`{name}` is not an input of the type `strings`"
             help_text = f"the inputs of this type are {ticked(lists)}" if lists else None
-            self.findings.append(error(metric.of, message, code="unknown-input", help=help_text))
+            declared, notes = self.document.get("inputs", name, "type"), [(metric.of, "its phrases are listed here")]
+            if declared is not None and not self.is_read(name):
+                self.findings.append(error(declared, message, code="unknown-input", notes=notes))
+            else:
+                self.findings.append(error(metric.of, message, code="unknown-input", help=help_text))
         switches = [setting.name for setting in self.document.settings if setting.type == "bool"]
         if metric.fold is not None and metric.fold not in switches:
             place = place_of(metric.node, "share", "fold")
             message = f"`{metric.fold}` is not a parameter of the type `bool`"
             self.findings.append(error(place, message, code="unknown-input"))
+
+    def is_read(self, name: str) -> bool:
+        """Whether an expression of the document names an input."""
+        named = re.compile(rf"\b{re.escape(name)}\b")
+        document = self.document
+        texts = [each for _, each in document.texts] + [each.found for each in document.metrics]
+        return any(named.search(str(each.value)) for each in texts)
 
     def check_labels(self) -> None:
         document = self.document

@@ -101,7 +101,10 @@ def mistakes(document: StateMachineDocument, lexicons: Mapping[str, LexiconDocum
             message = f"no transition enters the state `{state}` from another state"
             start = document.place("initial"), "the machine begins here"
             places = [(document.place("states", number), "declared here"), start]
-            if number == 0 and document.initial in to:  # a machine begins with its first state, and this one is reached
+            loops = [part for part in document.transitions if part.to == state]
+            if len(loops) == 1:
+                places.insert(0, (loops[0].place("from"), "leads from the state to itself"))
+            elif number == 0 and document.initial in to:  # a machine begins with its first state
                 places.reverse()
             yield error(places[0][0], message, code="unreachable-state", notes=places[1:])
     if entered.issuperset(document.states) and all(name in document.states for name, _ in _states_named(document)):

@@ -554,3 +554,44 @@ def test_thousands_of_findings_are_compared_only_with_their_possible_causes(monk
     text = CHECK.replace("params:\n", f"params:\n{params}")
     assert len(lint_text(text, "checks/brief.yaml").diagnostics) == 300
     assert asked == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "code", "line"),
+    [
+        ("replies[0]", "replies[-1]", "index-past-the-end", 5),
+        ("{least: 2, most: 5}", "{least: 5, most: 2}", "order-reversed", 2),
+    ],
+)
+def test_an_example_that_a_reported_mistake_breaks_is_not_reported_again(
+    old: str, new: str, code: str, line: int, tmp_path: Path
+) -> None:
+    check = """\
+id: brief
+params: {least: 2, most: 5}
+fail: >-
+  word_count(answer) < params.least or word_count(answer) > params.most
+  or replies[0].content == ""
+examples:
+  - {verdict: PASS, chat: [user: How are you?, assistant: Well and happy.]}
+  - {verdict: FAIL, chat: [user: How are you?, assistant: Well.]}
+"""
+    write(tmp_path, {"rulewright.yaml": "project: brief\n", "checks/brief.yaml": check.replace(old, new)})
+    assert reported_places(tmp_path) == [(code, "brief.yaml", line)]
+
+
+def test_a_lexicon_with_the_wrong_role_is_one_finding_at_its_role(tmp_path: Path) -> None:
+    check = """\
+id: promises
+name: promises
+primary_bucket: F
+severity: S3
+scope: universal
+routing: {route: lexicon_only, deterministic_precheck: promise}
+examples:
+  - {verdict: FAIL, chat: [user: Will it?, assistant: I promise.]}
+"""
+    lexicon = "name: promise\nrole: user\npatterns: [i promise]\n"
+    files = {"rulewright.yaml": "project: p\n", "checks/promises.yaml": check, "lexicons/promise.yaml": lexicon}
+    write(tmp_path, files)
+    assert reported_places(tmp_path) == [("reply-lexicon-reads-the-user", "promise.yaml", 2)]

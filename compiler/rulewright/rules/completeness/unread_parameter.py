@@ -1,9 +1,9 @@
 import re
 from typing import Final
 
-from rulewright.diagnostics import Findings, Guess, error, respell, warning
+from rulewright.diagnostics import Findings, Guess, Span, error, respell, warning
 from rulewright.documents.check import CheckDocument
-from rulewright.load import Mapping, place
+from rulewright.load import Mapping, Scalar, place
 from rulewright.lower.expressions_of import expressions_of
 from rulewright.spelling import suggest
 
@@ -29,11 +29,27 @@ def unread_parameter(check: CheckDocument) -> Findings:
         message = f"no condition reads the parameter `{name}`"
         if name not in read and not unknown and _can_all_be_read(check):
             notes = [(each, "the condition") for each in check.conversation_conditions]
-            yield warning(entry.key, message, notes=notes if len(notes) == 1 else ())
+            if (again := _read_again(name, list(params.keys), uses)) is not None:
+                yield warning(again, message, notes=[(entry.key, "not read"), *notes])
+            else:
+                yield warning(entry.key, message, notes=notes if len(notes) == 1 else ())
         elif name not in read and (meant := suggest(name, unknown)) and _is_rarer(name, meant, check.node.source.text):
             read_at = next(place(each, use.start(), use.end()) for each, use in uses if meant in use.groups())
             fix = respell(entry.key, meant, safe=False)
             yield error(entry.key, message, help=Guess(meant), fix=fix, notes=[(read_at, "read here")])
+
+
+def _read_again(name: str, params: list[str], uses: list[tuple[Scalar, re.Match[str]]]) -> Span | None:
+    """Where the only parameter that is read twice is probably the wrong one: the first time if the unread one is
+    declared before it."""
+    places: dict[str, list[Span]] = {}
+    for written, use in uses:
+        other = use[1] or use[2] or use[3]
+        places.setdefault(other, []).append(place(written, use.start(), use.end()))
+    twice = [other for other, read in places.items() if len(read) == 2]
+    if len(twice) != 1 or len(places) + 1 != len(params):
+        return None
+    return places[twice[0]][0 if params.index(name) < params.index(twice[0]) else -1]
 
 
 def _can_all_be_read(check: CheckDocument) -> bool:

@@ -5,8 +5,10 @@ from typing import Final
 
 from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import descend, entries, items, scalar
+from rulewright.documents.base import text as text_at
 from rulewright.documents.scorecard import CaseScorecardDocument, ScorecardDocument
 from rulewright.load import Node, Scalar, Sequence, walk
+from rulewright.load.nodes import Entry
 
 NAMED: Final = {"parameters": "parameter", "inputs": "input", "texts": "text"}  # read by their own name
 GROUPED: Final = {"rates": "rate", "counts": "count", "lists": "list"}  # read as `counts.NAME`, or all as `counts`
@@ -54,15 +56,26 @@ def _unused(root: Node, section: str, kind: str, read: Mapping[str, Iterable[int
         if all(start in inside for start in read.get(entry.name, ())):
             namesake = next((each for each in outputs if each.name.startswith(f"{entry.name}_")), None)
             notes = [(namesake.value, "perhaps meant here")] if namesake is not None else []
-            notes += [(each, "the phrases of two metrics") for each in _searched_twice(root)] if kind == "input" else []
-            yield warning(entry.key, f"nothing reads the {kind} `{entry.name}`", notes=notes)
+            message = f"nothing reads the {kind} `{entry.name}`"
+            twice = _read_twice(root, entry) if section in ("inputs", "texts") and not notes else []
+            if len(twice) == 2:
+                yield warning(twice[0], message, notes=[(entry.key, "not read"), (twice[1], "also read here")])
+            else:
+                yield warning(entry.key, message, notes=notes)
 
 
-def _searched_twice(root: Node) -> Iterator[Scalar]:
-    """The inputs of phrases that two metrics name: one of them may be meant to name the unused input."""
-    searched = [found for entry in entries(root, "metrics") if (found := scalar(entry.value, "share", "of"))]
-    counts = Counter(each.value for each in searched)
-    yield from (each for each in searched if counts[each.value] > 1)
+def _read_twice(root: Node, unread: Entry) -> list[Scalar]:
+    """Where two metrics read the same list of phrases, or the same text if the unread definition is one, first the
+    place that should probably read this definition: the order of the metrics is that of the definitions."""
+    is_list = text_at(unread.value, "type") == "strings"
+    read = [scalar(each.value, "share", "of" if is_list else "found") for each in entries(root, "metrics")]
+    named = [(set(WORD.findall(str(each.value))) - {"it"}, each) for each in read if each is not None]
+    defined = {each.name for section in ("inputs", "texts") for each in entries(root, section)}
+    counts = Counter(name for names, _ in named for name in names & defined)
+    twice = {name for name, count in counts.items() if count == 2}
+    places = [each for names, each in named if names & twice] if len(twice) == 1 else []
+    defined_later = {each.name for each in entries(root, "inputs") if each.key.start > unread.key.start}
+    return places if twice <= defined_later else places[::-1]
 
 
 def _texts(node: Node) -> Iterator[tuple[int, str]]:

@@ -18,9 +18,7 @@ def unused_lexicon(project: Project) -> Findings:
     Instead: name it in a check, for instance as `deterministic_precheck`, or in a cue of a state machine, or remove it.
     """
     used = Counter(name for check in project.checks for name in _lexicons_of(check).values())
-    named: set[str | None] = {*used}
-    named |= {name for check in project.checks for name in check.scorer.detectors or ()}
-    named |= {cue.lexicon for machine in project.state_machines.values() for cue in machine.cues.values()}
+    named = _named(project)
     # A lexicon that a misspelt name was meant for is not unused.
     unknown = {name for name in named if name and name not in project.lexicons}
     meant = {suggest(name, project.lexicons) for name in unknown}
@@ -40,6 +38,19 @@ def unused_lexicon(project: Project) -> Findings:
                 check, key = instead
                 message = f"{message}, but `{check.id}` uses the lexicon of another check"
                 yield warning(check.place("routing", key), message, notes=[(place, "unused")], help=Guess(name))
+
+
+def has_unused(project: Project, *roles: str) -> bool:
+    """Whether a lexicon of one of these roles is used by nothing, and may be meant where another one is named."""
+    named = _named(project)
+    return any(each.role in roles and name not in named for name, each in project.lexicons.items())
+
+
+def _named(project: Project) -> set[str | None]:
+    """The names of lexicons in checks and state machines."""
+    named: set[str | None] = {name for check in project.checks for name in _lexicons_of(check).values()}
+    named |= {name for check in project.checks for name in check.scorer.detectors or ()}
+    return named | {cue.lexicon for machine in project.state_machines.values() for cue in machine.cues.values()}
 
 
 def _used_instead(

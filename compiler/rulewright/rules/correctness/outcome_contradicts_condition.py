@@ -52,10 +52,12 @@ def outcome_contradicts_condition(document: DocumentWithExpressions) -> Findings
             message = f"`{written.text(part.condition)}` gives `{limit}` to what is below `{limit}`"
             yield warning(written.span(part.condition), message)
             continue
-        direction, then, otherwise = _outcome_sign(part.condition), _worth(part.then), _worth(part.otherwise)
+        direction = 0 if reads_failures(written.text(part.condition), document) else _outcome_sign(part.condition)
+        then, otherwise = _worth(part.then), _worth(part.otherwise)
         chosen, other = (part.then, part.otherwise) if then == -direction else (part.otherwise, part.then)
         if direction and (then == -direction or (otherwise == direction and not then)):
-            if reads_failures(written.text(other), document) or _is_neutral(other):
+            is_of_rate = isinstance(part.condition, Binary) and is_graded(part.condition.left)
+            if reads_failures(written.text(other), document) or (_is_neutral(other) and not is_of_rate):
                 continue
             kind = "bad" if direction < 0 else "good"
             role = "outcome" if chosen is part.then else "outcome otherwise"
@@ -111,12 +113,21 @@ def _named_below(part: Conditional, scores: Collection[str]) -> str:
 
 
 def _outcome_sign(part: Expr) -> int:
-    """What a condition tells, also of a rate or a dimension that is 0 or 1."""
-    root = selections(part.left)[0] if isinstance(part, Binary) and part.operator == "==" else None
-    if isinstance(part, Binary) and isinstance(root, Name) and root.name in GRADED:
-        full = number_in(unwrapped(part.right))
-        return (full == 1) - (full == 0)
-    return outcome_sign(part)
+    """What a condition tells, also of a rate or a dimension that is 0 or 1, or above or below a number."""
+    if not isinstance(part, Binary) or not is_graded(part.left):
+        return outcome_sign(part)
+    limit = number_in(unwrapped(part.right))
+    if part.operator in ORDERED:
+        return 0 if limit is None else 1 if part.operator[0] == ">" else -1
+    return (limit == 1) - (limit == 0) if part.operator == "==" else outcome_sign(part)
+
+
+def is_graded(part: Expr) -> bool:
+    """Whether a part is a rate or a dimension, or its value or default."""
+    if isinstance(part, Call) and part.function in ("value", "orValue") and part.target is not None:
+        return is_graded(part.target)
+    root, fields = selections(part)
+    return isinstance(root, Name) and root.name in GRADED and bool(fields)
 
 
 def _mixed(document: DocumentWithExpressions, written: WrittenExpression, part: Expr) -> Findings:

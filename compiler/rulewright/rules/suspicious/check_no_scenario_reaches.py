@@ -22,7 +22,7 @@ def check_no_scenario_reaches(project: Project) -> Findings:
     """
     scenarios = list(project.scenarios.values())
     for check in project.checks if scenarios else ():
-        serves, reaches = _serves(check, project), _reaches(check, project)
+        serves, reaches = _serves(check, project), scenarios_reached(check, project)
         reached = filter(reaches, scenarios)  # until one serves
         first = next(reached, None)
         if first is not None and (serves(first) or any(map(serves, reached))):
@@ -64,7 +64,8 @@ def _serves(check: CheckDocument, project: Project) -> Callable[[ScenarioDocumen
     return lambda scenario: demands.get(scenario.jurisdiction or verifier.otherwise, True)
 
 
-def _reaches(check: CheckDocument, project: Project) -> Callable[[ScenarioDocument], bool]:
+def scenarios_reached(check: CheckDocument, project: Project) -> Callable[[ScenarioDocument], bool]:
+    """Whether a check applies in a scenario, by its tags or its condition, as a predicate."""
     holds = by_condition(check)
 
     def reaches(scenario: ScenarioDocument) -> bool:

@@ -3,10 +3,12 @@ from typing import Final
 
 from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import first_place, optional_text
+from rulewright.documents.check import CheckDocument
 from rulewright.documents.lexicon import LexiconDocument
 from rulewright.documents.scenario import CueAnchorDocument
 from rulewright.lower.semantics import unit_of
 from rulewright.project import Project
+from rulewright.rules.completeness.unused_lexicon import has_unused
 
 ADDRESS: Final = re.compile(r"\byou(?:r|rs|rself)?\b", re.IGNORECASE)
 
@@ -24,7 +26,11 @@ def cue_lexicon_ignores_the_user(project: Project) -> Findings:
         cue = project.lexicons.get(check.routing.cue or "") if check.routing.route == "cue_response" else None
         if cue is not None and cue.role == "assistant":
             message = f"`{cue.name}` searches the assistant's turns, but cues are the user's"
-            yield warning(check.place("routing", "cue"), message, notes=[(cue.place("role"), "its role")])
+            named, role = check.place("routing", "cue"), cue.place("role")
+            if "role" in cue.node and not _is_exchanged(check, project) and not has_unused(project, "user", "both"):
+                yield warning(role, message, notes=[(named, "used here")])
+            else:
+                yield warning(named, message, notes=[(role, "its role")])
         lexicon = project.lexicons.get(check.routing.deterministic_precheck or "")
         unit = unit_of(check, project)
         if lexicon is None or not check.is_judged or unit != "event_window":
@@ -42,6 +48,13 @@ def cue_lexicon_ignores_the_user(project: Project) -> Findings:
             notes=[(first_place(lexicon.node), "no `role` here means `assistant`")],
             help="set `role: user`, `assistant` or `both` in the lexicon",
         )
+
+
+def _is_exchanged(check: CheckDocument, project: Project) -> bool:
+    """Whether the lexicon of a reply searches the user's turns."""
+    names = (check.routing.expected_reply, check.routing.forbidden_reply)
+    replies = (project.lexicons.get(each or "") for each in names)
+    return any(each is not None and each.role == "user" for each in replies)
 
 
 def addresses_somebody(lexicon: LexiconDocument) -> bool:

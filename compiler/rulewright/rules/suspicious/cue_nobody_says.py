@@ -4,37 +4,39 @@ from rulewright.documents.check import CheckDocument
 from rulewright.documents.scenario import TAG_KEYS, ScenarioDocument
 from rulewright.documents.state_machine import Cue
 from rulewright.load import Scalar
-from rulewright.lower.applicability import applies, is_suppressed
 from rulewright.lower.lexicons import lower_lexicon, lower_patterns, phrases
 from rulewright.lower.semantics import policies
 from rulewright.project import Project
+from rulewright.rules.suspicious.check_no_scenario_reaches import scenarios_reached
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.matching.match import first
 from rulewright_runtime.plan.scan import Lexicon
 
 
 def cue_nobody_says(project: Project) -> Findings:
-    """A check applies in a scenario by its tags, but no message there contains the cue that the check waits for.
+    """A check applies in a scenario by its tags or its condition, but no message there contains the cue that it waits
+    for.
 
     Why it matters: the check has nothing to verify there, and its verdict is NOT_APPLICABLE. This is about the routes
     that only words decide: `cue_response`, `scenario_rule` and `longitudinal_trace`.
-    Instead: add the words to the lexicon or to a message, or correct the tag.
+    Instead: add the words to the lexicon or to a message, or correct the tag or the condition.
     """
     for check in project.checks:
-        cues = _cues(check, project) if check.tags and not check.is_universal else []
+        chooses = check.when is not None or check.tags
+        cues = _cues(check, project) if chooses and not check.is_universal else []
         if not cues:
             continue
         closed = [each for each in project.scenarios.values() if "open" not in each.node]
-        applied = [each for each in closed if applies(check, each, project.semantics)]
-        chosen = [each for each in applied if not is_suppressed(check, each)]
+        chosen = [*filter(scenarios_reached(check, project), closed)]
         silent = [each for each in chosen if not _has_cue(each, cues)]
         other = next((each for each in closed if each not in chosen and _has_cue(each, cues)), None)
         if other is not None and chosen and silent == chosen:
             notes = [(other.place("scenario_id"), "it is said here")]
-            message = f"no scenario with these tags contains a cue of `{check.id}`, but `{other.id}` does"
-            yield warning(check.place("eligibility", "scenario_tags_any"), message, notes=notes)
+            these = "with these tags" if check.when is None else "that meets this condition"
+            message = f"no scenario {these} contains a cue of `{check.id}`, but `{other.id}` does"
+            yield warning(check.when or check.place("eligibility", "scenario_tags_any"), message, notes=notes)
             continue
-        for scenario in silent:
+        for scenario in silent if check.when is None else ():
             message = f"this selects `{check.id}`, but no message contains one of its cues"
             yield warning(_selecting(check, scenario), message, notes=_phrases(check, project))
 

@@ -23,6 +23,7 @@ from rulewright.expression.syntax_tree import (
     selections,
 )
 from rulewright.lower.expressions_of import WrittenExpression, expressions_of
+from rulewright.rules.correctness.outcome_contradicts_condition import is_graded
 
 GRADED: Final = frozenset({"rates", "dimensions", "undecided"})
 
@@ -65,9 +66,23 @@ def _rewarded(written: WrittenExpression, named: Mapping[str, Expr], gates: int)
                 f"`{test}` gives `{written.text(better)}` to transcripts that did not fail, and grades the failures"
             )
             yield warning(written.span(part.condition), message)
+        elif failed and (good := _for_good_rates(worse, better)) is not None:
+            message = f"`{written.text(worse)}` is the outcome after a failure, and with `{written.text(good)}`"
+            yield warning(written.span(worse), message)
         elif (raised := _raised(worse, better)) is not None:
             message = f"`{written.text(raised)}` raises the score after a failure"
             yield warning(written.span(raised), message, help="did you mean `min`?")
+
+
+def _for_good_rates(outcome: Expr, following: Expr) -> Expr | None:
+    """The condition among the following steps by which a rate above a limit has the same outcome."""
+    while isinstance(following, Conditional):
+        test = following.condition
+        is_good = isinstance(test, Binary) and test.operator in (">", ">=") and is_graded(test.left)
+        if is_good and isinstance(outcome, Literal) and following.then == outcome:
+            return test
+        following = following.otherwise
+    return None
 
 
 def _reads_a_gate(part: Expr) -> bool:

@@ -1,4 +1,4 @@
-from rulewright.diagnostics import Findings, warning
+from rulewright.diagnostics import Diagnostic, Findings, warning
 from rulewright.documents.base import scalar
 from rulewright.documents.scorecard import CaseScorecardDocument, MetricDocument
 from rulewright.lower.case_scorecard import lower_case_scorecard, values_of_defaults
@@ -20,6 +20,9 @@ def metric_points_both_ways(scorecard: CaseScorecardDocument) -> Findings:
         if _found_in_nothing(lowered, plan, values):
             yield warning(metric.found, "this also holds where the output is empty")
             continue
+        if (reversed_ := _reversed(metric, lowered, values)) is not None:
+            yield reversed_
+            continue
         is_rising = _is_rising(lowered, values)
         if is_rising is not None:
             yield from _odd(metric, lowered, is_rising)
@@ -32,6 +35,19 @@ def _found_in_nothing(metric: CaseMetric, plan: CaseScorecardPlan | None, values
     empty: dict[str, object] = {each.name: "" if each.type == "string" else [] for each in plan.inputs}
     empty |= {each.name: "" for each in plan.texts}
     return value_where(metric.share.found, {**values, **empty, "it": "word"}, {}) is True
+
+
+def _reversed(metric: MetricDocument, lowered: CaseMetric, values: dict[str, object]) -> Diagnostic | None:
+    """The condition that a score of 0 passes and not one of 1, or that 1 fails and not 0."""
+    conditions = ((lowered.passes, metric.passes, "passes", 1), (lowered.fails, metric.fails, "fails", 0))
+    for program, written, key, best in conditions:
+        if program is None or written is None:
+            continue
+        truths = [value_where(program, values, {metric.name: score}) for score in (best, 1 - best)]
+        if truths == [False, True]:
+            message = f"a score of {1 - best} {key}, and one of {best} does not"
+            return warning(written, message, help="reverse the comparison")
+    return None
 
 
 def _is_rising(metric: CaseMetric, values: dict[str, object]) -> bool | None:

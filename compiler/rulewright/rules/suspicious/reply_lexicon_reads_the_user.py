@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Final
 
 from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import scalar
+from rulewright.rules.completeness.unused_lexicon import has_unused
 
 if TYPE_CHECKING:
     from rulewright.project import Project
@@ -35,6 +36,10 @@ def reply_lexicon_reads_the_user(project: Project) -> Findings:
                 yield warning(place, f"`{name}` is both the cue and the reply", notes=notes)
             elif lexicon.role == "user" and role is not None:
                 message = f"`{name}` searches the user's turns, but replies are the assistant's"
-                swapped = project.lexicons.get(check.routing.cue or "")
-                help = "swap it with `cue`" if swapped is not None and swapped.role != "user" else None
-                yield warning(place, message, notes=[(role, "its role")], help=help)
+                cue = project.lexicons.get(check.routing.cue or "")
+                if cue is not None and cue.role != "user":
+                    yield warning(place, message, notes=[(role, "its role")], help="swap it with `cue`")
+                elif has_unused(project, "assistant", "both"):
+                    yield warning(place, message, notes=[(role, "its role")])
+                else:
+                    yield warning(role, message, notes=[(place, "used here")])

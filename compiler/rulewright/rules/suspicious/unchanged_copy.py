@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rulewright.project import Project
 
 SECTIONS: Final = {"gates": "gate", "dimensions": "dimension", "rates": "rate", "counts": "count", "lists": "list"}
-UNCOMPARED: Final = frozenset({"weight", "description", "title"})  # of a part of a scorecard
+UNCOMPARED: Final = frozenset({"weight", "description", "pass_rate", "title"})  # of a part of a scorecard
 CHOOSING: Final = (("rate", "of"), ("every", "of"), ("of",))  # the key that chooses the verdicts of a part
 NAMED: Final = ("contracts", "facts", "programmes", "tasks")  # sections whose definitions have a description
 SENTENCE: Final = 4  # words of a description that says something
