@@ -181,10 +181,11 @@ class Chats:
             own = f"{own_name}:{item.id}" if item.id and format.local_ids else item.id
             name = own.strip() or numbered
             if not any(message.role in SPEAKERS for message in item.messages):
-                yield InputError("the conversation has no message of a user or an assistant", self._path, line)
+                reason = "the conversation has no message of a user or an assistant"
+                yield InputError(reason, self._path, records[item.record][0])
             else:
-                found = msgspec.structs.replace(item, id=name, messages=related(item.messages))
-                yield Transcript.of(found, self._path, line)
+                found = msgspec.structs.replace(item, id=name, messages=related(item.messages), record=0)
+                yield Transcript.of(found, self._path, records[item.record][0])
         if is_empty:
             yield InputError(f"the record holds no conversation (read as {format.name})", self._path, line)
 

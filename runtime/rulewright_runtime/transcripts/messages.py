@@ -121,7 +121,8 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fi
 class Conversation(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """One conversation: its messages in order, and the data recorded about the whole.
 
-    `expected` is the expected answer, if one was recorded; `source` is the format it was read from.
+    `expected` is the expected answer, if one was recorded; `source` is the format it was read from. `record` is set by
+    readers of several records: which of them, counted from 0, the conversation begins with.
     """
 
     id: str
@@ -132,6 +133,7 @@ class Conversation(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unkno
     usage: JsonObject = {}
     source: str = ""
     model: str = ""
+    record: int = 0
 
 
 class Turn(msgspec.Struct, frozen=True):

@@ -6,11 +6,12 @@ items, with the speaker in `from` and the text in `value`, are read as such mess
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import UnionType
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from rulewright_runtime.strict_json import Json, JsonObject
 from rulewright_runtime.transcripts.messages import Conversation, Message, repeats
@@ -330,22 +331,33 @@ def prompt_messages(prompt: object) -> tuple[Message, ...]:
 def _read_lines(records: Sequence[Record]) -> Iterator[Conversation | ShapeError]:
     """Yield the conversations of a file whose lines are messages: those that the lines name, or else one. Data of a
     whole conversation are taken from the first line that has them."""
-    by_name: dict[str, list[Record]] = {}
-    first: dict[str, int] = {}
+    by_name: dict[str, dict[int, Record]] = {}
     for number, record in enumerate(records):
-        name = name_of(first_of(record, CONVERSATION_KEYS))
-        first.setdefault(name, number)
-        by_name.setdefault(name, []).append(record)
-    for name, lines in by_name.items():
+        by_name.setdefault(name_of(first_of(record, CONVERSATION_KEYS)), {})[number] = record
+    for name, numbered in by_name.items():
+        first, lines = next(iter(numbered)), [*numbered.values()]
         shared = {key: line[key] for line in reversed(lines) for key in SHARED_KEYS if line.get(key) not in (None, "")}
         try:
             refuse_unnamed(by_name, name)
             refuse_disorder(first_of(line, TIMES) for line in lines)
         except ShapeError as wrong:
-            yield wrong.at(first[name])
+            yield wrong.at(first)
             continue
         for found in _read([{**shared, "id": name, "messages": lines}]):
-            yield found.at(first[name]) if isinstance(found, ShapeError) else found
+            if isinstance(found, ShapeError):
+                yield _of_line(numbered) or found.at(first)
+            else:
+                yield replace(found, record=first)
+
+
+def _of_line(lines: Mapping[int, Record]) -> ShapeError | None:
+    """Why the first line with a message that can't be read is refused; None if each can be read."""
+    for number, line in lines.items():
+        try:
+            messages(line, "message")
+        except ShapeError as wrong:
+            return wrong.at(number)
+    return None
 
 
 _read: Final = record_by_record(conversations)

@@ -13,6 +13,8 @@ from itertools import chain
 from shlex import quote
 from typing import Final
 
+from msgspec.structs import replace
+
 from rulewright_runtime.english import either, ticked
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.strict_json import Json, JsonObject
@@ -226,7 +228,8 @@ def joined(rows: Sequence[Record], fields: Mapping[str, str], columns: Columns) 
         if name in wrong:
             yield wrong[name]
         else:
-            yield _conversation(merged[name], fields, (*_OF_MESSAGES, "passages"), found, name)
+            conversation = _conversation(merged[name], fields, (*_OF_MESSAGES, "passages"), found, name)
+            yield replace(conversation, record=first[name])
 
 
 def _message(row: Record, fields: Mapping[str, str], columns: Columns) -> list[Message]:

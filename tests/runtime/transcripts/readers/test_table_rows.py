@@ -157,6 +157,16 @@ def test_a_message_that_was_refused_is_missing_in_its_conversation(tmp_path: Pat
     assert found[1].startswith("1: a conversation of this file may lack its line 2")
 
 
+@pytest.mark.parametrize("role", ["role", "speaker"])
+def test_a_conversation_of_several_rows_is_at_its_own_rows(tmp_path: Path, role: str) -> None:
+    table = f"conversation,{role},content\na,user,1\nb,user,2\na,assistant,3\nb,{{}},4\n"
+    found = [*Reader().read([written(tmp_path, table.format("assistant"), "a.csv")])]
+    assert [(each.id, each.line) for each in found if isinstance(each, Transcript)] == [("a:a", 2), ("a:b", 3)]
+    first, refused = refusals(tmp_path, table.format("narrator"), "a.csv")
+    assert (first, refused.partition(".")[2].partition(";")[0]) == ("a:a", f"{role} is `narrator`")
+    assert refused.startswith("5: ")
+
+
 def test_messages_that_are_not_in_the_order_of_their_times_are_refused(tmp_path: Path) -> None:
     newest_first = (
         "chat_id,role,content,created_at\n1,assistant,b,2025-03-01T10:00:02Z\n1,user,a,2025-03-01T10:00:01Z\n"
