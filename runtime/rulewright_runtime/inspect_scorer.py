@@ -57,7 +57,6 @@ def checks(plan: str, judge: str | None = None, only: Sequence[str] = ()) -> Sco
 
 
 def _sample(state: TaskState, target: Target) -> dict[str, object]:
-    """The sample in the format of a log."""
     targets = list(target)
     return {
         "id": str(state.sample_id),

@@ -139,7 +139,6 @@ def register_functions(functions: Mapping[str, PlugInFunction]) -> None:
 
 
 def _count(signature: str) -> int:
-    """The number of a signature's arguments."""
     arguments = signature[1 : signature.rindex(") -> ")]
     return len(split_arguments(arguments)) if arguments.strip() else 0
 

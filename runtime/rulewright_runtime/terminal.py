@@ -193,7 +193,6 @@ class SafeStream:
         return getattr(self.stream, name)
 
     def isatty(self) -> bool:
-        """Whether the stream is a terminal."""
         return self.stream is not None and not self.stream.closed and self.stream.isatty()
 
     def close(self) -> None:
@@ -258,7 +257,6 @@ class SafeStream:
             self._put(CLEAR_SCREEN)
 
     def flush(self) -> None:
-        """Flush the stream."""
         if self.stream is not None and self.failure is None and self._needs_flush:
             self._needs_flush = False
             try:
@@ -306,7 +304,6 @@ class _Bytes(io.BufferedIOBase):
         self._decoder = getincrementaldecoder("utf-8")("replace")
 
     def writable(self) -> bool:
-        """True."""
         return True
 
     def write(self, data: bytes) -> int:  # type: ignore[override]
@@ -315,7 +312,6 @@ class _Bytes(io.BufferedIOBase):
         return len(data)
 
     def flush(self) -> None:
-        """Flush the stream."""
         self._stream.flush()
 
 

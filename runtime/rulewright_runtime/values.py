@@ -82,7 +82,6 @@ class Duration(msgspec.Struct, frozen=True, order=True):
 
     @classmethod
     def from_timedelta(cls, span: dt.timedelta) -> Duration:
-        """Convert a timedelta."""
         return cls(((span.days * 86400 + span.seconds) * 1_000_000 + span.microseconds) * 1000)
 
     def to_timedelta(self) -> dt.timedelta:
@@ -295,7 +294,6 @@ def _equal_leaves(left: object, right: object) -> bool:
 
 
 def too_large() -> EvaluationError:
-    """The error for a value that is nested too deeply or too large."""
     return EvaluationError("a value is nested too deeply or too large", "limit")
 
 

@@ -102,7 +102,6 @@ class Totals:
         return self
 
     def copied(self) -> Totals:
-        """An independent copy."""
         other = Totals(0, 0, 0)
         other.strongest, other.gained, other.of = [*self.strongest], [*self.gained], [*self.of]
         other.stopping = [[*each] for each in self.stopping]

@@ -314,7 +314,6 @@ class Ledger:
         )
 
     def answer(self, key: str) -> ModelAnswer | None:
-        """Return the stored answer, or None."""
         rows = self.rows("select answer from calls where key = ? and state = 'done'", key)
         return self._opened(key, rows[0][0]) if rows else None
 

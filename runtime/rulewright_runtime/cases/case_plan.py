@@ -142,7 +142,6 @@ class Choices(PlanPart, frozen=True):
 
     @property
     def number(self) -> int:
-        """The number of values."""
         return sum(map(len, (self.parameters, *self.archetypes.values(), *self.metric_ids.values())))
 
 

@@ -39,7 +39,6 @@ class Spool:
         self._file.close()
 
     def add(self, result: JsonObject) -> None:
-        """Append a result."""
         self.count += 1
         self._file.write(msgspec.json.encode(result) + b"\n")
 
@@ -181,7 +180,6 @@ class BatchRun:
         return 2 if status == 0 and self.judge is not None and self.judge.unanswered else status
 
     def summary(self) -> JsonObject:
-        """Return the `summary` of the report."""
         return _summary(self.all_cases)
 
     def intervals(self, level: float = 0.95) -> JsonObject:

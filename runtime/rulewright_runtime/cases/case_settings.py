@@ -75,7 +75,6 @@ def configuration(plan: CaseScorecardPlan, choices: Choices) -> JsonObject:
 
 
 def defaults(plan: CaseScorecardPlan) -> dict[str, SettingValue]:
-    """Return the default of every parameter."""
     values = {each.parameter.name: plain_value(each.parameter) for each in plan.settings}
     return {name: SettingValue(value, "default") for name, value in values.items()}
 

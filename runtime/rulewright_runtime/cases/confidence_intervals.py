@@ -34,7 +34,6 @@ class Sample:
     high: float = -math.inf
 
     def add(self, values: Iterable[tuple[float, int]]) -> None:
-        """Add values, each with its count."""
         values = list(values)
         if not values:
             return

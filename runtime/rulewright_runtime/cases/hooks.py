@@ -142,7 +142,6 @@ class Undelivered:
         self._is_closed = self._is_incomplete = False
 
     def add(self, target: str, messages: list[bytes]) -> None:
-        """Append messages to a target."""
         with self._lock:
             if not messages or self._is_closed:
                 return

@@ -55,7 +55,6 @@ class _Tree:
 
     @property
     def input_keys(self) -> list[str]:
-        """The keys that hold inputs."""
         inputs = [key for key, kind in self.leaves.items() if kind is not None]
         return inputs + [key for key, tree in self.children.items() if tree.input_keys]
 
@@ -160,7 +159,6 @@ class CaseShape:
             return Mistake(self._message(error, ()), _error_path(error), is_of_output=True)
 
     def inputs(self, case: Json, output: Json) -> JsonObject:
-        """Return the inputs of a case by name."""
         return {
             name: _value_of(output if of_output else case, get, kind) for name, of_output, get, kind in self._inputs
         }

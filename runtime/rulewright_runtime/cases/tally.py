@@ -41,7 +41,6 @@ class CaseGroup:
         self._passed = dict.fromkeys(metrics, 0)
 
     def add(self, outcome: CaseOutcome) -> None:
-        """Add a scored case."""
         self._pending[outcome] = self._pending.get(outcome, 0) + 1
 
     def settle(self) -> None:
@@ -55,7 +54,6 @@ class CaseGroup:
                 self._passed[name] += passes * count
 
     def merge(self, other: CaseGroup) -> None:
-        """Add the cases of another group."""
         other.settle()
         self.errors += other.errors
         for name, sample in self.samples.items():
@@ -129,7 +127,6 @@ class Tally:
         return self.batches.setdefault(name, CaseGroup(self.plan))
 
     def all_cases(self) -> CaseGroup:
-        """Return a group of all cases."""
         group = CaseGroup(self.plan)
         for batch in self.batches.values():
             group.merge(batch)

@@ -37,7 +37,6 @@ class ScratchDatabase:
         self._connection.close()
 
     def execute(self, *statement: Any) -> sqlite3.Cursor:
-        """Execute one statement."""
         return self._run(self._connection.execute, statement)
 
     def executemany(self, *statement: Any) -> sqlite3.Cursor:

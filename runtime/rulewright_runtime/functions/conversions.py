@@ -200,7 +200,6 @@ def to_duration(value: object) -> Duration:
 
 
 def type_of(value: Value) -> TypeValue:
-    """Return the type of a value as a value."""
     return TypeValue(cel_type_name(value))
 
 

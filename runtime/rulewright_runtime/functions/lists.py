@@ -41,7 +41,6 @@ def flatten(items: list[Value], depth: int = 1) -> list[object]:
 
 
 def make_range(count: int) -> list[int]:
-    """Return the ints from 0 to `count` - 1."""
     check_list(count)
     return list(range(count))
 

@@ -205,7 +205,6 @@ SPANS: Final[Mapping[str, Spans]] = {
 
 
 def listed(spans: Spans) -> Function:
-    """A function that lists the texts of spans."""
     return lambda text: [text[start:end] for start, end in spans(text)]
 
 

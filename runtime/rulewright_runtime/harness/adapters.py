@@ -38,7 +38,6 @@ class TurnRequest(msgspec.Struct, frozen=True):
 
 
 def transcript_id_of(model: str, scenario_id: str) -> str:
-    """Return the id of the transcript of a model and a scenario."""
     return f"{re.sub(r'[^A-Za-z0-9.]+', '-', model).strip('-') or 'model'}__{scenario_id}"
 
 

@@ -64,7 +64,6 @@ class Script(PlanPart, frozen=True):
 
     @property
     def turns(self) -> tuple[ScriptTurn, ...]:
-        """The turns of all sessions."""
         return tuple(turn for session in self.sessions for turn in session.turns)
 
 

@@ -122,7 +122,6 @@ def _files_of(transcript: str) -> tuple[str, str]:
 
 
 def holds_run(out: str | os.PathLike[str]) -> bool:
-    """Whether a folder holds a run."""
     return os.path.exists(os.path.join(out, HEADER))
 
 
@@ -173,7 +172,6 @@ class _Folder:
         return stored
 
     def at(self, name: str) -> str:
-        """Return the path of a file of the run."""
         return os.path.join(self.path, name)
 
 

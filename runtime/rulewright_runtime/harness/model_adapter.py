@@ -108,7 +108,6 @@ class ModelAdapter:
         return self.send(self.turn_call(request))
 
     def turn_call(self, request: TurnRequest) -> CallRequest:
-        """Return the call for a turn."""
         system = (ChatMessage("system", request.context),) if request.context else ()
         return self.call_request(
             (*system, *request.messages), transcript_id_of(self.model, request.conversation), "turn", request.turn
@@ -122,7 +121,6 @@ class ModelAdapter:
         return CallRequest(call, transcript_id, "", purpose, turn, self._sample)
 
     def key_of(self, request: CallRequest) -> str:
-        """Return the key of a call in the ledger."""
         return request_key(self._model.identity, request)
 
     def send(self, request: CallRequest) -> ModelAnswer:
@@ -132,6 +130,5 @@ class ModelAdapter:
         return self._portal.ask(request)
 
     def close(self) -> None:
-        """Close connections."""
         if self._portal is not None:
             self._portal.close()

@@ -48,7 +48,6 @@ class SimulatedUser:
     def message_call(
         self, script: Script, session: ScriptSession, number: int, intent: str, so_far: Sequence[Turn]
     ) -> CallRequest:
-        """Return the call for a message."""
         messages = user_prompt(script, session, number, intent, so_far)
         return self.speaker.call_request(messages, transcript_id_of(self._subject, script.id), PURPOSE, number)
 

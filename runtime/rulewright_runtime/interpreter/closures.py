@@ -38,7 +38,6 @@ class Layout(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, program: Program, function: Lookup = lookup) -> Layout:
-        """The layout of a valid program."""
         binding = [node for node in program.nodes if node.op in BINDING]
         top = max((slot for node in binding for slot in node.value), default=-1)
         depths: list[int] = []

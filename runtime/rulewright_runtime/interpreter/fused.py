@@ -54,7 +54,6 @@ class Test(msgspec.Struct, frozen=True):
     texts: frozenset[str] = frozenset()
 
     def negated(self) -> Test:
-        """The opposite condition."""
         return replace(self, expected=not self.expected)
 
 

@@ -199,7 +199,6 @@ _WITHOUT_BLANK: Final = re.compile(f"[{_ALL_LETTERS}]")
 
 
 def _words(text: str) -> int:
-    """The number of words in a folded text."""
     count = 0
     if not text.isascii():
         for size, letter in _LETTERS.items():

@@ -130,7 +130,6 @@ class ReplayJudge:
 
     @property
     def identity(self) -> str:
-        """The fingerprint of the recorded replies."""
         return REPLAY + self.record.digest
 
     @cached_property

@@ -45,7 +45,6 @@ def read(raw: str, judging: Judging) -> JsonObject:
 
 
 def reader(judging: Judging) -> Callable[[str], JsonObject]:
-    """The function that reads the replies to a question."""
     return partial(read, judging=judging)
 
 

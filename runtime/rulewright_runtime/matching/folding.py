@@ -124,7 +124,6 @@ turn_folded: Final = lru_cache(maxsize=256)(folded_text)  # the matcher and quot
 
 
 def non_ascii(text: str) -> set[str]:
-    """The characters of `text` that are not ASCII."""
     if text.isascii():
         return set()
     return set(text.encode("utf-8", "surrogatepass").translate(None, _ASCII).decode("utf-8", "surrogatepass"))

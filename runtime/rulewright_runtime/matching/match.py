@@ -55,7 +55,6 @@ def match(lexicons: Mapping[str, Lexicon], text: str) -> tuple[MatchSpan, ...]:
 
 
 def first(name: str, lexicon: Lexicon, text: str) -> MatchSpan | None:
-    """The first hit of one lexicon in `text`, or None."""
     for pattern in _Patterns.of(lexicon).possible(text):
         span = pattern.find(text)
         if span is not None:

@@ -58,7 +58,6 @@ class CallableModel:
         return answer
 
     async def _in_loop(self, call: ModelCall) -> object:
-        """Run the async callable in the loop of all its calls."""
         self._loop = self._loop or _LoopThread()
         return await self._loop.result(self._guarded(call))
 

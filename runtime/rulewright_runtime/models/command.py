@@ -191,7 +191,6 @@ class CommandModel:
         await command.aclose()
 
     async def aclose(self) -> None:
-        """End the command."""
         if self._note is not None:
             self._note.cancel()
         await self._end(self._command)

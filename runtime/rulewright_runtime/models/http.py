@@ -147,7 +147,6 @@ class HttpModel:
         return data
 
     async def aclose(self) -> None:
-        """Close the connections."""
         await self._client.aclose()
 
 

@@ -223,7 +223,6 @@ def response_failure(status: int, body: bytes, retry_after: float | None, hint: 
 
 
 def kind_of(status: int) -> str:
-    """Return the kind of failure for a status."""
     if status in (400, 413, 422):
         return "rejected"
     if status == 429:

@@ -178,7 +178,6 @@ class LexiconVerifier(Route, frozen=True, tag="lexicon"):
     asks_on_hit: ClassVar[bool] = True
 
     def judgings(self) -> Iterator[Judging]:
-        """The question of the edge."""
         if self.edge is not None:
             yield self.edge.judging
 
@@ -187,7 +186,6 @@ class LexiconVerifier(Route, frozen=True, tag="lexicon"):
         return lexicons_of(self.window)
 
     def searched(self) -> Iterator[tuple[str, str | None]]:
-        """Its own lexicon."""
         yield self.lexicon, None
 
 
@@ -212,7 +210,6 @@ class ScenarioRule(Route, frozen=True, tag="scenario_rule"):
     questions: Literal["first", "every"] = "first"
 
     def lexicons(self) -> Iterator[str]:
-        """All three lexicons."""
         yield from (self.question, self.disclosure, self.false_claim)
 
     def searched(self) -> Iterator[tuple[str, str | None]]:
@@ -287,7 +284,6 @@ class JurisdictionRule(Route, frozen=True, tag="jurisdiction_rule"):
     miss_confidence: Unit = 0.9
 
     def lexicons(self) -> Iterator[str]:
-        """The lexicons of every jurisdiction."""
         for part in self.rules.values():
             yield from filter(None, (part.lexicon, *part.actions.values()))
 
@@ -304,7 +300,6 @@ class PhasedVerifier(Route, frozen=True, tag="phased"):
     sweep: Judging
 
     def lexicons(self) -> Iterator[str]:
-        """The lexicon of the candidates."""
         yield self.candidates
 
 
@@ -334,7 +329,6 @@ class CueResponse(Route, frozen=True, tag="cue_response"):
     miss_confidence: Unit = 0.9
 
     def lexicons(self) -> Iterator[str]:
-        """The lexicons that are set."""
         yield from filter(None, (self.cue, self.expected, self.forbidden))
 
 

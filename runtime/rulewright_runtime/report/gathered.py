@@ -26,7 +26,6 @@ class RunningSum(Struct):
     count: int = 0
 
     def add(self, value: float) -> None:
-        """Add one number."""
         self.count += 1
         self._add(value)
 
@@ -44,7 +43,6 @@ class RunningSum(Struct):
         self.parts[used:] = [value]
 
     def merge(self, more: RunningSum) -> None:
-        """Add another sum."""
         self.count += more.count
         for part in more.parts:
             self._add(part)
@@ -97,7 +95,6 @@ class FirstEntries(Struct):
     items: list[JsonObject] = field(default_factory=list)
 
     def add(self, item: JsonObject) -> None:
-        """Add one entry."""
         self.count += 1
         if len(self.items) < MAX_ENTRIES:
             self.items.append(item)

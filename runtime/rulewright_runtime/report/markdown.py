@@ -36,7 +36,6 @@ _MAX_ROWS: Final = 50  # of a table of transcripts
 
 
 def markdown(summary: Mapping[str, object]) -> str:
-    """The summary as a Markdown page."""
     return "\n".join(_page(summary)).rstrip() + "\n"
 
 

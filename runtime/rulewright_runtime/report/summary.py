@@ -211,7 +211,6 @@ class Summary(Struct):
             setattr(self, name, value)
 
     def refuse(self, error: InputError) -> None:
-        """Add a refused input."""
         self.refused.add({"path": error.path, "line": error.line, "reason": error.reason})
 
     def result(self) -> JsonObject:

@@ -73,7 +73,6 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
 
 
 def section(title: str, lines: Iterable[str]) -> Iterator[str]:
-    """A section of a Markdown page."""
     yield f"## {title}"
     yield ""
     yield from lines

@@ -432,5 +432,4 @@ class WaitingJudge:
         return answer, actual_spending(ask.call, answer.usage, self._live.settings.price)
 
     def close(self) -> None:
-        """Close connections."""
         self._portal.close()

@@ -138,7 +138,6 @@ _DIFFERENCES: Final = {
 
 
 def line_of(part: msgspec.Struct) -> bytes:
-    """The log line of a header or step."""
     return checked(msgspec.json.encode(part))
 
 

@@ -58,7 +58,6 @@ class RecordingJudge:
             os.remove(self._path)
 
     def close(self) -> None:
-        """Close the file."""
         if self._stream is not None:
             self._stream.close()
 

@@ -43,7 +43,6 @@ class Worker:
         self._reader = Reader(self._plan.scenarios, setup.max_line, setup.columns, unique=False)
 
     def answer(self, task: PieceTask) -> Answer:
-        """The rows of a task."""
         summary = summary_of(self._plan)
         rows = RowWriter(summary)
         items = rows.noted(self._items(task))

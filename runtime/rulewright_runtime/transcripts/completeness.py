@@ -106,7 +106,6 @@ class ScriptedScenario:
         self._empty_reply = empty_reply
 
     def completeness(self, turns: Sequence[Turn]) -> Completeness:
-        """The completeness of a transcript with these turns."""
         failed = frozenset(index for index, turn in enumerate(turns) if turn.error is not None)
         numbers = [turns[index].turn for index in sorted(failed)]
         gaps = [self._gap("failed_turn", turn, f"turn {turn} holds an error in place of a message") for turn in numbers]
@@ -206,6 +205,5 @@ def _is_cut(turn: Turn) -> bool:
 
 
 def as_records(gaps: Sequence[Gap]) -> list[dict[str, Any]]:
-    """The gaps as JSON data."""
     records: list[dict[str, object]] = msgspec.to_builtins(gaps)
     return records

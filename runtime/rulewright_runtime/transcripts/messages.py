@@ -214,7 +214,6 @@ def repeats(text: str, part: str) -> bool:
 
 
 def digest_of(data: bytes) -> str:
-    """The digest of a medium's bytes."""
     return f"blake2b:{blake2b(data, digest_size=16).hexdigest()}"
 
 
@@ -238,7 +237,6 @@ class Transcript(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, conversation: Conversation, path: str = "", line: int = 0) -> Transcript:
-        """The transcript of a conversation that was read at `path` and `line`."""
         name, scenario = conversation.id, conversation.scenario_id or ""
         model, turns = conversation.model or UNKNOWN_MODEL, turns_of(conversation.messages, conversation.metadata)
         return cls(name, scenario, model, turns, path, line, conversation)

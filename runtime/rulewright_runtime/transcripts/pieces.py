@@ -54,12 +54,10 @@ class Piece(msgspec.Struct, frozen=True, array_like=True):
 
     @property
     def path(self) -> str:
-        """The path of the file."""
         return os.fsdecode(self.file)
 
     @property
     def is_whole(self) -> bool:
-        """Whether it is a whole file."""
         return not self.end and self.row_group is None
 
 

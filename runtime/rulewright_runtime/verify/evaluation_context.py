@@ -149,7 +149,6 @@ class EvaluationContext:
         return self.quote(index, span.text, f"matched_lexicon_pattern:{span.pattern}")
 
     def windows(self, window: Window, check: Check) -> tuple[WindowTurns, ...]:
-        """The windows of `check` on this transcript."""
         key = (window, check.id if isinstance(window, AnchoredWindow) else "")  # other windows ignore the check
         windows = self._windows.get(key)
         if windows is None:

@@ -33,7 +33,6 @@ def verify(check: Check, verifier: LexiconVerifier, context: EvaluationContext) 
 
 
 def without_hit(verifier: LexiconVerifier) -> Finding:
-    """The finding for a transcript without a hit."""
     return Finding("PASS", verifier.miss_confidence, verifier.absent)
 
 

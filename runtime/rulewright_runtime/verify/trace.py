@@ -51,7 +51,6 @@ class Trace(msgspec.Struct, frozen=True):
         return record if self.open else {key: value for key, value in record.items() if key != "open"}
 
     def evidence(self) -> tuple[EvidenceSpan, ...]:
-        """The quote of every step."""
         return tuple(
             EvidenceSpan(step.role, step.turn, step.quote, f"{self.machine}: {step.before} -> {step.to}")
             for step in self.steps
@@ -59,7 +58,6 @@ class Trace(msgspec.Struct, frozen=True):
 
 
 def verify(check: Check, verifier: TraceVerifier, context: EvaluationContext) -> Finding:
-    """The verdict of the trace alone."""
     trace = follow(verifier.machine, context)
     if not trace.steps and trace.verdict == "NOT_APPLICABLE":
         return not_eligible(trace.code, occasion=True)

@@ -162,7 +162,6 @@ class Database:
             )
 
     def close(self) -> None:
-        """Close the file."""
         with self._lock:
             self._db.close()
 

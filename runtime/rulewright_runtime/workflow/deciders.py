@@ -122,7 +122,6 @@ class SigningKey:
         return next((name for name, key in signers.items() if key.split()[:2] == self.public.split()), None)
 
     def sign(self, decision: SignedDecision) -> SignedDecision:
-        """Return the decision with its signature."""
         signature = base64.b64encode(self._key.sign(decision.signed_bytes())).decode("ascii")
         return msgspec.structs.replace(decision, signature=signature)
 

@@ -61,14 +61,12 @@ def narrate(events: Iterable[Event]) -> Iterator[str]:
 
 
 def line(event: Event, seconds: float) -> str:
-    """Return one event as a line."""
     minutes, rest = divmod(seconds, 60)
     mark = {"info": " ", "warning": "!", "error": "x"}[event.level]
     return f"{int(minutes):4d}:{rest:06.3f} {mark} {event.task_id or '-':<16} {sentence(event)}"
 
 
 def sentence(event: Event) -> str:
-    """Describe an event in one line."""
     template = _SENTENCES.get(event.event_type)
     if template is None:
         return one_line(f"{event.event_type} {dict(event.details)}")

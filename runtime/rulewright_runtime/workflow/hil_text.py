@@ -67,7 +67,6 @@ def limits_of_approval(item: QueueItem) -> Iterator[str]:
 
 
 def report_lines(report: JsonMapping) -> Iterator[str]:
-    """Yield the lines of a gate report."""
     yield f"gate {report['risk_tier']}: {report['verdict']}"
     for name, check in report["evidence_checks"].items():
         yield f"  {name:<24} {check['status']:<8} {check['details']}"

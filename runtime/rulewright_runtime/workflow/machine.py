@@ -85,7 +85,6 @@ class Guard(PlanPart, frozen=True, dict=True):  # with a dict, it keeps what it 
 
     @cached_property
     def prepared(self) -> tuple[Callable[[JsonMapping], Decision], ...]:
-        """The prepared conditions."""
         return tuple(condition(program, Polarity.PERMITTING) for program in self.conditions)
 
 
@@ -183,7 +182,6 @@ class MachineStep(Struct, frozen=True):
 
     @property
     def effects(self) -> tuple[StateEffect, ...]:
-        """The side effects of the step."""
         return self.transition.effects
 
 
@@ -193,12 +191,10 @@ def start(machine: Machine) -> TaskState:
 
 
 def status(machine: Machine, state: TaskState) -> Status:
-    """Return the status of a task in this state."""
     return machine.place(state.place).status
 
 
 def activity(machine: Machine, state: TaskState) -> Activity:
-    """Return the next activity of a task in this state."""
     return machine.place(state.place).activity
 
 

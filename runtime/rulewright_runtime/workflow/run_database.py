@@ -91,7 +91,6 @@ class Store(RunRecords):
         return self.run(run_id)
 
     def finish(self, run_id: str, status: RunStatus, now: str, events: Sequence[EventDraft] = ()) -> list[Event]:
-        """Store the run's status and its last events."""
         with self.transaction() as db:
             finished_at = now if status in OVER else None
             db.execute("update runs set status = ?, finished_at = ? where run_id = ?", (status, finished_at, run_id))

@@ -69,7 +69,6 @@ class TaskContext(msgspec.Struct, frozen=True):
 
     @property
     def score(self) -> Score | None:
-        """The exact confidence, or None."""
         return None if self.confidence is None else parse_score(self.confidence)
 
     def forget(self, roots: Iterable[str]) -> TaskContext:
@@ -140,6 +139,5 @@ class TaskRecord(msgspec.Struct, frozen=True):
     started_at: float = 0.0
 
     def with_usage(self, usage: AgentUsage) -> TaskRecord:
-        """Return the record with more usage added."""
         tokens, cost = self.tokens_used + usage.tokens, self.cost_usd + usage.cost_usd
         return replace(self, tokens_used=tokens, cost_usd=cost)

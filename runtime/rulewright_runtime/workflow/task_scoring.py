@@ -123,7 +123,6 @@ def _confidence(task: TaskPlan, measured: Sequence[MeasuredMetric]) -> Score:
 
 
 def _measure(metric: ProcessMetric, step: TaskStep) -> MeasuredMetric:
-    """Measure one metric."""
     details: list[str] = []
 
     def collect() -> float:

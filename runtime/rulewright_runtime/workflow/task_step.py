@@ -35,12 +35,10 @@ class TaskStep:
 
     @classmethod
     def of(cls, task: TaskPlan, record: TaskRecord, run: RunContext, reason: str = "") -> TaskStep:
-        """Return a step that has changed nothing yet."""
         return cls(run, TaskChange(task=task, before=record, record=record), reason)
 
     @property
     def task(self) -> TaskPlan:
-        """The plan of the task."""
         return self.made.task
 
     @property
@@ -77,15 +75,12 @@ class TaskStep:
         self.made = replace(self.made, **fields)
 
     def emit(self, *events: EventDraft) -> None:
-        """Add events."""
         self.write(events=(*self.made.events, *events))
 
     def change(self, **fields: object) -> None:
-        """Change fields of the record."""
         self.write(record=replace(self.record, **fields))
 
     def change_context(self, **fields: object) -> None:
-        """Change results of the overlays."""
         self.change(context=replace(self.record.context, **fields))
 
     def remember(self, step: str, **entry: object) -> None:
@@ -98,7 +93,6 @@ class TaskStep:
         self.change(feedback=(*self.record.feedback, {"from": who, "text": text}))
 
     def warn(self, warning: str) -> None:
-        """Add a warning to the events."""
         self.emit(EventDraft("task.warning", {"warning": warning}, "warning"))
 
     def answered(self, call: str) -> None:

@@ -148,7 +148,6 @@ class TaskPlan(PlanPart, frozen=True):
 
     @property
     def agents(self) -> frozenset[str]:
-        """Every agent that the task names."""
         return frozenset({self.agent, *(agent for _, agent in self.roles)} - {""})
 
     @property

@@ -82,7 +82,6 @@ class _Session:
         self._part_of = ""  # the id of the provider's message of which the last line is a part
 
     def add(self, record: Record, where: str) -> None:
-        """Add the event of one line."""
         payload = record.get("payload")
         if record.get("type") == "response_item":
             item = record_at(payload, f"{where}: payload")

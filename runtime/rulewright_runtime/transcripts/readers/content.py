@@ -185,7 +185,6 @@ def _words(value: object) -> str:
 
 
 def as_json(value: object) -> str:
-    """A value as JSON text."""
     return msgspec.json.encode(value, enc_hook=str).decode()
 
 

@@ -353,7 +353,6 @@ def sample_conversation(value: object, header: Record, where: str) -> Conversati
 
 
 def _input_messages(question: Json, where: str) -> list[Message]:
-    """The input of a sample without messages."""
     if is_list(question):
         return list(chat(question, f"{where}.input"))
     return messages({"role": "user", "content": question}, f"{where}.input")

@@ -32,17 +32,14 @@ def shown(value: object) -> str:
 
 
 def is_record(value: object) -> TypeGuard[JsonObject]:
-    """Whether it is a JSON object."""
     return isinstance(value, dict)
 
 
 def is_list(value: object) -> TypeGuard[list[Json]]:
-    """Whether it is a JSON array."""
     return isinstance(value, list)
 
 
 def is_text(value: object) -> TypeGuard[str]:
-    """Whether it is a text."""
     return isinstance(value, str)
 
 

@@ -71,7 +71,6 @@ def attempt(read: Callable[..., Conversation], *given: object) -> Conversation |
 
 
 def one_by_one(read: Callable[[Record], Conversation]) -> Reader:
-    """The reader of records with one conversation each."""
     return lambda records: (attempt(read, record) for record in records)
 
 
@@ -83,8 +82,6 @@ def each_of(
 
 
 def record_by_record(read: Callable[[Record], Iterator[Conversation]]) -> Reader:
-    """The reader of records with any number of conversations each."""
-
     def conversations(records: Sequence[Record]) -> Iterator[Conversation | ShapeError]:
         for record in records:
             try:

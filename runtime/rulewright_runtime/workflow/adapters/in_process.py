@@ -139,7 +139,6 @@ class JudgedAdapter:
     """Sends briefs with the purpose `judge` to a model, and all others to the agent's own adapter."""
 
     def __init__(self, own: AgentAdapter | None, judge: Judge) -> None:
-        """`own` is None for an agent without an adapter."""
         self._own, self._judge = own, judge
 
     def call(self, brief: Brief, timeout: float) -> AgentReply:

@@ -55,7 +55,6 @@ class ReportReading(Struct, frozen=True):
 
     @property
     def exact(self) -> Fraction:
-        """The share as an exact fraction."""
         return Fraction(self.good, self.total)
 
     @property
