@@ -47,10 +47,6 @@ def _is_card(written: str) -> bool:
     return 13 <= len(digits) <= 19 and (sum(digits[::2]) + sum(doubled)) % 10 == 0 and len(set(digits)) > 1
 
 
-def _is_phone(written: str) -> bool:
-    return 7 <= sum(map(str.isdigit, written)) <= 15 and not _PLAIN.fullmatch(written)
-
-
 def _iban_spans(text: str) -> Iterator[Span]:
     """Yield the spans of IBANs. The pattern may include capital letters that follow; the country's length cuts them."""
     for start, end in find_spans(_IBAN, text):
@@ -71,7 +67,8 @@ def _phone_spans(text: str) -> Iterator[Span]:
     excluded = [*_iban_spans(text), *_card_spans(text), *dates]
     for start, end in find_spans(_PHONE, text):
         overlaps = any(start < stop and begin < end for begin, stop in excluded)
-        if not overlaps and _is_phone(text[start:end]):
+        is_long = 7 <= sum(map(str.isdigit, text[start:end])) <= 15
+        if is_long and not overlaps and not _PLAIN.fullmatch(text, start, end):
             yield start, end
 
 

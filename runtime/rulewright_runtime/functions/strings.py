@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import math
 import operator
 import re
@@ -142,7 +141,7 @@ def decode_base64(text: str) -> bytes:
     text = text.replace("\r", "").replace("\n", "")
     try:
         return base64.b64decode(text if text.endswith("=") else text + "=" * (-len(text) % 4), validate=True)
-    except (binascii.Error, ValueError):
+    except ValueError:
         raise EvaluationError("invalid base64 data", "invalid_argument") from None
 
 

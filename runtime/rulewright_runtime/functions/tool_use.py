@@ -37,11 +37,6 @@ def _includes(actual: object, expected: Mapping[Value, Value]) -> bool:
     )
 
 
-def call_count(calls: list[Value], name: str) -> int:
-    """Return how often the tool was called."""
-    return _names("call_count", calls, name).count(name)
-
-
 def called_in_order(calls: list[Value], names: list[Value]) -> bool:
     """Whether the tools were called in this order, possibly with other calls in between. Raises EvaluationError."""
     remaining = iter(_names("called_in_order", calls, names))
@@ -53,7 +48,7 @@ def called_in_order(calls: list[Value], names: list[Value]) -> bool:
 TABLE: Final[Table] = typed(
     {
         "called": (called, LIST, str, (Mapping, type(None))),
-        "call_count": (call_count, LIST, str),
+        "call_count": (lambda calls, name: _names("call_count", calls, name).count(name), LIST, str),
         "called_in_order": (called_in_order, LIST, LIST),
     }
 )

@@ -48,19 +48,13 @@ class SimulatedUser:
     def message_call(
         self, script: Script, session: ScriptSession, number: int, intent: str, so_far: Sequence[Turn]
     ) -> CallRequest:
-        messages = user_prompt(script, session, number, intent, so_far)
+        """Return the call for a message: role and persona, then the conversation and the intent of the message."""
+        person = "\n".join(f"{key.replace('_', ' ')}: {value}" for key, value in script.persona)
+        role = f"{_ROLE}\n\nThe person:\n{person}" if person else _ROLE
+        opens = session is not script.sessions[0] and number == session.turns[0].number
+        later = f"\nA new conversation begins ({session.elapsed})." if opens and session.elapsed else ""
+        before = f"The conversation so far:\n\n{fenced(so_far)}" if so_far else "The conversation begins with you."
+        position = f"This is message {number} of {script.turns[-1].number}. What the person wants to say in it:"
+        task = f"{before}\n{later}\n{position}\n\n{intent}\n\nWrite the message alone."
+        messages = ChatMessage("system", role), ChatMessage("user", task)
         return self.speaker.call_request(messages, transcript_id_of(self._subject, script.id), PURPOSE, number)
-
-
-def user_prompt(
-    script: Script, session: ScriptSession, number: int, intent: str, so_far: Sequence[Turn]
-) -> tuple[ChatMessage, ...]:
-    """Return the prompt for a message: role and persona, then the conversation and the intent of the message."""
-    person = "\n".join(f"{key.replace('_', ' ')}: {value}" for key, value in script.persona)
-    role = f"{_ROLE}\n\nThe person:\n{person}" if person else _ROLE
-    opens = session is not script.sessions[0] and number == session.turns[0].number
-    later = f"\nA new conversation begins ({session.elapsed})." if opens and session.elapsed else ""
-    before = f"The conversation so far:\n\n{fenced(so_far)}" if so_far else "The conversation begins with you."
-    position = f"This is message {number} of {script.turns[-1].number}."
-    task = f"{before}\n{later}\n{position} What the person wants to say in it:\n\n{intent}\n\nWrite the message alone."
-    return ChatMessage("system", role), ChatMessage("user", task)

@@ -37,15 +37,8 @@ def tolerant(reply: Mapping[str, Any]) -> tuple[Sequence[EvidenceSpan], list[obj
         return items, []
     if not isinstance(items, list):
         return [], [] if items is None else [items]
-    spans: list[EvidenceSpan] = []
-    malformed: list[object] = []
-    for item in items:
-        span = _span(item)
-        if span is None:
-            malformed.append(item)
-        else:
-            spans.append(span)
-    return spans, malformed
+    read = [(item, _span(item)) for item in items]
+    return [span for _, span in read if span is not None], [item for item, span in read if span is None]
 
 
 def _span(item: Any) -> EvidenceSpan | None:

@@ -352,15 +352,8 @@ def ask_of(question: JudgeRequest, capabilities: Capabilities) -> CallRequest | 
     bound = max_tokens if capabilities.bounds else None
     schema = SCORE if question.purpose == "metric" else reply_schema(question.fields, bound, question.roles)
     call = ModelCall((ChatMessage("user", question.prompt),), max_tokens, question.temperature, schema)
-    return CallRequest(
-        call,
-        question.transcript_id,
-        question.check_id,
-        question.purpose,
-        question.window,
-        question.repetition,
-        question.attempt,
-    )
+    about = (question.transcript_id, question.check_id, question.purpose)
+    return CallRequest(call, *about, question.window, question.repetition, question.attempt)
 
 
 @cache

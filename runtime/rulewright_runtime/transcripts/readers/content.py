@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 from collections.abc import Callable
 from typing import Final
 
@@ -290,5 +289,5 @@ def _decoded(data: str | bytes) -> bytes:
     raw = data if isinstance(data, bytes) else data.encode("utf-8", "surrogatepass")
     try:
         return base64.b64decode(raw, validate=True) if isinstance(data, str) else raw
-    except (binascii.Error, ValueError):
+    except ValueError:
         return raw
