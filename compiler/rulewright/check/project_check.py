@@ -56,7 +56,7 @@ from rulewright.proving.gate_findings import (
     unseen_checks,
     unselected_checks,
 )
-from rulewright.proving.gates import prove_gates
+from rulewright.proving.gates import held_by_parts, prove_gates
 from rulewright.proving.tables import case_findings
 from rulewright.rules import Rule, code_of
 from rulewright.rules.completeness.bucket_without_checks import bucket_without_checks
@@ -265,9 +265,10 @@ class Checked:
             if card is usual_scorecard(project) and fields:  # another one may be for another project
                 found += extreme_findings(card, plan)
                 scoring_is_reported = any(each.severity is Severity.ERROR for each in bucket_without_checks(project))
-                found += empty_parts(card, plan, but_of_scoring=scoring_is_reported)
+                held = dict(held_by_parts(plan, card.vocabulary))
+                found += empty_parts(card, held, but_of_scoring=scoring_is_reported)
                 incomplete = {each.about for each in unseen_checks(card, plan, project.checks)}
-                found += unselected_checks(card, plan, incomplete)
+                found += unselected_checks(card, plan, held, incomplete)
         return found
 
     def _lowered(

@@ -27,8 +27,9 @@ from rulewright.policies.policy_model import (
     permitting,
     unless,
 )  # fmt: skip
+from rulewright.proving.check_groups import RESULT_FIELDS
 from rulewright.proving.domains import Domain, Domains, Path, domain_of_parameter, whole
-from rulewright.proving.gates import RESULT_FIELDS, as_recorded
+from rulewright.proving.gates import as_recorded
 from rulewright.proving.program_parts import (
     calling,
     constant,

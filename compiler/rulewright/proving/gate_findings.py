@@ -1,8 +1,8 @@
 """The findings of proofs about the gates and dimensions of a scorecard."""
 
 import re
-from collections.abc import Collection, Iterable
-from itertools import islice, product
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Final
 
 from msgspec.structs import replace
@@ -16,7 +16,15 @@ from rulewright.lower.expressions import build_in, scenario_environment
 from rulewright.lower.scorecard import lower_without_project
 from rulewright.proving.atoms import ERROR, TRUE
 from rulewright.proving.domains import Domains
-from rulewright.proving.gates import ANY_CHECK, GateClaim, GateProof, held_by_parts, prove_gates
+from rulewright.proving.gates import (
+    ANY_CHECK,
+    GateClaim,
+    GateProof,
+    Part,
+    held_by_parts,
+    held_with_words,
+    prove_gates,
+)
 from rulewright.proving.results import Refuted, Unknown
 from rulewright.proving.studies import is_never
 from rulewright_runtime.english import plural
@@ -45,26 +53,28 @@ def gate_findings(document: ScorecardDocument, proofs: Iterable[GateProof]) -> F
         yield from islice(filter(None, findings), 1)
 
 
-def empty_parts(document: ScorecardDocument, plan: ScorecardPlan, *, but_of_scoring: bool) -> Findings:
-    """Yield the gates and dimensions that can select no check of `plan`. With `but_of_scoring`, those that read the
-    scoring file are left out, since they are reported there."""
+def empty_parts(document: ScorecardDocument, held: Mapping[Part, frozenset[str]], *, but_of_scoring: bool) -> Findings:
+    """Yield the gates and dimensions that can select no check, from the checks that each can (`held_by_parts`). With
+    `but_of_scoring`, those that read the scoring file are left out, since they are reported there."""
     conditions = {("gates", gate.name): gate.of for gate in document.gates}
     conditions |= {("dimensions", rate.name): rate.of for rate in document.dimensions}
-    for (kind, name), held in held_by_parts(plan, document.vocabulary):
-        if held or kind == "rates" or (but_of_scoring and "scoring" in str(conditions[kind, name].value)):
+    for (kind, name), checks in held.items():
+        if checks or kind == "rates" or (but_of_scoring and "scoring" in str(conditions[kind, name].value)):
             continue
         message = f"no check of the project belongs to the {kind.removesuffix('s')} `{name}`"
         yield error(conditions[kind, name], message, code="part-without-checks")
 
 
-def unselected_checks(document: ScorecardDocument, plan: ScorecardPlan, known: Collection[str]) -> Findings:
+def unselected_checks(
+    document: ScorecardDocument, plan: ScorecardPlan, held: Mapping[Part, frozenset[str]], known: Collection[str]
+) -> Findings:
     """Yield the finding that some checks of `plan` belong to no part, if no expression reads all verdicts. Those that
     lack a key are `known` already."""
-    parts = dict(held_by_parts(plan, document.vocabulary))
-    left = [check for check in plan.checks if check not in known and not any(check in held for held in parts.values())]
+    selected = frozenset[str]().union(*held.values())
+    left = [check for check in plan.checks if check not in known and check not in selected]
     reads_all = any(VERDICTS.search(str(each.value)) for each in walk(document.node) if isinstance(each, Scalar))
     rates = [rate for rate in (*document.dimensions, *document.rates) if ("scoring" not in str(rate.of.value))]
-    if left and rates and any(parts.values()) and not reads_all:
+    if left and rates and selected and not reads_all:
         more = f" and {plural(len(left) - 1, 'more check')}" if len(left) > 1 else ""
         message = f"no gate, dimension or rate selects `{left[0]}`{more}"
         words = [str(value) for key, value in plan.checks[left[0]].items() if key in SELECTING]
@@ -78,28 +88,45 @@ def unseen_checks(document: ScorecardDocument, plan: ScorecardPlan, checks: Iter
     incomplete = [
         (check, absent)
         for check in checks
-        if (absent := [key for key in SELECTING if key not in check.node]) and check.id in plan.checks
+        if (absent := tuple([key for key in SELECTING if key not in check.node])) and check.id in plan.checks
     ]
     if not incomplete:
         return
     held = dict(held_by_parts(plan, document.vocabulary))
-    for check, absent in incomplete:
-        alone = next((([key], could) for key in absent if (could := _could_hold(document, plan, check, [key]))), None)
-        absent, could = alone or (absent, _could_hold(document, plan, check, absent))
+    rated = frozenset[str]().union(*(ids for (kind, _), ids in held.items() if kind == "dimensions"))
+    for check, keys, could in _could_be_held(document, plan, held, incomplete):
+        named = " and no ".join(f"`{key}`" for key in keys)
         gates = [name for kind, name in could if kind == "gates" and check.id not in held[kind, name]]
-        rated = any(check.id in ids for (kind, _), ids in held.items() if kind == "dimensions")
-        dimensions = [name for kind, name in could if kind == "dimensions" and not rated]
-        keys = " and no ".join(f"`{key}`" for key in absent)
+        dimensions = [name for kind, name in could if kind == "dimensions" and check.id not in rated]
         if gates:
-            message = f"the check `{check.id}` has no {keys}, so the gate `{gates[0]}` can't select it"
-            found = error(check.place("id"), message, code="selecting-key-missing", help=_where_to_write(check, absent))
+            message = f"the check `{check.id}` has no {named}, so the gate `{gates[0]}` can't select it"
+            found = error(check.place("id"), message, code="selecting-key-missing", help=_where_to_write(check, keys))
             yield replace(found, about=check.id)
         elif dimensions:
-            message = f"the check `{check.id}` has no {keys}, so it counts in no dimension"
-            found = warning(
-                check.place("id"), message, code="selecting-key-missing", help=_where_to_write(check, absent)
-            )
+            message = f"the check `{check.id}` has no {named}, so it counts in no dimension"
+            found = warning(check.place("id"), message, code="selecting-key-missing", help=_where_to_write(check, keys))
             yield replace(found, about=check.id)
+
+
+def _could_be_held(
+    document: ScorecardDocument,
+    plan: ScorecardPlan,
+    held: Mapping[Part, frozenset[str]],
+    checks: Sequence[tuple[CheckDocument, tuple[str, ...]]],
+) -> Iterator[tuple[CheckDocument, tuple[str, ...], Sequence[Part]]]:
+    """Yield checks with keys that they lack, and the parts that could select them if they had these keys: with one key
+    alone, if some part selects the check then."""
+    could: dict[tuple[str, ...], dict[str, tuple[Part, ...]]] = {}
+    anyway: dict[tuple[str, ...], frozenset[str]] = {}  # the checks that parts select that don't read the keys
+    for keys in {keys for _, absent in checks for keys in (absent, *((key,) for key in absent))}:
+        lacking = [check.id for check, absent in checks if set(keys) <= set(absent)]
+        words = {key: document.vocabulary.words(SELECTING[key]) for key in keys}
+        reading, could[keys] = held_with_words(plan, document.vocabulary, lacking, words)
+        anyway[keys] = frozenset[str]().union(*(ids for part, ids in held.items() if part not in reading))
+    for check, absent in checks:
+        alone = ((key,) for key in absent)
+        keys = next((keys for keys in alone if could[keys][check.id] or check.id in anyway[keys]), absent)
+        yield check, keys, could[keys][check.id]
 
 
 def _where_to_write(check: CheckDocument, absent: Iterable[str]) -> str | None:
@@ -108,19 +135,6 @@ def _where_to_write(check: CheckDocument, absent: Iterable[str]) -> str | None:
     if not isinstance(used, Scalar) or used.start != check.node.start:
         return None
     return f"write `{{use: {used.value}, {', '.join(f'{key}: WORD' for key in absent)}}}`, with words of the vocabulary"
-
-
-def _could_hold(
-    document: ScorecardDocument, plan: ScorecardPlan, check: CheckDocument, absent: list[str]
-) -> list[tuple[str, str]]:
-    """The gates and dimensions that could select the check if it had values for the absent keys."""
-    values = [document.vocabulary.words(SELECTING[key]) for key in absent]
-    parts: dict[tuple[str, str], None] = {}
-    for each in product(*values):
-        facts = {**plan.checks[check.id], **dict(zip(absent, each, strict=True))}
-        held = held_by_parts(replace(plan, checks={check.id: facts}), document.vocabulary)
-        parts |= dict.fromkeys(part for part, ids in held if ids)
-    return list(parts)
 
 
 def checks_that_never_apply(checks: Iterable[CheckDocument]) -> Findings:

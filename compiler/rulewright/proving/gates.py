@@ -5,9 +5,12 @@ verdict and the parameters are variables. A gate selects a check if `of` can hol
 may differ have different roots: `v` is the verdict in question, `other` any verdict of its check.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from itertools import product
+from typing import Final, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -17,6 +20,15 @@ from rulewright.expression.types import EnumType, RecordType, Type
 from rulewright.lower.expressions import PARAMETER_TYPES, VERDICT_RECORD
 from rulewright.lower.scorecard import verdict_type
 from rulewright.proving.atoms import ERROR, FALSE, TRUE
+from rulewright.proving.check_groups import (
+    RESULT_FIELDS,
+    CheckGroups,
+    Facts,
+    Group,
+    Words,
+    distinguished,
+    facts_of_check,
+)
 from rulewright.proving.domains import Domains, Path, domain_of_parameter
 from rulewright.proving.intervals import Goal
 from rulewright.proving.program_parts import reading, shape, substitute, with_paths, with_values
@@ -27,15 +39,10 @@ from rulewright_runtime.ir import Program
 from rulewright_runtime.plan.scorecard import GatePlan, ScorecardPlan, parameter_values
 from rulewright_runtime.values import Value
 
-# The fields of a verdict that don't identify its check.
-RESULT_FIELDS: Final = frozenset(
-    {
-        "eligible", "verdict", "confidence", "evidence", "scorer_version", "prompt_hash", "rationale_code",
-        "adjudication_required", "extra",
-    }
-)  # fmt: skip
 OTHER: Final = "other"
 HOLDS: Final = TRUE | ERROR  # an undecided condition of a gate counts as true
+_NONE: Final[Group] = frozenset()
+Part: TypeAlias = tuple[str, str]  # `gates`, `dimensions` or `rates`, and the name
 ANY_CHECK: Final = ""  # any possible check, for a scorecard without a project
 
 
@@ -88,28 +95,66 @@ def prove_gates(plan: ScorecardPlan, vocabulary: Vocabulary | None = None) -> It
     """
     cases = _GateCases(plan, vocabulary or invisiblebench())
     for gate in plan.gates:
-        holds = tuple([check for check in plan.checks if cases.can_hold(gate.of, check)])
+        holds = cases.held(gate.of)
         of_fail, stops = _AnyHolds((gate.of,), "FAIL"), _AnyHolds((gate.stops,), "FAIL")
         of_open, of_none = _AnyHolds((gate.of,), "UNCLEAR"), _AnyHolds((gate.of,), NO_RECORD)
         not_passed = _AnyHolds((gate.stops, gate.undecided), "UNCLEAR")
         if holds:
-            claims = cases.claim(holds, [of_fail, stops]), cases.claim(holds, [of_open, of_none, not_passed])
+            groups = cases.groups((gate.of, gate.stops, gate.undecided), holds)
+            claims = cases.claim(groups, [of_fail, stops]), cases.claim(groups, [of_open, of_none, not_passed])
         else:
             claims = cases.could(of_fail, stops), cases.could(of_open, not_passed)
-        yield GateProof(gate, holds, *claims)
+        yield GateProof(gate, cases.names(holds), *claims)
 
 
-def held_by_parts(
-    plan: ScorecardPlan, vocabulary: Vocabulary | None = None
-) -> Iterator[tuple[tuple[str, str], frozenset[str]]]:
-    """Yield the gates, dimensions and rates (`gates`, `dimensions` or `rates`, and the name), each with the checks of
-    the plan that it can select under the default parameters."""
-    cases = _GateCases(plan, vocabulary or invisiblebench(), settings=parameter_values(plan.parameters, {}))
-    parts = [("gates", gate.name, gate.of) for gate in plan.gates]
-    parts += [("dimensions", each.rate.name, each.rate.of) for each in plan.dimensions]
-    parts += [("rates", each.name, each.of) for each in plan.rates]
-    for kind, name, of in parts:
-        yield (kind, name), frozenset([check for check in plan.checks if cases.can_hold(of, check)])
+def held_by_parts(plan: ScorecardPlan, vocabulary: Vocabulary | None = None) -> Iterator[tuple[Part, frozenset[str]]]:
+    """Yield the gates, dimensions and rates, each with the checks of the plan that it can select under the default
+    parameters."""
+    cases = _cases_of_defaults(plan, vocabulary)
+    for part, of in _conditions(plan).items():
+        yield part, frozenset(cases.names(cases.held(of)))
+
+
+def held_with_words(
+    plan: ScorecardPlan, vocabulary: Vocabulary, checks: Iterable[str], words: Mapping[str, Sequence[str]]
+) -> tuple[frozenset[Part], dict[str, tuple[Part, ...]]]:
+    """The parts that read some keys which checks lack; and for each of the checks, those of them that can select it if
+    it has some of the `words` there, under the default parameters."""
+    cases = _cases_of_defaults(plan, vocabulary)
+    facts = {key: {("v",), ("v", "check"), ("v", key), ("v", "check", key)} for key in words}
+    every = {fact for each in facts.values() for fact in each}
+    reading = {part: of for part, of in _conditions(plan).items() if every & cases.distinguished((of,)).keys()}
+    told_apart = cases.distinguished(reading.values())
+    values = [_unlike(words[key], [told_apart[fact] for fact in facts[key] & told_apart.keys()]) for key in words]
+    found: dict[str, tuple[Part, ...]] = {}
+    for group in cases.groups(reading.values(), cases.checks.group(checks)):
+        check = cases.first(group)
+        could: dict[Part, None] = {}
+        for each in product(*values):
+            filled = facts_of_check(check, {**plan.checks[check], **dict(zip(words, each, strict=True))})
+            could |= dict.fromkeys(part for part, of in reading.items() if cases.can_hold(of, filled))
+        found |= dict.fromkeys(cases.names(group), tuple(could))
+    return frozenset(reading), found
+
+
+def _unlike(words: Iterable[str], told_apart: Collection[Words]) -> list[str]:
+    """Those of the words that conditions can distinguish: those that they name, and the first other one."""
+    if None in told_apart:
+        return list(words)
+    named = frozenset[str]().union(*(each for each in told_apart if each is not None))
+    other = next((word for word in words if word not in named), None)
+    return [word for word in words if word in named or word == other]
+
+
+def _cases_of_defaults(plan: ScorecardPlan, vocabulary: Vocabulary | None) -> _GateCases:
+    return _GateCases(plan, vocabulary or invisiblebench(), settings=parameter_values(plan.parameters, {}))
+
+
+def _conditions(plan: ScorecardPlan) -> dict[Part, Program]:
+    """The conditions by which the parts of a scorecard select checks."""
+    parts = {("gates", gate.name): gate.of for gate in plan.gates}
+    parts |= {("dimensions", each.rate.name): each.rate.of for each in plan.dimensions}
+    return parts | {("rates", each.name): each.of for each in plan.rates}
 
 
 class _AnyHolds(Struct, frozen=True):
@@ -121,12 +166,14 @@ class _AnyHolds(Struct, frozen=True):
 
 @dataclass(slots=True)
 class _GateCases:
-    """Decides claims for every check; results are cached for checks that the conditions can't distinguish."""
+    """Decides claims once for each group of checks that the conditions can't distinguish; results are cached."""
 
     plan: ScorecardPlan
     vocabulary: Vocabulary
     settings: Mapping[str, Value] = field(default_factory=dict)  # fixed values of parameters
     domains: Domains = field(init=False)
+    checks: CheckGroups = field(init=False)
+    fixed: dict[int, Program] = field(default_factory=dict)  # conditions of the plan with the constants of all checks
     cache: dict[Value, Counterexample | Unknown | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -134,34 +181,61 @@ class _GateCases:
         types = {each.name: PARAMETER_TYPES[each.type] for each in self.plan.parameters}
         parameters: Mapping[Path, Value] = {(each.name,): domain_of_parameter(each) for each in self.plan.parameters}
         self.domains = Domains({**types, "v": verdict, OTHER: verdict}, parameters)
+        self.checks = CheckGroups(self.plan.checks)
 
-    def can_hold(self, of: Program, check: str) -> bool:
-        """Whether the condition can hold for a verdict of the check; True also if it can't be decided."""
-        return self.find([self.about(of, check, OTHER)], [(0, HOLDS)]) is not None
+    def names(self, group: Group) -> tuple[str, ...]:
+        """The ids of some checks, in the order of the plan."""
+        return tuple([self.checks.ids[at] for at in sorted(group)])
 
-    def claim(self, holds: Sequence[str], claims: Sequence[_AnyHolds]) -> GateClaim:
-        """The result of the claims for all the given checks."""
+    def first(self, group: Group) -> str:
+        """The id of the first check of a group."""
+        return self.checks.ids[min(group)]
+
+    def distinguished(self, conditions: Iterable[Program]) -> dict[Path, Words]:
+        """The facts of checks that the conditions read, each with the constants that they compare it with."""
+        return distinguished(map(self.with_constants, conditions))
+
+    def groups(self, conditions: Iterable[Program], among: Group) -> list[Group]:
+        """The groups of some checks that the conditions can't distinguish, in the order of the plan."""
+        return self.checks.divided(among, self.distinguished(conditions))
+
+    def held(self, of: Program) -> Group:
+        """The checks of which the condition can hold for a verdict; also those of which it can't be decided."""
+        groups = self.groups((of,), self.checks.group(self.plan.checks))
+        return _NONE.union(*(each for each in groups if self.can_hold(of, self.facts(self.first(each)))))
+
+    def can_hold(self, of: Program, facts: Facts) -> bool:
+        """Whether the condition can hold for a verdict of a check; True also if it can't be decided."""
+        return self.find([self.about(of, facts, OTHER)], [(0, HOLDS)]) is not None
+
+    def claim(self, groups: Iterable[Group], claims: Sequence[_AnyHolds]) -> GateClaim:
+        """The result of the claims for all checks of the groups."""
         of = claims[0].conditions[0]
-        failures = [(check, *refuted) for check in holds if (refuted := self.refuted(of, check, claims)) is not None]
-        if not failures:
+        failed = [(group, *found) for group in groups if (found := self.refuted(of, self.first(group), claims))]
+        if not failed:
             return GateClaim(Proved())
-        check, result, to_blame = next((each for each in failures if isinstance(each[1], Refuted)), failures[0])
-        return GateClaim(result, check, len(failures) - 1, to_blame)
+        group, result, to_blame = next((each for each in failed if isinstance(each[1], Refuted)), failed[0])
+        return GateClaim(result, self.first(group), sum(len(each[0]) for each in failed) - 1, to_blame)
+
+    def facts(self, check: str) -> Facts:
+        """The facts of a check of the plan."""
+        return facts_of_check(check, self.plan.checks[check])
 
     def could(self, of: _AnyHolds, claim: _AnyHolds) -> GateClaim:
         """Whether one of the conditions can hold for some verdict of some check that the gate selects."""
-        selected = self.about(of.conditions[0], ANY_CHECK, "v", of.verdict)
+        selected = self.about(of.conditions[0], {}, "v", of.verdict)
         if self.find([selected], [(0, HOLDS)]) is None:
             return GateClaim(Refuted(), of_is_to_blame=True)
-        parts = [self.about(part, ANY_CHECK, "v", claim.verdict) for part in claim.conditions]
+        parts = [self.about(part, {}, "v", claim.verdict) for part in claim.conditions]
         possible = any(self.find([selected, part], [(0, HOLDS), (1, HOLDS)]) is not None for part in parts)
         return GateClaim(Proved() if possible else Refuted())
 
     def refuted(self, of: Program, check: str, claims: Sequence[_AnyHolds]) -> tuple[Result, bool] | None:
         unknown: tuple[Result, bool] | None = None
+        facts = self.facts(check)
         for each in claims:
-            selected = self.about(of, check, OTHER)
-            programs = [selected, *(self.about(part, check, "v", each.verdict) for part in each.conditions)]
+            selected = self.about(of, facts, OTHER)
+            programs = [selected, *(self.about(part, facts, "v", each.verdict) for part in each.conditions)]
             match self.find(programs, [(0, HOLDS), *((at, FALSE) for at in range(1, len(programs)))]):
                 case Counterexample() as witness:
                     own = [pair for pair in witness.values if not pair[0].startswith(f"{OTHER}.")]
@@ -176,17 +250,18 @@ class _GateCases:
             self.cache[key] = Search(programs, self.domains).find(goal)
         return self.cache[key]
 
-    def about(self, condition: Program, check: str, root: str, verdict: str | None = None) -> Program:
-        """The condition for a verdict of the check, whose result is read from `root`; for an eligible one if `verdict`
-        is its name."""
-        values: dict[Path, Value] = {}
-        if check != ANY_CHECK:
-            facts = self.plan.checks[check]
-            values = {("v", "check_id"): check, ("v", "mode_id"): check, ("v", "check"): facts}
-            values |= {("v", name): facts[name] for name in ("primary_bucket", "severity") if name in facts}
-            values[("v", "secondary_tags")] = facts.get("secondary_tags", [])
+    def about(self, condition: Program, facts: Facts, root: str, verdict: str | None = None) -> Program:
+        """The condition for a verdict of a check with these facts, whose result is read from `root`; for an eligible
+        one if `verdict` is its name."""
+        values = dict(facts)
         if verdict is not None:
             values |= {("v", "eligible"): True, ("v", "verdict"): verdict}
-        constants = {**self.settings, **({"scoring": self.plan.scoring} if self.plan.scoring else {})}
-        fixed = substitute(with_values(condition, values), constants)
-        return with_paths(fixed, {("v", name): reading((root, name)) for name in RESULT_FIELDS})
+        known = with_values(self.with_constants(condition), values)
+        return with_paths(known, {("v", name): reading((root, name)) for name in RESULT_FIELDS})
+
+    def with_constants(self, condition: Program) -> Program:
+        """A condition of the plan with the settings and the scoring file as constants."""
+        if id(condition) not in self.fixed:
+            scoring = {"scoring": self.plan.scoring} if self.plan.scoring else {}
+            self.fixed[id(condition)] = substitute(condition, {**self.settings, **scoring})
+        return self.fixed[id(condition)]

@@ -15,7 +15,7 @@ from rulewright_runtime.values import Value
 
 COMPARISONS: Final = frozenset(MIRRORED)
 EQUALITY: Final = frozenset(("_==_", "_!=_"))
-_SELECTIONS: Final = frozenset(("select", "opt_select", "has", "index", "opt_index"))
+SELECTIONS: Final = frozenset(("select", "opt_select", "has", "index", "opt_index"))
 
 
 def unabridged(program: Program) -> str:
@@ -85,7 +85,7 @@ def path_at(program: Program, at: int) -> Path | None:
 def is_optional(program: Program, at: int) -> bool:
     """Whether a node reads a path of which some part is optional: `a.?b.c`."""
     node = program.nodes[at]
-    is_inside = node.op in _SELECTIONS
+    is_inside = node.op in SELECTIONS
     return node.op in ("opt_select", "opt_index") or (is_inside and is_optional(program, node.args[0]))
 
 
@@ -107,7 +107,7 @@ def paths_of(program: Program) -> list[Path] | None:
         if path is not None and (at not in longer or at in values):
             found.add(path)
         longer.update(node.args[:1] if path is not None else ())
-        values.update(node.args[1 if node.op in _SELECTIONS else 0 :])
+        values.update(node.args[1 if node.op in SELECTIONS else 0 :])
     return sorted(found)
 
 

@@ -6,6 +6,7 @@ import pytest
 from tests.compiler.lower.test_scorecard import CHECKS, lowered, shipped
 
 from rulewright.lower.scorecard import lower_without_project
+from rulewright.proving.check_groups import CheckGroups, distinguished
 from rulewright.proving.gates import GateProof, held_by_parts, prove_gates
 from rulewright.proving.results import Proved, Refuted, Unknown
 from rulewright_runtime.plan.scorecard import ScorecardPlan
@@ -174,3 +175,34 @@ def test_without_a_project_a_gate_has_to_stop_on_something(stops: str, expected:
 
 def test_the_checks_of_these_tests_are_those_of_the_scorecard_tests() -> None:
     assert {name for name, facts in CHECKS.items() if facts["severity"] in ("S5", "S4_GATE")} == set(HELD)
+
+
+OFS = (
+    GRAVE, "v.check_id == 'A1'", "v.check_id in ['A1', 'C1', 'no']",
+    "v.primary_bucket in ['A', 'B'] && v.severity != S5",
+    "'crisis' in v.secondary_tags || v.check_id.startsWith('F')", "v.mode_id != 'B1' && v.verdict != PASS",
+    "has(v.check.hard_fail) && v.check.hard_fail", "v.check.safety_override", "v.primary_bucket == wanted",
+    "[v.check_id].exists(c, c == 'A1')", "size(v.secondary_tags) > 0", "v.check_id == v.rationale_code", "true",
+)  # fmt: skip
+CLAIMS = ("v.verdict == FAIL", "v.verdict == FAIL && v.check_id != 'B1'", "v.verdict == UNCLEAR || v.severity == S5")
+
+
+@pytest.mark.parametrize("of", OFS)
+@pytest.mark.parametrize("stops", CLAIMS)
+def test_checks_that_conditions_can_not_distinguish_are_decided_as_each_on_its_own(
+    of: str, stops: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = GATE.replace("OF", of).replace("STOPS", stops).replace("UNDECIDED", CLAIMS[2])
+    plan = plan_of(text)
+    grouped = list(prove_gates(plan)), list(held_by_parts(plan))
+    monkeypatch.setattr(CheckGroups, "divided", lambda self, among, facts: [frozenset([at]) for at in sorted(among)])
+    assert (list(prove_gates(plan)), list(held_by_parts(plan))) == grouped
+
+
+def test_a_condition_on_one_of_many_checks_is_decided_for_that_check_and_once_for_all_others() -> None:
+    groups = CheckGroups({f"C{number}": {"severity": "S3"} for number in range(1_000)})
+    text = GATE.replace("OF", "v.check_id == 'C7' || v.severity == S5")
+    plan = plan_of(text.replace("STOPS", "true").replace("UNDECIDED", "true"))
+    facts = distinguished([plan.gates[0].of])
+    assert facts == {("v", "check_id"): frozenset(["C7"]), ("v", "severity"): frozenset(["S5"])}
+    assert list(map(len, groups.divided(groups.group(groups.ids), facts))) == [999, 1]
