@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 
 CODES = "exit codes:"
 UNKNOWN = "unrecognized arguments: "  # as argparse begins its message
-OTHER_COMMANDS = {("rulewright scan", "--dry-run"): "rulewright plan"}  # that do what an unknown option asks for
+OTHER_COMMANDS = {  # that do what an unknown option asks for
+    ("rulewright scan", "--baseline"): "rulewright diff BEFORE AFTER",
+    ("rulewright scan", "--compare"): "rulewright diff BEFORE AFTER",
+    ("rulewright scan", "--dry-run"): "rulewright plan",
+}
 
 
 class Parser(argparse.ArgumentParser):

@@ -110,10 +110,11 @@ def _translate(source: Path, folder: str) -> int:
     checks, scenarios = (sum(name.startswith(kind) for name in made.files) for kind in ("checks", "scenarios"))
     say(f"wrote {plural(checks, 'check')} and {plural(scenarios, 'scenario')} to {target}")
     complain(*(f"warning: {each}" for each in made.notes))
+    judge = " --judge openai:MODEL@BASE_URL" if made.needs_judge else ""
     _say_next(
         folder,
         f"rulewright harness scenarios --model {shlex.quote(made.model)} --out {os.path.join('runs', 'played')}",
-        f"rulewright scan {os.path.join('runs', 'played', 'transcripts')} --out {os.path.join('runs', 'first')}",
+        f"rulewright scan {os.path.join('runs', 'played', 'transcripts')}{judge} --out {os.path.join('runs', 'first')}",
     )
     return FAILED if made.notes else MET
 

@@ -73,7 +73,10 @@ def run_plan(plan: Plan, args: argparse.Namespace, *, judge: str | None, project
         print_run(args.format, run_as(args.format, open_run(Path(args.out)), status))
     else:
         safe_stream(sys.stdout).write_coloured(scorecard(summary, colour=wants_colour(sys.stdout)))
-        say(f"report: {os.path.join(args.out, 'summary.md')}; as a page: rulewright report {shlex.quote(args.out)}")
+        run = shlex.quote(args.out)
+        if status and summary["transcripts"]:
+            say(f"what failed or is undecided: rulewright why {run}")
+        say(f"report: {os.path.join(args.out, 'summary.md')}; as a page: rulewright report {run}")
     return status
 
 

@@ -91,6 +91,7 @@ def _scores(folder: Path, transcript: str, checks: Iterable[str] = ()) -> JsonOb
         known = [row["transcript_id"] for row in rows(folder / "scores.jsonl")]
         ending = [name for name in known if name.endswith(f"__{transcript}")]
         guess = f"; did you mean `{ending[0]}`?" if ending else question(transcript, [*known, *checks])
+        guess = guess or (f", and no run is at `{transcript}`" if os.sep in transcript else "")
         raise UsageError(f"the run has no transcript{' or check' if checks else ''} `{transcript}`{guess}")
     return scores
 

@@ -63,7 +63,13 @@ def pairs(before: StoredRun, after: StoredRun, by: str) -> Pairs:
     left, right = _keyed(before, by), _keyed(after, by)
     both = tuple((left[key], right[key]) for key in left if key in right)
     if not both:
-        raise UsageError(f"`{before.folder}` and `{after.folder}` have no {by} in common")
+        only = " and ".join(
+            f"`{next(iter(each))}` only in `{run.folder}`" for each, run in ((left, before), (right, after)) if each
+        )
+        named = "; a chat without an id is named after its file and line" if by == "transcript" else ""
+        raise UsageError(
+            f"`{before.folder}` and `{after.folder}` have no {by} in common{only and f': {only} for example'}{named}"
+        )
     only_before = tuple(name for key, name in left.items() if key not in right)
     return Pairs(both, only_before, tuple(name for key, name in right.items() if key not in left))
 

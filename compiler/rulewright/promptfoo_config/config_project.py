@@ -17,9 +17,11 @@ from rulewright.promptfoo_config.config_reader import (
     Configuration,
     ConfiguredPrompt,
     ConfiguredTest,
+    Provider,
     read_configuration,
 )
 from rulewright_runtime.english import plural
+from rulewright_runtime.models import SERVERS
 
 PROJECT: Final = """\
 # Made from {source}. Every key: rulewright explain project
@@ -43,6 +45,7 @@ class Translation(Struct, frozen=True):
     files: dict[str, str]
     notes: tuple[str, ...]
     model: str
+    needs_judge: bool
 
 
 def project_from(path: Path, name: str) -> Translation:
@@ -64,6 +67,7 @@ def project_from(path: Path, name: str) -> Translation:
         {"rulewright.yaml": project, **checks.files, **files},
         tuple(sorted(dict.fromkeys(read.notes), key=_place)),
         _model(read.providers),
+        any("\nprompt:" in text for text in checks.files.values()),
     )
 
 
@@ -189,10 +193,12 @@ def _scenario(identity: str, title: str, test: ConfiguredTest, messages: list[st
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
-def _model(providers: list[str]) -> str:
-    """The first provider as a model of `--model`."""
+def _model(providers: list[Provider]) -> str:
+    """The first known provider as a model of `--model`."""
     for each in providers:
-        kind, _, name = each.rpartition(":")
-        if kind.partition(":")[0] in ("openai", "anthropic") and name:
-            return f"{kind.partition(':')[0]}:{name}"
+        kind, _, name = each.id.partition(":")
+        name = re.sub(r"^(?:chat|completion|messages|responses):", "", name)
+        base = each.base_url or SERVERS.get(kind, "")
+        if name and (kind in ("openai", "anthropic") or base):
+            return f"{'anthropic' if kind == 'anthropic' else 'openai'}:{name}" + (f"@{base}" if base else "")
     return "openai:MODEL"

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from itertools import product
 from math import prod
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from msgspec import Struct
 
@@ -60,6 +60,13 @@ class ConfiguredTest(Struct, frozen=True):
     scenario_id: str | None = None
 
 
+class Provider(NamedTuple):
+    """A model of a configuration: its id, such as `openai:chat:gpt-5`, and its base URL if it has its own."""
+
+    id: str
+    base_url: str = ""
+
+
 @dataclass(slots=True)
 class Configuration:
     """What a configuration says. `notes` are the parts that are not translated, each with its place."""
@@ -67,7 +74,7 @@ class Configuration:
     prompts: list[ConfiguredPrompt] = field(default_factory=list)
     tests: list[ConfiguredTest] = field(default_factory=list)
     defaults: list[Assertion] = field(default_factory=list)
-    providers: list[str] = field(default_factory=list)
+    providers: list[Provider] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
 
@@ -94,7 +101,10 @@ def read_configuration(path: Path) -> Configuration:
     for each in _listed(root.get("tests")):
         _collect(read.tests, _tests(each, path.parent, shared, read.notes), each, read.notes)
     for each in (*_listed(root.get("providers")), *_listed(root.get("targets"))):
-        read.providers.append(str(plain(_at(each, "id") or each)))
+        address = _at(_at(each, "config"), "apiBaseUrl")
+        read.providers.append(
+            Provider(str(plain(_at(each, "id") or each)), str(plain(address) or "") if address else "")
+        )
     return read
 
 

@@ -39,7 +39,8 @@ class Independence(msgspec.Struct, frozen=True):
         same = f"as the model `{subject}` is" if _plain(judge) != _plain(subject) else "and judges itself"
         return (
             f"the judge `{judge}` is of the family `{self.family(judge)}`, {same}; "
-            "choose another judge, or allow it under `judge.same_family` with a reason"
+            "choose another judge, or allow it in the project file under `judge`: "
+            f'`same_family: [{{subject: "{subject}", reason: WHY}}]`'
         )
 
     def refusal_among(self, judge: str, speakers: Iterable[str]) -> str | None:

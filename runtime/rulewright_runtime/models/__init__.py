@@ -95,6 +95,8 @@ def _guess(specification: str) -> str:
         return f"did you mean `{known}:{rest}`? "
     if provider in ("http", "https"):
         return f"did you mean `openai:MODEL@{specification}`? "
+    if "@http" in specification and (name := specification.partition("@")[0]) in PROVIDERS:
+        return f"did you mean `{name}:MODEL{specification.removeprefix(name)}`? "
     if "@http" in specification:
         return f"did you mean `openai:{_with_path(rest) if _usual_base_url(provider) else specification}`? "
     if colon and rest and (base := _usual_base_url(provider)):

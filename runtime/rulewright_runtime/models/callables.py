@@ -94,7 +94,10 @@ class CallableModel:
     def _validate(self, value: object) -> ModelAnswer:
         """Return the value if it is a `ModelAnswer` that can be stored. Raises CallFailure for any other value."""
         if not isinstance(value, ModelAnswer):
-            message = f"`{self.identity.model}` gave a `{type(value).__name__}`; expected a text or a `ModelAnswer`"
+            form = ", such as `json.dumps(...)` of it," if isinstance(value, dict) else ""
+            message = (
+                f"`{self.identity.model}` gave a `{type(value).__name__}`; expected a text{form} or a `ModelAnswer`"
+            )
             raise CallFailure(message, "denied")
         try:
             return msgspec.json.decode(msgspec.json.encode(value), type=ModelAnswer)
@@ -143,6 +146,9 @@ def open_model(_: str, rest: str) -> CallableModel:
     module, colon, name = rest.partition(":")
     if not colon or not module or not name:
         raise ModelError(f"`python:{rest}` names no callable; expected `python:MODULE:CALLABLE`")
+    if module.endswith(".py"):
+        meant = module.removesuffix(".py").replace("/", ".")
+        raise ModelError(f"`python:{rest}` names a file, not a module; did you mean `python:{meant}:{name}`?")
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
     try:

@@ -162,14 +162,14 @@ def open_model(provider: str, rest: str) -> HttpModel:
     base = _base(scheme[1:] + base) if scheme else _configured(provider)
     if not model:
         raise ModelError(f"`{provider}:{rest}` names no model; expected `{provider}:MODEL[@BASE_URL]`")
+    if meant := _with_scheme(model):
+        raise ModelError(f"the address of `{provider}:{model}` has no scheme; did you mean `{provider}:{meant}`?")
     variable = _key_variable(provider, base)
     key = (os.environ.get(variable) or "").strip() or None
     if key is not None and not all("!" <= char <= "~" for char in key):
         raise ModelError(f"the key in `{variable}` contains a space, a line break or a non-ASCII letter; copy it again")
     if key is None and base == BASES[provider]:
-        raise ModelError(
-            f"`{provider}:{model}` needs a key in the environment variable `{variable}`{_scheme_hint(model)}"
-        )
+        raise ModelError(f"`{provider}:{model}` needs a key in the environment variable `{variable}`")
     headers = _headers() if variable == OTHER_KEY else None
     return HttpModel(provider, model, base, key, headers=headers, fields=_fields(added))
 
@@ -216,11 +216,11 @@ def _key_variable(provider: str, base: str) -> str:
     return KEY_VARIABLES[provider] if base in (_configured(provider), BASES[provider]) else OTHER_KEY
 
 
-def _scheme_hint(model: str) -> str:
-    """Return a hint for an address without its scheme; empty for any other name."""
+def _with_scheme(model: str) -> str | None:
+    """Return a model with an address that lacks its scheme as it was meant; None for any other name."""
     name, _, address = model.rpartition("@")
-    is_address = bool(name) and (":" in address or "/" in address)
-    return f"; an address begins with its scheme: `{name}@http://{address}`" if is_address else ""
+    is_address = bool(name) and re.match(r"[\w.-]+:[0-9]+(/|$)|[\w-]+(\.[\w-]+)+/|localhost(/|$)", address)
+    return f"{name}@http://{address}" if is_address else None
 
 
 def _base(url: str) -> str:

@@ -192,6 +192,13 @@ class RunFolder:
         return self._has(LOG) and self._has(SUMMARY)
 
     @property
+    def judged_nothing(self) -> bool:
+        """Whether the finished run has no transcript, because all inputs were refused. Raises PlanError for a damaged
+        manifest."""
+        manifest = read_manifest(self.path) if self.is_finished else None
+        return manifest is not None and not any(each.rows for each in manifest.files if each.name in ROWS)
+
+    @property
     def log(self) -> str | None:
         """The path of the run's log, finished or not; None if there is none."""
         return self._either(LOG)

@@ -188,10 +188,10 @@ def _refuse_jobs(judge: Judge | BatchJudge | str | None, calls: int | None, *, g
 
 
 def _refuse_to_replace(folder: RunFolder, *, overwrite: bool) -> None:
-    """Raise PlanError if the folder holds people's decisions, or without `overwrite` a run."""
+    """Raise PlanError if the folder holds people's decisions, or without `overwrite` a run that judged a transcript."""
     if os.path.exists(os.path.join(folder.path, DECIDED, DECISIONS)):
         raise PlanError(f"`{folder.path}` holds people's decisions about its run in `{DECIDED}`; choose another folder")
-    if overwrite or (folder.log is None and folder.replies is None):
+    if overwrite or folder.judged_nothing or (folder.log is None and folder.replies is None):
         return
     state, remedy = (
         ("a finished run", "replace it with `--overwrite`")

@@ -134,6 +134,7 @@ def test_every_line_of_every_help_fits_80_columns(
         (["hil", "resolve", "x", "--bye", "ana"], "--by"),
         (["workflow", "rnu", "--file", "x"], "run"),
         (["scan", ".", "--dry-run"], "rulewright plan"),
+        (["scan", ".", "--baseline", "runs/1"], "rulewright diff BEFORE AFTER"),
     ],
 )
 def test_a_misspelt_option_or_choice_is_guessed(

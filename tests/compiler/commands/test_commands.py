@@ -153,7 +153,9 @@ def test_a_started_project_is_clean_and_scans(started: Path, capsys: pytest.Capt
     code, out, _ = run(capsys, "scan", "transcripts", "--out", "runs/first")
     assert code == 1  # one of the two answers fails, and no gate looks
     assert "1 PASS, 1 FAIL" in out
-    assert out.endswith("report: runs/first/summary.md; as a page: rulewright report runs/first\n")
+    *_, hint, report = out.splitlines()
+    assert hint == "what failed or is undecided: rulewright why runs/first"
+    assert report == "report: runs/first/summary.md; as a page: rulewright report runs/first"
 
 
 def test_a_scan_without_a_folder_goes_to_the_next_number_and_resumes_the_last(

@@ -331,7 +331,9 @@ def test_transcripts_without_a_scenario_are_not_compared_by_scenario(tmp_path: P
         (tmp_path / f"{name}.jsonl").write_text(json.dumps({"id": name, **lines[0]}), encoding="utf-8")
         plan = compile_project(tmp_path / "p")
         run(plan, [tmp_path / f"{name}.jsonl"], tmp_path / name, judge=Judge("PASS"))
-    with pytest.raises(UsageError, match="no transcript in common"):
+    with pytest.raises(
+        UsageError, match=r"no transcript in common: `x` only in `\S+` and `y` only in .* chat without an id"
+    ):
         diff(tmp_path / "x", tmp_path / "y")
 
 

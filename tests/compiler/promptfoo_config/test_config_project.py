@@ -308,11 +308,33 @@ def test_the_command_writes_the_project_and_exits_with_1_for_what_is_missing(
     shown = capsys.readouterr()
     assert "wrote 1 check and 1 scenario to mine" in shown.out
     assert "harness scenarios --model openai:gpt-x --out" in shown.out
+    assert "scan runs/played/transcripts --out" in shown.out
     assert shown.err.startswith("warning: c.yaml:3:")
     assert Path("mine/scenarios/test-1.json").is_file()  # an id that can not be a file name is not used
     Path("c.yaml").write_text(f"{CONFIG}tests: [{test % ''}]\n".replace("../up", "up"), encoding="utf-8")
     assert main(["init", "again", "--from", "c.yaml"]) == 0
     assert Path("again/scenarios/up.json").is_file()
+
+
+@pytest.mark.parametrize(
+    ("providers", "model"),
+    [
+        ("[ollama:chat:llama3.1:8b]", "openai:llama3.1:8b@http://127.0.0.1:11434/v1"),
+        ("[{id: openai:chat:own, config: {apiBaseUrl: http://h/v1}}]", "openai:own@http://h/v1"),
+        ("['https://example.org', anthropic:messages:claude-x]", "anthropic:claude-x"),
+    ],
+)
+def test_the_next_steps_name_the_model_with_its_address_and_a_judge_where_one_is_asked(
+    providers: str, model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    config = CONFIG.replace('["openai:chat:gpt-x"]', providers)
+    asked = "{vars: {question: Hi}, assert: [{type: llm-rubric, value: is kind}]}"
+    Path("c.yaml").write_text(f"{config}tests: [{asked}]\n", encoding="utf-8")
+    assert main(["init", "mine", "--from", "c.yaml"]) == 0
+    shown = capsys.readouterr().out
+    assert f"--model {model} --out" in shown
+    assert "scan runs/played/transcripts --judge openai:MODEL@BASE_URL --out" in shown
 
 
 def test_many_equal_names_are_numbered_in_linear_time() -> None:

@@ -236,6 +236,7 @@ def test_a_callable_that_raises_or_gives_something_else_is_a_failure() -> None:
     later = CallableModel("m:f", _broken_later)
     assert [*answers(later, "a"), *answers(later, "b")] == ["a", "server: ValueError: no"]
     assert answers(CallableModel("m:f", lambda _: 7), "a")[0].startswith("denied: ")
+    assert "expected a text, such as `json.dumps(...)` of it, or" in answers(CallableModel("m:f", lambda _: {}), "a")[0]
 
 
 def _leaves(_: ModelCall) -> str:

@@ -98,6 +98,13 @@ def test_what_was_refused_is_counted_with_its_place(data: Path, tmp_path: Path) 
     assert refused["inputs"][0]["line"] == 1
 
 
+def test_a_run_in_which_everything_was_refused_is_replaced(data: Path, tmp_path: Path) -> None:
+    assert run(data / "bc__s.jsonl", tmp_path / "run")["transcripts"] == 0
+    assert run(data, tmp_path / "run")["transcripts"] > 0
+    with pytest.raises(PlanError, match="holds a finished run"):
+        run(data, tmp_path / "run")
+
+
 @pytest.mark.parametrize("questions", range(5))
 def test_a_killed_run_is_resumed_to_the_same_bytes(data: Path, tmp_path: Path, questions: int) -> None:
     run(data, tmp_path / "whole")

@@ -22,7 +22,7 @@ from rulewright_runtime.transcripts.containers import MAX_DOCUMENT, Row
 from rulewright_runtime.transcripts.messages import Conversation
 from rulewright_runtime.transcripts.readers.captions import are_captions, spoken
 from rulewright_runtime.transcripts.readers.record_values import Record
-from rulewright_runtime.transcripts.readers.shapes import Format, chat, one_by_one
+from rulewright_runtime.transcripts.readers.shapes import Format, chat, columns_hint, one_by_one
 
 SPEAKERS: Final = {
     "system": ("system",),
@@ -244,10 +244,9 @@ class PlainText:
         }
 
     def _refused(self, reason: str, number: int) -> InputError:
-        names = filter(_NAME.fullmatch, (name for name, _ in self._seen.most_common()))
-        listed = ticked(islice(names, _SEEN))
-        seen = f"; the speakers seen are {listed}" if listed else ""
-        hint = "expected `User:`, `Assistant:` or others that `--columns user=NAME,assistant=NAME` names"
+        names = list(islice(filter(_NAME.fullmatch, (name for name, _ in self._seen.most_common())), _SEEN))
+        seen = f"; the speakers seen are {ticked(names)}" if names else ""
+        hint = f"expected `User:`, `Assistant:` or others named with {columns_hint(names)}"
         return InputError(f"{reason}{seen}; {hint}", self._shown, number)
 
 

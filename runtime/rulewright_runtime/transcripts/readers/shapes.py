@@ -7,8 +7,10 @@ and their results. `messages` reads them all; keys without a field are kept in `
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
+from shlex import quote
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -42,6 +44,20 @@ ROLE_WORDS: Final[dict[str, Role]] = {
 EXPECTED: Final = (
     "expected", "expected_output", "ideal", "ground_truth", "target", "reference_answer", "reference",
 )  # fmt: skip
+
+
+_PLAIN_NAME: Final = re.compile(r"[^\W_][\w .-]{0,39}")
+
+
+def columns_hint(names: Sequence[str]) -> str:
+    """The option that names the speakers or columns; for two plain names as it may be typed, the user first unless a
+    name says otherwise."""
+    option = "`--columns user=NAME,assistant=NAME`"
+    if len(names) != 2 or not all(map(_PLAIN_NAME.fullmatch, names)):
+        return option
+    places = {"user": 0, "assistant": 2}
+    user, assistant = sorted(names, key=lambda name: places.get(ROLE_WORDS.get(name.lower(), ""), 1))
+    return f"{option}, such as `--columns {quote(f'user={user},assistant={assistant}')}`"
 
 
 Reader: TypeAlias = Callable[[Sequence[Record]], Iterator[Conversation | ShapeError]]

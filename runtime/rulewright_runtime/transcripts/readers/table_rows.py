@@ -50,6 +50,7 @@ from rulewright_runtime.transcripts.readers.shapes import (
     SAYING,
     Format,
     attempt,
+    columns_hint,
     messages,
     passages,
     record_by_record,
@@ -160,7 +161,7 @@ class Columns:
         if not (is_exchange or {"role", "content"} <= fields.keys()):
             raise ShapeError(
                 f"unknown shape: a table with the columns {_one_of(names, 'and')}; expected `user` and `assistant`, or "
-                "`role` and `content` (name yours with `--columns user=NAME,assistant=NAME`; for a "
+                f"`role` and `content` (name yours with {columns_hint(list(names))}; for a "
                 "message per row `--columns conversation=NAME,role=NAME,content=NAME,user=SPEAKER,assistant=SPEAKER`)"
             )
         return fields

@@ -105,6 +105,7 @@ def test_the_time_and_the_name_of_a_mapped_speaker_are_kept(tmp_path: Path) -> N
         ("[10:31] Anna: hi\n[10:32] Bot: yo\n", "1: `Anna` is not a known speaker; the speakers seen are `Anna`"),
         (f"{CHAT}[10:30] Anna: and I?\n", "3: `Anna` is not a known speaker; the speakers seen are"),
         ("12.05.24, 15:07 - Anna: hi\n12.05.24, 15:08 - Bot: yo\n", "1: `Anna` is not a known speaker"),
+        ("Bot: Hello\nAnna M: hi\nBot: yo\n", "such as `--columns 'user=Anna M,assistant=Bot'`"),
         ("User: hi\nAssistent: yo\nUser: no\nAssistant: ok\n", "2: `Assistant` is the assistant, so `Assistent` may"),
         ("User: hi\nAssistant: yo\nAsistant: ok\n", "3: `Assistant` is the assistant, so `Asistant` may be another"),
         ("Human: hi\nAgent: yo\nAgetn: yo\n", "3: `Agent` is the assistant, so `Agetn` may be another one or a part"),

@@ -77,6 +77,7 @@ def test_a_column_mapping_names_fields_that_there_are() -> None:
 def test_a_table_without_a_column_that_is_known_says_which_would_be(tmp_path: Path) -> None:
     (found,) = refusals(tmp_path, "a,b\n1,2\n3,4\n", "chat.csv")
     assert found.startswith("1: unknown shape: a table with the columns `a` and `b`; expected `user` and `assistant`")
+    assert "`--columns user=NAME,assistant=NAME`, such as `--columns user=a,assistant=b`" in found
 
 
 def test_a_table_that_names_a_column_twice_is_refused(tmp_path: Path) -> None:
