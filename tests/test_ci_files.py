@@ -86,6 +86,20 @@ def test_the_action_lints_scans_and_writes_its_outputs(project: Path) -> None:
     assert Path("step.md").read_text(encoding="utf-8") == Path(paths["comment"]).read_text(encoding="utf-8")
 
 
+def test_the_action_and_the_component_lint_beyond_a_baseline(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CI", raising=False)  # where no baseline is written
+    check = Path("rules/checks/promises-availability.yaml")
+    check.write_text(check.read_text(encoding="utf-8").replace("pass_rule:", "pass_rul:"), encoding="utf-8")
+    action_step = steps(project="rules", baseline="baseline.json")["Lint"]
+    for script, variables in (action_step, component_lint(baseline="baseline.json")):
+        assert shell(script, **variables, CI="true").returncode == 3  # a misspelt name creates no baseline
+    assert main(["lint", "rules", "--baseline", "baseline.json"]) == 0
+    for script, variables in (action_step, component_lint(baseline="baseline.json")):
+        assert shell(script, **variables, CI="true").returncode == 0
+    for script, variables in (steps(project="rules")["Lint"], component_lint()):
+        assert shell(script, **variables, CI="true").returncode == 1
+
+
 def test_the_action_passes_on_what_fails(project: Path) -> None:
     script, variables = steps(project="rules", transcripts="rules/transcripts", **{"fail-on": "never"})["Scan"]
     assert shell('rulewright() { echo "$@"; }\n' + script, **variables).stdout.count("--fail-on=never") == 1
@@ -114,15 +128,25 @@ def test_a_refused_scan_leaves_no_report_of_an_earlier_run(project: Path) -> Non
     assert not Path("step.md").exists()
 
 
-def test_the_gitlab_component_lints_scans_and_reports(project: Path) -> None:
+def component(**chosen: str) -> tuple[dict[str, Any], dict[str, str]]:
+    """The component's job for the starter project, and its variables."""
     spec, jobs = yaml.safe_load_all((ROOT / "templates" / "rulewright.yml").read_text(encoding="utf-8"))
     job = jobs["rulewright"]
     inputs = {name: each.get("default", "") for name, each in spec["spec"]["inputs"].items()}
-    inputs |= {"project": "rules", "transcripts": "rules/transcripts"}
-    variables = {
+    inputs |= {"project": "rules", "transcripts": "rules/transcripts", **chosen}
+    return job, {
         name: re.sub(r"\$\[\[ inputs\.([\w-]+) \]\]", lambda found: inputs[found[1]], value)
         for name, value in job["variables"].items()
     }
+
+
+def component_lint(**chosen: str) -> tuple[str, dict[str, str]]:
+    job, variables = component(**chosen)
+    return next(line for line in job["script"] if "rulewright lint" in line), variables
+
+
+def test_the_gitlab_component_lints_scans_and_reports(project: Path) -> None:
+    job, variables = component()
     assert [shell(line, **variables).returncode for line in job["script"]] == [0, 0, 1]
     assert [shell(line, **variables).returncode for line in job["after_script"]] == [0, 0]
     assert job["artifacts"]["reports"]["junit"].replace("$[[ inputs.out ]]", "rulewright-run") == str(
