@@ -4,24 +4,56 @@ import difflib
 import re
 from collections.abc import Iterable
 from collections.abc import Mapping as Table
+from functools import cache
 from typing import Final
 
 from msgspec.structs import replace
 
-from rulewright.diagnostics import Diagnostic, Edit, Fix
+from rulewright.diagnostics import Diagnostic, Edit, Fix, Guess
 from rulewright.load import Loaded, Mapping, Node, Scalar, Sequence, Source
 
+QUOTED: Final = re.compile(r"([\"']?)([^\"'\n]+)\1")  # a word, in one pair of quotes or none
+WORD: Final = re.compile(r"[\w.-]+")
 HEADER_COMMENT: Final = re.compile(r"[|>][-+0-9]*([ \t]+#[^\r\n]*)")
 
 
 def fitted(found: Iterable[Diagnostic], files: Iterable[Loaded]) -> list[Diagnostic]:
-    """Return the findings with fixes that change nothing else in their file.
+    """Return the findings with fixes that change nothing else in their file; the guess at a misspelt word is one.
 
     A fix of a value that an alias repeats would change another key, too, and is dropped. A replaced block scalar keeps
     the comment in its header, and inserted line breaks are those of the file.
     """
-    by_path = {loaded.source.path: _Surroundings(loaded) for loaded in files}
-    return [each if each.fix is None else replace(each, fix=_fitted(each.fix, by_path)) for each in found]
+    by_path = {loaded.source.path: loaded for loaded in files}
+    surroundings = cache(lambda path: _Surroundings(by_path[path]))
+
+    def fit(edit: Edit) -> Edit | None:
+        return surroundings(edit.span.path).fit(edit) if edit.span.path in by_path else edit
+
+    result = []
+    for each in found:
+        loaded = by_path.get(each.span.path)
+        fix = each.fix or (None if loaded is None else _misspelt(each, loaded.source))
+        edits = () if fix is None else tuple(filter(None, map(fit, fix.edits)))
+        is_whole = fix is not None and len(edits) == len(fix.edits)
+        result.append(replace(each, fix=replace(fix, edits=edits) if fix is not None and is_whole else None))
+    return result
+
+
+def guessed(found: Diagnostic, source: Source) -> Fix | None:
+    """Return the unsafe fix that replaces the marked word by the guess in the finding's help; None without a guess."""
+    written = QUOTED.fullmatch(source.between(found.span)) if isinstance(found.help, Guess) else None
+    if written is None or not isinstance(found.help, Guess):
+        return None
+    dot = "." if written[2].startswith(".") else ""  # a field is marked with its dot
+    text = f"{written[1]}{dot}{found.help.meant}{written[1]}"
+    return Fix(f"write `{found.help.meant}`", (Edit(found.span, text),), safe=False)
+
+
+def _misspelt(found: Diagnostic, source: Source) -> Fix | None:
+    """The fix of a finding that quotes the marked word."""
+    if not isinstance(found.help, Guess) or not WORD.fullmatch(found.help.meant):
+        return None
+    return guessed(found, source) if source.between(found.span).strip("\"'.") in found.quoted else None
 
 
 class _Surroundings:
@@ -39,12 +71,6 @@ class _Surroundings:
             return None
         header = HEADER_COMMENT.match(self.source.text, start) if start in self.blocks else None
         return replace(edit, text=edit.text.replace("\n", self.source.newline) + (header.group(1) if header else ""))
-
-
-def _fitted(fix: Fix, files: Table[str, _Surroundings]) -> Fix | None:
-    edits = [files[edit.span.path].fit(edit) if edit.span.path in files else edit for edit in fix.edits]
-    kept = tuple(edit for edit in edits if edit is not None)
-    return replace(fix, edits=kept) if len(kept) == len(edits) else None
 
 
 def _shared_and_blocks(root: Node | None) -> tuple[list[tuple[int, int]], set[int]]:

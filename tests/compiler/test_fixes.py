@@ -12,10 +12,10 @@ import yaml
 from msgspec.structs import replace
 from tests.compiler.linting.breaking import Breaker, words_of
 from tests.compiler.linting.fixing import fix_files
-from tests.compiler.test_rules import BAD, FIXABLE, FOLDER, code_of, name_of, unpacked
+from tests.compiler.test_rules import BAD, FOLDER, is_fixable, name_of, unpacked
 from tests.rounds import every, rounds
 
-from rulewright.diagnostics import Diagnostic
+from rulewright.diagnostics import Diagnostic, Guess
 from rulewright.documents.kinds import kind_of
 from rulewright.fixes import fixed_texts
 from rulewright.linting.lint_report import Report
@@ -62,7 +62,7 @@ def check_fixes(report: Report) -> None:
         ) <= len(found.fix.edits), (found, texts)
 
 
-@pytest.mark.parametrize("path", [path for path in BAD if code_of(path) in FIXABLE], ids=name_of)
+@pytest.mark.parametrize("path", [path for path in BAD if is_fixable(path)], ids=name_of)
 def test_a_fix_changes_nothing_else(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     check_fixes(lint(unpacked(path, tmp_path)))
@@ -87,6 +87,27 @@ scorer: {type: hybrid, repetitions: 1, unclear_policy: llm_edge}
 routing: {route: hybrid_llm, repetitions: 1}
 prompt: "Is it polite? Answer with JSON: {\\"verdict\\": \\"PASS or FAIL\\"}"
 """
+
+
+@pytest.mark.parametrize(
+    ("written", "fixed"),
+    [
+        ("scenario.categori == 'empathy'", "scenario.category == 'empathy'"),
+        ("scenario.category == 'empthy'", "scenario.category == 'empathy'"),
+        ("\"scenario.category == 'empthy'\"", "\"scenario.category == 'empathy'\""),
+        ("scenrio.category == 'empathy'", "scenario.category == 'empathy'"),
+        (r'"scenario.category == \"empthy\""', None),  # whose quotes are escaped
+        (">-\n    scenario.category == 'empthy'", ">-\n    scenario.category == 'empathy'"),
+    ],
+)
+def test_the_guess_at_a_misspelt_word_of_an_expression_is_an_unsafe_fix(written: str, fixed: str | None) -> None:
+    text = f"id: X1\nscope: trigger\neligibility:\n  when: {written}\nfail: size(answer) > 80\n"
+    report = lint_text(text, "X1.yaml")
+    (found,) = (each for each in report.diagnostics if each.code == "bad-expression")
+    assert isinstance(found.help, Guess)
+    assert fixed_texts([found], report.sources)[0] == {}
+    texts, _ = fixed_texts([found], report.sources, unsafe=True)
+    assert texts == ({} if fixed is None else {"X1.yaml": text.replace(written, fixed)})
 
 
 @pytest.mark.parametrize("unsafe", [False, True])

@@ -6,7 +6,6 @@ but a misspelt key, only structural findings of the mapping are shown.
 """
 
 import os
-import re
 from bisect import bisect_right
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from functools import cache
@@ -18,11 +17,11 @@ from msgspec.structs import replace
 
 from rulewright.causes.related_codes import DEPENDENT, code_sets, codes_in
 from rulewright.causes.repeated import with_consequences, without_echoes
-from rulewright.diagnostics import Diagnostic, Edit, Fix, Guess, Severity, Span, is_within
+from rulewright.diagnostics import Diagnostic, Severity, Span, is_within
 from rulewright.documents.base import descend
 from rulewright.documents.kinds import kind_of
 from rulewright.documents.validation import STRUCTURE_CODES
-from rulewright.fixes import fixed_texts
+from rulewright.fixes import fixed_texts, guessed
 from rulewright.load import Loaded, Node, Scalar, walk
 from rulewright.load import Mapping as MappingNode
 from rulewright.load import Sequence as SequenceNode
@@ -58,7 +57,6 @@ ABSENT: Final = codes_in("""
     unreachable-state unread-definitions unread-parameter unused-definition unused-suppression
 """) | {code for codes in DEPENDENT.values() for code in codes if not code.startswith("unknown-")}
 OF_THE_WHOLE: Final = frozenset({"wrong-output"})  # findings that need the whole document
-_QUOTED: Final = re.compile(r"([\"']?)([^\"'\n]+)\1")
 
 
 def causes_of(
@@ -200,12 +198,8 @@ def _corrected(found: Diagnostic, sources: Mapping[str, Source]) -> Diagnostic |
         return None
     if found.fix is not None:
         return found if found.fix.edits[0].span == found.span else None
-    written = _QUOTED.fullmatch(source.between(found.span))
-    if not isinstance(found.help, Guess) or written is None:
-        return None
-    dot = "." if written[2].startswith(".") else ""  # a field is marked with its dot
-    edit = Edit(found.span, f"{written[1]}{dot}{found.help.meant}{written[1]}")
-    return replace(found, fix=Fix(found.help, (edit,), safe=False))
+    fix = guessed(found, source)
+    return None if fix is None else replace(found, fix=fix)
 
 
 def _renamed(found: Diagnostic, files: Mapping[str, Loaded]) -> Span | None:

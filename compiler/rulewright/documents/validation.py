@@ -317,11 +317,10 @@ def _words(departure: Departure, node: Node, path: str, _: Owners) -> Findings:
         return
     near = suggest(node.value, allowed) or by_meaning(node.value, departure.meanings) or by_degree(node.value, allowed)
     message = f"`{node.value}` is not allowed for {_subject(path)}; expected {either(expected)}"
-    fix = respell(node, near, safe=False) if near else None
     meanings = ", ".join(f"`{word}` is {meaning}" for word, meaning in departure.meanings.items())
     known = "; ".join(filter(None, (meanings, declared_by(departure.vocabulary))))
-    help = Guess(near) if near else known or None
-    yield error(node, message, code="unknown-value", help=help, fix=fix)
+    fix = respell(node, near, safe=False) if near else None  # also of a block scalar
+    yield error(node, message, code="unknown-value", help=Guess(near) if near else known or None, fix=fix)
 
 
 def _unknown_keys(departure: Departure, node: Node, path: str, owners: Owners) -> Findings:
@@ -355,7 +354,6 @@ def _unknown_key(node: Mapping, names: Many[str], path: str, departure: Departur
         read = "" if "use" in node else f": `params.{name}` is read"
         help, fix = f"{moved.message}{read}", moved
     elif near:
-        fix = None if near in node else respell(node.index[name].key, near, safe=False)
         help = f"{Guess(near)} it is set here as well" if near in node else Guess(near)
     elif path and holder:
         help = f"`{name}` belongs under `{path}.{holder}`"

@@ -102,8 +102,7 @@ def report_of(
         wanted = without_echoes(wanted, known)
     else:
         wanted = causes_of(wanted, files, again, known)
-    if any(each.fix is not None for each in wanted):
-        wanted = fixes.fitted(wanted, files)
+    wanted = fixes.fitted(wanted, files)
     return Report(
         in_order([*wanted, *settings.mistakes()]), in_order([*accepted, *allowed]), dict(sorted(sources.items()))
     )

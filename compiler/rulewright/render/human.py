@@ -10,7 +10,7 @@ from textwrap import wrap
 from msgspec import Struct
 from msgspec.structs import replace
 
-from rulewright.diagnostics import Diagnostic, Severity, Span
+from rulewright.diagnostics import Diagnostic, Guess, Severity, Span
 from rulewright.load import load_file
 from rulewright.load.nodes import Source
 from rulewright_runtime.cells import cells, width
@@ -94,7 +94,7 @@ class _Painter:
             lines.append(self.frame("", gutter))
         if finding.help:
             lines += self.aside("help", finding.help, gutter)
-        if finding.fix:
+        if finding.fix and not isinstance(finding.help, Guess):  # which says the same
             safety = "" if finding.fix.safe else " (unsafe: look at the change)"
             lines += self.aside("fix", finding.fix.message + safety, gutter)
         return "\n".join(line.rstrip() for line in lines) + "\n"

@@ -1,7 +1,7 @@
 import re
 from typing import Final
 
-from rulewright.diagnostics import Findings, Guess, Span, error, respell, warning
+from rulewright.diagnostics import Findings, Guess, Span, error, warning
 from rulewright.documents.check import CheckDocument
 from rulewright.load import Mapping, Scalar, place
 from rulewright.lower.expressions_of import expressions_of
@@ -35,8 +35,7 @@ def unread_parameter(check: CheckDocument) -> Findings:
                 yield warning(entry.key, message, notes=notes if len(notes) == 1 else ())
         elif name not in read and (meant := suggest(name, unknown)) and _is_rarer(name, meant, check.node.source.text):
             read_at = next(place(each, use.start(), use.end()) for each, use in uses if meant in use.groups())
-            fix = respell(entry.key, meant, safe=False)
-            yield error(entry.key, message, help=Guess(meant), fix=fix, notes=[(read_at, "read here")])
+            yield error(entry.key, message, help=Guess(meant), notes=[(read_at, "read here")])
 
 
 def _read_again(name: str, params: list[str], uses: list[tuple[Scalar, re.Match[str]]]) -> Span | None:

@@ -5,7 +5,7 @@ from typing import Final
 from jsonschema import Draft202012Validator
 from msgspec.structs import replace
 
-from rulewright.diagnostics import Findings, Guess, error, respell
+from rulewright.diagnostics import Findings, Guess, error
 from rulewright.documents.base import entries, flag, numeric, optional_text, text_scalars
 from rulewright.documents.check import CheckDocument
 from rulewright.documents.lexicon import invalid_regex
@@ -85,8 +85,7 @@ def _wrong_keywords(schema: Node) -> Findings:
             message = f"`{entry.name}` limits nothing here: the type is `{of}`"
             yield error(entry.key, message, help=Guess(meant) if meant else None)
         if entry.name not in KEYWORDS and (meant := suggest(entry.name, KEYWORDS)):
-            fix = respell(entry.key, meant, safe=False)
-            yield error(entry.key, f"unknown JSON Schema keyword `{entry.name}`", help=Guess(meant), fix=fix)
+            yield error(entry.key, f"unknown JSON Schema keyword `{entry.name}`", help=Guess(meant))
         elif entry.name not in KEYWORDS and isinstance(entry.value, Mapping) and KEYWORDS & set(entry.value.keys):
             message = f"unknown JSON Schema keyword `{entry.name}`"
             yield error(entry.key, message, help=f"if it is a property, write `{entry.name}` under `properties`")
@@ -148,5 +147,4 @@ def _not_required(properties: Mapping, required: dict[str, Scalar]) -> Findings:
     for entry in properties.entries:
         if entry.name not in required and (meant := suggest(entry.name, unknown)):
             message = f"`properties` describes `{entry.name}`, but `required` lists `{meant}`"
-            fix, notes = respell(entry.key, meant, safe=False), [(required[meant], "required here")]
-            yield error(entry.key, message, help=Guess(meant), fix=fix, notes=notes)
+            yield error(entry.key, message, help=Guess(meant), notes=[(required[meant], "required here")])

@@ -1,4 +1,4 @@
-from rulewright.diagnostics import Findings, Guess, error
+from rulewright.diagnostics import Findings, error
 from rulewright.expression.syntax_tree import Call, ListLiteral, last_name
 from rulewright.lower.expressions_of import DocumentWithExpressions, parts_of
 from rulewright_runtime.english import plural
@@ -27,5 +27,5 @@ def weights_for_other_values(document: DocumentWithExpressions) -> Findings:
             own = value + last_name(weight)[len(owner) :]
             if owner != value and any(last_name(each).lower() == own.lower() for each in weights.items):
                 message = f"`{value}` has the weight `{last_name(weight)}` of `{owner}`"
-                yield error(written.span(weight), message, help=Guess(own))
+                yield error(written.span(weight), message, help="write the weights in the order of the values")
                 break
