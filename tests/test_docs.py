@@ -126,9 +126,11 @@ def carried_out(words: tuple[str, ...], status: int) -> tuple[int, str]:
 
 
 def shows(output: str, expected: tuple[str, ...]) -> bool:
-    """Whether the expected lines appear, each after the one before; without any, nothing has been promised."""
-    rest = iter(line.rstrip() for line in output.splitlines())
-    return all(any(line.rstrip() == seen for seen in rest) for line in expected if line != "...")
+    """Whether the output is the expected lines, where `...` stands for any lines; without any, nothing is promised."""
+    any_lines = r"(?:.*\n)*?"
+    lines = (any_lines if line == "..." else re.escape(line.rstrip()) + "\n" for line in expected)
+    shown = "".join(f"{line.rstrip()}\n" for line in output.splitlines())
+    return not expected or re.fullmatch("".join(lines), shown) is not None
 
 
 def guided(asked: dict[str, Any], _: int) -> Response:
