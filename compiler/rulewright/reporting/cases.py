@@ -22,7 +22,7 @@ from rulewright.reporting.cases_console import (
     refused_inputs,
     verdict_of,
 )
-from rulewright.reporting.overview import TONES, Figure
+from rulewright.reporting.figures import TONES, Figure
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
 from rulewright_runtime.cases.case_run import BatchRun
 from rulewright_runtime.cases.json_report import write_json

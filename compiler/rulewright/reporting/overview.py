@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from rulewright.reporting.figures import TONES, Figure, Range
 from rulewright.reporting.formats import RESULTS, sentence
 from rulewright.reporting.judge_answers import JudgeAnswers
 from rulewright.web.rendering import headline_name
@@ -15,31 +16,6 @@ from rulewright_runtime.plan.scorecard import HEADLINE, LABEL
 from rulewright_runtime.report.gathered import is_unresolved
 from rulewright_runtime.report.summary import equations, exit_status, judge_line, label_name, scores
 from rulewright_runtime.report.text import number, percent
-from rulewright_runtime.strict_json import JsonMapping
-
-TONES: Final = ("good", "bad", "open", "bad")  # by exit code
-
-
-class Range(Struct, frozen=True):
-    """A mean with its bounds while answers are missing, and its interval."""
-
-    name: str
-    mean: float | None
-    bounds: JsonMapping | None = None
-    interval: JsonMapping | None = None
-    counted: int = 0
-    absent: int = 0
-
-
-class Figure(Struct, frozen=True):
-    """One number with its name and notes."""
-
-    label: str
-    value: str
-    notes: tuple[str, ...] = ()
-    tone: str = ""
-    range: Range | None = None
-
 
 Data = Mapping[str, Any]
 _LEAST: Final = Decimal("0.0001")  # USD that are shown as a number

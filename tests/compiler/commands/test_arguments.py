@@ -88,6 +88,7 @@ def test_a_run_imports_nothing_that_asks_a_model_or_reads_a_project() -> None:
 def test_compiling_a_project_imports_nothing_that_writes_pages_or_runs_workflows() -> None:
     others = {"jinja2", "rulewright.reporting.overview", "rulewright_runtime.workflow.machine"}
     assert not others & imported_with("rulewright.commands.chosen_project")
+    assert not others & imported_with("rulewright.commands.score")  # until a page is asked for
 
 
 def test_the_words_of_options_are_those_of_what_they_choose(capsys: pytest.CaptureFixture[str]) -> None:
