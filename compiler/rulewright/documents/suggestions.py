@@ -1,25 +1,21 @@
 """Suggestions for unknown words and keys that are not misspelt but have a known synonym or place."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Container, Iterable, Iterator
 from decimal import Decimal
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec.structs import replace as dataclass_replace
 
 from rulewright.diagnostics import Diagnostic, Fix, error, replace
 from rulewright.documents.base import descend
+from rulewright.documents.departures import Departure, Steps
 from rulewright.documents.keys import EACH, keys_of, written_path
 from rulewright.load import Mapping, Node, Scalar, Sequence, plain
 from rulewright.load.load_errors import shorten
 from rulewright.spelling import suggest
 from rulewright_runtime.strict_json import JsonObject
-
-if TYPE_CHECKING:
-    from rulewright.documents.departures import Departure, Steps
 
 SYNONYMS: Final = {
     "agents": ("agent",),

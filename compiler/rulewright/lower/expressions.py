@@ -1,16 +1,16 @@
 """The environments of expressions, derived from the documents' schemas, and documents' expressions built in them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, get_args
+from typing import Any, Final, get_args
 
 from msgspec.structs import replace
 
 from rulewright.diagnostics import OPEN_TYPE, Diagnostic, Guess, Located, error
+from rulewright.documents.profile import Profile
+from rulewright.documents.scorecard import ParameterDocument
 from rulewright.documents.suggestions import number_meant
 from rulewright.documents.vocabulary import Vocabulary, schema_in
 from rulewright.errors import ExpressionError, Reason
@@ -37,10 +37,6 @@ from rulewright_runtime.plan.part import Verdict
 from rulewright_runtime.plan.scorecard import Parameter, parameter_value
 from rulewright_runtime.plan.verifiers import PARTS
 from rulewright_runtime.transcripts.messages import ROLES, SPEAKERS
-
-if TYPE_CHECKING:
-    from rulewright.documents.profile import Profile
-    from rulewright.documents.scorecard import ParameterDocument
 
 # Keys of a scenario that the plan always holds; any other key is added when a program reads it.
 _OF_CONVERSATIONS: Final = ("answer", "messages", "replies", "tool_calls", "transcript", "usage")

@@ -1,8 +1,6 @@
 """Lowers a `three_phase` check to its verifier: candidates, a confirmation with typed fields, and a sweep."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 import msgspec
 
@@ -12,11 +10,9 @@ from rulewright.expression.environment import Environment
 from rulewright.expression.types import BOOL, ERROR, INT, STRING, EnumType, RecordType, Type
 from rulewright.load import Scalar
 from rulewright.lower.expressions import build_in
+from rulewright.lower.lowering import LoweringContext
 from rulewright_runtime.plan.question import ReplyField
 from rulewright_runtime.plan.verifiers import PhasedVerifier
-
-if TYPE_CHECKING:
-    from rulewright.lower.lowering import LoweringContext
 
 KINDS: Final[dict[str, Literal["integer", "boolean"]]] = {"integer": "integer", "boolean": "boolean"}
 TYPES: Final[dict[str, Type]] = {"string": STRING, "integer": INT, "boolean": BOOL}

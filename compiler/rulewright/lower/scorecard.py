@@ -7,12 +7,13 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 from msgspec import UNSET
 from msgspec.structs import replace
 
 from rulewright.diagnostics import Diagnostic, Findings, Guess, error
+from rulewright.documents.scorecard import RateDocument, ScorecardDocument
 from rulewright.documents.vocabulary import Vocabulary
 from rulewright.expression.environment import Environment
 from rulewright.expression.types import (
@@ -64,9 +65,6 @@ from rulewright_runtime.plan.scorecard import (
 from rulewright_runtime.score import parse_score
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
 from rulewright_runtime.terminal import fit
-
-if TYPE_CHECKING:
-    from rulewright.documents.scorecard import RateDocument, ScorecardDocument
 
 MOST_SHOWN: Final = 60  # cells of a wrong value in a message
 VERDICT: Final = EnumType("verdict", VERDICTS)

@@ -3,16 +3,14 @@
 import math
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from rulewright.documents.base import entries, numeric
 from rulewright.documents.scenario import ScenarioDocument
 from rulewright.documents.scorecard import ScorecardDocument
 from rulewright.documents.workflow import TaskDocument
 from rulewright.load import Scalar
-
-if TYPE_CHECKING:
-    from rulewright.project import Project
+from rulewright.project import Project
 
 Weighing: TypeAlias = "ScorecardDocument | ScenarioDocument | TaskDocument | Project"
 

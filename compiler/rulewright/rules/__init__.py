@@ -8,23 +8,19 @@ The modules `of_*` list the rules for each kind of document. `document_kind` imp
 that linting a single document starts fast.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from rulewright.categories import category_of
 from rulewright.diagnostics import Diagnostic, Findings
-
-if TYPE_CHECKING:
-    from rulewright.documents.base import Document
-    from rulewright.documents.vocabulary import Vocabulary
-    from rulewright.load import Mapping
+from rulewright.documents.base import Document
+from rulewright.documents.vocabulary import Vocabulary
+from rulewright.load import Mapping
 
 Model = TypeVar("Model")
 Rule: TypeAlias = Callable[[Model], Iterable[Diagnostic]]

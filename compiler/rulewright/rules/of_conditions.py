@@ -4,10 +4,11 @@ Many checks, profiles and scenarios have no expression, so the lists of their ru
 only for a document with an expression. The lists for documents that always have some include them.
 """
 
-from __future__ import annotations
+from typing import Any, Final
 
-from typing import TYPE_CHECKING, Any, Final
-
+from rulewright.documents.check import CheckDocument
+from rulewright.documents.profile import Profile
+from rulewright.documents.scenario import ScenarioDocument
 from rulewright.rules import Rule
 from rulewright.rules.completeness.unread_parameter import unread_parameter
 from rulewright.rules.correctness.all_of_none import all_of_none
@@ -47,11 +48,6 @@ from rulewright.rules.suspicious.part_exceeds_whole import part_exceeds_whole
 from rulewright.rules.suspicious.role_unlike_the_words import role_unlike_the_words
 from rulewright.rules.suspicious.same_compared_apart import same_compared_apart
 from rulewright.rules.suspicious.units_differ import units_differ
-
-if TYPE_CHECKING:
-    from rulewright.documents.check import CheckDocument
-    from rulewright.documents.profile import Profile
-    from rulewright.documents.scenario import ScenarioDocument
 
 CONDITIONS: Final = (condition_never_holds, condition_always_holds, condition_adds_nothing, comparison_out_of_range)
 EXPRESSIONS: Final = (

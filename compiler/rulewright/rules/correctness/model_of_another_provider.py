@@ -1,15 +1,11 @@
-from __future__ import annotations
-
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rulewright.diagnostics import Findings, Guess, warning
 from rulewright.documents.base import scalar
 from rulewright.load import Mapping, walk
-
-if TYPE_CHECKING:
-    from rulewright.project import Project
-    from rulewright.workflow import Workflow
+from rulewright.project import Project
+from rulewright.workflow import Workflow
 
 # Models that only their maker serves under its own name; others, and open models, are served by many.
 MODELS: Final = {

@@ -1,16 +1,11 @@
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from rulewright.diagnostics import Findings, warning
+from rulewright.documents.scorecard import ScorecardDocument
 from rulewright.expression.direction import unwrapped
 from rulewright.expression.syntax_tree import Binary, Call, Conditional, Expr, Name, number_in
 from rulewright.lower.expressions_of import DocumentWithExpressions, WrittenExpression, expressions_of, parts_of
-
-if TYPE_CHECKING:
-    from rulewright.documents.scorecard import ScorecardDocument
 
 
 def absent_counts_as_full(scorecard: ScorecardDocument) -> Findings:

@@ -1,12 +1,8 @@
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rulewright.diagnostics import Findings, Guess, warning
 from rulewright.documents.base import text
-
-if TYPE_CHECKING:
-    from rulewright.project import Project
+from rulewright.project import Project
 
 FEWEST: Final = 3  # blindspots that follow the names of their checks, to be a habit
 

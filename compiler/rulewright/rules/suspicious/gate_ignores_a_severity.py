@@ -1,15 +1,11 @@
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import descend, entries, place_of, text_scalars, texts
 from rulewright.load import Mapping
+from rulewright.project import Project
 from rulewright_runtime.english import ticked
-
-if TYPE_CHECKING:
-    from rulewright.project import Project
 
 NAME: Final = re.compile(r"[\w-]+")
 

@@ -1,13 +1,9 @@
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rulewright.diagnostics import Findings, Guess, warning
 from rulewright.documents.base import numeric
 from rulewright.load import Mapping, walk
-
-if TYPE_CHECKING:
-    from rulewright.project import Project
+from rulewright.project import Project
 
 LEAST: Final = 5000  # thousands of seconds are an unusual time limit, except in whole hours
 SHORT: Final = 1000  # the same for the other times: pauses and intervals

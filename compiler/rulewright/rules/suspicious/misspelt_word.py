@@ -5,15 +5,13 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator
 from functools import cache, cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from rulewright.diagnostics import Findings, Guess, Span, warning
 from rulewright.documents.base import optional_text
 from rulewright.load import Mapping, Node, Scalar, Sequence, place, walk
+from rulewright.project import Project
 from rulewright.spelling import SimilarWords, is_slip_of, slips_of
-
-if TYPE_CHECKING:
-    from rulewright.project import Project
 
 WORD: Final = re.compile(r"(?<![^\W\d_])[a-z]{4,40}(?![^\W\d_])")
 LONGEST: Final = 3  # words of a text that is a name

@@ -1,13 +1,6 @@
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from rulewright.diagnostics import Findings, warning
 from rulewright.expression.syntax_tree import Call, Expr, Macro, Unary, chain
-from rulewright.lower.expressions_of import parts_of
-
-if TYPE_CHECKING:
-    from rulewright.lower.expressions_of import DocumentWithExpressions
+from rulewright.lower.expressions_of import DocumentWithExpressions, parts_of
 
 
 def negated_twice(document: DocumentWithExpressions) -> Findings:

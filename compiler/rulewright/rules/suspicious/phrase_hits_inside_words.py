@@ -1,14 +1,10 @@
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rulewright.diagnostics import Findings, warning
+from rulewright.documents.lexicon import LexiconDocument, MarkerSet
+from rulewright.documents.scenario import ScenarioDocument
 from rulewright.rules.suspicious.short_word_hits_inside_others import plain_texts, rewrite
-
-if TYPE_CHECKING:
-    from rulewright.documents.lexicon import LexiconDocument, MarkerSet
-    from rulewright.documents.scenario import ScenarioDocument
 
 # Phrases whose first or last word is a part of another word that may well stand in its place, and this word.
 INSIDE: Final = tuple(

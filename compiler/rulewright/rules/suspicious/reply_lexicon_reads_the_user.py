@@ -1,13 +1,9 @@
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import scalar
+from rulewright.project import Project
 from rulewright.rules.completeness.unused_lexicon import has_unused
-
-if TYPE_CHECKING:
-    from rulewright.project import Project
 
 KEYS: Final = {
     "cue_response": ("expected_reply", "forbidden_reply"),

@@ -1,16 +1,12 @@
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import text_scalars
 from rulewright.documents.lexicon import LexiconDocument, MarkerSet
+from rulewright.documents.scenario import ScenarioDocument
 from rulewright.load import Scalar
-
-if TYPE_CHECKING:
-    from rulewright.documents.scenario import ScenarioDocument
 
 # Three letters that no word contains, as `wtf`: consonants, and some others.
 ALONE: Final = re.compile(r"(?i)[b-df-hj-np-tv-xz]{3}|faq|omg|usd")

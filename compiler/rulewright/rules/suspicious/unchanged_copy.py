@@ -1,20 +1,16 @@
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec import Struct
 
 from rulewright.diagnostics import Diagnostic, Findings, Span, warning
 from rulewright.documents.base import Document, descend, entries, items, optional_text, place_of, scalar, text_scalars
+from rulewright.documents.check import CheckDocument
+from rulewright.documents.scenario import ScenarioDocument, TurnDocument
+from rulewright.documents.scorecard import CaseScorecardDocument, ScorecardDocument
 from rulewright.load import Entry, Mapping, Node, place, plain
-
-if TYPE_CHECKING:
-    from rulewright.documents.check import CheckDocument
-    from rulewright.documents.scenario import ScenarioDocument, TurnDocument
-    from rulewright.documents.scorecard import CaseScorecardDocument, ScorecardDocument
-    from rulewright.project import Project
+from rulewright.project import Project
 
 SECTIONS: Final = {"gates": "gate", "dimensions": "dimension", "rates": "rate", "counts": "count", "lists": "list"}
 UNCOMPARED: Final = frozenset({"weight", "description", "pass_rate", "title"})  # of a part of a scorecard

@@ -1,17 +1,13 @@
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rulewright.diagnostics import Findings, warning
 from rulewright.documents.scenario import ScenarioDocument
 from rulewright.documents.scorecard import ScorecardDocument
+from rulewright.documents.workflow import TaskDocument
 from rulewright.load import Scalar, walk
+from rulewright.project import Project
 from rulewright.project.weights import Weighing, weights_of
-
-if TYPE_CHECKING:
-    from rulewright.documents.workflow import TaskDocument
-    from rulewright.project import Project
 
 READ: Final = re.compile(r"\bdimensions\.(\w+)")
 
