@@ -5,6 +5,7 @@ import sys
 import traceback
 from collections.abc import Iterable
 
+from rulewright.causes.repeated import without_echoes
 from rulewright.errors import DocumentError, ExpressionError, RulewrightError, UsageError
 from rulewright.exit_codes import REFUSED
 from rulewright.manual import advice_of
@@ -57,7 +58,8 @@ def _undecoded(error: UnicodeEncodeError) -> str | None:
 
 def _report(error: Exception) -> None:
     if isinstance(error, DocumentError):
-        print(render(error.diagnostics, width=width_for(sys.stderr), default_help=advice_of), file=sys.stderr, end="")
+        found = without_echoes(error.diagnostics)
+        print(render(found, width=width_for(sys.stderr), default_help=advice_of), file=sys.stderr, end="")
     elif isinstance(error, ExpressionError):
         for mistake in error.errors:
             complain(f"error: {mistake.line}:{mistake.column}: {mistake.message}")

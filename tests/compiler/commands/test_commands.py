@@ -196,6 +196,18 @@ def test_a_scan_of_a_broken_project_is_refused_with_its_findings(
     assert not (started / "runs").exists()
 
 
+@pytest.mark.parametrize("words", ["harness scenarios --model scripted:x", "scan transcripts", "prove card.yaml"])
+def test_a_misspelt_key_is_one_error_of_every_command(
+    words: str, started: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scenario = started / "scenarios" / "late_evening.json"
+    scenario.write_text(scenario.read_text(encoding="utf-8").replace("user_message", "user_mesage"), encoding="utf-8")
+    card = (BENCHMARK / "configs" / "scorecards" / "safe-v0.yaml").read_text(encoding="utf-8")
+    (started / "card.yaml").write_text(card.replace("\naccepted:", "\nacepted:"), encoding="utf-8")
+    code, _, err = run(capsys, *words.split())
+    assert (code, err.count("error[")) == (3, 1)
+
+
 def test_an_unknown_profile_is_guessed(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     words = ["scan", str(BENCHMARK / "transcripts"), "--project", str(BENCHMARK), "--out", str(tmp_path / "run")]
     code, _, err = run(capsys, *words, "--profile", "smok")
