@@ -239,9 +239,15 @@ class _Builder:
         return state
 
     def inside(self, loop: LoopShape) -> tuple[LoopName, ...]:
-        """The loop and the loops inside it: all that are decided no later."""
+        """The loop and the loops inside it: all that are decided no later. The task's own loop is around those that are
+        decided after the same stage."""
         stage = STAGES.index(self.loop_stages[loop.name])
-        return tuple(name for name in self.loop_names if STAGES.index(self.loop_stages[name]) <= stage)
+
+        def is_inside(name: LoopName) -> bool:
+            other = STAGES.index(self.loop_stages[name])
+            return name == loop.name or other < stage or (other == stage and name != "loop")
+
+        return tuple(filter(is_inside, self.loop_names))
 
     def exhausted(self, source: str, state: str, loop: str, trigger: str, words: str) -> None:
         """No iteration is left: ask a person, or fail the task."""

@@ -236,6 +236,15 @@ def test_a_pair_with_confidence_still_needs_the_gate(tmp_path: Path) -> None:
     assert run.store.reports("run-1")[0].verdict == "FAIL"
 
 
+@pytest.mark.parametrize("partner", ["", pair(1)])
+def test_a_loop_inside_the_task_s_own_uses_only_its_own_iterations(tmp_path: Path, partner: str) -> None:
+    overlays = [f"policy_gate: {GATE}", *filter(None, [partner]), f"confidence_loop: {scored(0.8, 3)}"]
+    text = task(*overlays, more="loop: {max_iterations: 1},")
+    run = bench(tmp_path, text, {"dev": [ticked(0, 2), ticked(1, 2), ticked(2, 2)], "reviewer": [YES]})
+    assert (run.run().status, run.status()) == ("COMPLETED", "COMPLETED")
+    assert run.record().state.used[-1] == 3
+
+
 def drivers(run: Bench) -> list[str]:
     return [brief.agent for brief in run.recorder.briefs if brief.purpose == "work"]
 
