@@ -16,6 +16,7 @@ from rulewright_runtime.functions.strings import compile_pattern, matches
 from rulewright_runtime.functions.table import LIST, Function, Table, typed
 from rulewright_runtime.matching.folding import Folded, fold
 from rulewright_runtime.matching.near_matches import words
+from rulewright_runtime.matching.unspaced import is_unspaced, without_unspaced
 from rulewright_runtime.values import Value, no_overload
 
 Span: TypeAlias = tuple[int, int]
@@ -86,7 +87,7 @@ def _phrased(
 
 def _word_span(text: str, phrase: str) -> Span | None:
     """Return the span of the first occurrence of a phrase as whole words: at neither end are two word characters
-    (letters, digits, underscores) adjacent."""
+    (letters, digits, underscores) of scripts with spaces adjacent."""
     at = text.find(phrase)
     while at >= 0:
         end = at + len(phrase)
@@ -97,7 +98,12 @@ def _word_span(text: str, phrase: str) -> Span | None:
 
 
 def _is_inside_word(before: str, after: str) -> bool:
-    return all(each == "_" or each.isalnum() for each in (before, after))
+    return all((each == "_" or each.isalnum()) and not is_unspaced(each) for each in (before, after))
+
+
+def _word_count(text: str) -> int:
+    spaced, unspaced = without_unspaced(text)
+    return len(words(spaced)) + sum(-(-letters // size) for letters, size in unspaced)
 
 
 def sentences(text: str) -> list[str]:
@@ -215,7 +221,7 @@ TABLE: Final[Table] = typed(
         "contains_none": (_phrased("contains_none", lambda found: not any(found)), str, LIST),
         "has_any_word": (_phrased("has_any_word", any, _has_word), str, LIST),
         "same_text": (lambda text, other: _folded(text).text.strip() == _folded(other).text.strip(), str, str),
-        "word_count": (lambda text: len(words(text)), str),
+        "word_count": (_word_count, str),
         "sentence_count": (lambda text: len(sentences(text)), str),
         "scripts": (scripts, str),
         "citations": (citations, str),

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from rulewright_runtime.matching import folding
+from rulewright_runtime.matching.unspaced import LETTERS, is_unspaced, without_unspaced
 from rulewright_runtime.transcripts.messages import Turn
 from rulewright_runtime.verdicts import EvidenceSpan
 
@@ -180,24 +181,10 @@ def _matches(part: str, turn: str, start: int = 0) -> Iterator[tuple[int, bool]]
         position = turn.find(part, position + 1)
 
 
-# Characters of scripts without spaces between words, by how many of them count as a word: Chinese and Japanese; Thai,
-# Lao, Tibetan, Burmese and Khmer.
-_WITHOUT_BLANKS: Final = {
-    2: r"\u3005-\u3007\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff",
-    4: r"\u0e01-\u0eff\u0f40-\u0fbc\u1000-\u109f\u1780-\u17d3",
-}
-_LETTERS: Final = {size: re.compile(f"[{letters}]") for size, letters in _WITHOUT_BLANKS.items()}
-_ALL_LETTERS: Final = "".join(_WITHOUT_BLANKS.values())
-_WITHOUT_BLANK: Final = re.compile(f"[{_ALL_LETTERS}]")
-
-
 def _words(text: str) -> int:
-    count = 0
-    if not text.isascii():
-        for size, letter in _LETTERS.items():
-            text, letters = letter.subn(" ", text)
-            count += letters // size
-    return count + sum(1 for word in text.split() if word.isalnum() or any(map(str.isalnum, word)))
+    text, unspaced = without_unspaced(text)
+    whole = sum(letters // size for letters, size in unspaced)
+    return whole + sum(1 for word in text.split() if word.isalnum() or any(map(str.isalnum, word)))
 
 
 def _inside_word(text: str, position: int) -> bool:
@@ -209,7 +196,7 @@ def _inside_word(text: str, position: int) -> bool:
         return False
     if unicodedata.category(after).startswith("M"):
         return True
-    if _WITHOUT_BLANK.match(before) or _WITHOUT_BLANK.match(after):
+    if is_unspaced(before) or is_unspaced(after):
         return False
     return _is_word_char(before) and _is_word_char(after)
 
@@ -231,7 +218,7 @@ _ESCAPED_LINE_BREAK: Final = "\\n"  # in a reply that escapes it twice
 _ASCII_MARKS: Final = bytes.maketrans(b'"-|', b"'  ")
 _OTHER_MARKS: Final = "‹›「」『』"
 _OUTER_QUOTES: Final = re.compile(r"'(?:(?<![^\W_]')'*|'*(?![^\W_]))")
-_BLANK: Final = re.compile(rf"(?<=[{_ALL_LETTERS}])\s+(?=[{_ALL_LETTERS}])")
+_BLANK: Final = re.compile(rf"(?<=[{LETTERS}])\s+(?=[{LETTERS}])")
 # Words that no pass of `fold` but those of case, apostrophes and dashes changes; a link's target contains no blank.
 _PLAIN_WORD: Final = "[A-Za-z0-9]+(?:['’—-][A-Za-z0-9]+)*"
 _PLAIN_WORDS: Final = re.compile(rf"{_PLAIN_WORD}(?:(?:[,.;:?!]?| [—-]) {_PLAIN_WORD}){{{ENOUGH - 1},}}")
@@ -263,4 +250,4 @@ def fold(text: str) -> str:
     if "'" in text:
         text = _OUTER_QUOTES.sub("", text)
     text = folding.single_spaces(text).strip(" ")  # all white space is already spaces
-    return _BLANK.sub("", text) if any(map(_WITHOUT_BLANK.match, unusual)) else text
+    return _BLANK.sub("", text) if any(map(is_unspaced, unusual)) else text

@@ -1,0 +1,30 @@
+"""Scripts without spaces between words: how many of their characters count as a word."""
+
+import re
+from typing import Final
+
+# By the number of characters that count as a word: Chinese and Japanese; Thai, Lao, Tibetan, Burmese and Khmer.
+_BY_SIZE: Final = {
+    2: r"\u3005-\u3007\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff",
+    4: r"\u0e01-\u0eff\u0f40-\u0fbc\u1000-\u109f\u1780-\u17d3",
+}
+_LETTERS: Final = {size: re.compile(f"[{letters}]") for size, letters in _BY_SIZE.items()}
+LETTERS: Final = "".join(_BY_SIZE.values())  # for a class of a regular expression
+_LETTER: Final = re.compile(f"[{LETTERS}]")
+
+
+def is_unspaced(char: str) -> bool:
+    """Whether a character is of a script without spaces between words; False for an empty text."""
+    return _LETTER.match(char) is not None
+
+
+def without_unspaced(text: str) -> tuple[str, list[tuple[int, int]]]:
+    """Return the text with a space in place of each character of these scripts, and their counts: how many there are,
+    and how many of these are a word."""
+    if text.isascii():
+        return text, []
+    counts = []
+    for size, letter in _LETTERS.items():
+        text, letters = letter.subn(" ", text)
+        counts.append((letters, size))
+    return text, counts
