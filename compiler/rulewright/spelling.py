@@ -3,7 +3,7 @@
 import difflib
 import re
 from collections.abc import Callable, Iterable
-from functools import cache
+from functools import cache, lru_cache
 from itertools import takewhile
 from typing import Final
 
@@ -21,25 +21,86 @@ KEYBOARD: Final = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 LETTERS: Final = "".join(KEYBOARD)
 
 
+class CloseMatches:
+    """Words that others are compared with. Which may be similar enough is known from their letters; only these are
+    compared, the most promising first."""
+
+    def __init__(self, words: Iterable[str]) -> None:
+        self._bits: dict[tuple[str, int], int] = {}  # of the first, second ... occurrence of each letter
+        self._words = [(word, len(word), self._letters(word)) for word in words]
+        self._found: dict[tuple[str, int, float], list[str]] = {}
+
+    def of(self, word: str, most: int, cutoff: float) -> list[str]:
+        """Return what `difflib.get_close_matches` finds: the most similar words, at least as similar as `cutoff`."""
+        key = word, most, cutoff
+        if key not in self._found:
+            self._found[key] = self._search(word, most, cutoff)
+        return self._found[key]
+
+    def _search(self, word: str, most: int, cutoff: float) -> list[str]:
+        letters, length = self._letters(word), len(word)
+        words = self._words if word else []
+        bounds = ((2.0 * (letters & bits).bit_count() / (length + size), each) for each, size, bits in words)
+        compared = difflib.SequenceMatcher(b=word)
+        found: list[tuple[float, str]] = []
+        for bound, each in sorted((pair for pair in bounds if pair[0] >= cutoff), reverse=True):
+            if len(found) == most and bound < found[-1][0]:
+                break
+            compared.set_seq1(each)
+            if (likeness := compared.ratio()) >= cutoff:
+                found = sorted([*found, (likeness, each)], reverse=True)[:most]
+        return [each for _, each in found]
+
+    def _letters(self, word: str) -> int:
+        times: dict[str, int] = {}
+        bits = 0
+        for letter in word:
+            times[letter] = times.get(letter, 0) + 1
+            bits |= self._bits.setdefault((letter, times[letter]), 1 << len(self._bits))
+        return bits
+
+
+class _KnownNames:
+    """Names by what a misspelt one may have in common with them, in alphabetical order."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self.folded = {WORD.sub("_", name).casefold(): name for name in names}
+        self.close = CloseMatches(self.folded)
+        self.by_letters: dict[str, list[str]] = {}
+        self.by_stem: dict[str, list[str]] = {}  # by all letters but the last
+        self.by_start: dict[str, list[str]] = {}  # by all words before an underscore
+        self.order = {name: at for at, name in enumerate(self.folded)}
+        for name in self.folded:
+            self.by_letters.setdefault("".join(sorted(name)), []).append(name)
+            self.by_stem.setdefault(name[:-1], []).append(name)
+            for each in (name[:at] for at, letter in enumerate(name) if letter == "_"):
+                self.by_start.setdefault(each, []).append(name)
+
+    def singulars(self, word: str) -> list[str]:
+        """The names of which a word may be the plural."""
+        found = [word[: -len(ending)] for ending in ("s", "es") if word.endswith(ending)]
+        found += self.by_stem.get(word[:-3], ()) if word.endswith("ies") else ()
+        return sorted((each for each in found if each in self.folded), key=self.order.__getitem__)
+
+
+_known_names: Final = lru_cache(maxsize=64)(_KnownNames)
+
+
 def suggest(word: str, known: Iterable[str]) -> str | None:
     """Return the known word that the author most likely meant, or the only one that starts with the word or that the
     word starts with, or None."""
-    folded = {WORD.sub("_", key).casefold(): key for key in sorted(known)}
+    names = _known_names(tuple(sorted(known)))
     normalized = WORD.sub("_", word).casefold()
-    near = [
-        each
-        for each in difflib.get_close_matches(normalized, folded, 3, MIN_LIKENESS)
-        if _differ_little(normalized, each)
-    ]
-    completions = (
-        [each for each in folded if each.startswith(f"{normalized}_")] if len(normalized) >= MIN_LENGTH else []
-    )
-    swapped = [each for each in folded if sorted(each) == sorted(normalized) and is_slip_of(normalized, each)]
-    singular = [each for each in folded if normalized in (f"{each}s", f"{each}es", f"{each[:-1]}ies")]
+    near = [each for each in names.close.of(normalized, 3, MIN_LIKENESS) if _differ_little(normalized, each)]
     near.sort(key=lambda each: not is_slip_of(normalized, each))
-    begun = [each for each in folded if normalized.startswith(f"{each}_")]
+    same_letters = names.by_letters.get("".join(sorted(normalized)), ())
+    swapped = [each for each in same_letters if is_slip_of(normalized, each)]
+    completions = names.by_start.get(normalized, []) if len(normalized) >= MIN_LENGTH else []
+    starts = [normalized[:at] for at, letter in enumerate(normalized) if letter == "_"]
+    begun = [each for each in starts if each in names.folded]
+    singular = names.singulars(normalized)
     suggestions = swapped[:1] or singular[:1] or near[:1] or next((x for x in (completions, begun) if len(x) == 1), [])
-    return folded[suggestions[0]] if suggestions else None
+    return names.folded[suggestions[0]] if suggestions else None
 
 
 def _differ_little(word: str, other: str) -> bool:

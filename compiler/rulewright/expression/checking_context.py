@@ -1,8 +1,8 @@
 """The state of one check, shared by the modules of the checker, and the messages about types and names."""
 
-import difflib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Final
 
 from msgspec.structs import replace
@@ -23,6 +23,7 @@ from rulewright.expression.syntax_tree import (
 )
 from rulewright.expression.types import DYN, ERROR, EnumType, OptionalType, RecordType, Type
 from rulewright.expression.unify import Substitution, most_general
+from rulewright.spelling import CloseMatches
 from rulewright_runtime.english import either, ticked
 
 _OPERATORS: Final = {
@@ -43,12 +44,18 @@ def mistake(
 
 def did_you_mean(name: str, known: Iterable[str]) -> str | None:
     """The help with the known name most similar to `name`, or else the only one of which it is a word; or None."""
-    by_lower = {k.lower(): k for k in sorted(known) if k.replace("_", "a").replace(".", "a").isalnum()}
-    near = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=0.65)
+    by_lower, close = _by_lower(tuple(known))
+    near = close.of(name.lower(), 1, 0.65)
     if not near:
         holding = [each for each in by_lower if name.lower() in each.split("_")]
         near = holding if len(holding) == 1 else []
     return Guess(by_lower[near[0]]) if near and by_lower[near[0]] != name else None
+
+
+@lru_cache(maxsize=64)
+def _by_lower(known: tuple[str, ...]) -> tuple[dict[str, str], CloseMatches]:
+    by_lower = {k.lower(): k for k in sorted(known) if k.replace("_", "a").replace(".", "a").isalnum()}
+    return by_lower, CloseMatches(by_lower)
 
 
 def one_of(names: Sequence[str]) -> str:

@@ -6,7 +6,7 @@ never is.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from functools import cache
 from pathlib import PurePath
 from typing import Final
@@ -19,6 +19,7 @@ from rulewright.load.nodes import Source
 from rulewright.spelling import is_spelt_like
 from rulewright_grammar import schema_names
 
+RUN: Final = re.compile(r"[\w/-]+")
 QUOTED: Final = re.compile(r"([\"']?)\.?([^\"'\n]+)\1")
 
 
@@ -30,8 +31,7 @@ def without_misspelt_declarations(found: Sequence[Diagnostic], sources: Mapping[
             groups.setdefault(pair, []).append(each)
     if not groups:
         return list(found)
-    words = {word for pair in groups for word in pair}
-    places = {word: _places(word, sources.values()) for word in words}
+    places = _places({word for pair in groups for word in pair}, sources.values())
     file_names = {PurePath(path).stem for path in sources}
     dropped: set[int] = set()
     moved: dict[int, Diagnostic] = {}
@@ -87,11 +87,18 @@ def _start(span: Span, sources: Mapping[str, Source]) -> tuple[str, int]:
     return span.path, source.offset(span.line, span.column) + quoted
 
 
-def _places(word: str, sources: Iterable[Source]) -> list[tuple[Source, int]]:
-    """Where a word is on its own in the files, but not in prose or in a path."""
-    alone = re.compile(rf"(?<![\w/-]){re.escape(word)}(?![\w/-])")
-    found = ((source, each) for source in sources if word in source.text for each in alone.finditer(source.text))
-    return [(source, each.start()) for source, each in found if not _is_in_prose(source.text, each)]
+def _places(words: Set[str], sources: Iterable[Source]) -> dict[str, list[tuple[Source, int]]]:
+    """Where each of the words is on its own in the files, but not in prose or in a path."""
+    found: dict[str, list[tuple[Source, int]]] = {word: [] for word in words}
+    several = [word for word in words if not RUN.fullmatch(word)]
+    alone = {word: re.compile(rf"(?<![\w/-]){re.escape(word)}(?![\w/-])") for word in several}
+    for source in sources:
+        runs = (each for each in RUN.finditer(source.text) if each[0] in words)
+        others = (each for word in several if word in source.text for each in alone[word].finditer(source.text))
+        for each in (*runs, *others):
+            if not _is_in_prose(source.text, each):
+                found[each[0]].append((source, each.start()))
+    return found
 
 
 def _is_in_prose(text: str, found: re.Match[str]) -> bool:
