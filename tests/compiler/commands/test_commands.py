@@ -196,7 +196,9 @@ def test_a_scan_of_a_broken_project_is_refused_with_its_findings(
     assert not (started / "runs").exists()
 
 
-@pytest.mark.parametrize("words", ["harness scenarios --model scripted:x", "scan transcripts", "prove card.yaml"])
+@pytest.mark.parametrize(
+    "words", ["harness scenarios --model scripted:x --out played", "scan transcripts", "prove card.yaml"]
+)
 def test_a_misspelt_key_is_one_error_of_every_command(
     words: str, started: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
