@@ -106,14 +106,11 @@ def _unknown_of_namespace(c: CheckingContext, e: Call, namespace: str) -> Type:
         _plug_in_of(name)
         or did_you_mean(name, c.environment.overloads)
         or did_you_mean(namespace, c.environment.variables)
+        or _foreign_name_help(c, e.function)
+        or _PLUGIN_HINT
     )
     assert e.target is not None
-    return c.report(
-        e.target,
-        f"unknown function `{name}`",
-        _plug_in_of(name) or help or _foreign_name_help(c, e.function) or _PLUGIN_HINT,
-        reason=_UNKNOWN,
-    )
+    return c.report(e.target, f"unknown function `{name}`", help, reason=_UNKNOWN)
 
 
 def _plug_in_of(name: str) -> str | None:

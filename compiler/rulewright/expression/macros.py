@@ -1,7 +1,5 @@
 """The types of expanded macros: comprehensions, bindings, optional maps and sorting."""
 
-from typing import Final
-
 from rulewright.expression.checking_context import CheckingContext
 from rulewright.expression.declarations import COMPARABLE
 from rulewright.expression.syntax_tree import Expr, ListLiteral, Literal, Macro, MapLiteral
@@ -18,8 +16,6 @@ from rulewright.expression.types import (
     Type,
     TypeParam,
 )
-
-_SORTABLE: Final = COMPARABLE
 
 
 def check_macro(c: CheckingContext, e: Macro) -> Type:
@@ -136,6 +132,6 @@ def _sort_variable(c: CheckingContext, e: Macro, target: Type) -> tuple[Type, ..
 
 
 def _sort_result(c: CheckingContext, e: Macro, element: Type, key: Type) -> Type:
-    if str(key) not in (*_SORTABLE, "score", "dyn", "error"):
+    if str(key) not in (*COMPARABLE, "score", "dyn", "error"):
         return c.report(e, f"`sortBy` needs a key that has an order, found `{key}`")
     return ListType(element)

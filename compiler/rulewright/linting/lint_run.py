@@ -1,7 +1,7 @@
 """Lints projects and single files, and applies fixes."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Mapping as Table
 from functools import cache
 from pathlib import Path
@@ -13,7 +13,8 @@ from msgspec.structs import replace
 from rulewright import dependencies, fixes
 from rulewright.causes.repeated import with_consequences_in_cases
 from rulewright.check.document import document_findings
-from rulewright.diagnostics import Diagnostic, error
+from rulewright.diagnostics import Diagnostic, Guess, error
+from rulewright.documents.base import scalar
 from rulewright.documents.kinds import (
     CASE_SETTINGS,
     CASE_SETTINGS_FILE,
@@ -36,10 +37,9 @@ from rulewright.documents.layout import (
 )
 from rulewright.documents.validation import ONE_DOCUMENT
 from rulewright.errors import UsageError
-from rulewright.linting.file_names import misnamed
 from rulewright.linting.lint_report import Report, in_order, report_of
 from rulewright.linting.lint_settings import DEFAULT, LintSettings, RuleSelection, is_used, settings_around
-from rulewright.load import Loaded, Mapping, Source, load_file, load_text, nodes
+from rulewright.load import Loaded, Mapping, Scalar, Source, load_file, load_text, nodes
 from rulewright.load.file_reader import unsaved
 from rulewright_runtime.files.atomic import write_whole
 from rulewright_runtime.files.input_files import open_regular
@@ -50,6 +50,14 @@ KNOWN_BY: Final = (
 )
 MAX_ROUNDS = 10  # fixes that uncover further fixes
 MAX_HEADER: Final = 2**16  # bytes of the first line of a table
+NAME_KEYS: Final = {
+    "check": "id",
+    "scenario": "scenario_id",
+    "scorecard": "scorecard",
+    "lexicon": "name",
+    "state_machine": "name",
+}
+LIKE_THEIR_FILES: Final = 2  # documents of a kind, at least, beside one that has another name
 
 
 def lint(paths: Sequence[Path | str], selection: RuleSelection = DEFAULT) -> Report:
@@ -150,7 +158,7 @@ def _reports(path: Path, selection: RuleSelection, around: Callable[[Path], Lint
         files = {file: _loaded(file) for file in documents_in(path, deep=True)}
         if has_projects := any(_is_project(file, loaded) for file, loaded in files.items()):
             files = {file: loaded for file, loaded in files.items() if not _is_of_others(file, loaded)}
-        unlike = {} if has_projects else misnamed(files.values())  # a project compares its own names
+        unlike = {} if has_projects else _misnamed(files.values())  # a project compares its own names
         for file, loaded in files.items():
             if not is_command_output(loaded.root):
                 yield _file(loaded, file, selection, around, unlike.get(loaded.source.path))
@@ -164,6 +172,23 @@ def _reports(path: Path, selection: RuleSelection, around: Callable[[Path], Lint
             lists_ids = _lists_ids(table)
             if lists_ids or (lists_ids is None and not has_projects):
                 yield _table(table, selection, around)
+
+
+def _misnamed(files: Iterable[Loaded]) -> dict[str, Diagnostic]:
+    """Return a finding, by its path, for the only document of a kind with another name than its file."""
+    named: dict[str, list[tuple[str, Scalar]]] = {}
+    for loaded in files:
+        kind = kind_of(loaded.root) or ""
+        name = scalar(loaded.root, NAME_KEYS[kind]) if kind in NAME_KEYS else None
+        if name is not None:
+            named.setdefault(kind, []).append((loaded.source.path, name))
+    found = {}
+    for kind, names in named.items():
+        unlike = [(path, name) for path, name in names if name.value != Path(path).stem]
+        for path, name in unlike if len(unlike) == 1 and len(names) > LIKE_THEIR_FILES else ():
+            message = f"`{NAME_KEYS[kind]}` is `{name.value}`, but the file is called `{Path(path).stem}`"
+            found[path] = error(name, message, code="id-differs-from-file-name", help=Guess(Path(path).stem))
+    return found
 
 
 def _is_project(file: Path, loaded: Loaded) -> bool:

@@ -8,7 +8,6 @@ from rulewright.diagnostics import Diagnostic, error
 from rulewright.documents.check import CheckDocument
 from rulewright.expression.environment import Environment
 from rulewright.expression.types import BOOL, ERROR, INT, STRING, EnumType, RecordType, Type
-from rulewright.load import Scalar
 from rulewright.lower.expressions import build_in
 from rulewright.lower.lowering import LoweringContext
 from rulewright_runtime.plan.question import ReplyField
@@ -41,11 +40,10 @@ def lower_phases(check: CheckDocument, lowering: LoweringContext) -> PhasedVerif
     if not has_lexicon or violates is None:
         return None
     confirm = lowering.judging_with(check, phases.confirm)
-    sweep: Scalar = phases.sweep
     return PhasedVerifier(
         candidates=name,
         confirm=msgspec.structs.replace(confirm, fields=fields, violates=violates.program, adaptive_stop=False),
-        sweep=lowering.judging_with(check, sweep),
+        sweep=lowering.judging_with(check, phases.sweep),
     )
 
 

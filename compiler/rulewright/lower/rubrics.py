@@ -23,9 +23,8 @@ from rulewright.expression.compose import fill
 from rulewright.expression.environment import Environment
 from rulewright.expression.types import BOOL, EnumType, RecordType
 from rulewright.lower.expressions import scenario_environment
-from rulewright.lower.lowering import LoweringContext
+from rulewright.lower.lowering import LoweringContext, prompt_hash
 from rulewright.lower.selection import DEFAULT_REPETITIONS
-from rulewright_runtime.digests import sha256
 from rulewright_runtime.ir import Program
 from rulewright_runtime.plan.question import EvidencePolicy, Judging, ReplyField, TextSegment, Unusable, WholeWindow
 from rulewright_runtime.plan.scan import Check
@@ -171,7 +170,7 @@ def _verifier(
     prompt = _prompt(criterion, owner, levels)
     judging = Judging(
         prompt=(TextSegment(prompt),),
-        prompt_hash=sha256(prompt.encode()).hexdigest()[:16],
+        prompt_hash=prompt_hash(prompt),
         window=WholeWindow(),  # the verifier sends the judge only the criterion's turn
         repetitions=DEFAULT_REPETITIONS if profile.repetitions is None else profile.repetitions,
         adaptive_stop=profile.adaptive and not autofail,

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from lsprotocol.types import CodeAction, CodeActionKind, Position, Range, TextEdit, WorkspaceEdit
+from lsprotocol.types import CodeAction, CodeActionKind, Range, TextEdit, WorkspaceEdit
 
 from rulewright.diagnostics import Diagnostic, Fix
 from rulewright.fixes import fixed_texts
@@ -70,8 +70,4 @@ def _is_requested(kind: str, only: Sequence[CodeActionKind | str] | None) -> boo
 
 
 def _touches(one: Range, other: Range) -> bool:
-    return _point(one.start) <= _point(other.end) and _point(other.start) <= _point(one.end)
-
-
-def _point(position: Position) -> tuple[int, int]:
-    return position.line, position.character
+    return one.start <= other.end and other.start <= one.end

@@ -1,6 +1,7 @@
 """References to other documents or parts of them: the possible targets of a value, and the one that it names."""
 
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
@@ -140,15 +141,11 @@ def _agent_place(workflow: Workflow, name: str) -> Scalar | Mapping | None:
     if isinstance(own_agents, Mapping) and name in own_agents:
         return own_agents.index[name].key
     for loaded in workflow.loaded:
-        root = loaded.root
-        if kind_of(root) == "agent" and isinstance(root, Mapping) and name in (text(root, "name"), _stem(root)):
+        root, stem = loaded.root, Path(loaded.source.path).stem
+        if kind_of(root) == "agent" and isinstance(root, Mapping) and name in (text(root, "name"), stem):
             place = root.get("name")
             return place if isinstance(place, Scalar) else root
     return None
-
-
-def _stem(root: Mapping) -> str:
-    return root.source.path.replace("\\", "/").rpartition("/")[2].rpartition(".")[0]
 
 
 def _tasks(context: DocumentContext, kind: str) -> list[Target]:

@@ -1,6 +1,6 @@
 """Plans a scan and its cost without any call: `scan_plan.json` and `cost_report.json`."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import cache
 from typing import Final
@@ -54,8 +54,8 @@ def scan_plan(
     never zero.
     """
     model = judge_model or project.judge.model
-    transcripts = list(_redacted(plan, transcripts))
-    counts, transcript_count = _counts(plan, transcripts)
+    transcripts = list(map(Redaction(plan.redact).transcript, transcripts))  # as a judge sees them
+    counts = _counts(plan, transcripts)
     price = None if model is None else project.pricing.get(model)
     tokens = _tokens(project, plan.profile)
     per_call = None if price is None or tokens is None else (tokens[0] * price.input + tokens[1] * price.output) / 1e6
@@ -64,7 +64,7 @@ def scan_plan(
         "profile": plan.profile,
         "llm_enabled": True,
         "judge_model": model,
-        "transcript_count": transcript_count,
+        "transcript_count": len(transcripts),
         "eligible_checks": total.eligible,
         "planned_llm_calls": total.planned,
         "estimated_cost_usd": _cost(total.planned, per_call, price is not None),
@@ -117,13 +117,7 @@ def cost_report(planned: Mapping[str, object]) -> dict[str, object]:
     return {key: planned[key] for key in (*REPORTED, *BOUNDS)}
 
 
-def _redacted(plan: Plan, transcripts: Iterable[Transcript]) -> Iterator[Transcript]:
-    """The redacted transcripts, as a judge sees them."""
-    redaction = Redaction(plan.redact)
-    return map(redaction.transcript, transcripts)
-
-
-def _counts(plan: Plan, transcripts: Iterable[Transcript]) -> tuple[dict[str, _Count], int]:
+def _counts(plan: Plan, transcripts: Iterable[Transcript]) -> dict[str, _Count]:
     counts = {check.id: _Count() for check in plan.checks}
     decider, engine = Decider(plan.checks), Engine(plan)
 
@@ -132,15 +126,13 @@ def _counts(plan: Plan, transcripts: Iterable[Transcript]) -> tuple[dict[str, _C
         answers = zip(plan.checks, decider.decide(bindings_of(plan, scenario_id)), strict=True)
         return [check for check, answer in answers if answer.eligible and not answer.suppressed]
 
-    transcript_count = 0
     for transcript in transcripts:
-        transcript_count += 1
         if not transcript.scenario_id or transcript.scenario_id in plan.scenarios:
             inapplicable = set(engine.inapplicable_checks(transcript))
             for check in applying(transcript.scenario_id):
                 if check.id not in inapplicable:
                     _add(counts[check.id], check, plan, transcript)
-    return counts, transcript_count
+    return counts
 
 
 def _add(count: _Count, check: Check, plan: Plan, transcript: Transcript) -> None:
