@@ -14,8 +14,7 @@ from rulewright_runtime.plan.scan import Lexicon
 
 
 def cue_nobody_says(project: Project) -> Findings:
-    """A check applies in a scenario by its tags or its condition, but no message there contains the cue that it waits
-    for.
+    """A check applies in a scenario by its tags or its condition, but no message there contains the cue it waits for.
 
     Why it matters: the check has nothing to verify there, and its verdict is NOT_APPLICABLE. This is about the routes
     that only words decide: `cue_response`, `scenario_rule` and `longitudinal_trace`.
