@@ -11,8 +11,8 @@ from rulewright.commands.output import answer
 from rulewright.errors import UsageError
 from rulewright.expression.unparse import decompile, unparse
 from rulewright.render.verdict_record import record_lines
-from rulewright.reporting.formats import conditions
-from rulewright.reporting.judge_answers import vote_label
+from rulewright.reporting.formats import conditions, question_of
+from rulewright.reporting.judge_answers import JudgeAnswers, vote_label
 from rulewright.reporting.run_reader import rows
 from rulewright.reporting.stored_run import FinishedRun, open_judged
 from rulewright.spelling import question
@@ -52,6 +52,9 @@ def run(args: argparse.Namespace) -> int:
     verdict = _row(folder / "verdicts.jsonl", transcript_id=args.transcript, check_id=args.check)
     explanation = [] if check is None else _explanation(plan, check, scores, verdict)
     exchanges = list(_exchanges(folder, args.transcript, args.check))
+    if verdict is not None:
+        reason = JudgeAnswers(finished, ()).rationale(args.transcript, args.check, str(verdict["verdict"]))
+        explanation += [("rationale", reason)] if reason else []
     explanation += _replies(exchanges, check)
     if left_out is not None:
         explanation += _left_out(plan, left_out, scores)
@@ -149,6 +152,7 @@ def _explanation(
         ("check", f"{check.id}{name}{bucket}{severity}"),
         ("route", check.route + (", a gate check" if check.is_gate else "")),
         *zip(("description", "", ""), check.description.splitlines(), strict=False),
+        *zip(("question", "", ""), [] if check.description else question_of(check).splitlines(), strict=False),
         ("transcript", f"{scores['transcript_id']} ({_scenario(scores)})"),
     ]
     if check.suppressed is not None:

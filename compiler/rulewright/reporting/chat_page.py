@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from rulewright.render.verdict_record import record_lines
 from rulewright.reporting.formats import conditions
-from rulewright.reporting.judge_answers import JudgeAnswer, JudgeAnswers
+from rulewright.reporting.judge_answers import JudgeAnswer, JudgeAnswers, rationale_of
 from rulewright.reporting.stored_run import FinishedRun, JudgedTranscript
 from rulewright_runtime.plan.part import GRAVITY
 from rulewright_runtime.plan.scan import Check
@@ -54,6 +54,11 @@ class ShownVerdict(msgspec.Struct, frozen=True):
     record: tuple[tuple[str, str], ...]
     quotes: tuple[ShownQuote, ...] = ()
     answers: tuple[JudgeAnswer, ...] = ()
+
+    @property
+    def rationale(self) -> str:
+        """The judge's reason for this verdict; empty without one."""
+        return rationale_of(self.answers, self.verdict)
 
 
 class ShownMessage(msgspec.Struct, frozen=True):

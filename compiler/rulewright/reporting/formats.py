@@ -12,6 +12,7 @@ from rulewright.render.sarif import sarif
 from rulewright.reporting.stored_run import FinishedRun, JudgedTranscript
 from rulewright_runtime.aggregate.outcome import gates_not_run
 from rulewright_runtime.english import plural, some
+from rulewright_runtime.plan.question import Judging
 from rulewright_runtime.plan.scan import Check
 from rulewright_runtime.plan.verifiers import ExpressionVerifier
 from rulewright_runtime.report.gathered import gate_line, gate_result, is_unresolved, pass_rate_lines, unresolved_lines
@@ -100,6 +101,14 @@ def conditions(check: Check | None) -> Iterator[tuple[str, str]]:
     for name, program in (("fail", verifier.fails), ("unclear", verifier.unclear), ("pass", verifier.passes)):
         if program is not None:
             yield name, program.source or unparse(decompile(program))
+
+
+def question_of(check: Check) -> str:
+    """Return what the judge is asked, without the values of the conversation; empty if no judge decides the check."""
+    judging = getattr(check.verifier, "judging", None)
+    if not isinstance(judging, Judging):
+        return ""
+    return "".join(getattr(segment, "text", "") or "…" for segment in judging.prompt).strip()
 
 
 def _level(judged: JudgedTranscript, verdict: JsonMapping) -> Severity | None:

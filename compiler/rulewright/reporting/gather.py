@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from rulewright.reporting.contrasts import Tally, as_json, cluster_of, contrasts
+from rulewright.reporting.formats import conditions, question_of
 from rulewright.reporting.leaderboard import UNRECORDED, leaderboard_of
 from rulewright.reporting.run_reader import headline_of, score_of
 from rulewright.reporting.stored_run import FinishedRun, JudgedTranscript
@@ -28,10 +29,10 @@ def gather(run: FinishedRun) -> JsonObject:
     mean score, transcripts and failed transcripts per model, `categories` and `dimensions` the same; `blindspots` count
     per category of scenarios what was `raised` `of` the transcripts that know a label; `ranks` are the first and the
     last place that each model may have, where there are several and no more than `MOST_RANKED`, and `bounds` how far
-    its score may still go; `contrasts` see `contrasts.contrasts`; `failures` hold the quotes behind each failing check,
-    worst first; `transcripts` are the rows, numbered from 1 in the order of the run's files; `waiting` is what a
-    person has to decide, worst first; `intervals` are those of 95%. Raises UsageError if the run's files are
-    inconsistent.
+    its score may still go; `contrasts` see `contrasts.contrasts`; `failures` hold what each failing check asks for
+    and the quotes behind its failures, worst first; `transcripts` are the rows, numbered from 1 in the order of the
+    run's files; `waiting` is what a person has to decide, worst first; `intervals` are those of 95%. Raises UsageError
+    if the run's files are inconsistent.
     """
     plan, summary = run.plan, run.summary
     gathered = _Gathered(run, headline_of(plan))
@@ -269,5 +270,7 @@ def _failures(run: FinishedRun, failures: dict[str, _Failing]) -> list[JsonObjec
     for check_id, failing in failures.items():
         check = run.checks.get(check_id)
         about = {"name": check.name if check else "", "severity": check.severity if check else plan.severities[0]}
-        found.append({"check_id": check_id, **about, "count": failing.count, "shown": failing.shown})
+        about |= {"description": check.description if check else "", "question": question_of(check) if check else ""}
+        shown = {"conditions": dict(conditions(check)), "count": failing.count, "shown": failing.shown}
+        found.append({"check_id": check_id, **about, **shown})
     return sorted(found, key=lambda entry: (-plan.gravity(entry["severity"]), -entry["count"], entry["check_id"]))

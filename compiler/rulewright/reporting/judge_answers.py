@@ -78,6 +78,10 @@ class JudgeAnswers:
                 found.setdefault(each.check_id, []).append(_answer_of(each, self._readers.get(each.check_id, ())))
         return found
 
+    def rationale(self, transcript: str, check: str, verdict: str) -> str:
+        """Return the reason of the first answer with this verdict; empty if there is none."""
+        return rationale_of(self.about(transcript, [{"check_id": check}]).get(check, ()), verdict) if self.known else ""
+
     def _recorded(self, transcript: str, verdicts: Iterable[JsonMapping]) -> Iterable[RecordedExchange]:
         if self._replayed is not None:
             for verdict in verdicts:
@@ -87,6 +91,11 @@ class JudgeAnswers:
                 for offset in self._lines[transcript]:
                     stream.seek(offset)
                     yield msgspec.json.decode(stream.readline(), type=RecordedExchange)
+
+
+def rationale_of(answers: Iterable[JudgeAnswer], verdict: str) -> str:
+    """Return the reason of the first answer with this verdict; empty if there is none."""
+    return next((each.reason for each in answers if each.verdict == verdict and each.reason), "")
 
 
 def replayed(summary: JsonMapping, files: Iterable[Path]) -> ReplayJudge | None:

@@ -80,7 +80,8 @@ class RunReport(Struct, frozen=True):
             return f"{folder}/{_page_of(number)}#{anchor}" if folder else f"#{anchor}"
 
         chats = self.chats(answers, stored) if self.with_conversations and not folder else None
-        return run_page(report, about, link=link, chats=chats, list_link=f"{folder}/{LIST}" if folder else "")
+        list_link = f"{folder}/{LIST}" if folder else ""
+        return run_page(report, about, link=link, rationale=answers.rationale, chats=chats, list_link=list_link)
 
     def _pages(self, report: dict[str, Any], chats: Iterator[Chat], home: str) -> Iterator[tuple[str, Iterable[str]]]:
         """Yield the pages of the folder by name."""
@@ -130,11 +131,13 @@ def run_page(
     about: Overview,
     *,
     link: Link,
+    rationale: Callable[[str, str, str], str],
     chats: Iterable[Chat] | None = None,
     list_link: str = "",
     frame: PageFrame | None = None,
 ) -> Iterator[str]:
-    """Yield the page of a run. `link` returns the address of a transcript by its number, and of a verdict on it;
+    """Yield the page of a run. `link` returns the address of a transcript by its number, and of a verdict on it,
+    `rationale` the judge's reason for a verdict on a transcript by a check;
     `chats` are at the end; with `list_link` only failed and pending transcripts are listed."""
     rows = sorted(report["transcripts"], key=attention)
     if list_link:
@@ -147,6 +150,7 @@ def run_page(
         report=report,
         about=about,
         link=link,
+        rationale=rationale,
         chats=chats,
         list_link=list_link,
         listed=rows,

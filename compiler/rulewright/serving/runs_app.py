@@ -20,7 +20,7 @@ from rulewright.comparing.render import diff_page
 from rulewright.errors import UsageError
 from rulewright.reporting.adjudication import Adjudication, adjudicate, check_person, fingerprint, original
 from rulewright.reporting.chat_page import foreign_keys
-from rulewright.reporting.formats import conditions
+from rulewright.reporting.formats import conditions, question_of
 from rulewright.reporting.report_files import run_page
 from rulewright.serving.open_runs import LoadedRun, OpenRun, OpenRuns
 from rulewright.web.clients import sender
@@ -31,7 +31,6 @@ from rulewright_runtime.errors import BusyError, RuntimeFailure
 from rulewright_runtime.files.atomic import write_whole
 from rulewright_runtime.files.locks import lock_folder
 from rulewright_runtime.plan.part import ANSWERS
-from rulewright_runtime.plan.question import Judging
 from rulewright_runtime.plan.scan import Check
 from rulewright_runtime.runs.folder import DECIDED
 from rulewright_runtime.workflow.hil import QueueError
@@ -96,7 +95,9 @@ class RunsApp:
 
         home = HOME + Markup(' <a href="/run/{}/label">Label</a>').format(run)
         frame = PageFrame(True, home, LOCAL)
-        return Response("".join(run_page(loaded.report, loaded.about, link=link, frame=frame)))
+        return Response(
+            "".join(run_page(loaded.report, loaded.about, link=link, rationale=loaded.answers.rationale, frame=frame))
+        )
 
     def _transcript(self, request: Request, run: int, number: int, problem: str = "") -> Response:
         opened = self._run_at(run)
@@ -113,7 +114,7 @@ class RunsApp:
                 "action": f"/run/{run}/t/{number}",
                 "token": request.token,
                 "seen": {anchor: _seen(loaded, number, check) for anchor, check in checks.items()},
-                "asked": {anchor: (check.description, _question(check)) for anchor, check in checks.items()},
+                "asked": {anchor: (check.description, question_of(check)) for anchor, check in checks.items()},
                 "form": {"check": "", "verdict": "", "why": "", "by": self.reviewer, **request.form},
             },
         )
@@ -174,7 +175,7 @@ class RunsApp:
             run=run,
             place=place,
             check=check,
-            question=_question(check),
+            question=question_of(check),
             conditions=tuple(conditions(check)),
             folder=labels.run,
             path=labels.path,
@@ -301,14 +302,6 @@ def _next_waiting(number: int, loaded: LoadedRun) -> Iterator[str]:
         if other != number:
             yield f"{other}#{loaded.chats.anchor(other, waiting[other])}"
             return
-
-
-def _question(check: Check) -> str:
-    """The judge's prompt, without the values of the conversation."""
-    judging = getattr(check.verifier, "judging", None)
-    if not isinstance(judging, Judging):
-        return ""
-    return "".join(getattr(segment, "text", "") or "…" for segment in judging.prompt).strip()
 
 
 FOLDER: Final = "labels"

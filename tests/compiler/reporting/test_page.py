@@ -112,6 +112,17 @@ def test_a_failure_opens_to_its_conversation_with_the_quote_marked(finished: Pat
     assert "The judge's answers (2)" in chat
 
 
+def test_who_reads_only_the_page_learns_what_was_asked_and_why_it_failed(finished: Path) -> None:
+    text = report(finished)
+    failures = text[text.index('id="failures"') : text.index('id="scores"')]
+    assert "What the judge is asked" in failures
+    assert "<p>because</p>" not in failures
+    asked, first = failures.index("What the judge is asked"), failures.index('href="#t2-c0"')
+    assert asked < first < failures.index("because", first) < failures.index("you must go now")
+    chat = text[text.index('id="t2"') : text.index('id="t3"')]
+    assert "<p>because</p>" in chat
+
+
 def test_verdicts_that_wait_for_a_person_come_before_failures(finished: Path) -> None:
     text = report(finished)
     assert 0 < text.index('id="waiting"') < text.index('id="failures"') < text.index('id="transcripts"')

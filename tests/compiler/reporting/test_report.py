@@ -64,7 +64,7 @@ def finished(tmp_path: Path) -> Path:
 
 def page(report: dict[str, Any]) -> str:
     """The page without conversations."""
-    return "".join(run_page(report, overview(report), link=lambda number, check=None: "#transcripts"))
+    return "".join(run_page(report, overview(report), link=lambda *_: "#transcripts", rationale=lambda *_: ""))
 
 
 def contrast(report: dict[str, Any], model: str) -> dict[str, Any]:
