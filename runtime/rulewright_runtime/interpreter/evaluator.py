@@ -4,7 +4,7 @@ possible."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Final, Protocol
+from typing import Final, TypeAlias
 
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.functions import lookup
@@ -20,14 +20,9 @@ _GENERAL: Final = {**OPERATIONS, **LOOPS}
 _GUARD_DEPTH: Final = 40  # a shallower program can't overflow Python's stack by itself
 
 
-class Evaluator(Protocol):
-    """A prepared expression: a callable from bindings (names to values, dotted names allowed) to its value.
-
-    It raises only EvaluationError, and is thread-safe and reentrant.
-    """
-
-    def __call__(self, bindings: Mapping[str, object], /) -> Value:
-        """The value of the expression for these bindings."""
+# A prepared expression: from bindings (names to values, dotted names allowed) to its value. It raises only
+# EvaluationError, and is thread-safe and reentrant.
+Evaluator: TypeAlias = Callable[[Mapping[str, object]], Value]
 
 
 def prepare(program: Program) -> Evaluator:

@@ -7,7 +7,7 @@ version, is unchanged since it was sealed, and has no unknown key, no repeated k
 
 from __future__ import annotations
 
-from typing import Any, Final, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -20,15 +20,7 @@ from rulewright_runtime.strict_json import UNDECODED
 MAX_SIZE: Final = 64 * 2**20  # bytes of JSON
 
 
-class Enveloped(Protocol):
-    """A plan of any kind."""
-
-    @property
-    def hash(self) -> str:
-        """The hash of the content; empty until the plan is sealed."""
-
-
-P = TypeVar("P", bound=Enveloped)
+P = TypeVar("P", bound=msgspec.Struct)
 
 
 class Kind(msgspec.Struct, Generic[P], frozen=True):
@@ -43,17 +35,17 @@ class Kind(msgspec.Struct, Generic[P], frozen=True):
 
 def seal(plan: P) -> P:
     """The same plan with the hash of its content."""
-    return replace(plan, hash=content_hash(plan))  # type: ignore[type-var]  # every plan is a struct
+    return replace(plan, hash=content_hash(plan))
 
 
-def encode(plan: Enveloped) -> bytes:
+def encode(plan: msgspec.Struct) -> bytes:
     """The plan as canonical JSON: fields in declared order, maps in key order, one line, UTF-8."""
     return msgspec.json.encode(plan, order="deterministic")
 
 
-def content_hash(plan: Enveloped) -> str:
+def content_hash(plan: msgspec.Struct) -> str:
     """The sha256 (hex) of the plan's canonical JSON with an empty hash."""
-    return digest(replace(plan, hash=""))  # type: ignore[type-var]  # every plan is a struct
+    return digest(replace(plan, hash=""))
 
 
 def digest(part: Any) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol
 
 import msgspec
 
@@ -17,18 +16,7 @@ from rulewright_runtime.plan.question import (
 )
 from rulewright_runtime.plan.scan import CueAnchor, Scenario
 from rulewright_runtime.strict_json import JsonObject
-
-
-class TurnLike(Protocol):
-    """The fields of a turn that windows read."""
-
-    @property
-    def turn(self) -> int:
-        """Its number; a user turn and its reply may share one."""
-
-    @property
-    def role(self) -> str:
-        """`user` or `assistant`."""
+from rulewright_runtime.transcripts.messages import Turn
 
 
 class WindowTurns(msgspec.Struct, frozen=True):
@@ -40,7 +28,7 @@ class WindowTurns(msgspec.Struct, frozen=True):
 
 def select(
     window: Window,
-    turns: Sequence[TurnLike],
+    turns: Sequence[Turn],
     check_id: str,
     scenario: Scenario,
     find_cues: Callable[[str], Sequence[int]] = lambda _: (),
@@ -62,13 +50,13 @@ def select(
     return (_whole(turns),)
 
 
-def _whole(turns: Sequence[TurnLike], **about: object) -> WindowTurns:
+def _whole(turns: Sequence[Turn], **about: object) -> WindowTurns:
     return WindowTurns(tuple(range(len(turns))), about)
 
 
 def _anchored(
     window: AnchoredWindow,
-    turns: Sequence[TurnLike],
+    turns: Sequence[Turn],
     check_id: str,
     scenario: Scenario,
     find_cues: Callable[[str], Sequence[int]],
@@ -93,7 +81,7 @@ def _anchored(
 
 
 def _parts(
-    window: AnchoredWindow, indices: list[int], turns: Sequence[TurnLike], scenario: Scenario, about: JsonObject
+    window: AnchoredWindow, indices: list[int], turns: Sequence[Turn], scenario: Scenario, about: JsonObject
 ) -> tuple[WindowTurns, ...]:
     """The turns around cues as one window or, if the plan limits its size, as several, each with its first and last
     turn in `shown`."""
@@ -109,18 +97,18 @@ def _has_ends(anchor: CueAnchor) -> bool:
     return anchor.from_turn is not None and anchor.to_turn is not None
 
 
-def _between(anchor: CueAnchor, turns: Sequence[TurnLike]) -> list[int]:
+def _between(anchor: CueAnchor, turns: Sequence[Turn]) -> list[int]:
     start, end = anchor.from_turn, anchor.to_turn
     if start is None or end is None:
         return []
     return [index for index, turn in enumerate(turns) if start <= turn.turn <= end]
 
 
-def _next_reply(turns: Sequence[TurnLike], index: int) -> int | None:
+def _next_reply(turns: Sequence[Turn], index: int) -> int | None:
     return next((i for i in range(index + 1, len(turns)) if turns[i].role == "assistant"), None)
 
 
-def _last_pair(turns: Sequence[TurnLike]) -> WindowTurns:
+def _last_pair(turns: Sequence[Turn]) -> WindowTurns:
     asked = next((i for i in range(len(turns) - 1, -1, -1) if turns[i].role == "user"), None)
     if asked is None:
         return _whole(turns)
@@ -130,7 +118,7 @@ def _last_pair(turns: Sequence[TurnLike]) -> WindowTurns:
     return WindowTurns(indices, {"unit": "turn_level", "user_turn": number})
 
 
-def _nearby(turns: Sequence[TurnLike], radius: int) -> WindowTurns:
+def _nearby(turns: Sequence[Turn], radius: int) -> WindowTurns:
     pivot = next((turn.turn for turn in reversed(turns) if turn.role == "assistant"), None)
     if pivot is None:
         return _whole(turns)
@@ -138,7 +126,7 @@ def _nearby(turns: Sequence[TurnLike], radius: int) -> WindowTurns:
     return WindowTurns(indices, {"unit": "local_exchange", "pivot_turn": pivot})
 
 
-def _each_reply(turns: Sequence[TurnLike]) -> tuple[WindowTurns, ...]:
+def _each_reply(turns: Sequence[Turn]) -> tuple[WindowTurns, ...]:
     return tuple(
         WindowTurns((index,), {"unit": "turn_level", "turn": turn.turn})
         for index, turn in enumerate(turns)
@@ -146,7 +134,7 @@ def _each_reply(turns: Sequence[TurnLike]) -> tuple[WindowTurns, ...]:
     )
 
 
-def _exchanges(window: ExchangeWindow, turns: Sequence[TurnLike], scenario: Scenario) -> tuple[WindowTurns, ...]:
+def _exchanges(window: ExchangeWindow, turns: Sequence[Turn], scenario: Scenario) -> tuple[WindowTurns, ...]:
     """Runs of turns without a gap in their numbers, split at sessions; windows without a reply are dropped."""
     runs = [
         run
@@ -161,13 +149,13 @@ def _exchanges(window: ExchangeWindow, turns: Sequence[TurnLike], scenario: Scen
     )
 
 
-def _by_session(indices: Iterable[int], turns: Sequence[TurnLike], scenario: Scenario) -> list[list[int]]:
+def _by_session(indices: Iterable[int], turns: Sequence[Turn], scenario: Scenario) -> list[list[int]]:
     """The turns at `indices`, split where a session starts."""
     starts = [session.first_turn for session in scenario.sessions]
     return _cut(indices, lambda before, index: any(turns[before].turn < start <= turns[index].turn for start in starts))
 
 
-def _bounded(indices: Sequence[int], turns: Sequence[TurnLike], most: int) -> list[tuple[int, ...]]:
+def _bounded(indices: Sequence[int], turns: Sequence[Turn], most: int) -> list[tuple[int, ...]]:
     """Windows of at most `most` turns; each starts with the exchange that ends the previous one.
 
     An exchange that would fill more than half a window is split.
