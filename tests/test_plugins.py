@@ -374,6 +374,24 @@ def test_a_collector_that_ends_the_process_or_never_returns_gives_no_evidence(
         measure("lint_score", tmp_path, ["report.txt"])
 
 
+@pytest.mark.parametrize(
+    "body", ["raise ValueError(name)", "return ReportReading(3, 4, name)", "raise Report(path, name)"]
+)
+def test_what_a_collector_says_can_be_stored(site: Path, tmp_path: Path, body: str) -> None:
+    install(site, entry_points="[rulewright.collectors]\nlint_score.acme = acme_given:collect\n")
+    source = (
+        "from rulewright_runtime.workflow.collectors import CollectionError as Report, ReportReading\n\n"
+        f"def collect(root, path, scope, name='caf\\udce9'):\n    {body}\n"
+    )
+    (site / "acme_given.py").write_text(source, encoding="utf-8")
+    (tmp_path / "report.txt").write_text("ACME", encoding="utf-8")
+    try:
+        said = measure("lint_score", tmp_path, ["report.txt"]).details
+    except CollectionError as error:
+        said = str(error)
+    assert said.encode().endswith(rb"caf\udce9")
+
+
 def test_a_reader_that_is_not_a_format_is_named(site: Path, tmp_path: Path) -> None:
     install(site, entry_points="[rulewright.readers]\nacme = acme_checks:collect\n")
     chats = tmp_path / "acme.jsonl"

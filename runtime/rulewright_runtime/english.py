@@ -33,3 +33,8 @@ def reason_of(error: Exception) -> str:
         return "it is not UTF-8; save it as UTF-8"
     words: str | None = getattr(error, "strerror", None)
     return words.lower() if words else str(error)
+
+
+def unicode(text: str) -> str:
+    """The text with its unpaired surrogates, which no file can hold, as escapes."""
+    return text.encode("utf-8", "backslashreplace").decode()

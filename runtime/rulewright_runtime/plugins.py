@@ -21,11 +21,11 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from rulewright_runtime.declared_values import ResultTypeError, declared_type, fitting, split_arguments
-from rulewright_runtime.english import ticked
+from rulewright_runtime.english import ticked, unicode
 from rulewright_runtime.errors import EvaluationError, OutageError, PlanError, RuntimeFailure
 from rulewright_runtime.functions.table import PLUGIN_FUNCTIONS
 from rulewright_runtime.plan.scan import PlugInFunction
-from rulewright_runtime.processes.user_code import Called, UserCode, failure_of, unicode
+from rulewright_runtime.processes.user_code import Called, UserCode, failure_of
 from rulewright_runtime.values import from_host
 
 if TYPE_CHECKING:

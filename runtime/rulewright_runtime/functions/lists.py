@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cmp_to_key
+from operator import itemgetter
 from typing import Final
 
 from rulewright_runtime.errors import EvaluationError
@@ -59,17 +59,9 @@ def cut(items: list[Value], start: int, end: int) -> list[Value]:
 
 def sort_by_keys(items: Sequence[Value], keys: Sequence[Value]) -> list[object]:
     """Sort items by their keys, which must be of one ordered type; the sort is stable. Raises EvaluationError."""
-    pairs = list(zip(keys, items, strict=True))
-    if pairs:
-        first = keys[0]
-        for key in keys:
-            if key.__class__ is not first.__class__ or not comparable(first, key):
-                raise EvaluationError("the elements to sort must be of one type that has an order", "no_such_overload")
-    return [item for _, item in sorted(pairs, key=cmp_to_key(_compare))]
-
-
-def _compare(left: tuple[Value, Value], right: tuple[Value, Value]) -> int:
-    return int(left[0] > right[0]) - int(left[0] < right[0])
+    if any(key.__class__ is not keys[0].__class__ or not comparable(keys[0], key) for key in keys):
+        raise EvaluationError("the elements to sort must be of one type that has an order", "no_such_overload")
+    return [item for _, item in sorted(zip(keys, items, strict=True), key=itemgetter(0))]
 
 
 def _all_in(items: list[Value], others: list[Value]) -> bool:

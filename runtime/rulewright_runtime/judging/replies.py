@@ -250,8 +250,6 @@ def _texts_of(values: list[Json]) -> Iterator[str]:
 
 def _verdicts_in(text: str) -> set[str]:
     """The verdicts that a text names in capitals, or in lower case after a label or as the whole text."""
-    if not text:
-        return set()
     found = (*_VERDICT_WORD.finditer(text), *_LABELLED.finditer(text))
     named = {match.group(match.lastindex or 0).upper() for match in found}
     return {word.replace(" ", "_") for word in named} | _verdicts_alone(text)

@@ -152,8 +152,7 @@ class EvaluationContext:
         key = (window, check.id if isinstance(window, AnchoredWindow) else "")  # other windows ignore the check
         windows = self._windows.get(key)
         if windows is None:
-            windows = select(window, self.turns, check.id, self.scenario, self._cues)
-            self._windows[key] = windows
+            windows = self._windows[key] = select(window, self.turns, check.id, self.scenario, self._cues)
         return windows
 
     def _cues(self, name: str) -> list[int]:

@@ -37,7 +37,7 @@ class Listening:
     def reply(self, request: TurnRequest) -> ModelAnswer:
         self.asked.append(request)
         if request.turn in self.fails:
-            raise TimeoutError("no answer in time")
+            raise TimeoutError("no answer from caf\udce9")
         return ModelAnswer(f"answer {request.turn}", "", usage=Usage(10, 2))
 
 
@@ -107,7 +107,7 @@ def test_a_turn_without_answer_is_recorded_and_ends_the_conversation(tmp_path: P
     assert (summary["errors"], summary["turns"], len(model.asked)) == (1, 0, 2)
     last = read(tmp_path)["night"].turns[-1]
     assert (last.role, last.content) == ("assistant", "")
-    assert last.error == {"type": "TimeoutError", "message": "no answer in time", "attempts": 2}
+    assert last.error == {"type": "TimeoutError", "message": r"no answer from caf\udce9", "attempts": 2}
 
 
 def test_an_empty_reply_is_not_an_answer(tmp_path: Path) -> None:

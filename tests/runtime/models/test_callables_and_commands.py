@@ -288,6 +288,15 @@ def test_text_that_is_not_unicode_is_a_failure() -> None:
     assert answers(CallableModel("m:f", lambda _: "\ud800"), "a")[0].startswith("malformed: ")
 
 
+@pytest.mark.parametrize("error", [ValueError("caf\udce9"), CallFailure("caf\udce9", "network", raw="\ud800")])
+def test_a_failure_with_a_name_that_is_not_unicode_can_be_stored(error: Exception) -> None:
+    def fail(_: ModelCall) -> str:
+        raise error
+
+    assert answers(CallableModel("m:f", fail), "a")[0].endswith(r"caf\udce9")
+    assert CallFailure("", "network", raw="\ud800").raw == r"\ud800"
+
+
 def test_what_callables_change_for_the_whole_process_is_restored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

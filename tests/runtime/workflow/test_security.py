@@ -55,6 +55,11 @@ def test_a_secret_in_a_failure_is_not_kept_either(tmp_path: Path) -> None:
     assert run.run().reasons["build"] == "401: [redacted] is not valid"
 
 
+def test_a_failure_with_a_name_that_is_not_unicode_fails_only_its_task(tmp_path: Path) -> None:
+    run = made(tmp_path, {"raise": "no file caf\udce9"})
+    assert run.run().reasons["build"] == r"no file caf\udce9"
+
+
 @pytest.mark.parametrize("pattern", ["(", "(?=x)", "x*"])
 def test_a_pattern_that_can_not_be_used_is_refused(pattern: str) -> None:
     with pytest.raises(PlanError):

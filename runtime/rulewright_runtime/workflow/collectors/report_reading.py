@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from rulewright_runtime import strict_json
-from rulewright_runtime.english import reason_of
+from rulewright_runtime.english import reason_of, unicode
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.strict_json import JsonObject
 
@@ -33,8 +33,8 @@ class CollectionError(RuntimeFailure):
 
     def __init__(self, path: str, reason: str) -> None:
         """`reason` says what is wrong with the file `path`."""
-        self.path, self.reason = path, reason
-        super().__init__(f"evidence collection error: `{path}`: {reason}")
+        self.path, self.reason = path, unicode(reason)
+        super().__init__(f"evidence collection error: `{path}`: {self.reason}")
 
 
 class NoTextError(CollectionError):
@@ -69,7 +69,7 @@ def share(path: str, good: int, total: int, details: str) -> ReportReading:
         raise CollectionError(path, "the report covers nothing")
     if not 0 <= good <= total:
         raise CollectionError(path, f"the report counts {good} of {total}")
-    return ReportReading(good, total, details)
+    return ReportReading(good, total, unicode(details))
 
 
 def inside(root: Path, path: str) -> Path:
