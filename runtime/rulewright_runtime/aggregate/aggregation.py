@@ -97,6 +97,7 @@ class Scorecard:
         other._base = {**other.parameters, "scoring": self.plan.scoring}
         other.effects = self.effects.having(other._base, same_effects=same_effects)
         other._minimum_coverage, other.pass_rates = other._shares()
+        other._rows = {}
         return other
 
     def _prepare_rows(self) -> None:
