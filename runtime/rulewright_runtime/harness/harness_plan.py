@@ -90,6 +90,8 @@ def decode(data: bytes, limits: PlanLimits = LIMITS) -> RunPlan:
 
 
 def _guard(plan: RunPlan, limits: PlanLimits) -> None:
+    if not plan.scripts:
+        raise PlanError("the run plan has no scenario: nothing would be played")
     if len(plan.scripts) > limits.scenarios:
         raise PlanError(f"the run plan has {len(plan.scripts)} scenarios; at most {limits.scenarios} are accepted")
     for pattern, _ in plan.redact:
@@ -99,6 +101,8 @@ def _guard(plan: RunPlan, limits: PlanLimits) -> None:
         if script.id in ids:
             raise PlanError(f"the run plan has two scenarios `{script.id}`")
         ids.add(script.id)
+        if not script.turns:
+            raise PlanError(f"the scenario `{script.id}` has no turn: nothing would be played")
         for turn in script.turns:
             for branch in turn.branches:
                 if len(branch.condition.nodes) > limits.program_nodes:

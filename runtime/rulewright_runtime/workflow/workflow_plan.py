@@ -26,7 +26,7 @@ from rulewright_runtime.plan import envelope
 from rulewright_runtime.plan.envelope import Kind
 from rulewright_runtime.plan.part import PlanPart, programs_of
 from rulewright_runtime.strict_json import JsonObject
-from rulewright_runtime.workflow.machine import FOLLOWS, Machine
+from rulewright_runtime.workflow.machine import FOLLOWS, TERMINAL, Machine
 
 FORMAT: Final = "rulewright-workflow"
 VERSION: Final = 1
@@ -238,6 +238,10 @@ def _guard_machine(task: TaskPlan) -> None:
     loops = {loop.name for loop in machine.loops}
     if not places or len(places) != len(machine.places) or len(loops) != len(machine.loops):
         raise PlanError(f"task `{task.id}`: a machine without places, or with two of one name")
+    for place in machine.places:
+        if (place.activity == "none") != (place.status in TERMINAL):
+            does = "does nothing" if place.activity == "none" else f"does `{place.activity}`"
+            raise PlanError(f"task `{task.id}`: `{place.name}` is {place.status} and {does}")
     for each in machine.transitions:
         used_loops = set(each.counts) | ({each.guard.loop} if each.guard and each.guard.loop else set())
         if not {each.source, each.target} <= places.keys() or not used_loops <= loops:

@@ -254,6 +254,13 @@ def test_two_scenarios_of_one_name_are_refused() -> None:
         decode(encode(plan("a", "a")))
 
 
+def test_a_run_plan_that_plays_nothing_is_refused() -> None:
+    silent = seal(RunPlan("1", (Script("a", ()),)))
+    for nothing, message in ((plan(), "no scenario"), (silent, "`a` has no turn")):
+        with pytest.raises(PlanError, match=message):
+            decode(encode(nothing))
+
+
 def test_two_scenarios_whose_transcripts_may_be_one_file_are_refused(tmp_path: Path) -> None:
     with pytest.raises(PlanError, match="`Night` and `night` differ only in case"):
         run(plan("Night", "day", "night"), Listening(), tmp_path)

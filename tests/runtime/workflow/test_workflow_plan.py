@@ -100,6 +100,14 @@ def test_a_task_that_depends_on_a_later_one_is_refused() -> None:
         ),
         (Machine(SMALL.places, (MachineTransition("start", "ready", "done"),)), "COMPLETED can't follow PENDING"),
         (Machine(SMALL.places, (MachineTransition("done", "ready", "work"),)), "RUNNING can't follow COMPLETED"),
+        (
+            Machine((*SMALL.places[:2], MachineState("rest", "RUNNING", "none")), ()),
+            "`rest` is RUNNING and does nothing",
+        ),
+        (
+            Machine((*SMALL.places[:2], MachineState("done", "COMPLETED", "gate")), ()),
+            "`done` is COMPLETED and does `gate`",
+        ),
     ],
 )
 def test_a_machine_that_no_compiler_writes_is_refused(machine: Machine, message: str) -> None:
