@@ -23,6 +23,7 @@ from rulewright_runtime.judging.judge import Judge
 from rulewright_runtime.strict_json import JsonObject
 
 _MAX_IN_MEMORY: Final = 8 * 2**20  # bytes
+_WRITTEN_TOGETHER: Final = 100  # results: each write passes through Python's wrapper of the file
 _GROUP_BOOTSTRAP_UP_TO: Final = 50  # values of a group that are resampled: there may be many groups
 _MAX_NOTES: Final = 10_000  # errors or warnings that are kept
 OnCase = Callable[[JsonObject], None]
@@ -33,6 +34,7 @@ class Spool:
     """The results for a report: encoded, in order, in memory while they are few and else in a temporary file."""
 
     count: int = 0
+    _waiting: list[bytes] = field(default_factory=list)
     _file: IO[bytes] = field(default_factory=lambda: tempfile.SpooledTemporaryFile(max_size=_MAX_IN_MEMORY))  # noqa: SIM115
 
     def __del__(self) -> None:
@@ -40,10 +42,17 @@ class Spool:
 
     def add(self, result: JsonObject) -> None:
         self.count += 1
-        self._file.write(msgspec.json.encode(result) + b"\n")
+        self._waiting.append(msgspec.json.encode(result))
+        if len(self._waiting) == _WRITTEN_TOGETHER:
+            self._write()
+
+    def _write(self) -> None:
+        self._file.write(b"\n".join([*self._waiting, b""]))
+        self._waiting.clear()
 
     def lines(self) -> Iterator[bytes]:
         """Yield the encoded results in order."""
+        self._write()
         self._file.seek(0)
         for line in self._file:
             yield line.rstrip(b"\n")

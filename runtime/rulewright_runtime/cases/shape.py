@@ -235,8 +235,8 @@ def read_names(data: bytes) -> tuple[Json, Json] | None:
 def failure(*records: Any) -> str | None:
     """Return the engine's error in records or their outputs, or None. Null, false and empty values are not errors."""
     for record in records:
-        for part in (record, *(getattr(record, key, None) for key in OUTPUTS)):
-            for key in FAILURES:
+        for part in (record, *[getattr(record, key, None) for key in OUTPUTS]):
+            for key in () if part is None or part is UNSET else FAILURES:
                 error = part.get(key) if isinstance(part, dict) else getattr(part, key, None)
                 if error is UNSET or error is None or error is False or error in ("", [], {}):
                     continue

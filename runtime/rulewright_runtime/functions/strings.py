@@ -90,9 +90,12 @@ def last_index_of(text: str, part: str, last: int | None = None) -> int:
     return text.rfind(part, 0, last + len(part))
 
 
+_TEXTS: Final = frozenset({str})
+
+
 def join(parts: list[Value], separator: str = "") -> str:
     """Join the strings of a list with `separator`. Raises EvaluationError."""
-    if any(part.__class__ is not str for part in parts):
+    if not _TEXTS.issuperset(map(type, parts)):
         raise no_overload("join", parts, separator)
     check_text(sum(map(len, parts)) + len(separator) * max(len(parts) - 1, 0))
     return separator.join(parts)
