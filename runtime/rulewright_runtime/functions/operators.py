@@ -145,6 +145,8 @@ def negate(value: object) -> object:
 def is_in(value: object, container: object) -> bool:
     """`value in container`: an element of a list, or a key of a map. Raises EvaluationError."""
     if isinstance(container, (list, tuple)):
+        if value.__class__ is str:
+            return value in container
         return any(equal(value, item) for item in container)
     if isinstance(container, Mapping):
         return find(container, value).present

@@ -220,8 +220,8 @@ _OTHER_MARKS: Final = "‹›「」『』"
 _OUTER_QUOTES: Final = re.compile(r"'(?:(?<![^\W_]')'*|'*(?![^\W_]))")
 _BLANK: Final = re.compile(rf"(?<=[{LETTERS}])\s+(?=[{LETTERS}])")
 # Words that no pass of `fold` but those of case, apostrophes and dashes changes; a link's target contains no blank.
-_PLAIN_WORD: Final = "[A-Za-z0-9]+(?:['’—-][A-Za-z0-9]+)*"
-_PLAIN_WORDS: Final = re.compile(rf"{_PLAIN_WORD}(?:(?:[,.;:?!]?| [—-]) {_PLAIN_WORD}){{{ENOUGH - 1},}}")
+_PLAIN_WORD: Final = "[A-Za-z0-9]++(?:['’—-][A-Za-z0-9]++)*+"
+_PLAIN_WORDS: Final = re.compile(rf"{_PLAIN_WORD}(?:(?:[,.;:?!]?| [—-]) {_PLAIN_WORD}){{{ENOUGH - 1},}}+")
 _BOLD: Final = "**"
 _AROUND: Final = frozenset(["", *" \n.,;:?!—-"])  # never dropped, and never part of a word, when a turn is folded
 _ENDS: Final = " .,;:!?()<>…·。、，！？；：（）؟،؛।॥"

@@ -46,8 +46,8 @@ def facts(scenario_id: str, scenario: Scenario) -> dict[str, object]:
         "id": scenario_id,
         "title": scenario.title,
         "category": scenario.category,
-        "tags": scenario.tags,
-        "eligible_modes": scenario.eligible_modes,
+        "tags": [*scenario.tags],
+        "eligible_modes": [*scenario.eligible_modes],
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import compress
 from typing import Final
 
 import msgspec
@@ -297,6 +298,6 @@ class _Question:
         """The verified quotes of the reply that counts, and the other items of its evidence."""
         if self.judging.evidence.malformed == "exception":
             return evidence.quoted(reply.fields), []
-        is_verified = {span: self._is_verified(span) for span in reply.quotes}
-        unverified = [span for span in reply.quotes if not is_verified[span]]
-        return tuple([span for span in reply.quotes if is_verified[span]]), [*reply.malformed, *unverified]
+        holds = [self._is_verified(span) for span in reply.quotes]
+        unverified = [span for span, held in zip(reply.quotes, holds, strict=True) if not held]
+        return tuple(compress(reply.quotes, holds)), [*reply.malformed, *unverified]
