@@ -38,7 +38,6 @@ class UInt(int):
     __slots__ = ()
 
     def __repr__(self) -> str:
-        """As CEL writes it."""
         return f"{int(self)}u"
 
 
@@ -96,7 +95,6 @@ class Optional:
     __slots__ = ("present", "value")
 
     def __init__(self, value: object = None, present: bool = True) -> None:
-        """An optional that holds `value`, unless not `present`."""
         self.value = value
         self.present = present
 
@@ -109,7 +107,6 @@ class Optional:
         return hash(("optional", self.present))
 
     def __repr__(self) -> str:
-        """As CEL writes it."""
         return f"optional.of({self.value!r})" if self.present else "optional.none()"
 
 
@@ -174,7 +171,6 @@ class Map(Mapping[object, object]):
         return self._entries.values()
 
     def __repr__(self) -> str:
-        """For debugging."""
         return "Map(" + repr(list(self.items())) + ")"
 
 

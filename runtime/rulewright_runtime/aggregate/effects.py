@@ -56,7 +56,6 @@ class Totals:
     __slots__ = ("counts", "flags", "gained", "leaving_open", "of", "stopping", "strongest")
 
     def __init__(self, gates: int, rates: int, counts: int) -> None:
-        """The sum of no effects, for this number of gates, rates and counts."""
         self.strongest = [-1] * gates
         self.stopping: list[list[str]] = [[] for _ in range(gates)]
         self.leaving_open: list[list[str]] = [[] for _ in range(gates)]

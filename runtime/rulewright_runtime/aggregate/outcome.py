@@ -130,7 +130,6 @@ class VerdictKey:
     """Computes a key that is equal for verdicts with equal effects; None if the verdict can't be cached."""
 
     def __init__(self, read: Iterable[str], programs: Iterable[Program]) -> None:
-        """`read` names the fields of a verdict that the `programs` may read."""
         self._fields = attrgetter(*sorted(frozenset(read) - UNHASHABLE))
         self._extra = fields_of_extra(programs)
         bulky = UNHASHABLE.intersection(read)

@@ -22,7 +22,6 @@ class PhraseEvidence:
     """Finds spans and near misses of scored cases."""
 
     def __init__(self, plan: CaseScorecardPlan) -> None:
-        """Find the inputs and texts that each metric of `plan` searches."""
         names = [each.name for each in plan.inputs]
         texts = {text.name: text.value for text in plan.texts}
         self._texts = {name: prepare(value) for name, value in texts.items()}

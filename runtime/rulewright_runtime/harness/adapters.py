@@ -70,7 +70,6 @@ class ScriptedAdapter:
     harness = RAW
 
     def __init__(self, replies: dict[str, list[Any]], model: str = "scripted") -> None:
-        """`replies` maps each scenario id to its replies."""
         self.model = model
         self._replies = replies
 

@@ -29,7 +29,6 @@ class SimulatedUser:
     """A model that plays the user."""
 
     def __init__(self, speaker: ModelAdapter, subject: str) -> None:
-        """`speaker` writes the messages to the model named `subject`."""
         self.speaker, self._subject = speaker, subject
         self.model, self.harness = speaker.model, f"{SIMULATED}{speaker.model}"
 

@@ -58,7 +58,6 @@ class QuotedTurns:
     """Looks up quotes in the turns of one transcript; each turn is folded and each quote searched for once."""
 
     def __init__(self, turns: Sequence[Turn]) -> None:
-        """A turn is folded when a quote first names it."""
         self._turns = turns
         self._named: dict[tuple[str, int], list[int]] = {}
         self._folded: dict[int, str] = {}
@@ -99,7 +98,6 @@ class Quote:
     """A quote, folded when it is first compared with a folded turn."""
 
     def __init__(self, written: str) -> None:
-        """`written` is the quote in the judge's reply."""
         self.written = written
 
     @cached_property

@@ -87,14 +87,10 @@ def with_ids(exchanges: Iterable[RecordedExchange]) -> Iterator[tuple[str, Recor
         yield id_of_question(*question, each.repetition, prompt), each
 
 
-def key_of(check_id: str, purpose: str, window: int) -> str:
-    """The key of one of several questions of a check."""
-    return f"{check_id}/{purpose}/{window}"
-
-
 def _key(question: tuple[str, str, int], questions: Iterable[tuple[str, str, int]]) -> str:
-    is_only = sum(check == question[0] for check, _, _ in questions) == 1
-    return question[0] if is_only else key_of(*question)
+    check_id, purpose, window = question
+    is_only = sum(check == check_id for check, _, _ in questions) == 1
+    return check_id if is_only else f"{check_id}/{purpose}/{window}"
 
 
 def _sequence(entries: dict[tuple[int, int], object]) -> list[list[object]]:

@@ -247,7 +247,6 @@ class LimitedJudge:
     """Forwards at most `calls` requests to another judge."""
 
     def __init__(self, judge: Judge, calls: int) -> None:
-        """`calls` is the number of requests that are left."""
         self._judge, self._left = judge, calls
 
     def ask(self, request: JudgeRequest) -> str | None:

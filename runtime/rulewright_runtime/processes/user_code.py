@@ -104,7 +104,6 @@ class UserCode:
     """
 
     def __init__(self, called: Called) -> None:
-        """Calls of the same `called` are counted together."""
         self._called, self._prints, self._decimals = called, PrintsToErrors(), localcontext()
 
     def __enter__(self) -> None:

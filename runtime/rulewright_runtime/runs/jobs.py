@@ -76,7 +76,6 @@ class Workers:
     """Worker processes, started on demand."""
 
     def __init__(self, setup: Setup, jobs: int) -> None:
-        """Use at most `jobs` processes at a time."""
         self._setup = msgspec.msgpack.encode(setup)
         self._jobs = jobs
         self._idle: SimpleQueue[subprocess.Popen[bytes] | None] = SimpleQueue()

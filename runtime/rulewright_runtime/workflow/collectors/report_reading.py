@@ -32,7 +32,6 @@ class CollectionError(RuntimeFailure):
     """Evidence that is missing or can't be read; the message names the file."""
 
     def __init__(self, path: str, reason: str) -> None:
-        """`reason` says what is wrong with the file `path`."""
         self.path, self.reason = path, unicode(reason)
         super().__init__(f"evidence collection error: `{path}`: {self.reason}")
 
