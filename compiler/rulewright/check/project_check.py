@@ -304,8 +304,7 @@ def _is_case_scorecard(root: Node | None) -> TypeGuard[Mapping]:
 
 
 def scenario_findings(scenarios: Iterable[ScenarioDocument]) -> Findings:
-    """Findings about branches, shown persona keys, references to
-    missing turns, and criteria without a kind."""
+    """Findings about branches, shown persona keys, references to missing turns, and criteria without a kind."""
     for scenario in scenarios:
         yield from harness_findings(scenario)
         for rule in (turn_that_does_not_exist, retired_rubric_dialect):

@@ -1,7 +1,5 @@
 """The main figures of a page, and the tone of each exit code."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from msgspec import Struct

@@ -1,9 +1,7 @@
-from __future__ import annotations
-
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec import Struct
 
@@ -12,9 +10,6 @@ from rulewright.documents.base import descend, items, text
 from rulewright.documents.workflow import TaskDocument
 from rulewright.load import Node, Scalar
 from rulewright.spelling import did_you_mean
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 # What is read in a report: the suffixes of such reports, and the evidence and metrics that they are read for.
 REPORTS: Final[dict[str, tuple[frozenset[str], tuple[str, ...]]]] = {
