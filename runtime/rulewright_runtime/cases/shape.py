@@ -19,6 +19,7 @@ from msgspec import UNSET, Struct
 
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
 from rulewright_runtime.cases.records import decode_message
+from rulewright_runtime.english import ticked
 from rulewright_runtime.strict_json import UNDECODED, Decoder, Json, JsonMapping, JsonObject, colons_in
 
 FAILURES: Final = ("error", "engine_error")
@@ -32,6 +33,7 @@ NAMES: Final[tuple[tuple[str, Json], ...]] = (
     ("metric_id", str | None),
 )
 _TYPES: Final[JsonMapping] = {"string": str, "strings": list[str]}
+MOST_LISTED: Final = 8  # keys in a message
 _EMPTY: Final = {"string": '; write `""` for an empty text', "strings": "; write `[]` for an empty list"}
 _KEY: Final = re.compile(r"(unknown|missing required) field `([^`]*)`(?: - at `\$\.?([^`]*)`)?")
 _OF_OUTPUT: Final = re.compile(r" - at `\$\.(?:engine_)?output\b")
@@ -108,6 +110,7 @@ class CaseShape:
         self._envelope: Decoder[Json] = Decoder(record, colons=colons_in)
         self._keys = dict([*case.keys(), *output.keys(("engine_output",)), *output.keys(("output",))])
         self._keys[()] = {**dict.fromkeys(key for key, _ in extra), **self._keys[()]}
+        self._paths = [(*(OUTPUTS[:1] if each.source == "output" else ()), *each.path) for each in plan.inputs]
         self._case_keys, self._output_keys = case.input_keys, output.input_keys
         self._inputs = [
             (each.name, each.source == "output", attrgetter(".".join(each.path)), each.type) for each in plan.inputs
@@ -187,7 +190,9 @@ class CaseShape:
             near = _nearest(key, keys, 1.0)
             if near is not None and (parents or near != key):  # do not suggest the key itself
                 return f"; did you mean `{'.'.join((*parents, near))}`?"
-        return "; list it under `metadata` in the scorecard if it is meant"
+        read = [".".join(each) for each in self._paths if each[: len(path)] == path]
+        expected = f"; the scorecard reads {ticked(read)}" if 0 < len(read) <= MOST_LISTED else ""
+        return f"{expected}; list the key under `metadata` in the scorecard if it is meant"
 
 
 def _error_path(error: Exception) -> Path:

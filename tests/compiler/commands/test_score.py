@@ -392,6 +392,11 @@ def test_the_semantics_can_be_chosen_everywhere_and_are_reported(
     [
         ({"expectation": {}}, "unknown key `expectation`; did you mean `expectations`?"),
         ({"expectations": {"signals": []}}, "`signals` in `expectations`; did you mean `engine_output.signals`?"),
+        ({"wanted": []}, "the scorecard reads `engine_output.signals`, "),
+        (
+            {"expectations": {"wanted": []}},
+            "reads `expectations.signal_generation.must_find_signals`, `expectations.ev",
+        ),
         ({"forbidden_terms": ["x"]}, "did you mean `expectations.followup_questions.forbidden_terms`?"),
         ({"signals": ["x"]}, "the case has two outputs, in `engine_output` and in `signals`"),
         ({"output": {"summary": "", "signals": [], "followup_questions": []}}, "the case has two outputs, in"),

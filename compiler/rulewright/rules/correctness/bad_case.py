@@ -8,7 +8,7 @@ def bad_case(batch: CaseBatch) -> Findings:
     """`rulewright score` refuses to read a test case or an output of the engine.
 
     Why it matters: the case is not scored, and the run ends with an error.
-    Instead: write exactly the keys that the scorecard reads; `score` names what it expects.
+    Instead: write exactly the keys that the scorecard reads, which the message lists.
     """
     for node in batch.nodes:
         if not isinstance(node, Mapping):
