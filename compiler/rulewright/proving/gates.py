@@ -19,7 +19,7 @@ from rulewright.documents.vocabulary import Vocabulary, invisiblebench
 from rulewright.expression.types import EnumType, RecordType, Type
 from rulewright.lower.expressions import PARAMETER_TYPES, VERDICT_RECORD
 from rulewright.lower.scorecard import verdict_type
-from rulewright.proving.atoms import ERROR, FALSE, TRUE
+from rulewright.proving.atoms import ERROR, FALSE, TRUE, bits_of
 from rulewright.proving.check_groups import (
     RESULT_FIELDS,
     CheckGroups,
@@ -31,10 +31,11 @@ from rulewright.proving.check_groups import (
 )
 from rulewright.proving.domains import Domains, Path, domain_of_parameter
 from rulewright.proving.intervals import Goal
-from rulewright.proving.program_parts import reading, shape, substitute, with_paths, with_values
+from rulewright.proving.program_parts import constant, paths_of, reading, shape, substitute, with_paths, with_values
 from rulewright.proving.results import Counterexample, Proved, Refuted, Result, Unknown
 from rulewright.proving.search import Search
 from rulewright_runtime.aggregate.outcome import NO_RECORD
+from rulewright_runtime.interpreter import Evaluator, prepare
 from rulewright_runtime.ir import Program
 from rulewright_runtime.plan.scorecard import GatePlan, ScorecardPlan, parameter_values
 from rulewright_runtime.values import Value
@@ -174,6 +175,7 @@ class _GateCases:
     domains: Domains = field(init=False)
     checks: CheckGroups = field(init=False)
     fixed: dict[int, Program] = field(default_factory=dict)  # conditions of the plan with the constants of all checks
+    evaluators: dict[int, tuple[Evaluator | None, frozenset[Path]]] = field(default_factory=dict)
     cache: dict[Value, Counterexample | Unknown | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -253,6 +255,8 @@ class _GateCases:
     def about(self, condition: Program, facts: Facts, root: str, verdict: str | None = None) -> Program:
         """The condition for a verdict of a check with these facts, whose result is read from `root`; for an eligible
         one if `verdict` is its name."""
+        if (result := self.decided(condition, facts)) is not None:
+            return constant(result)
         values = dict(facts)
         if verdict is not None:
             values |= {("v", "eligible"): True, ("v", "verdict"): verdict}
@@ -265,3 +269,21 @@ class _GateCases:
             scoring = {"scoring": self.plan.scoring} if self.plan.scoring else {}
             self.fixed[id(condition)] = substitute(condition, {**self.settings, **scoring})
         return self.fixed[id(condition)]
+
+    def decided(self, condition: Program, facts: Facts) -> bool | None:
+        """The result of a condition that reads nothing but these facts; None for any other, and if it has none."""
+        if id(condition) not in self.evaluators:
+            self.evaluators[id(condition)] = _of_facts(self.with_constants(condition))
+        evaluate, reads = self.evaluators[id(condition)]
+        if evaluate is None or not reads <= facts.keys():
+            return None
+        bits = bits_of(evaluate, {"v": {name: value for (_, name), value in facts.items()}})
+        return None if bits == ERROR else bits == TRUE
+
+
+def _of_facts(condition: Program) -> tuple[Evaluator | None, frozenset[Path]]:
+    """The evaluator of a condition with the facts that it reads; None if it reads anything else."""
+    paths = paths_of(condition)
+    if paths is None or any(len(path) == 1 or path[0] != "v" or path[1] in RESULT_FIELDS for path in paths):
+        return None, frozenset()
+    return prepare(condition), frozenset([path[:2] for path in paths])

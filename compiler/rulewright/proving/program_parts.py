@@ -15,6 +15,7 @@ from rulewright_runtime.values import Value
 
 COMPARISONS: Final = frozenset(MIRRORED)
 EQUALITY: Final = frozenset(("_==_", "_!=_"))
+_NOTHING: Final = object()
 SELECTIONS: Final = frozenset(("select", "opt_select", "has", "index", "opt_index"))
 
 
@@ -152,13 +153,32 @@ _UNROLLED: Final = {"exists": any_of, "all": all_of}
 
 
 def with_values(program: Program, values: Mapping[Path, object]) -> Program:
-    """The program with the paths in `values` replaced by their values."""
-    nodes = []
+    """The program with the paths in `values`, and what is read from their values, replaced by the values."""
+    found: dict[int, Value] = {}
     for at, node in enumerate(program.nodes):
         path = path_at(program, at) if node.op in ("name", "select", "index") else None
-        is_replaced = path is not None and path in values
-        nodes.append(_constant(values[path], node) if is_replaced and path is not None else node)
+        value = _NOTHING if path is None else _value_of_path(path, values)
+        if value is not _NOTHING:
+            found[at] = value
+    used = {len(program.nodes) - 1}.union(*(node.args for at, node in enumerate(program.nodes) if at not in found))
+    nodes = [
+        node if at not in found else _constant(found[at] if at in used else None, node)
+        for at, node in enumerate(program.nodes)
+    ]
     return program.having(nodes)
+
+
+def _value_of_path(path: Path, values: Mapping[Path, object]) -> Value:
+    """The value of a path of which some beginning is in `values`; _NOTHING where there is none."""
+    size = next((size for size in range(len(path), 0, -1) if path[:size] in values), None)
+    if size is None:
+        return _NOTHING
+    value = values[path[:size]]
+    for name in path[size:]:
+        if not isinstance(value, Mapping) or name not in value:
+            return _NOTHING
+        value = value[name]
+    return value
 
 
 def substitute(program: Program, values: Mapping[str, object]) -> Program:

@@ -3,12 +3,14 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.compiler.lower.test_scorecard import CHECKS, lowered, shipped
 
 from rulewright.lower.scorecard import lower_without_project
 from rulewright.proving.check_groups import CheckGroups, distinguished
 from rulewright.proving.gates import GateProof, held_by_parts, prove_gates
 from rulewright.proving.results import Proved, Refuted, Unknown
+from rulewright.proving.search import Search
 from rulewright_runtime.plan.scorecard import ScorecardPlan
 
 GATE = """
@@ -206,3 +208,19 @@ def test_a_condition_on_one_of_many_checks_is_decided_for_that_check_and_once_fo
     facts = distinguished([plan.gates[0].of])
     assert facts == {("v", "check_id"): frozenset(["C7"]), ("v", "severity"): frozenset(["S5"])}
     assert list(map(len, groups.divided(groups.group(groups.ids), facts))) == [999, 1]
+
+
+def test_many_gates_on_the_facts_of_checks_are_searched_a_few_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    searched: list[object] = []
+
+    class Counted(Search):
+        def __post_init__(self) -> None:
+            searched.append(self)
+            super().__post_init__()
+
+    monkeypatch.setattr("rulewright.proving.gates.Search", Counted)
+    of = " || ".join(f"v.check_id == '{check}'" for check in CHECKS)
+    text = GATE.replace("OF", of).replace("STOPS", "v.verdict == FAIL").replace("UNDECIDED", "v.verdict == UNCLEAR")
+    plan = plan_of(text)
+    assert [each.holds for each in prove_gates(replace(plan, gates=plan.gates * 20))] == [tuple(CHECKS)] * 20
+    assert len(searched) < 10

@@ -1,6 +1,7 @@
 import re
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Iterable, Mapping
+from itertools import zip_longest
+from typing import Final, TypeAlias
 
 from rulewright.diagnostics import Diagnostic, Findings, Guess, error, replace, warning
 from rulewright.documents.check import CheckDocument
@@ -17,6 +18,7 @@ from rulewright.proving.verdicts import SHARES
 from rulewright.rules.correctness.empty_list_searched import SEARCHING as OF_PHRASES
 from rulewright.rules.suspicious.regex_taken_for_text import OF_REGEX
 
+Types: TypeAlias = tuple[Type, ...]  # of which one is enough
 NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
 SEARCHING: Final = OF_PHRASES | {"contains", "contains_ci", "substring_ci", "startsWith", "endsWith"}
 LISTED: Final = re.compile(r"[\w.-]+(?: [\w.-]+)*(?:, *[\w.-]+(?: [\w.-]+)*)+")
@@ -40,19 +42,19 @@ def parameter_does_not_fit(check: CheckDocument) -> Findings:
     yield from _out_of_range(check)
     yield from _not_numbers(check)
     read = " ".join(str(each.value) for each in check.verdict_conditions)
-    for name in filter(read.__contains__, check.params):
-        yield from _unfit(check, name, check.get("params", name))
+    values = {name: check.get("params", name) for name in check.params if name in read}
+    mistakes = _mistakes(check, [(name, part) for name, value in values.items() for part in _parts(value)])
+    for name, value in values.items():
+        yield from _unfit(name, value, mistakes)
 
 
-def _unfit(check: CheckDocument, name: str, value: Node | None) -> Findings:
+def _unfit(name: str, value: Node | None, mistakes: Mapping[tuple[str, Types], Diagnostic]) -> Findings:
     """The value of a parameter that the expression can't use, or those items of a list that it can't use."""
     items = value.items if isinstance(value, Sequence) else ()
-    types = [tuple(map(ListType, _types(item))) for item in items]
-    mistakes = {each: _mistake(check, name, each) for each in set(types)}
-    unfit = [(item, mistake) for item, each in zip(items, types, strict=True) if (mistake := mistakes[each])]
-    if value is not None and (len(unfit) == len(items) or not items):
-        mistake = unfit[0][1] if unfit else _mistake(check, name, _types(value))
-        unfit = [] if mistake is None else [(value, mistake)]
+    parts = [(part, each) for part, each in zip(items or (value,), _parts(value), strict=False) if part is not None]
+    unfit = [(part, mistake) for part, each in parts if (mistake := mistakes.get((name, each)))]
+    if value is not None and items and len(unfit) == len(items):
+        unfit = [(value, unfit[0][1])]
     for part, first in unfit:
         what = f"`{name}`" if part is value else f"this item of `{name}`"
         meant = _meant(part)
@@ -62,11 +64,36 @@ def _unfit(check: CheckDocument, name: str, value: Node | None) -> Findings:
         yield error(part, message, notes=[(first.span, "used here")], fix=fix)
 
 
-def _mistake(check: CheckDocument, name: str, types: Iterable[Type]) -> Diagnostic | None:
-    """The first mistake of the check's expressions if the parameter has any of these types; None if one of them fits,
-    or if there is none."""
+def _parts(value: Node | None) -> list[Types]:
+    """The types that a parameter may have: for each item of a list, those of the whole list as the item tells them."""
+    if isinstance(value, Sequence) and value.items:
+        return [tuple(map(ListType, _types(item))) for item in value.items]
+    return [] if value is None else [tuple(_types(value))]
+
+
+def _mistakes(check: CheckDocument, parts: Iterable[tuple[str, Types]]) -> dict[tuple[str, Types], Diagnostic]:
+    """The first mistake of the check's expressions for each parameter and types of which none fits. Most fit, so that
+    many parameters are tried at once."""
+    by_name: dict[str, list[Types]] = {}
+    for name, types in dict.fromkeys(parts):
+        if types:
+            by_name.setdefault(name, []).append(types)
+    found: dict[tuple[str, Types], Diagnostic] = {}
+    for together in zip_longest(*([(name, each) for each in types] for name, types in by_name.items())):
+        pending = [[each for each in together if each is not None]]
+        while pending:
+            group = pending.pop()
+            refused = all(mistakes_with(check, {name: types[at] for name, types in group}) for at in (0, -1))
+            if refused and len(group) == 1:
+                found |= _mistake(check, *group[0])
+            elif refused:
+                pending += [group[: len(group) // 2], group[len(group) // 2 :]]
+    return found
+
+
+def _mistake(check: CheckDocument, name: str, types: Types) -> dict[tuple[str, Types], Diagnostic]:
     refused = [mistakes_with(check, {name: each}) for each in types]
-    return refused[0][0] if refused and all(refused) else None
+    return {(name, types): refused[0][0]} if all(refused) else {}
 
 
 def _of_regexes(check: CheckDocument) -> Findings:
