@@ -156,14 +156,18 @@ class ScriptedScenario:
             yield self._gap("missing_reply", last, "the assistant says nothing")
 
     def _messages(self, turns: Sequence[Turn], branches: dict[int, str]) -> Iterator[Gap]:
-        """Yield a gap for each user's turn that differs from the scenario; fills `branches` from the messages."""
+        """Yield a gap for each user's turn that differs from the scenario, and for each reply to no turn of it; fills
+        `branches` from the messages. A greeting before the first turn is accepted."""
         if not self._turns:
             return
         present: list[int] = []
+        asked = {turn.turn for turn in turns if turn.role == "user"}
         for index, turn in enumerate(turns):
-            if turn.role != "user":
-                continue
             number = turn.turn
+            if turn.role != "user":
+                if number > min(self._turns) and number not in self._turns.keys() | asked:
+                    yield self._gap("unexpected_turn", number, f"the scenario has no turn {number} to answer")
+                continue
             if number not in self._turns or (present and number <= present[-1]):
                 yield self._gap("unexpected_turn", number, f"the scenario has no turn {number} of the user here")
                 continue

@@ -124,6 +124,8 @@ def test_a_transcript_that_follows_its_scenario_lacks_nothing() -> None:
         (changed(3, finish="stop"), []),
         (changed(3, finish="something of another tool"), []),
         (changed(2, finish="length"), []),
+        ([*WHOLE.turns, Turn(4, "assistant", "And then?")], ["the scenario has no turn 4 to answer"]),
+        ([Turn(0, "assistant", "Welcome."), *WHOLE.turns], []),
         (changed(2, content="I am fine"), ["the user's message of turn 2 is not the scenario's"]),
         (changed(2, content=""), ["the user's message of turn 2 is not the scenario's"]),
         (
