@@ -8,6 +8,7 @@ from itertools import takewhile
 from textwrap import dedent, fill
 
 from rulewright.exit_codes import EXIT_CODES, REFUSED
+from rulewright_runtime.english import either
 from rulewright_runtime.terminal import one_line
 
 TYPE_CHECKING = False  # importing `typing` takes as long as building a parser
@@ -16,7 +17,10 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 CODES = "exit codes:"
-UNKNOWN = "unrecognized arguments: "  # as argparse begins its message
+# As argparse begins and ends its messages.
+UNKNOWN = "unrecognized arguments: "
+MISSING = "the following arguments are required: "
+ONE_OF = "one of the arguments ", " is required"
 OTHER_COMMANDS = {  # that do what an unknown option asks for
     ("rulewright scan", "--baseline"): "rulewright diff BEFORE AFTER",
     ("rulewright scan", "--compare"): "rulewright diff BEFORE AFTER",
@@ -39,10 +43,27 @@ class Parser(argparse.ArgumentParser):
         wrong = next((each for each in given if each[:2] == "--" and each not in self._option_string_actions), None)
         if wrong is not None and not message.startswith(UNKNOWN):
             message, self.meant = f"unknown option `{wrong}`", self._meant_by(wrong)
+        if message.startswith(MISSING):
+            self.example = self._example(self.prog.partition(" ")[2])
         help = f"did you mean `{self.meant}`? " if self.meant else self.example
+        message = one_line(self._in_words(message))
+        self.exit(REFUSED, f"error: {message}\nhelp: {help}`{self.prog} --help` lists the arguments\n")
+
+    def _in_words(self, message: str) -> str:
+        """A message of argparse about unknown or missing arguments in our form."""
         if message.startswith(UNKNOWN):
-            message = f"unknown arguments: `{message.removeprefix(UNKNOWN)}`"
-        self.exit(REFUSED, f"error: {one_line(message)}\nhelp: {help}`{self.prog} --help` lists the arguments\n")
+            return f"unknown arguments: `{message.removeprefix(UNKNOWN)}`"
+        if message.startswith(ONE_OF[0]):
+            names = message.removeprefix(ONE_OF[0]).removesuffix(ONE_OF[1]).split()
+            return f"{either([f'`{name}`' for name in names])} is missing"
+        if not message.startswith(MISSING):
+            return message
+        names = message.removeprefix(MISSING).split(", ")
+        choices = [
+            choice for each in self._actions if (each.metavar or each.dest) in names for choice in each.choices or ()
+        ]
+        expected = f"; expected {either([f'`{choice}`' for choice in choices])}" if choices else ""
+        return f"missing argument{'s' * (len(names) > 1)}: {', '.join(f'`{name}`' for name in names)}{expected}"
 
     def parse_known_args(self, args=None, namespace=None):  # type: ignore[no-untyped-def]  # overloads of argparse
         """Parse as argparse does; keep the option probably meant by the first unknown word, and an example."""
@@ -51,11 +72,14 @@ class Parser(argparse.ArgumentParser):
         if unknown:
             if unknown[0].startswith("--"):
                 self.meant = self._meant_by(unknown[0].partition("=")[0])
-            tried = f"{self.prog.split()[1]} {getattr(known, 'action', '')}"
-            examples = EXAMPLES[self.prog.split()[1]]
-            example = next((each for each in examples if each.startswith(tried)), examples[0])
-            self.example = f"for example `rulewright {example}`; "
+            self.example = self._example(f"{self.prog.split()[1]} {getattr(known, 'action', '')}")
         return known, unknown
+
+    def _example(self, tried: str) -> str:
+        """An example of the command, if possible one that begins with the words `tried`."""
+        examples = EXAMPLES[self.prog.split()[1]]
+        example = next((each for each in examples if each.startswith(tried)), examples[0])
+        return f"for example `rulewright {example}`; "
 
     def _meant_by(self, option: str) -> str | None:
         """The option that was probably meant by an unknown one, or the command that does what it asks for."""
@@ -63,8 +87,6 @@ class Parser(argparse.ArgumentParser):
 
     def _check_value(self, action: argparse.Action, value: object) -> None:
         if action.choices is not None and value not in action.choices:
-            from rulewright_runtime.english import either  # only a mistake needs it
-
             self.meant = suggestion(str(value), action.choices)
             expected = either([f"`{each}`" for each in action.choices])
             raise argparse.ArgumentError(action, f"unknown value `{value}`; expected {expected}")

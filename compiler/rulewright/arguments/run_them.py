@@ -115,7 +115,7 @@ def models_arguments(parser: argparse.ArgumentParser) -> None:
     `check` asks the model a short question and reports in one line whether it answers, how fast, whether its reply is
     a verdict, as a judge needs it, and whether it follows a schema. API keys are read from the environment.
     """
-    commands = parser.add_subparsers(dest="action", required=True, metavar="check")
+    commands = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     check = add_action(commands, "check", "check whether a model answers")
     option(check, "model", "MODEL", "the model, such as `openai:gpt-5` or `openai:qwen3@http://HOST/v1`")
     option(check, "--timeout", "SECONDS", "time limit of the question (default: 60)", type=seconds_of, default=60.0)

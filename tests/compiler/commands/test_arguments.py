@@ -215,3 +215,23 @@ def test_a_refused_word_is_named_with_what_to_do(
     with contextlib.suppress(SystemExit):
         assert main(words) == 3
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "message", "example"),
+    [
+        (["cache"], "missing argument: `ACTION`; expected `stats`, `export` or `prune`", "cache stats"),
+        (["cache", "prune"], "`--transcript` or `--older-than` is missing", ""),
+        (["completion"], "missing argument: `shell`; expected `bash`, `fish` or `zsh`", "completion bash"),
+        (["convert"], "missing arguments: `IN`, `OUT`", "convert logs/today.eval today.jsonl"),
+        (["hil", "resolve", "x"], "missing argument: `--why`", 'hil resolve run-1-write-1 --by ana --why "tried it"'),
+    ],
+)
+def test_missing_arguments_are_named_with_an_example(
+    words: list[str], message: str, example: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="3"):
+        main(words)
+    error, help = capsys.readouterr().err.splitlines()
+    assert error == f"error: {message}"
+    assert help.startswith(f"help: for example `rulewright {example}`; " if example else "help: `rulewright ")
