@@ -29,6 +29,8 @@ def run(args: argparse.Namespace) -> int:
     path = Path(args.ledger) if args.ledger else _root() / LEDGER
     if args.action == "prune" and args.transcript is not None:
         return _forget(path, args)
+    if path.is_dir():
+        raise UsageError(f"`{path}` is a folder; name the file of a ledger")
     if not path.is_file():
         raise UsageError(f"ledger not found: `{path}`; a scan with a model as judge creates it")
     with closing(Ledger(path)) as ledger, _readable(path):

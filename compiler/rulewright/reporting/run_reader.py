@@ -34,6 +34,8 @@ def plan_of(folder: Path) -> Plan:
     plan has changed since."""
     if not folder.exists():
         raise UsageError(f"run not found: `{folder}`; name a folder that `rulewright scan` wrote")
+    if folder.is_file():
+        raise UsageError(f"`{folder}` is a file; name a folder that `rulewright scan` wrote")
     for part in PARTS:
         if not (folder / part).is_file():
             under_way = "; continue it with `rulewright scan --resume`" if RunFolder(folder).log else ""
@@ -50,7 +52,10 @@ def summary_of(folder: Path) -> JsonObject:
     """What the run's `summary.json` holds. Raises UsageError where a part of it is gone, a row is damaged, or a link
     stands where a command would write, and PlanError where a file was changed since the scan."""
     path = folder / "summary.json"
-    summary: JsonObject = row_of(path.read_bytes(), str(path))
+    try:
+        summary = strict_json.decode(path.read_bytes(), type=JsonObject)
+    except UNDECODED as error:
+        raise UsageError(f"{path}: this is not a summary of a run: {error}") from None
     if gone := [part for part in SUMMARISED if not isinstance(summary.get(part), dict)]:
         raise UsageError(f"{path}: this is not a summary of a run: `{gone[0]}` is missing")
     if type(summary.get("version")) is not int or summary["version"] < VERSION:

@@ -105,6 +105,9 @@ def test_without_a_ledger_there_is_nothing_to_look_at(tmp_path: Path, capsys: py
     assert cache(tmp_path, "stats") == 3
     assert "ledger not found" in printed(capsys)
     assert not (tmp_path / ".rulewright").exists()
+    with pytest.raises(SystemExit, match="3"):
+        main(["cache", "stats", "--ledger", str(tmp_path)])
+    assert "is a folder; name the file of a ledger" in printed(capsys)
 
 
 def test_an_edited_scorecard_asks_nothing_and_an_edited_check_only_that_check(

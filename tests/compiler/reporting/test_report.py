@@ -166,6 +166,20 @@ def test_a_damaged_row_is_reported_with_its_place(
     assert said in capsys.readouterr().err
 
 
+def test_a_damaged_summary_is_reported_as_one(finished: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (finished / "summary.json").write_text("{", encoding="utf-8")
+    with pytest.raises(SystemExit, match="3"):
+        main(["report", str(finished)])
+    assert "summary.json: this is not a summary of a run: " in capsys.readouterr().err
+
+
+def test_a_file_in_place_of_a_run_is_called_a_file(finished: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for command in ("report", "adjudicate", "leaderboard", "export"):
+        with pytest.raises(SystemExit, match="3"):
+            main([command, str(finished / "plan.json")])
+        assert "plan.json` is a file; name a folder that `rulewright scan` wrote" in capsys.readouterr().err
+
+
 READING_A_RUN = (
     *("report run", "leaderboard run", "whatif run", "adjudicate run", "gold run", "why run one__night W-1"),
     *("record run -o replies.json", "rescore run --scorecard two-tier --out again", "export run", "diff run run"),
