@@ -380,7 +380,7 @@ def _missing(side: JsonMapping) -> int:
 def undetected(score: JsonMapping) -> str:
     """The differences of the mean score that so few pairs can't show; scores are between 0 and 1."""
     if score["detectable"] >= 1:
-        return "no true difference would be detected"
+        return "too few pairs to detect any difference"
     return f"a true difference under {score['detectable']:.3f} would not be detected"
 
 

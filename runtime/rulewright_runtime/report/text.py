@@ -30,7 +30,7 @@ _REASONS: Final = {
     "nothing_to_judge": "there is nothing to judge",
     "pass_condition_does_not_hold": "its condition `pass` does not hold",
     "unclear_condition_holds": "its condition `unclear` holds",
-    "unverified_fail": "the judge's FAIL has no quote that occurs",
+    "unverified_fail": "the judge's FAIL quotes nothing that was said",
     "verifier_infrastructure_failure": "the judge gave no usable reply",
 }
 NO_SCENARIO: Final = "without a scenario"

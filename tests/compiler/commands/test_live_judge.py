@@ -220,7 +220,9 @@ def test_why_says_why_a_reply_is_not_a_vote_or_its_fail_does_not_count(
     assert main(["why", str(tmp_path / "run")]) == 0
     row = capsys.readouterr().out.splitlines()[0].split(maxsplit=4)
     assert row[0] == "UNCLEAR"
-    usual = "the judge gave no usable reply" if "not a vote" in said else "the judge's FAIL has no quote that occurs"
+    usual = (
+        "the judge gave no usable reply" if "not a vote" in said else "the judge's FAIL quotes nothing that was said"
+    )
     assert row[4] == usual
     assert main(["report", str(tmp_path / "run"), "--out", "-"]) == 2
     page = capsys.readouterr().out

@@ -310,7 +310,7 @@ def test_models_in_runs_of_their_own_are_compared_by_scenario(plants: Plants, tm
 
 @pytest.mark.parametrize(
     ("detectable", "told"),
-    [(0.4, "a true difference under 0.400 would not be detected"), (1.788, "no true difference would be detected")],
+    [(0.4, "a true difference under 0.400 would not be detected"), (1.788, "too few pairs to detect any difference")],
 )
 def test_so_few_pairs_that_no_difference_could_be_seen_are_reported_as_such(detectable: float, told: str) -> None:
     assert undetected({"detectable": detectable}) == told
