@@ -304,24 +304,29 @@ def _without_copies(groups: Iterable[list[Diagnostic]]) -> list[list[Diagnostic]
 
 def _leader(found: Diagnostic, leaders: Mapping[tuple[str, Span], Diagnostic]) -> Diagnostic | None:
     """The finding that already reports the same mistake; None if this one has a fix of its own."""
-    if found.fix is not None:
+    if _has_own_fix(found):
         return None
     spans = (*(note.span for note in found.notes), found.span)
     codes = REPORTED_WITH.get(found.code, frozenset())
     return next((leaders[code, span] for span in spans for code in codes if (code, span) in leaders), None)
 
 
+def _has_own_fix(found: Diagnostic) -> bool:
+    """Whether a finding has a fix other than the guess at a misspelt word, which may be misspelt in several places."""
+    return found.fix is not None and not isinstance(found.help, Guess)
+
+
 def _cause(found: Diagnostic) -> object:
     """The key that all findings with one cause share."""
     if found.about == RULE_SETS:
         return RULE_SETS
-    if found.fix is None and found.code in ACROSS:
+    if not _has_own_fix(found) and found.code in ACROSS:
         return found.code, found.severity, found.message if found.code in SAME_MESSAGE else None
-    if found.fix is None and found.code in ("gate-ignores-unclear", "missing-key"):
+    if not _has_own_fix(found) and found.code in ("gate-ignores-unclear", "missing-key"):
         return found.span, found.code
-    if found.fix is None and found.code in SAME_MESSAGE_IN_DOCUMENT:
+    if not _has_own_fix(found) and found.code in SAME_MESSAGE_IN_DOCUMENT:
         return found.span.path, found.code, found.message
-    if found.fix is None and found.code in GROUPED:
+    if not _has_own_fix(found) and found.code in GROUPED:
         return found.span.path, found.code, found.help if isinstance(found.help, Guess) else None
     return found
 
@@ -333,7 +338,10 @@ def _one_of(group: list[Diagnostic]) -> Diagnostic:
     where = "this document" if all(each.span.path == first.span.path for each in others) else "other documents"
     more = f" (and {further} more {'place' if further == 1 else 'places'} in {where})" if further else ""
     notes = [Note(each.span, _note(each, first)) for each in others]
-    return replace(first, message=first.message + more, notes=(*first.notes, *notes))
+    fixes = [each.fix for each in group if each.fix is not None]
+    edits = dict.fromkeys(edit for fix in fixes for edit in fix.edits)
+    fix = first.fix and replace(first.fix, edits=tuple(edits))
+    return replace(first, message=first.message + more, notes=(*first.notes, *notes), fix=fix)
 
 
 def _note(found: Diagnostic, first: Diagnostic) -> str:

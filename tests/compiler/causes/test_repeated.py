@@ -117,6 +117,23 @@ def test_a_finding_with_a_fix_is_never_merged(code: str) -> None:
     assert together(found) == found
 
 
+def test_a_word_misspelt_in_many_places_is_one_finding_whose_fix_respells_all() -> None:
+    found = [
+        error(
+            place := at(path, 3),
+            "unknown dimension: `belongin`",
+            code="rubric-dimension-unknown",
+            help=Guess("belonging"),
+            fix=replace(place, "belonging", "write `belonging`", safe=False),
+        )
+        for path in ("a.yaml", "b.yaml")
+    ]
+    (told,) = together(found)
+    assert places(told) == [each.span for each in found]
+    assert told.fix is not None
+    assert [edit.span for edit in told.fix.edits] == [each.span for each in found]
+
+
 def test_no_order_of_findings_loses_a_place() -> None:
     leader = error(at("a.yaml", 9), "unknown lexicon `x`", code="unknown-lexicon")
     notes = [(leader.span, "")]
