@@ -216,7 +216,7 @@ _ESCAPED_LINE_BREAK: Final = "\\n"  # in a reply that escapes it twice
 _ASCII_MARKS: Final = bytes.maketrans(b'"-|', b"'  ")
 _OTHER_MARKS: Final = "‹›「」『』"
 _OUTER_QUOTES: Final = re.compile(r"'(?:(?<![^\W_]')'*|'*(?![^\W_]))")
-_BLANK: Final = re.compile(rf"(?<=[{LETTERS}])\s+(?=[{LETTERS}])")
+_BLANK: Final = rf"(?<=[{LETTERS}])\s+(?=[{LETTERS}])"  # compiled only where there are such letters
 # Words that no pass of `fold` but those of case, apostrophes and dashes changes; a link's target contains no blank.
 _PLAIN_WORD: Final = "[A-Za-z0-9]++(?:['’—-][A-Za-z0-9]++)*+"
 _PLAIN_WORDS: Final = re.compile(rf"{_PLAIN_WORD}(?:(?:[,.;:?!]?| [—-]) {_PLAIN_WORD}){{{ENOUGH - 1},}}+")
@@ -248,4 +248,4 @@ def fold(text: str) -> str:
     if "'" in text:
         text = _OUTER_QUOTES.sub("", text)
     text = folding.single_spaces(text).strip(" ")  # all white space is already spaces
-    return _BLANK.sub("", text) if any(map(is_unspaced, unusual)) else text
+    return re.sub(_BLANK, "", text) if any(map(is_unspaced, unusual)) else text

@@ -1,6 +1,7 @@
 """Scripts without spaces between words: how many of their characters count as a word."""
 
 import re
+from functools import cache
 from typing import Final
 
 # By the number of characters that count as a word: Chinese and Japanese; Thai, Lao, Tibetan, Burmese and Khmer.
@@ -8,14 +9,19 @@ _BY_SIZE: Final = {
     2: r"\u3005-\u3007\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff",
     4: r"\u0e01-\u0eff\u0f40-\u0fbc\u1000-\u109f\u1780-\u17d3",
 }
-_LETTERS: Final = {size: re.compile(f"[{letters}]") for size, letters in _BY_SIZE.items()}
 LETTERS: Final = "".join(_BY_SIZE.values())  # for a class of a regular expression
-_LETTER: Final = re.compile(f"[{LETTERS}]")
+_FIRST: Final = "\u0e01"
+
+
+@cache
+def _one_of(letters: str) -> re.Pattern[str]:
+    """The expression for one of these letters. Compiling it takes milliseconds, and many runs need none."""
+    return re.compile(f"[{letters}]")
 
 
 def is_unspaced(char: str) -> bool:
     """Whether a character is of a script without spaces between words; False for an empty text."""
-    return _LETTER.match(char) is not None
+    return char >= _FIRST and _one_of(LETTERS).match(char) is not None
 
 
 def without_unspaced(text: str) -> tuple[str, list[tuple[int, int]]]:
@@ -24,7 +30,7 @@ def without_unspaced(text: str) -> tuple[str, list[tuple[int, int]]]:
     if text.isascii():
         return text, []
     counts = []
-    for size, letter in _LETTERS.items():
-        text, letters = letter.subn(" ", text)
-        counts.append((letters, size))
+    for size, letters in _BY_SIZE.items():
+        text, count = _one_of(letters).subn(" ", text)
+        counts.append((count, size))
     return text, counts
