@@ -2,6 +2,7 @@
 
 import argparse
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from difflib import ndiff
 from itertools import chain
@@ -17,7 +18,9 @@ from rulewright.project import load_project
 from rulewright.reporting.stored_run import read_run
 from rulewright.witnesses.lines import LONG, as_json, conversation_lines
 from rulewright_runtime.english import plural, some
+from rulewright_runtime.report.text import wrapped_lines
 from rulewright_runtime.strict_json import JsonMapping
+from rulewright_runtime.terminal import width_for
 
 MOST: Final = 20  # conditions of one region, and stored rows
 _ASKED: Final = re.compile(r"\.prompt\b|\.(tags|budgets)$|^check\.fields\.")  # what a judge is only shown
@@ -37,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
         run=None if args.run is None or is_report else read_run(Path(args.run)),
         report=Path(args.run) if is_report else None,
     )
-    answer(args.format, found, _shown(found), indent=2)
+    answer(args.format, found, wrapped_lines(_shown(found), width_for(sys.stdout)), indent=2)
     return {DIFFERENT: FAILED, EQUAL: MET}.get(found["verdict"], UNDECIDED)
 
 

@@ -1,6 +1,7 @@
 """`prove`: prove the claims about documents and show the results."""
 
 import argparse
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,8 @@ from rulewright.linting.lint_run import lint
 from rulewright.proving.results import Property, Proved, Refuted
 from rulewright.witnesses.lines import conversation_lines
 from rulewright_runtime.english import plural
+from rulewright_runtime.report.text import wrapped_lines
+from rulewright_runtime.terminal import width_for
 
 
 def run(args: argparse.Namespace) -> int:
@@ -21,7 +24,7 @@ def run(args: argparse.Namespace) -> int:
     paths = args.paths or [str(nearest_project() or Path())]
     found = [(name, prove(Path(name), args.set, args.config)) for path in paths for name in _documents(path)]
     data = [_as_data(name, each) for name, claims in found for each in claims]
-    answer(args.format, data, _lines(found), indent=2)
+    answer(args.format, data, wrapped_lines(_lines(found), width_for(sys.stdout)), indent=2)
     statuses = {_status(each) for _, claims in found for each in claims if each.required}
     if "refuted" in statuses:
         return FAILED

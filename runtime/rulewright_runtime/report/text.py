@@ -35,7 +35,7 @@ _REASONS: Final = {
 }
 NO_SCENARIO: Final = "without a scenario"
 _FORMULA: Final = re.compile(r"'*[=+\-@\t\r]")  # how a cell begins that a spreadsheet would compute, or that was marked
-_HEAD: Final = re.compile(r" *(?:\S+ {2,})?")  # the indentation of a line and its first column
+_HEAD: Final = re.compile(r" *(?:\S+ {2,})*")  # the indentation of a line and its first columns
 _MARKUP: Final = str.maketrans({char: "\\" + char for char in "\\`*_[]<>|#~"})
 
 

@@ -310,6 +310,17 @@ def test_a_project_is_proved_document_by_document(words: list[str], capsys: pyte
     ]
 
 
+def test_a_long_line_is_wrapped_to_the_terminal_below_its_claim(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(prove, "width_for", lambda _: 50)
+    assert main(["prove", str(SAFE.with_name("two-tier.yaml"))]) == 0
+    said = capsys.readouterr().out.splitlines()[1:]
+    assert max(map(len, said)) <= 50
+    assert "  proved     16:9  `gates.safety.of` can hold for" in said
+    assert f"{'':19}some verdict: for instance with" in said
+
+
 def test_one_refuted_document_decides_for_its_folder(capsys: pytest.CaptureFixture[str]) -> None:
     project_with(long="size(answer) > 9", never="size(answer) > 9 && size(answer) < 2")
     assert main(["prove", "checks"]) == 1
