@@ -24,7 +24,7 @@ from rulewright_runtime.verdicts import VerdictRecord
 MAX_EXACT: Final = 6  # unknown verdicts of one row
 _COPIED: Final = (
     "check_id", "severity", "primary_bucket", "evidence", "scorer_version", "prompt_hash", "rationale_code",
-    "secondary_tags",
+    "secondary_tags", "extra",
 )  # fmt: skip
 Answers = tuple[str, ...]
 
@@ -39,10 +39,11 @@ def is_unknown(verdict: VerdictRecord) -> bool:
 
 
 def answered(verdict: VerdictRecord, answer: str) -> Value:
-    """The record with a person's answer as its verdict: confidence 1 and no adjudication required."""
+    """The record with a person's answer as its verdict: confidence 1 and no adjudication required, and what else was
+    recorded, as after `adjudicate`."""
     copied = {name: getattr(verdict, name) for name in _COPIED if hasattr(verdict, name)}
     return SimpleNamespace(
-        **copied, eligible=True, verdict=answer, confidence=1.0, adjudication_required=False, extra={}, cause=None
+        **copied, eligible=True, verdict=answer, confidence=1.0, adjudication_required=False, cause=None
     )
 
 

@@ -31,7 +31,7 @@ def verify(check: Check, verifier: RubricVerifier, context: EvaluationContext) -
         return not_eligible("branch_not_taken", occasion=_is_branch_unknown(verifier.turn, context))
     selection = WindowTurns(window, {"unit": "turn", "turn": verifier.turn})
     if not window or context.are_silent([selection]):
-        return missing_content("nothing_to_judge", prompt_hash=verifier.judging.prompt_hash)
+        return missing_content("nothing_to_judge", extra=_criterion(verifier), prompt_hash=verifier.judging.prompt_hash)
     finding = yield from ask_about(check, verifier.judging, context, [JudgeWindow(0, selection)], "check")
     return replace(finding, extra={**finding.extra, **_points(verifier, finding)})
 
@@ -53,9 +53,13 @@ def window_of(verifier: RubricVerifier, turns: Sequence[Turn]) -> tuple[int, ...
     return window if any(turns[index].role == "assistant" for index in window) else ()
 
 
+def _criterion(verifier: RubricVerifier) -> dict[str, object]:
+    return {"kind": verifier.kind, "dimension": verifier.dimension, "weight": verifier.weight}
+
+
 def _points(verifier: RubricVerifier, finding: Finding) -> dict[str, object]:
     """The criterion with its points; without points if the verdict is neither PASS nor FAIL."""
-    record: dict[str, object] = {"kind": verifier.kind, "dimension": verifier.dimension, "weight": verifier.weight}
+    record = _criterion(verifier)
     if verifier.kind == "autofail" or finding.verdict not in ("PASS", "FAIL"):
         return record
     if verifier.kind == "binary":

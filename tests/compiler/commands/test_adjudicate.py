@@ -9,11 +9,13 @@ from unittest.mock import Mock
 
 import pytest
 from msgspec.structs import replace
+from tests.folders import write
 from tests.runtime.judging.test_gates_only import Answering, gated
 from tests.runtime.plans import write_turns
 from tests.shared_data import ROOT
 from tests.shipped_plans import shipped_plan
 
+import rulewright
 from rulewright.cli import main
 from rulewright.errors import UsageError
 from rulewright.reporting import adjudication, derived_run
@@ -351,3 +353,36 @@ def test_a_decision_after_a_scan_of_gates_only_passes_no_gate_whose_other_check_
     assert row_of(tmp_path / "run", "m__s")["left_out"] == ["X1", "X2"]
     summary = adjudicate(tmp_path / "run", tmp_path / "out", [decided(("m__s", "X0"), "PASS")])
     assert (row_of(tmp_path / "out", "m__s")["engine"]["outcome"], exit_status(summary)) == ("undecided", 2)
+
+
+RUBRIC = [
+    {"id": "greets", "question": "Does it greet?", "kind": "binary", "weight": 2},
+    {"id": "warm", "question": "How warm is it?", "kind": "ordinal", "levels": {"0": "cold", "1": "mild", "2": "warm"}},
+]
+LEVEL = {"warm": {"level": "1"}, "greets": {}}
+
+
+def test_a_criterion_that_a_person_decides_has_points_and_bounds_say_which_are_possible(tmp_path: Path) -> None:
+    turn = {"turn_number": 1, "user_message": "Hello", "rubric": RUBRIC}
+    scenario = {"scenario_id": "day", "title": "A day", "category": "safety", "turns": [turn]}
+    unclear = {name: [[json.dumps({"verdict": "UNCLEAR", "evidence": [], **more})]] * 3 for name, more in LEVEL.items()}
+    replies = {"talk": {f"rubric/day/t1/{name}": votes for name, votes in unclear.items()}}
+    chat = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Good day."}]
+    folder = write(
+        tmp_path,
+        {
+            "rulewright.yaml": "project: p\n",
+            "profiles.yaml": "all: {include_all: true, include_rubrics: true}\n",
+            "checks/short.yaml": "id: short\nprimary_bucket: C\neach: reply\nfail: size(turn.content) > 99\n",
+            "scenarios/day.json": json.dumps(scenario),
+            "replies.json": json.dumps(replies),
+            "chats.jsonl": json.dumps({"id": "talk", "scenario_id": "day", "model": "m", "messages": chat}),
+        },
+    )
+    out, judge = folder / "run", f"replay:{folder / 'replies.json'}"
+    rulewright.scan(str(folder), folder / "chats.jsonl", out, judge=judge, scorecard="rubric")
+    assert row_of(out, "talk")["engine"]["bounds"]["overall_score"] == {"low": 0.0, "high": 1.0, "absent": True}
+    for name, verdict in (("greets", "PASS"), ("warm", "FAIL")):
+        words = ["--decide", "talk", f"rubric/day/t1/{name}", verdict, "--by", "Ana", "--why", "read it"]
+        main(["adjudicate", str(out), *words])
+    assert row_of(out / "adjudicated", "talk")["overall_score"] == 2 / 3
