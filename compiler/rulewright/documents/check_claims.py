@@ -53,6 +53,7 @@ SUBJECT: Final = re.compile(r"(?! (?:and|but|for|in|or|per)\b) \w")
 VERB: Final = re.compile(
     r"\b(?:are|be|contains?|costs?|has|have|is|keeps?|lasts?|needs?|remains?|stays?|takes?|uses?|waits?) $"
 )
+CLAUSES: Final = re.compile(r"[.;:]\s|, (?:and|but) ")
 JOINS: Final = re.compile(r"\b(and|or|both|either|unless)\b")
 
 
@@ -159,7 +160,7 @@ class Claims(Struct, frozen=True):
 
     def may_fail(self, limit: Limit) -> bool:
         """Whether what keeps to a limit may be what fails: its sentence judges, or is about it and is no `rule`."""
-        sentence = next((each for each in re.split(r"[.;:]\s", self.words) if limit.text in each), "")
+        sentence = next((each for each in CLAUSES.split(self.words) if limit.text in each), "")
         before, _, rest = sentence.partition(limit.text)
         is_subject = SUBJECT.match(rest) is not None or VERB.search(before) is None
         is_judged = JUDGES.search(sentence.replace(limit.text, "")) is not None

@@ -88,6 +88,9 @@ def example_findings(checks: Iterable[CheckDocument], plan: Plan) -> Findings:
     """Findings for examples whose check gives another verdict; those without the replies they need are skipped."""
     asking = set(needs_judge(plan))
     for check in checks:
+        if (found := _of_one_chat(check)) is not None:
+            yield found
+            continue
         wrong: list[tuple[str, Diagnostic]] = []
         for example in examples_of(check):
             if example.judge is None and asking & with_dependencies(plan, check.id):
@@ -100,6 +103,19 @@ def example_findings(checks: Iterable[CheckDocument], plan: Plan) -> Findings:
             yield replace(first, span=deciding.pop(), notes=(Note(first.span, "this example"),))
         else:
             yield from (each for _, each in wrong)
+
+
+def _of_one_chat(check: CheckDocument) -> Diagnostic | None:
+    """The finding of the first example that has the chat and replies of one before it, but expects another verdict."""
+    seen: dict[str, Example] = {}
+    for example in examples_of(check):
+        given = json.dumps([plain(descend(example.node, "chat")), plain(descend(example.node, "judge"))], default=str)
+        first = seen.setdefault(given, example)
+        if first.verdict != example.verdict:
+            message = f"{example.name} has the chat of {first.name}, but expects another verdict"
+            place, notes = descend(example.node, "verdict") or example.node, [(first.node, "the other one")]
+            return error(place, message, code="check-misses-own-example", notes=notes)
+    return None
 
 
 def verdict_on(example: Example, plan: Plan, judge: Judge | None = None) -> VerdictResult | InputError:

@@ -76,6 +76,8 @@ def limits_in(words: str) -> Iterator[Limit]:
             if found["unit"] == "of" and ONE.match(words, found.end() + 1):  # `three of five` is a share
                 continue
             yield Limit(_number(found["number"]), _unit(words, found), operator, found[0])
+    if "never twice" in lowered:
+        yield Limit(1, "", "<=", words[(at := lowered.index("never twice")) : at + len("never twice")])
 
 
 @cache

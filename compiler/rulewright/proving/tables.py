@@ -18,11 +18,12 @@ from typing import Final, TypeAlias
 from msgspec import Struct
 
 from rulewright.diagnostics import Diagnostic, error, warning
-from rulewright.documents.scorecard import CaseScorecardDocument
+from rulewright.documents.scorecard import CaseScorecardDocument, LabelDocument
 from rulewright.documents.typed_reader import read
 from rulewright.expression.compose import all_of
 from rulewright.load import Mapping as MappingNode
 from rulewright.lower.case_scorecard import lower_case_scorecard, requirements_of_defaults
+from rulewright.lower.expressions_of import expressions_of
 from rulewright.lower.table_syntax import TableRow
 from rulewright.proving.atoms import ERROR, FALSE, TRUE
 from rulewright.proving.comparisons import BeyondAtoms, Cuts
@@ -259,6 +260,20 @@ def check_labels(card: CaseScorecard, settings: CaseSettings) -> list[Diagnostic
     return sorted(set(findings), key=lambda each: each.sort_key)
 
 
+def _incomplete(card: CaseScorecard) -> LabelDocument:
+    """The row that probably lacks a case: the only one for cases that are not accepted whose parts are joined with
+    `and`, where the others join theirs with `or`; else the last one."""
+    rows = card.document.labels
+    conditions = {id(each.scalar): each.checked.expr for each in expressions_of(card.document)}
+    joined = [
+        (row, getattr(conditions.get(id(row.when)), "operator", ""))
+        for row in rows
+        if row.label != card.document.accepted
+    ]
+    narrow = [row for row, operator in joined if operator == "&&"]
+    return narrow[0] if len(narrow) == 1 and any(operator == "||" for _, operator in joined) else rows[-1]
+
+
 def table_findings(card: CaseScorecard, scorer: CaseScorer) -> list[Diagnostic]:
     """The findings about the label table under one set of parameters, by exact splitting alone."""
     try:
@@ -273,7 +288,7 @@ def table_findings(card: CaseScorecard, scorer: CaseScorer) -> list[Diagnostic]:
         scores = total.witness.bindings
         gap = " and ".join(f"`{m.name}` is {float(scores[m.name]):.6g}" for m in card.plan.metrics if m.name in scores)
         message = f"no row of the label table holds where {gap}"
-        findings.append(error(rows[-1].when, message, code="label-table-has-a-gap"))
+        findings.append(error(_incomplete(card).when, message, code="label-table-has-a-gap"))
     for at, (row, result) in enumerate(zip(rows, reached, strict=True), start=1):
         if isinstance(result, Refuted):
             message = f"row {at} of the label table (`{row.label}`) never decides: an earlier row always does"

@@ -14,6 +14,7 @@ from rulewright.rules.style.listed_twice import listed_twice
 from rulewright.rules.style.subsumed_pattern import subsumed_pattern
 from rulewright.rules.suspicious.case_expects_nothing import case_expects_nothing
 from rulewright.rules.suspicious.comma_missing import comma_missing
+from rulewright.rules.suspicious.impossible_date import impossible_date
 from rulewright.rules.suspicious.misspelt_expectation import misspelt_expectation
 from rulewright.rules.suspicious.misspelt_group import misspelt_group
 from rulewright.rules.suspicious.output_without_case import output_without_case
@@ -29,6 +30,7 @@ CASES: Final[tuple[Rule[CaseBatch], ...]] = (
     output_without_case,
     case_expects_nothing,
     comma_missing,
+    impossible_date,
     contradictory_expectations,
     listed_twice,
     subsumed_pattern,

@@ -4,6 +4,8 @@ from typing import Final
 
 from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import entries, items, numeric, scalar, text, text_scalars
+from rulewright.documents.check import CheckDocument
+from rulewright.documents.check_claims import WORDS
 from rulewright.documents.prose_limits import MEASURES, NUMBER, ONE, limits_in, numbers_in, units_agree
 from rulewright.load import Mapping, Scalar, Sequence, place, walk
 from rulewright.project import Project
@@ -11,12 +13,15 @@ from rulewright.workflow import Workflow
 from rulewright_runtime.english import plural
 
 OTHERS: Final = ("check that is not a gate check", "checks that are not gate checks")
+SHARES: Final = ("%", "percent")
 LATER: Final = re.compile(rf"\bafter {NUMBER} [a-z]+|\b{NUMBER} [a-z]+ later", re.IGNORECASE)
 
 RATIO: Final = re.compile(
     rf"\b(?P<one>\w+) (?:counts|weighs) (?P<times>twice|{NUMBER}(?= times))(?: times)?"
     r" as (?:much|heavily) as (?P<other>\w+)"
 )
+TURNS: Final = re.compile(rf"\bevery ({NUMBER}) (?:turns|answers|replies)\b", re.IGNORECASE)
+NEXT: Final = re.compile(r"\bin the (?:very )?next (?:answer|reply|message|response)\b(?! or)", re.IGNORECASE)
 EACH: Final = re.compile(r" (?:per|(?:of|for|in|from) (?:each|every))\b", re.IGNORECASE)  # `two checks of each kind`
 PLAIN: Final = re.compile(r"\d+(?:\.\d+)?")
 
@@ -58,6 +63,27 @@ def number_contradicts_content(subject: Project | Workflow) -> Findings:
                 yield from _of_weights(description, description.value, node)
                 yield from _of_default(description, description.value, node)
     yield from _of_metadata(project) if project is not None else ()
+    yield from (found for check in project.checks for found in _of_check(check, project)) if project is not None else ()
+
+
+def _of_check(check: CheckDocument, project: Project) -> Findings:
+    """The number of replies, or of turns between disclosures, that differs from the words of a check."""
+    texts = [found for key in WORDS if (found := scalar(check.node, key)) is not None]
+    within = numeric(check.node, "routing", "within_replies")
+    if within is not None and within.value != 1:
+        said = [(each, next_one[0]) for each in texts if (next_one := NEXT.search(str(each.value))) is not None]
+        for written, words in said[:1]:
+            message = f"the check says `{words}`, but `within_replies` is {within.value}"
+            yield warning(within, message, notes=[(written, "said here")])
+    if check.routing.rule != "disclosure":
+        return
+    read = (numeric(root, "disclosure", "cadence_turns") for root in project.rule_files.values())
+    sets = [each for each in read if each is not None]
+    stated = {numbers_in(one)[0][0] for each in texts for one in TURNS.findall(str(each.value))}
+    cadences = {float(str(each.value)) for each in sets}
+    if len(stated) == len(cadences) == 1 and stated != cadences:
+        message = f"`{check.id}` says every {stated.pop():g} turns, but `cadence_turns` is {cadences.pop():g}"
+        yield warning(sets[0], message, notes=[(texts[0], "said here")])
 
 
 def _lengths(node: Mapping) -> dict[str, int]:
@@ -101,12 +127,19 @@ def _numbers_below(node: Mapping) -> Iterator[tuple[str, Scalar]]:
 
 
 def _of_thresholds(description: Scalar, words: str, node: Mapping) -> Findings:
-    """The only threshold below a description that states another share: `confidence of at least 85 %`."""
-    stated = [each for each in limits_in(words) if each.unit in ("%", "percent") or 0 < each.number < 1]
-    below = [value for key, value in _numbers_below(node) if key.rsplit("_", 1)[-1] == "threshold"]
-    if len(stated) == len(below) == 1 and not units_agree(stated[0].number, "%", float(str(below[0].value)), ""):
-        message = f"the description says `{stated[0].text}`, but the threshold is {below[0].value}"
-        yield warning(below[0], message, notes=[(description, "said here")])
+    """The only threshold below a description that states another share: `confidence of at least 85 %`; the only
+    `pass_rate` below one that states a single percentage."""
+    stated = [(each.number, each.text) for each in limits_in(words) if each.unit in SHARES or 0 < each.number < 1]
+    percentages = [(number, f"{number:g} {unit}") for number, unit in numbers_in(words) if unit in SHARES]
+    found: dict[str, list[Scalar]] = {"threshold": [], "pass_rate": []}
+    for key, value in _numbers_below(node):
+        name = key if key == "pass_rate" else key.rsplit("_", 1)[-1]
+        found.get(name, []).append(value)
+    for name, numbers in (("threshold", stated), ("pass_rate", percentages)):
+        below = found[name]
+        if len(numbers) == len(below) == 1 and not units_agree(numbers[0][0], "%", float(str(below[0].value)), ""):
+            message = f"the description says `{numbers[0][1]}`, but the {name.replace('_', ' ')} is {below[0].value}"
+            yield warning(below[0], message, notes=[(description, "said here")])
 
 
 def _of_named(description: Scalar, words: str, node: Mapping) -> Findings:

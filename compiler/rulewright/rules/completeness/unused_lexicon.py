@@ -5,6 +5,7 @@ from typing import Final
 from rulewright.diagnostics import Findings, Guess, warning
 from rulewright.documents.base import first_place
 from rulewright.documents.check import CheckDocument
+from rulewright.documents.lexicon import LexiconDocument
 from rulewright.project import Project
 from rulewright.spelling import suggest
 
@@ -32,12 +33,28 @@ def unused_lexicon(project: Project) -> Findings:
             place = lexicon.node.key_span(name) if name in lexicon.node else first_place(lexicon.node)
             message = f"nothing uses the lexicon `{name}`"
             instead = next(_used_instead(name, project.checks, used), None)
+            if instead is None and len(unused) == 1:
+                instead = _used_apart(lexicon, project, used)
             if instead is None:
                 yield warning(place, message)
             else:
                 check, key = instead
                 message = f"{message}, but `{check.id}` uses the lexicon of another check"
                 yield warning(check.place("routing", key), message, notes=[(place, "unused")], help=Guess(name))
+
+
+def _used_apart(unused: LexiconDocument, project: Project, used: Mapping[str, int]) -> tuple[CheckDocument, str] | None:
+    """The only check that shares no word with a lexicon that another check with such a word uses, too; with the key."""
+    for other, count in used.items():
+        lexicon = project.lexicons.get(other)
+        if count < 2 or lexicon is None or lexicon.role != unused.role:
+            continue
+        users = [(each, key) for each in project.checks for key, name in _lexicons_of(each).items() if name == other]
+        words = set(other.replace("-", "_").split("_"))
+        apart = [(each, key) for each, key in users if words.isdisjoint(each.id.replace("-", "_").split("_"))]
+        if len(apart) == 1 < len(users):
+            return apart[0]
+    return None
 
 
 def has_unused(project: Project, *roles: str) -> bool:

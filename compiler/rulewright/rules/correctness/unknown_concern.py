@@ -31,10 +31,10 @@ def unknown_concern(batch: CaseBatch) -> Findings:
 
 
 def _named_by(batch: CaseBatch, counts: Counter[str]) -> str | None:
-    """The concern of half of the cases, if the name of the file begins with it."""
+    """The concern of half of the cases, if the name of the file is it or begins with it."""
     stem = batch.path.stem.lower()
     is_half = (each for each, count in counts.items() if 2 * count == counts.total())
-    return next((each for each in is_half if stem.startswith((f"{each.lower()}_", f"{each.lower()}-"))), None)
+    return next((each for each in is_half if f"{stem}_".startswith((f"{each.lower()}_", f"{each.lower()}-"))), None)
 
 
 def _same(one: str, other: str) -> bool:

@@ -22,6 +22,11 @@ REPEATABLE: Final = frozenset(
 )
 WORDS: Final = re.compile(r"[a-z]+(?:, ?[a-z]+)+")
 NAMES: Final = re.compile(r"[a-z]+(?:_[a-z]+)+(?:, [a-z]+(?:_[a-z]+)+)*")
+CODES: Final = (
+    re.compile(r"[A-Z][A-Z0-9]+"),
+    re.compile(r"[a-z]+(?:_[a-z0-9]+)+"),
+    re.compile(r"[a-z]+(?:-[a-z0-9]+)+"),
+)
 OF_CHECKS: Final = (("secondary_tags",), ("eligibility", "scenario_tags_any"), ("source_grounding",))
 OF_SCENARIOS: Final = (("failure_mode_tags",), ("tags",))
 
@@ -59,6 +64,7 @@ def _in_project(project: Project) -> Findings:
             yield warning(tag, message, help=None if fix else "write a comma between them", fix=fix)
     yield from _in_quotes(project)
     yield from _repeating(project)
+    yield from _of_codes(project)
 
 
 def _in_quotes(project: Project) -> Findings:
@@ -81,6 +87,20 @@ def _repeating(project: Project) -> Findings:
                     if again:
                         message = f"this phrase says `{again}` twice"
                         yield warning(phrase, message, help="write a comma between two phrases")
+
+
+def _of_codes(project: Project) -> Findings:
+    """The only item of a list in brackets that is two codes or names, where the others are one: `[CHF GBP, EUR]`."""
+    for loaded in project.loaded:
+        for listed in walk(loaded.root):
+            if isinstance(listed, Sequence) and listed.source.text.startswith("[", listed.start):
+                items_ = [each for each in listed.items if isinstance(each, Scalar)]
+                several = [each for each in items_ if not each.style and len(str(each.value).split()) > 1]
+                others = [str(each.value) for each in items_ if each not in several]
+                parts = str(several[0].value).split() if len(several) == 1 and others else []
+                if parts and any(all(map(shape.fullmatch, (*parts, *others))) for shape in CODES):
+                    message = f"`{several[0].value}` is one text, but the others of this list are single names"
+                    yield warning(several[0], message, help="write a comma between them")
 
 
 def _repeated(words: list[str]) -> str:

@@ -1,15 +1,21 @@
+from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from rulewright import dependencies
-from rulewright.diagnostics import Findings
+from rulewright.diagnostics import Findings, warning
+from rulewright.documents.base import scalar, text_scalars
+from rulewright.documents.workflow import TaskDocument
+from rulewright.load import Scalar
 from rulewright.rules.suspicious.misspelt_path import output_meant
 from rulewright.workflow import Workflow
 
 
 def input_nobody_writes(workflow: Workflow) -> Findings:
-    """A task reads a file in a folder that tasks write to, but no task writes this file, and it does not exist.
+    """A task or its gate reads a file in a folder that tasks write to, but no task writes this file, and it does not
+    exist. Files of evidence are only reported where tasks write all others.
 
-    Why it matters: the task starts without its input, after the tasks before it have been paid for.
+    Why it matters: the task starts without its input, or its gate never passes, after the tasks before it have been
+    paid for.
     Instead: correct the path, or list the file in the `outputs` of the task that writes it.
     """
     folder = workflow.place("folder", ".")
@@ -22,3 +28,19 @@ def input_nobody_writes(workflow: Workflow) -> Findings:
             if is_ours and output_meant(path, outputs) is None and not dependencies.exists(folder / path):
                 message = f"no task writes `{path}`, and it does not exist"
                 yield task.warning(artifact.node, artifact.field, message)
+    evidence = [each for task in workflow.document.tasks for each in _evidence(task)]
+    unwritten = [each for each in evidence if each.value not in outputs]
+    several = {each.value for each in evidence} - {each.value for each in unwritten}
+    for each in unwritten if len(unwritten) == 1 < len(several) and dependencies.exists(folder) else ():
+        path = str(each.value)
+        is_ours = str(PurePosixPath(path).parent) in written and "*" not in path
+        if is_ours and output_meant(path, outputs) is None and not dependencies.exists(folder / path):
+            yield warning(each, f"no task writes the evidence `{path}`, and it does not exist")
+
+
+def _evidence(task: TaskDocument) -> Iterator[Scalar]:
+    """The reports that the gate of a task reads."""
+    for key in ("acceptance", "lint", "security", "readiness"):
+        yield from text_scalars(task.node, "overlays", "policy_gate", "evidence", key)
+        one = scalar(task.node, "overlays", "policy_gate", "evidence", key)
+        yield from () if one is None else (one,)

@@ -89,7 +89,8 @@ def _outputs(workflow: Workflow) -> set[str]:
 
 
 def output_meant(path: str, outputs: set[str]) -> str | None:
-    """The output in the same folder whose file name differs from this path's in one letter or in case."""
+    """The output in the same folder whose file name differs from this path's in one letter or in case, or the output
+    with its file name in a folder that differs in one letter."""
     if path in outputs or "*" in path:
         return None
     folder, _, name = path.rpartition("/")
@@ -97,6 +98,9 @@ def output_meant(path: str, outputs: set[str]) -> str | None:
         other_folder, _, written = other.rpartition("/")
         is_near = is_slip_of(name, written) or name.casefold() == written.casefold()
         if folder == other_folder and len(name) >= SHORTEST and is_near and not _differ_in_digits(name, written):
+            return other
+        is_folder_near = is_slip_of(folder, other_folder) and not _differ_in_digits(folder, other_folder)
+        if name == written and min(len(folder), len(other_folder)) > 2 and is_folder_near:
             return other
     return None
 

@@ -6,7 +6,7 @@ from rulewright.diagnostics import Findings, Guess, Span, warning
 from rulewright.documents.base import texts
 from rulewright.documents.check import CheckDocument
 from rulewright.expression.direction import conjoined
-from rulewright.expression.syntax_tree import Binary, Expr, Index, ListLiteral, Literal, Name, Select, below
+from rulewright.expression.syntax_tree import Binary, Expr, Has, Index, ListLiteral, Literal, Name, Select, below
 from rulewright.load import Scalar, Sequence, place, walk
 from rulewright.lower.expressions_of import expressions_of
 from rulewright.project import Project
@@ -33,7 +33,8 @@ def misspelt_tool(project: Project) -> Findings:
     yield from _misspelt(checks, recorded.keys(), counts.keys(), usual)
     shown = {str(node.value) for each in checks for node in walk(each.get("examples")) if isinstance(node, Scalar)}
     yield from _of_two_checks(checks, {*recorded, *usual}, shown)
-    yield from _unknown_arguments(checks, set().union(*recorded.values()))
+    arguments = set[str]().union(*recorded.values())
+    yield from _unknown_arguments(checks, arguments) if arguments else _unlike_guards(checks)
     yield from (found for check in checks for found in _of_another_tool(check, recorded))
 
 
@@ -56,6 +57,20 @@ def _unknown_arguments(checks: list[CheckDocument], known: set[str]) -> Findings
         if word not in known:
             help = did_you_mean(word, known) or f"the recorded arguments are {ticked(sorted(known))}"
             yield warning(where, f"no recorded call has an argument `{word}`", help=help)
+
+
+def _unlike_guards(checks: list[CheckDocument]) -> Findings:
+    """The arguments that only one place reads, where a guard with `has` spells a similar one that no other reads."""
+    read = Counter(word for check in checks for word, _ in _arguments(check))
+    for check in checks:
+        parts = (part for written in expressions_of(check) for part in written.parts if isinstance(part, Has))
+        guarded = {
+            part.field for part in parts if isinstance(part.operand, Select) and part.operand.field == "arguments"
+        }
+        for word, where in _arguments(check):
+            near = next((name for name in guarded if is_spelt_like(word, name)), None)
+            if near is not None and word not in guarded and read[word] == 1:
+                yield warning(where, f"`{word}` is read, but `has` asks for `{near}`", help=Guess(near))
 
 
 def _of_another_tool(check: CheckDocument, recorded: Mapping[str, Set[str]]) -> Findings:

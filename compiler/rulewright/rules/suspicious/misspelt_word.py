@@ -138,9 +138,17 @@ def _misspelt_below(
         context = context or _Context(node)
         for each in found if found and not context.is_foreign else ():
             word, near = each[0].lower(), meant(each[0].lower())
+            if not _is_english_around(text, each):
+                continue
             is_sure = sorted(word) == sorted(near) or (_single(word) == _single(near) and SINGLE.search(near))
             if (context.is_long or is_sure) and not context.has_both(text.lower(), word, near):
                 yield place(node, *each.span()), word, near
+
+
+def _is_english_around(text: str, found: re.Match[str]) -> bool:
+    """Whether the other words of a text, if there are several, are mostly known."""
+    others = SHORT_WORD.findall(f"{text[: found.start()]} {text[found.end() :]}".lower())
+    return len(others) < FEW or 2 * sum(map(_is_word, others)) >= len(others)
 
 
 class _Context:
