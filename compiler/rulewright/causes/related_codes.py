@@ -258,7 +258,7 @@ FOLLOWED_BY_QUOTING: Final = code_sets(
 # Codes whose findings in one line, or in one document, usually have one cause.
 ONCE_A_LINE: Final = codes_in("""
     bad-setting cyclic-dependency empty-list-searched gate-cannot-stop gate-ignores-unclear lexicon-hits-good-example
-    lexicon-misses-own-example mistyped-regex outcome-contradicts-condition parameter-of-another-metric
+    lexicon-misses-own-example misspelt-name mistyped-regex outcome-contradicts-condition parameter-of-another-metric
     failure-is-rewarded probe-without-verifier shared-name units-differ unknown-label unlike-its-siblings
     verdict-without-meaning
 """)

@@ -145,8 +145,9 @@ class Claims(Struct, frozen=True):
 
     @property
     def orders(self) -> bool:
-        """Whether the words say what comes before what."""
-        return BEFORE.search(self.words) is not None and not self.denies
+        """Whether a clause says what comes before what."""
+        clauses = (each for each in CLAUSES.split(self.words) if BEFORE.search(each))
+        return any(DENIALS.search(each) is None for each in clauses)
 
     @property
     def joins(self) -> set[str]:

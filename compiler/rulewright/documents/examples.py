@@ -92,13 +92,17 @@ def example_findings(checks: Iterable[CheckDocument], plan: Plan) -> Findings:
             yield found
             continue
         wrong: list[tuple[str, Diagnostic]] = []
+        right: set[str] = set()
         for example in examples_of(check):
             if example.judge is None and asking & with_dependencies(plan, check.id):
                 continue
             found = example_mismatch(example, verdict_on(example, plan))
             wrong += [] if found is None else [(example.verdict, found)]
+            right |= {example.verdict} if found is None else set()
         deciding = {note.span for _, found in wrong for note in found.notes if note.message == _CONDITION}
-        if len(deciding) == 1 and {"PASS", "FAIL"} <= {verdict for verdict, _ in wrong}:  # hardly all of them
+        lacking = {verdict for verdict, _ in wrong} - right
+        # Hardly all examples are wrong, nor the only one with a verdict beside one with the other verdict.
+        if len(deciding) == 1 and ({"PASS", "FAIL"} <= lacking or (right & {"PASS", "FAIL"} and lacking)):
             first = wrong[0][1]
             yield replace(first, span=deciding.pop(), notes=(Note(first.span, "this example"),))
         else:

@@ -60,12 +60,14 @@ def _repetitions(check: CheckDocument) -> Findings:
     expected, used = check.scorer.repetitions, check.routing.repetitions
     if expected is None or used is None or expected == used:
         return
+    own, other = check.place("scorer", "repetitions"), check.place("routing", "repetitions")
+    is_even = used % 2 == 0 and expected % 2 == 1  # votes are meant to be odd
     yield error(
-        check.place("scorer", "repetitions"),
+        other if is_even else own,
         f"the scorer expects {expected} repetitions, but the routing sets {used}",
         code="scorer-repetitions-contradict-routing",
-        notes=[(check.place("routing", "repetitions"), "this number is used")],
-        help=f"write {used} here, or {expected} in the routing",
+        notes=[(own, "the scorer") if is_even else (other, "this number is used")],
+        help=f"write {used} in the scorer, or {expected} in the routing",
     )
 
 

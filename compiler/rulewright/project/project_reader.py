@@ -308,7 +308,9 @@ class _ProjectReader(DocumentReader):
         first = models.setdefault(name, model)
         if first is not model:
             self.unreadable.add(f"{kind}s")  # one of the two may have another name
-            notes = [(first.place(key), "it is first used here")]
+            if Path(model.path).stem == name != Path(first.path).stem:
+                first, model = model, first
+            notes = [(first.place(key), "it is also used here")]
             stem = Path(model.path).stem
             help = None if stem in models or key not in model.node else Guess(stem)
             message = f"the {kind} `{name}` exists twice"

@@ -262,7 +262,7 @@ def check_labels(card: CaseScorecard, settings: CaseSettings) -> list[Diagnostic
 
 def _incomplete(card: CaseScorecard) -> LabelDocument:
     """The row that probably lacks a case: the only one for cases that are not accepted whose parts are joined with
-    `and`, where the others join theirs with `or`; else the last one."""
+    `and`; else the last one."""
     rows = card.document.labels
     conditions = {id(each.scalar): each.checked.expr for each in expressions_of(card.document)}
     joined = [
@@ -271,7 +271,7 @@ def _incomplete(card: CaseScorecard) -> LabelDocument:
         if row.label != card.document.accepted
     ]
     narrow = [row for row, operator in joined if operator == "&&"]
-    return narrow[0] if len(narrow) == 1 and any(operator == "||" for _, operator in joined) else rows[-1]
+    return narrow[0] if len(narrow) == 1 else rows[-1]
 
 
 def table_findings(card: CaseScorecard, scorer: CaseScorer) -> list[Diagnostic]:

@@ -17,8 +17,8 @@ SHARES: Final = ("%", "percent")
 LATER: Final = re.compile(rf"\bafter {NUMBER} [a-z]+|\b{NUMBER} [a-z]+ later", re.IGNORECASE)
 
 RATIO: Final = re.compile(
-    rf"\b(?P<one>\w+) (?:counts|weighs) (?P<times>twice|{NUMBER}(?= times))(?: times)?"
-    r" as (?:much|heavily) as (?P<other>\w+)"
+    rf"\b(?P<one>\w+) (?:(?:counts|is|weighs) )?(?P<times>twice|{NUMBER}(?= times))(?: times)?"
+    r" as (?:heavily|heavy|important|much) as (?:the )?(?P<other>\w+)"
 )
 TURNS: Final = re.compile(rf"\bevery ({NUMBER}) (?:turns|answers|replies)\b", re.IGNORECASE)
 NEXT: Final = re.compile(r"\bin the (?:very )?next (?:answer|reply|message|response)\b(?! or)", re.IGNORECASE)
@@ -71,8 +71,8 @@ def _of_check(check: CheckDocument, project: Project) -> Findings:
     texts = [found for key in WORDS if (found := scalar(check.node, key)) is not None]
     within = numeric(check.node, "routing", "within_replies")
     if within is not None and within.value != 1:
-        said = [(each, next_one[0]) for each in texts if (next_one := NEXT.search(str(each.value))) is not None]
-        for written, words in said[:1]:
+        phrases = [(each, next_one[0]) for each in texts if (next_one := NEXT.search(str(each.value))) is not None]
+        for written, words in phrases[:1]:
             message = f"the check says `{words}`, but `within_replies` is {within.value}"
             yield warning(within, message, notes=[(written, "said here")])
     if check.routing.rule != "disclosure":
@@ -168,7 +168,7 @@ def _of_weights(description: Scalar, words: str, node: Mapping) -> Findings:
 def _weight(node: Mapping, name: str) -> Scalar | None:
     """The weight of the part with this name, also as a text."""
     parts = (each.value for section in node.entries for each in entries(node, section.name) if each.name == name)
-    found = (scalar(each, "weight") for each in parts if isinstance(each, Mapping))
+    found = (numeric(each, "weight") or scalar(each, "weight") for each in parts if isinstance(each, Mapping))
     return next((each for each in found if each is not None and PLAIN.fullmatch(str(each.value))), None)
 
 

@@ -1,3 +1,4 @@
+import re
 from collections.abc import Iterator
 from functools import partial
 from typing import Final
@@ -147,4 +148,14 @@ def _not_required(properties: Mapping, required: dict[str, Scalar]) -> Findings:
     for entry in properties.entries:
         if entry.name not in required and (meant := suggest(entry.name, unknown)):
             message = f"`properties` describes `{entry.name}`, but `required` lists `{meant}`"
-            yield error(entry.key, message, help=Guess(meant), notes=[(required[meant], "required here")])
+            text = properties.source.text
+            listed = required[meant]
+            is_listed_wrong = _times(entry.name, text) > _times(meant, text)
+            wrong, right = (listed, entry.name) if is_listed_wrong else (entry.key, meant)
+            notes = [(entry.key, "described here") if is_listed_wrong else (listed, "required here")]
+            yield error(wrong, message, help=Guess(right), notes=notes)
+
+
+def _times(name: str, text: str) -> int:
+    """How often a text contains a word, also as a part of a name."""
+    return len(re.findall(rf"(?<![^\W_]){re.escape(name)}(?![^\W_])", text))

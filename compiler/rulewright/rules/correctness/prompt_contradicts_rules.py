@@ -128,6 +128,8 @@ def _swapped(check: CheckDocument, lines: dict[str, re.Match[str]]) -> Findings:
     """A finding where the explanations of PASS and FAIL have the words of the rule for the other."""
     rules = [scalar(check.node, key) for key in ("pass_rule", "fail_rule")]
     passes, fails = (_words(str(each.value)) if each is not None else set[str]() for each in rules)
+    if check.prompt is not None and not {"PASS", "FAIL"} <= lines.keys():
+        lines = {found[1]: found for found in EXPLAINED.finditer(str(check.prompt.value))}
     if check.prompt is None or not {"PASS", "FAIL"} <= lines.keys() or not passes or not fails:
         return
     explained = {word: _words(lines[word][2]) for word in ("PASS", "FAIL")}
@@ -190,4 +192,4 @@ def _start(word: str) -> str:
 
 
 def _words(text: str) -> set[str]:
-    return {each[:6] for each in MEANINGFUL.findall(text.lower())}
+    return {each.removesuffix("s")[:6] for each in MEANINGFUL.findall(text.lower())}

@@ -153,7 +153,7 @@ def _not_positive(check: CheckDocument, claims: Claims) -> Findings:
 
 def _unnamed(words: str, numbers: list[ComparedNumber]) -> list[ComparedNumber]:
     """The numbers that no words name, also as the product of two: `two parts of 40 words`."""
-    stated = numbers_in(words)
+    stated = [each for each in numbers_in(words) if each != (1, "of")]  # `one of the next two answers`
     idle = [each for each in numbers if not any(units_agree(*one, each.value, each.unit) for one in stated)]
     products = {one * other for one, _ in stated for other, _ in stated}
     return [each for each in idle if (each.value not in (0, 1) or each.is_setting) and each.value not in products]
@@ -295,6 +295,15 @@ def _without_order(claims: Claims, condition: Condition) -> Contradiction | None
     return Contradiction(message, found[-1])
 
 
+def _fails_in_order(claims: Claims, condition: Condition) -> Contradiction | None:
+    """`fail` tests that tools are called in an order that the words demand."""
+    sides = chain(condition.expr, "||")
+    called = [each for each in sides if isinstance(each, Call) and each.function == "called_in_order"]
+    if condition.sign > 0 or not claims.orders or len(called) != 1:
+        return None
+    return Contradiction("the description says what comes before what, and `fail` tests for this order", called[0])
+
+
 def _opposite_extreme(claims: Claims, condition: Condition) -> Contradiction | None:
     """All comparisons of a check named `too-long` point to what is short."""
     for operator in claims.extremes:
@@ -360,6 +369,7 @@ TESTS: Final[tuple[Callable[[Claims, Condition], Contradiction | None], ...]] = 
     _seeks_none_of_forbidden,
     _only_under,
     _without_order,
+    _fails_in_order,
     _opposite_extreme,
     _exception_joined,
     _joined,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from rulewright.diagnostics import Findings, replace, warning
 from rulewright.documents.base import items, text_scalars
 from rulewright.expression.syntax_tree import Expr, Literal
-from rulewright.load import Scalar, Sequence, walk
+from rulewright.load import Mapping, Node, Scalar, Sequence, walk
 from rulewright.lower.expressions_of import texts_in
 
 if TYPE_CHECKING:
@@ -98,9 +98,15 @@ def _of_codes(project: Project) -> Findings:
                 several = [each for each in items_ if not each.style and len(str(each.value).split()) > 1]
                 others = [str(each.value) for each in items_ if each not in several]
                 parts = str(several[0].value).split() if len(several) == 1 and others else []
-                if parts and any(all(map(shape.fullmatch, (*parts, *others))) for shape in CODES):
+                are_codes = any(all(map(shape.fullmatch, (*parts, *others))) for shape in CODES)
+                if parts and (are_codes or _are_keys(loaded.root, (*parts, *others))):
                     message = f"`{several[0].value}` is one text, but the others of this list are single names"
                     yield warning(several[0], message, help="write a comma between them")
+
+
+def _are_keys(root: Node | None, names: Iterable[str]) -> bool:
+    """Whether all of these are keys of one mapping: `required: [pet hour, minute]` next to `properties`."""
+    return any(isinstance(each, Mapping) and set(names) <= each.index.keys() for each in walk(root))
 
 
 def _repeated(words: list[str]) -> str:
