@@ -25,9 +25,10 @@ from rulewright.documents.examples import (
 )
 from rulewright.documents.layout import looks_like_a_project, project_file_above
 from rulewright.errors import DocumentError, RulewrightError
-from rulewright.judges import refuse_without_ask
+from rulewright.judges import ObservedJudge, refuse_without_ask
 from rulewright.project import Project, load_project
 from rulewright.render.human import render
+from rulewright.reporting.judge_answers import verdict_and_reason
 from rulewright.spelling import did_you_mean, question
 from rulewright_runtime.errors import InputError, RuntimeFailure
 from rulewright_runtime.judging.judge import PLUGIN, REPLAY, open_judge
@@ -75,11 +76,15 @@ class TestBench(Struct, frozen=True):
         if judge is None and asking:
             raise NoJudgeError(f"`{min(asking)}` asks a judge: give one with `--rulewright-judge`, or as `judge=`")
         try:
-            result = verdict_of(name, self.plan, _transcript(chat), resolve_judge(judge))
+            opened = resolve_judge(judge)
+            observed = None if opened is None else ObservedJudge(opened)
+            result = verdict_of(name, self.plan, _transcript(chat), observed)
         except (RulewrightError, RuntimeFailure) as failure:
             raise CheckError(str(failure)) from None
         if result.verdict != expect:
-            raise CheckError(_render([_mismatch(check, result, expect)]))
+            exchanges = [] if observed is None else observed.exchanges
+            replies = [each.reply for each in exchanges if each.check_id == name and each.reply]
+            raise CheckError(_render([_mismatch(check, result, expect, replies)]))
         return result
 
     def examples_in(self, path: Path) -> list[Example]:
@@ -159,8 +164,10 @@ def _transcript(chat: Any) -> Transcript:
     return transcripts[0]
 
 
-def _mismatch(check: CheckDocument, result: VerdictResult, expect: str) -> Diagnostic:
-    evidence = "; ".join(f"turn {span.turn}, {span.role}: `{span.quote}`" for span in result.evidence)
+def _mismatch(check: CheckDocument, result: VerdictResult, expect: str, replies: Sequence[str]) -> Diagnostic:
+    reasons = [reason for verdict, reason in map(verdict_and_reason, replies) if verdict == result.verdict and reason]
+    quotes = [f"turn {span.turn}, {span.role}: `{span.quote}`" for span in result.evidence]
+    evidence = "; ".join([*reasons[:1], *quotes])
     undecided = result.extra.get("undecided")
     why = because(result.rationale_code) + (f": {undecided}" if undecided else "")
     message = ", ".join(filter(None, (f"the verdict is {result.verdict}", f"expected {expect}", why)))

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from tests.folders import write
 
+import rulewright
 from rulewright.testing import CheckError, load_bench
 
 EXAMPLE = "examples: [{chat: [{assistant: fool}], verdict: FAIL}]\n"
@@ -46,3 +47,15 @@ def test_a_chat_that_cannot_be_judged_never_holds(shop: Path, chat: object, chec
 def test_a_folder_outside_of_projects_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CheckError, match=r"no project at `.*` or above it"):
         load_bench(tmp_path)
+
+
+def test_a_failed_test_of_a_judged_check_gives_the_reason_of_the_judge(tmp_path: Path) -> None:
+    class Stern:
+        def ask(self, request: rulewright.JudgeRequest) -> str:
+            quote = {"role": "assistant", "turn": 1, "quote": "Hi"}
+            return json.dumps({"verdict": "FAIL", "rationale": "the reply is curt", "evidence": [quote]})
+
+    check = "id: kind\nprompt: 'Is it kind? FAIL: no. PASS: yes.'\n"
+    shop = write(tmp_path, {"rulewright.yaml": "project: shop\n", "checks/kind.yaml": check})
+    with pytest.raises(CheckError, match="= help: the reply is curt; turn 1, assistant: `Hi`"):
+        load_bench(shop).hold(CHAT, "kind", "PASS", Stern())

@@ -143,11 +143,14 @@ def _answer_of(each: RecordedExchange, readers: Sequence[Callable[[str], object]
     unusable = why_unusable(each.reply, each.finish, readers)
     if unusable:
         return JudgeAnswer(label, reply=each.reply, error=f"not a vote: {unusable}")
-    answer = _object(each.reply)
+    return JudgeAnswer(label, *verdict_and_reason(each.reply), each.reply)
+
+
+def verdict_and_reason(reply: str) -> tuple[str, str]:
+    """Return the verdict of a reply and its reason; empty where they are missing."""
+    answer = _object(reply)
     verdict, reason = answer.get("verdict"), answer.get("rationale") or answer.get("rationale_code")
-    return JudgeAnswer(
-        label, verdict if type(verdict) is str else "", reason if type(reason) is str else "", each.reply
-    )
+    return verdict if type(verdict) is str else "", reason if type(reason) is str else ""
 
 
 def _object(reply: str) -> JsonObject:
