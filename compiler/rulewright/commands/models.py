@@ -7,9 +7,11 @@ from itertools import count
 import anyio
 
 from rulewright.commands.output import answer
+from rulewright.errors import UsageError
 from rulewright.exit_codes import MET, REFUSED
 from rulewright_runtime.calls.scheduler import pause_after
 from rulewright_runtime.errors import JudgeError
+from rulewright_runtime.judging.judge import is_live
 from rulewright_runtime.judging.replies import beginning, strict
 from rulewright_runtime.models import open_model
 from rulewright_runtime.models.call import CallFailure, ChatMessage, Model, ModelAnswer, ModelCall
@@ -41,7 +43,9 @@ _OPEN_THOUGHTS = (
 
 
 def run(args: argparse.Namespace) -> int:
-    """Ask the model, and report its answers; return the exit code."""
+    """Ask the model, and report its answers; return the exit code. Raises UsageError."""
+    if not is_live(args.model):
+        raise UsageError(f"`{args.model}` names recorded replies or a plug-in; name a model, such as `openai:NAME`")
     model = open_model(args.model)
     found: JsonObject = {"model": args.model, "answers": False}
     try:

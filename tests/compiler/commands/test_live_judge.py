@@ -391,3 +391,10 @@ def test_a_value_that_is_not_a_number_is_quoted(
     with pytest.raises(SystemExit, match="3"):
         main(words)
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("judge", ["replay:replies.json", "plugin:mine"])
+def test_a_judge_that_is_no_model_can_not_be_checked(judge: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="3"):
+        main(["models", "check", judge])
+    assert f"error: `{judge}` names recorded replies or a plug-in; name a model" in capsys.readouterr().err
