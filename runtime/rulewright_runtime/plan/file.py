@@ -26,6 +26,12 @@ def seal(plan: Plan) -> Plan:
     return envelope.seal(replace(plan, checks=checks))
 
 
+def resealed(plan: Plan) -> Plan:
+    """The plan with the hashes of what this version writes: a plan of an earlier version lacks the keys that were added
+    since, and gets their defaults when it is decoded."""
+    return plan if plan.hash in ("", envelope.content_hash(plan)) else seal(plan)
+
+
 def _check_hash(
     written: dict[str, Any], check: Check, plan: Plan, document: dict[str, Any], readers: tuple[str, ...] = ()
 ) -> str:

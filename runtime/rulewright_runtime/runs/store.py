@@ -31,6 +31,7 @@ from rulewright_runtime.files.atomic import DiskError, sync_folder
 from rulewright_runtime.files.input_files import MAX_EXPANDED
 from rulewright_runtime.judging.judge import BatchAnswers, Judge, LimitedJudge, identity, open_judge, record_of
 from rulewright_runtime.plan.envelope import encode
+from rulewright_runtime.plan.file import resealed
 from rulewright_runtime.plan.judge_needs import needs_judge, prompts_of, refuse_without_judge
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.processes.quick_process import seldom_collected
@@ -89,6 +90,7 @@ def run(
     written; and, for a live judge, BudgetError and OutageError. A run that ended with an error can be resumed.
     """
     _refuse_limits(max_calls=(max_calls, 0), max_line=(max_line, 1), max_expanded=(max_expanded, 1), jobs=(jobs, 1))
+    plan = resealed(plan)
     is_spread = jobs > 1 or ray is not None
     if is_spread:
         _refuse_jobs(judge, max_calls, gates_only=gates_only)

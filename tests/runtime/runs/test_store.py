@@ -6,11 +6,14 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from tests.runtime.plans import Scripted, asked, check, plan, reply, write_turns
 
+from rulewright_runtime.digests import sha256
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.judging.judge import ReplayJudge
+from rulewright_runtime.plan.envelope import encode
 from rulewright_runtime.plan.file import decode
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.runs import store
@@ -54,6 +57,17 @@ def run(data: Path, out: Path, judge: Any = None, compiled: Plan = PLAN, **setti
 
 def content(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_run_of_a_plan_of_an_earlier_version_can_be_read(jobs: int, data: Path, tmp_path: Path) -> None:
+    document = {**json.loads(encode(plan(check()))), "hash": ""}
+    del document["severities"]  # as if this key had been added since
+    document["hash"] = sha256(msgspec.json.encode(document)).hexdigest()
+    earlier = decode(msgspec.json.encode(document))
+    summary = store.run(earlier, [data], tmp_path / "run", jobs=jobs)
+    assert summary["totals"]["transcripts"] == 5
+    assert decode((tmp_path / "run" / "plan.json").read_bytes()).hash == summary["plan"]
 
 
 def test_a_run_leaves_its_files_and_nothing_else(data: Path, tmp_path: Path) -> None:
