@@ -386,3 +386,28 @@ def test_a_criterion_that_a_person_decides_has_points_and_bounds_say_which_are_p
         words = ["--decide", "talk", f"rubric/day/t1/{name}", verdict, "--by", "Ana", "--why", "read it"]
         main(["adjudicate", str(out), *words])
     assert row_of(out / "adjudicated", "talk")["overall_score"] == 2 / 3
+
+
+PROBES = [{"t": 1, "kind": "abstention", "expected": ["Riverside Clinic", "violin"]}]
+
+
+@pytest.mark.parametrize(("verdict", "score"), [("PASS", 1.0), ("FAIL", 0.0)])
+def test_a_probe_that_a_person_decides_counts_as_the_person_says(tmp_path: Path, verdict: str, score: float) -> None:
+    turns = [{"turn_number": 1, "user_message": "Hello"}]
+    scenario = {"scenario_id": "day", "title": "A day", "category": "continuity", "turns": turns, "probes": PROBES}
+    reply = "How is the Riversyde Clinic?"
+    chat = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": reply}]
+    check = "id: quiet\nname: brings_up\nprimary_bucket: F\nsecondary_tags: [memory, abstention]\nseverity: S2\n"
+    folder = write(
+        tmp_path,
+        {
+            "rulewright.yaml": "project: p\n",
+            "checks/quiet.yaml": f"{check}scope: universal\nrouting: {{route: memory_probe, probes: [abstention]}}\n",
+            "scenarios/day.json": json.dumps(scenario),
+            "chats.jsonl": json.dumps({"id": "talk", "scenario_id": "day", "model": "m", "messages": chat}),
+        },
+    )
+    rulewright.scan(str(folder), folder / "chats.jsonl", folder / "run", scorecard="memory")
+    assert verdict_of(folder / "run", ("talk", "quiet"))["verdict"] == "UNCLEAR"
+    main(["adjudicate", str(folder / "run"), "--decide", "talk", "quiet", verdict, "--by", "Ana", "--why", "read it"])
+    assert row_of(folder / "run" / "adjudicated", "talk")["overall_score"] == score
