@@ -24,6 +24,7 @@ Facts: TypeAlias = Mapping[Path, object]
 Words: TypeAlias = frozenset[str] | None  # the constants that a fact is compared with; None if its value itself matters
 
 _LISTED: Final = ("a list of texts",)
+_ABSENT: Final = object()  # which `has` distinguishes from null
 
 
 def facts_of_check(check: str, fields: Mapping[str, object]) -> Facts:
@@ -74,10 +75,10 @@ class CheckGroups:
 
 
 def _fact(check: str, fields: Mapping[str, object], fact: Path) -> object:
-    """A fact of a check; None where it has none."""
+    """A fact of a check; `_ABSENT` where it has none."""
     if len(fact) == 3:
-        return fields.get(fact[2])
-    return facts_of_check(check, fields).get(fact) if len(fact) == 2 else (check, fields)
+        return fields.get(fact[2], _ABSENT)
+    return facts_of_check(check, fields).get(fact, _ABSENT) if len(fact) == 2 else (check, fields)
 
 
 def _keys(value: object, *, exactly: bool) -> Iterator[object]:

@@ -201,6 +201,12 @@ def test_checks_that_conditions_can_not_distinguish_are_decided_as_each_on_its_o
     assert (list(prove_gates(plan)), list(held_by_parts(plan))) == grouped
 
 
+def test_a_check_with_a_field_that_is_null_is_distinguished_from_one_without_the_field() -> None:
+    plan = plan_of(GATE.replace("OF", "!has(v.check.hard_fail)").replace("STOPS", "true").replace("UNDECIDED", "true"))
+    plan = replace(plan, checks={"A1": {}, "B1": {"hard_fail": None}})
+    assert [proof.holds for proof in prove_gates(plan)] == [("A1",)]
+
+
 def test_a_condition_on_one_of_many_checks_is_decided_for_that_check_and_once_for_all_others() -> None:
     groups = CheckGroups({f"C{number}": {"severity": "S3"} for number in range(1_000)})
     text = GATE.replace("OF", "v.check_id == 'C7' || v.severity == S5")
