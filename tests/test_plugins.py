@@ -312,6 +312,8 @@ def test_a_reader_reads_what_no_other_understands(site: Path, tmp_path: Path) ->
         "yield Conversation('a', (Message('user', (Part(text=5),)),))",
         "yield Conversation('a', (Message('user', (Part(text='\\ud800'),)),))",
         "yield Conversation('a', (Message('robot', (Part(text='Hi'),)),))",
+        "yield Conversation('a', (Message('user', (Part(text='Hi'),)),), record=5)",
+        "yield ShapeError('odd').at(-7)",
         "raise ValueError('\\ud800')",
         "import sys; sys.exit(0); yield",
         "import time; time.sleep(600); yield",
@@ -326,6 +328,7 @@ def test_a_record_whose_reader_fails_in_any_way_is_refused_with_its_line(
     install(site, entry_points="[rulewright.readers]\nacme = acme_given:FORMAT\n")
     source = (
         "from rulewright_runtime.transcripts.messages import Conversation, Message, Part\n"
+        "from rulewright_runtime.transcripts.readers.record_values import ShapeError\n"
         "from rulewright_runtime.transcripts.readers.shapes import Format\n\n"
         f"def read(records):\n    {body}\n\n"
         "FORMAT = Format('acme', lambda record: 'acme' in record, read)\n"

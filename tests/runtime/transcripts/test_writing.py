@@ -68,6 +68,12 @@ def test_an_unknown_key_in_what_convert_wrote_is_refused(place: str, tmp_path: P
     assert "unknown field `content`" in refusals(tmp_path, [record])[0]
 
 
+@pytest.mark.parametrize("record", [0, 5, -1])
+def test_the_place_of_a_conversation_in_its_file_is_no_key_of_a_chat(record: int, tmp_path: Path) -> None:
+    chat = json.loads(WRITERS["rulewright"](Transcript.of(Conversation("c", (Message("user", (Part(text="hi"),)),)))))
+    assert "unknown field `record`" in refusals(tmp_path, [{**chat, "record": record}])[0]
+
+
 def test_what_else_a_message_holds_does_not_change_who_says_what(tmp_path: Path) -> None:
     more = {"role": "user", "tool_calls": [], "note": 1}
     said = (Message("user", (Part(text="a"),)), Message("assistant", (Part(text="bad"),), metadata=more))

@@ -26,6 +26,9 @@ def _read(records: Sequence[Record]) -> Iterator[Conversation | ShapeError]:
         if record.get("version") != VERSION:
             yield ShapeError(f"version {record.get('version')!r:.20} of `{CHAT}`; expected {VERSION}")
             continue
+        if "record" in record:  # which `chats.py` reads as the place in the file
+            yield ShapeError("object contains unknown field `record`")
+            continue
         try:
             yield msgspec.convert(rest(record, "format", "version"), Conversation)
         except msgspec.ValidationError as error:

@@ -33,6 +33,8 @@ def _guarded(plug_in: PlugIn) -> Format:
             with UserCode(called):
                 items = list(format.read(records))
             for item in items:
+                if not 0 <= item.record < len(records):
+                    raise ShapeError(f"the plug-in gives record {item.record} of {len(records)}, counted from 0")
                 yield item if isinstance(item, ShapeError) else decode(encode(item), type=Conversation)
         except (ShapeError, OutageError):
             raise
