@@ -9,7 +9,7 @@ from rulewright.diagnostics import Findings, Guess, warning
 from rulewright.documents.base import descend, items, text
 from rulewright.documents.workflow import TaskDocument
 from rulewright.load import Node, Scalar
-from rulewright.spelling import did_you_mean
+from rulewright.spelling import suggest
 
 # What is read in a report: the suffixes of such reports, and the evidence and metrics that they are read for.
 REPORTS: Final[dict[str, tuple[frozenset[str], tuple[str, ...]]]] = {
@@ -53,8 +53,10 @@ class ReadReport(Struct, frozen=True):
 
     @property
     def near(self) -> Guess | None:
-        """The suffix that was probably meant by one that no report has."""
-        return None if self.suffix in KNOWN else did_you_mean(self.suffix, REPORTS[self.content][0])
+        """The path with the suffix that was probably meant by one that no report has."""
+        meant = None if self.suffix in KNOWN else suggest(self.suffix, REPORTS[self.content][0])
+        path = str(self.path.value)
+        return None if meant is None else Guess(path[: path.rindex(".")] + meant)
 
     def fits(self, content: str) -> bool:
         """Whether reports with this content have the suffix."""
