@@ -20,8 +20,9 @@ HEADER_COMMENT: Final = re.compile(r"[|>][-+0-9]*([ \t]+#[^\r\n]*)")
 def fitted(found: Iterable[Diagnostic], files: Iterable[Loaded]) -> list[Diagnostic]:
     """Return the findings with fixes that change nothing else in their file; the guess at a misspelt word is one.
 
-    A fix of a value that an alias repeats would change another key, too, and is dropped. A replaced block scalar keeps
-    the comment in its header, and inserted line breaks are those of the file.
+    A fix of a value that an alias repeats would change another key, too, and is dropped; so is one that gives two keys
+    of a mapping the same name. A replaced block scalar keeps the comment in its header, and inserted line breaks are
+    those of the file.
     """
     by_path = {loaded.source.path: loaded for loaded in files}
     surroundings = cache(lambda path: _Surroundings(by_path[path]))
@@ -57,27 +58,40 @@ def _misspelt(found: Diagnostic, source: Source) -> Fix | None:
 
 
 class _Surroundings:
-    """The context of a file's fixes: values that aliases repeat, block scalars and line breaks."""
+    """The context of a file's fixes: values that aliases repeat, block scalars, keys and line breaks."""
 
     def __init__(self, loaded: Loaded) -> None:
         self.source = loaded.source
-        self.shared, self.blocks = _shared_and_blocks(loaded.root)
+        self.shared, self.blocks, self.keys = _parts_of(loaded.root)
+        self.renamed: dict[tuple[int, str], int] = {}  # where the key is that gets a name in a mapping
 
     def fit(self, edit: Edit) -> Edit | None:
         """Return the edit in the style of the file, or None if it would change another key."""
         start = self.source.offset(edit.span.line, edit.span.column)
         end = self.source.offset(edit.span.end_line, edit.span.end_column)
-        if any(first <= start and end <= last for first, last in self.shared):
+        if any(first <= start and end <= last for first, last in self.shared) or self._is_taken(start, end, edit.text):
             return None
         header = HEADER_COMMENT.match(self.source.text, start) if start in self.blocks else None
         return replace(edit, text=edit.text.replace("\n", self.source.newline) + (header.group(1) if header else ""))
 
+    def _is_taken(self, start: int, end: int, text: str) -> bool:
+        """Whether a key would get the name that another key of its mapping has or gets."""
+        mapping, name = self.keys.get((start, end)), text.strip("\"'")
+        if mapping is None:
+            return False
+        other = mapping.index.get(name)
+        return (other is not None and other.key.start != start) or (
+            self.renamed.setdefault((mapping.start, name), start) != start
+        )
 
-def _shared_and_blocks(root: Node | None) -> tuple[list[tuple[int, int]], set[int]]:
-    """Return the places of the values that aliases repeat, and the starts of block scalars."""
+
+def _parts_of(root: Node | None) -> tuple[list[tuple[int, int]], set[int], dict[tuple[int, int], Mapping]]:
+    """Return the places of the values that aliases repeat, the starts of block scalars, and the mappings by the places
+    of their keys."""
     seen: set[int] = set()
     shared: list[tuple[int, int]] = []
     blocks: set[int] = set()
+    keys: dict[tuple[int, int], Mapping] = {}
     waiting = [] if root is None else [root]
     while waiting:
         node = waiting.pop()
@@ -87,11 +101,12 @@ def _shared_and_blocks(root: Node | None) -> tuple[list[tuple[int, int]], set[in
         seen.add(id(node))
         if type(node) is Mapping:
             waiting += [entry.value for entry in node.entries]
+            keys |= {(entry.key.start, entry.key.end): node for entry in node.entries}
         elif type(node) is Sequence:
             waiting += node.items
         elif type(node) is Scalar and node.style in ("|", ">"):
             blocks.add(node.start)
-    return shared, blocks
+    return shared, blocks, keys
 
 
 def fixed_texts(
@@ -99,9 +114,11 @@ def fixed_texts(
 ) -> tuple[dict[str, str], int]:
     """Return the new text of every file that changes, and the number of applied fixes.
 
-    Of two fixes that touch the same place only the first is applied; linting again finds the other.
+    Of two fixes that touch the same place, or of which one respells `a` as `b` and the other `b` as `a`, only the first
+    is applied; linting again finds the other.
     """
     edits: dict[str, list[tuple[int, int, str]]] = {}
+    respelt: set[tuple[str, str]] = set()
     applied = 0
     for each in diagnostics:
         if each.fix is None or not (each.fix.safe or unsafe):
@@ -109,10 +126,19 @@ def fixed_texts(
         wanted = _offsets(each.fix, sources)
         if wanted is None or any(_overlaps(edit, edits.get(path, ())) for path, edit in wanted):
             continue
+        words = _words(wanted, sources) if isinstance(each.help, Guess) else set()
+        if any((new, old) in respelt for old, new in words):
+            continue
+        respelt |= words
         applied += 1
         for path, edit in wanted:
             edits.setdefault(path, []).append(edit)
     return {path: _edited(sources[path].text, found) for path, found in edits.items()}, applied
+
+
+def _words(edits: Iterable[tuple[str, tuple[int, int, str]]], sources: Table[str, Source]) -> set[tuple[str, str]]:
+    """The words that edits replace, each with the new one."""
+    return {(sources[path].text[start:end].strip("\"'"), new.strip("\"'")) for path, (start, end, new) in edits}
 
 
 def as_bytes(source: Source, text: str) -> bytes:

@@ -20,6 +20,7 @@ from rulewright.documents.kinds import kind_of
 from rulewright.fixes import fixed_texts
 from rulewright.linting.lint_report import Report
 from rulewright.linting.lint_run import lint, lint_text
+from rulewright.linting.lint_settings import RuleSelection
 from rulewright.load import load_text, plain
 
 MUTANTS = rounds(1, 10)  # of each good file
@@ -108,6 +109,36 @@ def test_the_guess_at_a_misspelt_word_of_an_expression_is_an_unsafe_fix(written:
     assert fixed_texts([found], report.sources)[0] == {}
     texts, _ = fixed_texts([found], report.sources, unsafe=True)
     assert texts == ({} if fixed is None else {"X1.yaml": text.replace(written, fixed)})
+
+
+@pytest.mark.parametrize(
+    ("written", "fixed"),
+    [
+        ("{type: integer, minItems: 1}", "{type: integer, minimum: 1}"),
+        ("{type: integer, minimum: 1, minItems: 1}", None),
+        ("{type: integer, minLength: 2, minItems: 1}", "{type: integer, minimum: 2, minItems: 1}"),
+    ],
+)
+def test_no_fix_gives_two_keys_of_a_mapping_the_same_name(written: str, fixed: str | None) -> None:
+    text = f"""id: booking
+each: tool_call
+params:
+  booking: {{type: object, properties: {{persons: {written}}}}}
+pass: valid_against(tool_call.arguments, params.booking)
+"""
+    report = lint_text(text, "booking.yaml")
+    texts, _ = fixed_texts(report.diagnostics, report.sources, unsafe=True)
+    assert texts == ({} if fixed is None else {"booking.yaml": text.replace(written, fixed)})
+
+
+def test_two_misspelt_names_are_not_exchanged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    unpacked(FOLDER / "tag_no_check_looks_for" / "bad.txtar", tmp_path)
+    scenario = tmp_path / "scenarios" / "s1.json"
+    scenario.write_text(scenario.read_text().replace("grief_after_los", "grief_aftr_los"))
+    left = fix_files([tmp_path], RuleSelection(("tag-no-scenario-has", "tag-no-check-looks-for")), unsafe=True)
+    assert not [found for found in left.diagnostics if isinstance(found.help, Guess)]
+    assert "[grief_aftr_los]" in (tmp_path / "checks" / "X-C1.yaml").read_text()
 
 
 @pytest.mark.parametrize("unsafe", [False, True])
