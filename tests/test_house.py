@@ -302,6 +302,16 @@ def test_no_decision_depends_on_the_english_of_a_finding() -> None:
     assert names == {"diagnostics.py"}, "use `Diagnostic.about`, or `quoted`, whose words are the author's"
 
 
+def test_findings_and_plans_depend_on_no_clock_and_no_chance() -> None:
+    folders = ("check", "causes", "documents", "expression", "load", "lower", "planning", "proving", "rules")
+    files = [path for folder in folders for path in sorted((PACKAGES["rulewright"] / folder).rglob("*.py"))]
+    clock = re.compile(
+        r"\b(?:today|now|utcnow|time_ns|urandom|token_hex)\(|\btime\.time\(|\bimport (?:random|secrets)\b"
+    )
+    assert files
+    assert [path.name for path in files if clock.search(path.read_text(encoding="utf-8"))] == []
+
+
 def test_any_is_the_exception() -> None:
     """What is only passed on is an `object`, what JSON holds `Json`, what an expression works on a `Value`."""
     texts = [path.read_text(encoding="utf-8") for _, path in sources()]

@@ -1,11 +1,10 @@
 from __future__ import annotations
 
 import re
-from datetime import date
 from typing import TYPE_CHECKING, Final
 
 from rulewright.diagnostics import Findings, warning
-from rulewright.documents.base import Document, entries, scalar
+from rulewright.documents.base import Document
 from rulewright.load import Mapping, Node, Scalar, walk
 
 if TYPE_CHECKING:
@@ -23,8 +22,7 @@ DATED: Final = re.compile(r"(?:^|_)(?:at|checked|date|dated|on)$|^(?:created|rev
 
 
 def impossible_date(subject: CheckDocument | Profile | ScenarioDocument | Project | CaseBatch) -> Findings:
-    """A date in the form YEAR-MONTH-DAY or YEAR-MONTH does not exist, or one is written with its year at the end. A
-    source of a corpus was `checked` in a year to come.
+    """A date in the form YEAR-MONTH-DAY or YEAR-MONTH does not exist, or one is written with its year at the end.
 
     Why it matters: tools that sort or compare dates refuse it, or take another one; usually month and day are swapped.
     Instead: correct it.
@@ -36,7 +34,6 @@ def impossible_date(subject: CheckDocument | Profile | ScenarioDocument | Projec
         roots = [subject.root]
     else:
         roots = [each.node for each in subject.corpora.values()]
-        yield from (found for each in roots for found in _to_come(each))
     for node in (node for each in roots for node in walk(each)):
         if type(node) is Mapping and not hasattr(subject, "verdict_conditions"):  # a check may look for such a date
             yield from _turned(node)
@@ -46,15 +43,6 @@ def impossible_date(subject: CheckDocument | Profile | ScenarioDocument | Projec
         year, month, day = written.groups()
         help = f"did you mean `{year}-{day}-{month}`?" if day and _exists(day, month) else None
         yield warning(node, f"`{'-'.join(filter(None, (year, month, day)))}` is not a date", help=help)
-
-
-def _to_come(corpus: Node) -> Findings:
-    """The sources of a corpus that somebody is told to have read after the next year."""
-    for source in entries(corpus, "sources"):
-        checked = scalar(source.value, "checked")
-        written = None if checked is None else DATE.fullmatch(str(checked.value))
-        if checked is not None and written is not None and int(written[1]) > date.today().year + 1:
-            yield warning(checked, f"`{checked.value}` is in the future")
 
 
 def _turned(node: Mapping) -> Findings:
