@@ -3,7 +3,7 @@
 import argparse
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from inspect import getdoc
 from textwrap import wrap
 from typing import Any, Final
@@ -21,6 +21,7 @@ from rulewright.load import Mapping, plain
 from rulewright.manual import explain, pages
 from rulewright.spelling import did_you_mean
 from rulewright_runtime.plugins import FUNCTIONS, declared, installed, named
+from rulewright_runtime.report.text import wrapped_lines
 from rulewright_runtime.terminal import width_for
 
 WIDEST: Final = 36  # characters of the first column of a list
@@ -28,6 +29,7 @@ LISTS: Final = (
     "`rulewright explain` lists the rules, `explain functions` the functions, `explain library` the ready checks, "
     "`explain check` the keys of checks"
 )
+CODE: Final = " " * 4  # at the start of a line in Markdown
 NARROWEST: Final = 30  # characters of a line of the second
 
 
@@ -45,10 +47,10 @@ def run(args: argparse.Namespace) -> int:
     if args.code.startswith("library"):
         return _ready_checks(args.code, args.format)
     if (function := function_page(args.code)) is not None:
-        answer(args.format, {"function": args.code, **asdict(function)}, function.lines())
+        answer(args.format, {"function": args.code, **asdict(function)}, _fitted(function.lines()))
         return 0
     if (function := _plug_in_page(args.code)) is not None:
-        answer(args.format, {"function": args.code, **asdict(function)}, function.lines())
+        answer(args.format, {"function": args.code, **asdict(function)}, _fitted(function.lines()))
         return 0
     page = explain(args.code)
     if page is None and (keys := list(keys_named(args.code))):
@@ -58,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
     if page is None:
         raise UsageError(f"unknown rule, function or key `{args.code}`; {_hint(args.code)}")
     found = {"code": args.code, "page": page, "category": category_of(args.code), "since": since(args.code)}
-    answer(args.format, found, [*page.rstrip().split("\n"), "", category_line(args.code)])
+    answer(args.format, found, _fitted([*page.rstrip().split("\n"), "", category_line(args.code)]))
     return 0
 
 
@@ -102,8 +104,14 @@ def _ready_checks(name: str, format: str) -> int:
     root = ready_check(name)
     if root is None:
         raise UsageError(f"unknown ready check `{name}`; {like_ready_check(name)}")
-    answer(format, plain(root), _page(name, root))
+    answer(format, plain(root), _fitted(_page(name, root)))
     return 0
+
+
+def _fitted(page: Iterable[str]) -> Iterator[str]:
+    """The lines of a page, with its prose wrapped to the terminal and its code as it is."""
+    for line in page:
+        yield from [line] if line.startswith(CODE) else wrapped_lines([line], width_for(sys.stdout))
 
 
 def _page(name: str, root: Mapping) -> list[str]:

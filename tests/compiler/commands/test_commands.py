@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from rulewright.cli import COMMANDS, main
+from rulewright.commands import explain
 from rulewright.commands.running import refusals
 from rulewright.shipped import shipped_root
 from rulewright_grammar import schema
@@ -90,6 +91,16 @@ def test_an_absent_value_is_decided_by_the_place(
     got, out, _ = run(capsys, "eval", "review.decision == GO", "--as", place)
     assert got == code
     assert out.startswith(f"{said} (could not be decided: ")
+
+
+def test_a_page_is_wrapped_to_the_terminal_and_its_code_is_not(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(explain, "width_for", lambda _: 40)
+    shown = run(capsys, "explain", "contains_any")[1].splitlines()
+    assert "    contains_any(string, list(string)) -> bool" in shown
+    assert max(len(line) for line in shown if not line.startswith("    ")) <= 40
+    assert max(map(len, run(capsys, "explain", "unknown-key")[1].splitlines())) <= 40
 
 
 def test_a_mistake_in_an_expression_points_to_its_column(capsys: pytest.CaptureFixture[str]) -> None:
