@@ -36,6 +36,8 @@ QUOTED = 40  # characters of a quote in it
 def run(args: argparse.Namespace) -> int:
     """Print the explanation of the verdict, or without a check the list of verdicts; return the exit code. Raises
     UsageError."""
+    if not args.check and not os.path.exists(args.run) and os.path.isdir(os.path.dirname(args.run)):
+        raise UsageError(f"no run is at `{args.run}`")
     latest = None if args.check or os.path.isdir(args.run) else latest_run()
     if latest is not None:  # the first word names a transcript
         args.run, args.transcript, args.check = latest, args.run, args.transcript
@@ -94,7 +96,6 @@ def _scores(folder: Path, transcript: str, checks: Iterable[str] = ()) -> JsonOb
         known = [row["transcript_id"] for row in rows(folder / "scores.jsonl")]
         ending = [name for name in known if name.endswith(f"__{transcript}")]
         guess = f"; did you mean `{ending[0]}`?" if ending else question(transcript, [*known, *checks])
-        guess = guess or (f", and no run is at `{transcript}`" if os.sep in transcript else "")
         raise UsageError(f"the run has no transcript{' or check' if checks else ''} `{transcript}`{guess}")
     return scores
 

@@ -44,6 +44,7 @@ from rulewright.documents.suggestions import (
 )
 from rulewright.documents.vocabulary import Vocabulary, invisiblebench, schema_in
 from rulewright.load import Mapping, Node, Scalar, Sequence, plain
+from rulewright.load.load_errors import shorten
 from rulewright.spelling import suggest
 from rulewright_runtime.english import either, ticked
 from rulewright_runtime.strict_json import JsonObject
@@ -231,10 +232,16 @@ def _type(departure: Departure, node: Node, path: str, _: Owners) -> Findings:
     elif found.fix is None and "enabled" in departure.named and (switch := _switch(node)):
         found = dataclass_replace(found, fix=replace(node, switch, f"write `{switch}`", safe=True))
     elif found.fix is None and wanted == "object":
-        found = dataclass_replace(
-            found, help=_keys_of(departure) if departure.named else "write `NAME: ...` for each entry"
-        )
+        found = dataclass_replace(found, help=_keys_of(departure) if departure.named else _entries_form(node))
     yield found if path else in_document(found, node, departure.properties)
+
+
+def _entries_form(node: Node) -> str:
+    """The help for what is written in place of a mapping of names; a list of named entries shows its first name."""
+    first = node.items[0] if isinstance(node, Sequence) and node.items else None
+    names = [plain(first.get(key)) for key in ("id", "name") if key in first] if isinstance(first, Mapping) else []
+    name = names[0] if names and isinstance(names[0], str) and names[0].isprintable() else "NAME"
+    return f"write `{shorten(name)}: ...` for each entry"
 
 
 def _of_main_key(found: Diagnostic, node: Scalar, key: str) -> Diagnostic:

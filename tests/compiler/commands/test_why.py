@@ -211,7 +211,7 @@ def test_without_a_run_the_one_scanned_last_is_read_and_none_in_place_of_an_unfi
     assert "`rulewright why runs/new TRANSCRIPT CHECK` explains a verdict" in capsys.readouterr().out
     with pytest.raises(SystemExit, match="3"):
         main(["why", "runs/nwe"])
-    assert "the run has no transcript or check `runs/nwe`" in capsys.readouterr().err
+    assert "error: no run is at `runs/nwe`" in capsys.readouterr().err
     (tmp_path / "runs" / "unfinished" / "verdicts.jsonl.part").touch()
     with pytest.raises(SystemExit, match="3"):
         main(["report"])

@@ -182,6 +182,12 @@ def test_a_misspelt_parameter_is_reported_at_its_rarer_spelling(
     assert (found.span.line, found.span.column, cure(found).partition("?")[0] + "?") == (line, column, says)
 
 
+def test_tasks_in_a_list_are_shown_as_names() -> None:
+    text = "version: '1'\nname: flow\ntasks:\n  - id: draft\n    agent: dev\n"
+    (found,) = lint_text(text, "flow.yaml").diagnostics
+    assert found.help == "write `draft: ...` for each entry"
+
+
 def test_a_percentage_where_a_share_is_expected_is_one_finding() -> None:
     found = lint_text(WORKFLOW.format(agent="dev", threshold=80), "flow.yaml").diagnostics
     assert [each.help for each in found if "threshold" in each.message] == ["did you mean `0.8`?"]
