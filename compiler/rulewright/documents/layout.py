@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path, PurePath
 from typing import Final
@@ -59,11 +59,21 @@ def variables_in(texts: Mapping[str, str]) -> set[str] | None:
 def path_fits(pattern: str, path: str, root: Path) -> bool:
     """Whether `path`, relative to `root`, matches `pattern`: `*` stays in a folder, `**` crosses
     folders, and the name of a folder matches everything in it."""
+    return fitting(path, root)(pattern)
+
+
+def fitting(path: str, root: Path) -> Callable[[str], bool]:
+    """Return the function that says whether `path` matches a pattern, as `path_fits` does; for many patterns."""
     below = os.path.relpath(path, root).replace(os.sep, "/")
+    return lambda pattern: _regex_of(pattern).fullmatch(below) is not None
+
+
+@lru_cache(maxsize=4096)
+def _regex_of(pattern: str) -> re.Pattern[str]:
     parts = re.split(r"(\*\*/?|\*|\?)", pattern.rstrip("/"))
     words = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
     regex = "".join(words.get(part, re.escape(part)) for part in parts)
-    return re.fullmatch(f"{regex}(?:/.*)?", below) is not None
+    return re.compile(f"{regex}(?:/.*)?")
 
 
 def looks_like_a_project(folder: Path) -> bool:

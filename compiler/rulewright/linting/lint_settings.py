@@ -13,7 +13,7 @@ from rulewright import dependencies
 from rulewright.categories import CATEGORIES, fits_any, is_default
 from rulewright.diagnostics import Diagnostic, Guess, Severity, error, warning
 from rulewright.documents.base import descend, entries, items
-from rulewright.documents.layout import path_fits, path_meant, project_file_above
+from rulewright.documents.layout import fitting, path_fits, path_meant, project_file_above
 from rulewright.documents.project_file import Accept, ProjectFile, read_project_file
 from rulewright.documents.typed_reader import At, read
 from rulewright.documents.vocabulary import Vocabulary
@@ -72,7 +72,8 @@ class LintSettings(Struct, frozen=True):
 
     def wants(self, code: str, path: str, selection: RuleSelection) -> bool:
         """Whether findings of this code are shown for this file under the caller's selection."""
-        rows = [row for row in self.rows if path_fits(row.path, path, self.root)]
+        fits = fitting(path, self.root) if self.rows else None
+        rows = [row for row in self.rows if fits is not None and fits(row.path)]
         if fits_any(code, selection.ignore) or any(fits_any(code, _words(row.ignore)) for row in rows):
             return False
         if fits_any(code, selection.extend) or any(fits_any(code, _words(row.extend)) for row in rows):
@@ -104,14 +105,19 @@ class LintSettings(Struct, frozen=True):
             ),
         ]
 
-    def accepting(self, found: Diagnostic) -> set[int]:
-        """Return the indexes of the `accept` entries with the finding's code and a matching path."""
-        return {
-            number
-            for number, entry in enumerate(self.accept)
-            if _code_meant(entry.rule) == found.code
-            and path_fits(self._path_meant(entry.path) or entry.path, found.span.path, self.root)
-        }
+    def _accepted(self) -> dict[str, dict[int, str]]:
+        """The paths of the `accept` entries by their codes and their indexes, as they are meant."""
+        paths: dict[str, dict[int, str]] = {}
+        for number, entry in enumerate(self.accept):
+            paths.setdefault(_code_meant(entry.rule), {})[number] = self._path_meant(entry.path) or entry.path
+        return paths
+
+    def _accepting(self, found: Diagnostic, accepted: dict[str, dict[int, str]]) -> set[int]:
+        """The indexes of the `accept` entries with the finding's code and a matching path."""
+        if found.code not in accepted:
+            return set()
+        fits = fitting(found.span.path, self.root)
+        return {number for number, path in accepted[found.code].items() if fits(path)}
 
     def _path_meant(self, path: str) -> str | None:
         """The existing path that a misspelt one of an `accept` entry means, which is an error of its own."""
@@ -124,8 +130,9 @@ class LintSettings(Struct, frozen=True):
         """Split the findings into those without a matching `accept` entry and those with one."""
         kept: list[Diagnostic] = []
         allowed: list[Diagnostic] = []
+        accepted = self._accepted()
         for each in found:
-            (allowed if self.accepting(each) else kept).append(each)
+            (allowed if self._accepting(each, accepted) else kept).append(each)
         return kept, allowed
 
     def idle(self, allowed: Iterable[Diagnostic], wants: Callable[[str, str], bool]) -> list[Diagnostic]:
@@ -133,7 +140,8 @@ class LintSettings(Struct, frozen=True):
 
         `wants` says whether a code is shown for a file; entries of other codes may match findings not computed here.
         """
-        used = {number for each in allowed for number in self.accepting(each)}
+        accepted = self._accepted()
+        used = {number for each in allowed for number in self._accepting(each, accepted)}
         found = []
         for number, entry in enumerate(self.accept):
             place = entry.node.get("rule") or entry.node

@@ -1,13 +1,14 @@
 """Lowers a state machine's document to the plan: resolves names, builds conditions, collects lexicons."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
+from functools import cache, partial
 from typing import Any, Final
 
 from msgspec.structs import replace
 
 from rulewright.diagnostics import Diagnostic, Findings, Note, Span, error
 from rulewright.documents.lexicon import LexiconDocument
-from rulewright.documents.state_machine import Cue, StateMachineDocument
+from rulewright.documents.state_machine import Cue, StateMachineDocument, TransitionDocument
 from rulewright.expression.environment import Environment
 from rulewright.expression.types import BOOL, DOUBLE, INT, OptionalType
 from rulewright.load import Scalar
@@ -113,23 +114,33 @@ def mistakes(document: StateMachineDocument, lexicons: Mapping[str, LexiconDocum
 
 def _impossible_paths(document: StateMachineDocument) -> Findings:
     """Report forbidden paths with a state that no transitions reach from the one before it."""
+    leading = leading_to(document.transitions)
+    after = cache(partial(reached_from, leading))
     for path in document.forbidden:
-        before, reached = document.initial, {document.initial, *_after(document, document.initial)}
+        before, reached = document.initial, {document.initial, *after(document.initial)}
         for number, state in enumerate(path.states):
             if state not in reached:
                 message = f"no transitions lead from `{before}` to `{state}`"
                 yield error(path.place("path", number), message, code="impossible-path")
                 break
-            before, reached = state, _after(document, state)
+            before, reached = state, after(state)
 
 
-def _after(document: StateMachineDocument, state: str) -> set[str]:
-    """The states that transitions reach from a state, directly or indirectly."""
+def leading_to(transitions: Iterable[TransitionDocument]) -> dict[str, set[str]]:
+    """The states to which transitions lead from each state."""
+    found: dict[str, set[str]] = {}
+    for part in transitions:
+        for state in part.before:
+            found.setdefault(state, set()).add(part.to)
+    return found
+
+
+def reached_from(leading: Mapping[str, Set[str]], state: str) -> set[str]:
+    """The states that are reached from a state, directly or indirectly."""
     states: set[str] = set()
     pending = [state]
     while pending:
-        current = pending.pop()
-        new = {part.to for part in document.transitions if current in part.before} - states
+        new = leading.get(pending.pop(), set()) - states
         states |= new
         pending += new
     return states

@@ -5,58 +5,46 @@ a later one of the same state and cue only if no other transition leads back to 
 """
 
 from collections.abc import Iterator, Sequence
+from functools import cache, partial
 
 from rulewright.documents.state_machine import Cue, StateMachineDocument, TransitionDocument
 from rulewright.errors import ExpressionError
 from rulewright.expression.build import build
 from rulewright.expression.compose import all_of
 from rulewright.expression.types import BOOL
-from rulewright.lower.machines import FACTS
+from rulewright.load import Scalar
+from rulewright.lower.machines import FACTS, leading_to, reached_from
 from rulewright.proving.atoms import ERROR, FALSE, TRUE
 from rulewright.proving.domains import Domains
 from rulewright.proving.search import Search
+from rulewright_runtime.ir import Program
 
 
 def hidden_transitions(machine: StateMachineDocument) -> Iterator[tuple[TransitionDocument, list[TransitionDocument]]]:
     """Yield the transitions that are never taken, each with those that hide it in every state that it leaves."""
-    for number, later in enumerate(machine.transitions):
+    reached = cache(partial(_reached_in_turn, machine))
+    program = cache(_condition)
+    before: dict[tuple[str, str], list[tuple[TransitionDocument, Scalar | None]]] = {}
+    for later in machine.transitions:
         hiding: dict[int, TransitionDocument] = {}
         for state in later.before:
-            earlier = [each for each in machine.transitions[:number] if _comes_first(machine, each, later, state)]
-            if not earlier or not _is_covered(later, earlier):
+            earlier = before.get((state, later.cue), [])
+            if not earlier or not _is_covered([program(when) for when in (*(when for _, when in earlier), later.when)]):
                 break
-            hiding |= {id(each): each for each in earlier}
+            hiding |= {id(each): each for each, _ in earlier}
         else:
             if hiding:
                 yield later, list(hiding.values())
+        if later.cue in machine.cues:
+            for state in set(later.before) - reached(_role(machine.cues[later.cue]), later.to):
+                before.setdefault((state, later.cue), []).append((later, later.when))
 
 
-def _comes_first(
-    machine: StateMachineDocument, earlier: TransitionDocument, later: TransitionDocument, state: str
-) -> bool:
-    """Whether the earlier transition leaves the state on the same cue, for the rest of the turn."""
-    return (
-        state in earlier.before
-        and earlier.cue == later.cue
-        and later.cue in machine.cues
-        and state not in _reached_in_turn(machine, earlier)
-    )
-
-
-def _reached_in_turn(machine: StateMachineDocument, taken: TransitionDocument) -> set[str]:
-    """The states that may be reached after a transition in the same turn."""
-    role = _role(machine.cues[taken.cue])
+def _reached_in_turn(machine: StateMachineDocument, role: str, state: str) -> set[str]:
+    """The states that may be reached in the rest of a turn of a role, after a transition to this state."""
     roles = {name: _role(cue) for name, cue in machine.cues.items()}
-    candidates = [
-        each for each in machine.transitions if role == "both" or roles.get(each.cue, "both") in (role, "both")
-    ]
-    reached, pending = {taken.to}, [taken.to]
-    while pending:
-        state = pending.pop()
-        new = {each.to for each in candidates if state in each.before} - reached
-        reached |= new
-        pending += new
-    return reached
+    possible = (each for each in machine.transitions if role == "both" or roles.get(each.cue, "both") in (role, "both"))
+    return {state, *reached_from(leading_to(possible), state)}
 
 
 def _role(cue: Cue) -> str:
@@ -64,16 +52,20 @@ def _role(cue: Cue) -> str:
     return "both" if cue.lexicon is not None else cue.role or "assistant"
 
 
-def _is_covered(later: TransitionDocument, earlier: Sequence[TransitionDocument]) -> bool:
-    """Whether one of the earlier conditions holds whenever the later one does; an undecided one doesn't hold."""
+def _condition(when: Scalar | None) -> Program | None:
+    """The program of a condition; None if it has mistakes."""
     try:
-        programs = [
-            all_of(()) if each.when is None else build(str(each.when.value), FACTS, expect=BOOL).program
-            for each in (*earlier, later)
-        ]
+        return all_of(()) if when is None else build(str(when.value), FACTS, expect=BOOL).program
     except ExpressionError:
+        return None
+
+
+def _is_covered(conditions: Sequence[Program | None]) -> bool:
+    """Whether one of the earlier conditions holds whenever the last one does; an undecided one doesn't hold."""
+    programs = [each for each in conditions if each is not None]
+    if len(programs) < len(conditions):
         return False
-    search = Search(programs, Domains(FACTS.variables))
-    possible = not search.excludes([(len(earlier), TRUE)])  # else its condition is reported
-    goal = [*((at, FALSE | ERROR) for at in range(len(earlier))), (len(earlier), TRUE)]
+    search, last = Search(programs, Domains(FACTS.variables)), len(programs) - 1
+    possible = not search.excludes([(last, TRUE)])  # else its condition is reported
+    goal = [*((at, FALSE | ERROR) for at in range(last)), (last, TRUE)]
     return possible and search.excludes(goal)

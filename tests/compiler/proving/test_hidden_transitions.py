@@ -141,3 +141,19 @@ def test_sessions_may_be_numbered_downwards() -> None:
 @pytest.mark.parametrize("when", ["turns_in_state < 0", "session < 1"])
 def test_these_never_hold(when: str) -> None:
     assert codes(when) != []
+
+
+def test_the_condition_of_a_transition_is_built_once_for_all_later_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    built: list[str] = []
+
+    def counted(text: str, *args: Any, **more: Any) -> Any:
+        built.append(text)
+        return build(text, *args, **more)
+
+    monkeypatch.setattr("rulewright.proving.hidden_transitions.build", counted)
+    rows = "".join(f"  - {{from: a, on: ask, to: b, when: turn == {at}}}\n" for at in range(30))
+    text = f"states: [a, b]\ninitial: a\ncues: {{ask: {{role: user, patterns: [ask]}}}}\ntransitions:\n{rows}"
+    root = load_text(text, "machine.yaml").root
+    assert isinstance(root, Mapping)
+    assert list(hidden_transitions(read_named(StateMachineDocument, root, "m"))) == []
+    assert len(built) == 30

@@ -23,7 +23,9 @@ def misspelt_rule_key(project: Project) -> Findings:
     no requirement applies.
     Instead: correct the key.
     """
-    for root in project.rule_files.values():
+    roots = list(project.rule_files.values())
+    lists = Counter(entry.name for each in roots for entry in entries(each, "forbidden"))
+    for root in roots:
         for path, known in READ.items():
             node = descend(root, *path)
             present = {entry.name for entry in entries(node)}
@@ -31,7 +33,7 @@ def misspelt_rule_key(project: Project) -> Findings:
                 near = None if entry.name in known else did_you_mean(entry.name, known - present)
                 if near is not None:
                     yield warning(entry.key, f"nothing reads `{entry.name}`", help=near)
-        yield from _other_lists(project, root)
+        yield from _other_lists(root, lists)
         phrases = descend(root, "crisis", "action_phrases")
         if not isinstance(phrases, Mapping):
             continue
@@ -42,12 +44,11 @@ def misspelt_rule_key(project: Project) -> Findings:
                 yield warning(action, message, help=near, notes=[(phrases.key_span(near.meant), note)])
 
 
-def _other_lists(project: Project, root: Mapping) -> Findings:
+def _other_lists(root: Mapping, lists: Counter[str]) -> Findings:
     """The lists under `forbidden` that almost have the name of a list of other rule sets, which they should replace."""
-    own = {entry.name for entry in entries(root, "forbidden")}
-    others = [entries(each, "forbidden") for each in project.rule_files.values() if each is not root]
-    known = Counter(entry.name for each in others for entry in each)
+    own = Counter(entry.name for entry in entries(root, "forbidden"))
     for entry in entries(root, "forbidden") if "extends" in root else ():
-        near = None if entry.name in known else did_you_mean(entry.name, known.keys() - own)
+        is_known = lists[entry.name] > own[entry.name]
+        near = None if is_known else did_you_mean(entry.name, lists.keys() - own.keys())
         if near is not None:
             yield warning(entry.key, f"no other rule set has a list `{entry.name}`", help=near)
