@@ -167,9 +167,12 @@ def example_mismatch(example: Example, found: VerdictResult | InputError) -> Dia
     quotes = ticked(span.quote for span in found.evidence)
     why = ", ".join(filter(None, (because(found.rationale_code), quotes and f"with the evidence {quotes}")))
     message = f"`{example.check.id}` gives {found.verdict} for {example.name}, which expects {example.verdict}"
-    place, conditions = descend(example.node, "verdict") or example.node, example.check.verdict_conditions
+    place = descend(example.node, "verdict") or example.node
+    conditions: tuple[Node, ...] = example.check.verdict_conditions
     if example.check.applies is not None and "NOT_APPLICABLE" in (found.verdict, example.verdict):
         conditions = (example.check.applies,)
+    if found.rationale_code == "no_scenario" and (eligibility := descend(example.check.node, "eligibility")):
+        conditions = (eligibility,)
     notes: list[tuple[Node, str]] = [(conditions[0], _CONDITION)] if len(conditions) == 1 else []
     if (lost := found.extra.get("unverified_evidence")) and (replies := items(example.node, "judge")):
         notes.append((place, "the expected verdict"))

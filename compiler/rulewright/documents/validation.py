@@ -274,8 +274,10 @@ def _other_form(node: Node, expected: Many[str]) -> str | None:
         return "`#` after a space begins a comment; quote the text"
     if NAMES["array"] not in expected or isinstance(node, Sequence):
         return None
-    is_line = isinstance(node, Scalar) and isinstance(node.value, str) and not re.search(r'[\n"\\]', node.value)
-    return f'write `["{plain(node)}"]`' if is_line else "write a list: each entry on a line of its own after `- `"
+    if not isinstance(node, Scalar) or not isinstance(node.value, str) or re.search(r'[\n"\\]', node.value):
+        return "write a list: each entry on a line of its own after `- `"
+    one, several = f'`["{node.value}"]`', '", "'.join(re.split(r", +", node.value.strip()))
+    return f'write `["{several}"]`, or {one} for a single entry' if '"' in several else f"write {one}"
 
 
 def _one_text(node: Sequence) -> str:

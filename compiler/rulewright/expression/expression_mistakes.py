@@ -9,7 +9,8 @@ from rulewright.errors import ExpressionError, ExpressionMistake, Reason
 MAX_MISTAKES = 30  # reported for one text; cel-go stops there, too
 
 _STRING = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'")
-_WORD_BEFORE = re.compile(r"(?<!\w)(?!(?:and|or|in|not)\s*$)\w+\s*$")
+_WORD_BEFORE = re.compile(r"(?<!\w)(?!(?:and|or|in|not)\s*$|(?i:r|b|rb|br)$)\w+\s*$")
+_END_OF_WORD = re.compile(r"(?<!\w)(?!(?i:r|b|rb|br)$)\w+\.?$")  # not the prefix of a string
 _TEXT_AFTER = re.compile(r"\s*(?!(?:and|or|in)\b)[\w\"']")
 
 
@@ -47,14 +48,19 @@ class Mistakes:
             del self.by_start[start]
         mistakes = list(self.by_start.values())
         unclosed = [each for each in mistakes if each.reason in (Reason.UNCLOSED, Reason.UNCLOSED_STRING)]
-        if len(mistakes) < 2 or not unclosed:
+        if not unclosed:
             return self
         only = Mistakes(self.text)
         first = unclosed[0]
-        start, end = first.start, first.end
-        if first.reason is Reason.UNCLOSED_STRING and (opened := _overlong_string_start(self.text)) is not None:
-            start, end = opened, opened + 1
-        only.add(first.message, start, end, first.help, first.reason)
+        start, end, message, help = first.start, first.end, first.message, first.help
+        if first.reason is Reason.UNCLOSED_STRING:
+            if len(mistakes) > 1 and (opened := _overlong_string_start(self.text)) is not None:
+                start, end = opened, opened + 1
+            if _END_OF_WORD.search(self.text[:start]):
+                end, quote = start + 1, self.text[start]
+                message = f"`{quote}` closes nothing"
+                help = f"write `{quote}` before the text that it ends, or remove it"
+        only.add(message, start, end, help, first.reason)
         return only
 
     def _follows_another(self, mistake: ExpressionMistake) -> bool:

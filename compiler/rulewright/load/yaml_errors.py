@@ -410,7 +410,7 @@ def _no_block(source: Source, lines: list[_Line], line: int) -> Diagnostic | Non
     match = _KEY.match(header.text) if header is not None and _is_header(header) else None
     if match is None or header is None or not between or any(_ENTRY.match(each.text) for each in between):
         return None
-    return _at(source, header.number, match.span(2), "this text needs a block", f"write `{match[2]}: |` above it")
+    return _at(source, header.number, match.span(2), "this text needs a block", f"write `{match[2]}: |`")
 
 
 def _odd_line(source: Source, lines: list[_Line], line: int) -> Diagnostic | None:

@@ -68,6 +68,14 @@ def test_a_message_is_one_plain_line_in_the_authors_words(text: str) -> None:
         ("a == “x”", 6, "`“` isn't a quotation mark here", "quote strings with `'` or `\"`"),
         ("a # why", 3, "`#` has no meaning here", "a comment begins with `//`"),
         ("(a && b", 1, "`(` is never closed", "`)` is missing"),
+        ("a in [wrong', 'easy']", 12, "`'` closes nothing", "write `'` before the text that it ends, or remove it"),
+        ('10"', 3, '`"` closes nothing', 'write `"` before the text that it ends, or remove it'),
+        (
+            "a.matches(r'b') and c == 'd",
+            26,
+            "the string is never closed",
+            "end it with `'`; text of more than one line takes triple quotes",
+        ),
         ("a ||\n  not f(b,\n", 8, "`(` is never closed", "a value and `)` are missing"),
         (
             "for",
