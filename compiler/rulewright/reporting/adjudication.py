@@ -4,7 +4,7 @@ verdict, who decided, when and why.
 """
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Final
@@ -32,6 +32,7 @@ from rulewright_runtime.transcripts.turn_lines import printable
 from rulewright_runtime.verdicts import VerdictResult
 
 CODE: Final = "adjudicated"
+READS_DECIDED: Final = "reads_a_decided_verdict"
 SHOWN: Final = ("was", "reason")  # keys of a listed line that are not part of a decision
 _KEPT: Final = ("verdict", "rationale_code", "confidence", "adjudication_required", "cause")
 
@@ -139,7 +140,7 @@ def adjudicate(folder: Path, out: Path, new: Sequence[Adjudication], *, again: b
     run; BusyError if another process writes to `out`.
     """
     run = stored(original(folder))
-    _checked(run, new)  # before a folder is made
+    _checked(run, new, lambda: known_decisions(out))  # before a folder is made
     with lock_folder(out):  # also while reading: decisions of another process must not be lost
         known = known_decisions(out)
         earlier = {} if again else {each.key: each for each in known}
@@ -151,15 +152,18 @@ def adjudicate(folder: Path, out: Path, new: Sequence[Adjudication], *, again: b
     return summary
 
 
-def _checked(run: StoredRun, taken: Iterable[Adjudication]) -> list[Adjudication]:
-    """The decisions with the fingerprints of what they are about. Raises UsageError as `adjudicate` does."""
+def _checked(
+    run: StoredRun, taken: Sequence[Adjudication], earlier: Callable[[], Sequence[Adjudication]] = tuple
+) -> list[Adjudication]:
+    """The decisions with the fingerprints of what they are about; `earlier` are those taken before, which may have
+    opened a verdict. Raises UsageError as `adjudicate` does."""
     checked: list[Adjudication] = []
     for decision in taken:
         check_person(run, decision.by, decision.about)
         if not folded_name(decision.why):
             raise UsageError(f"{decision.about} names no reason (`why`)")
         record = run.verdicts.get(decision.transcript_id, {}).get(decision.check_id)
-        if record is None or not waits(record):
+        if record is None or not (waits(record) or _is_opened(run, decision, [*taken, *earlier()])):
             those = f"`rulewright adjudicate {run.folder}` lists those"
             raise UsageError(f"{decision.about} decides no verdict of the run that waits for a person; {those}")
         seen = fingerprint(
@@ -177,6 +181,9 @@ def _adjudicated(run: StoredRun, out: Path, taken: Sequence[Adjudication]) -> Js
         name, check = decision.key
         verdicts[name] = {**verdicts[name], check: _with(run.verdicts[name][check], decision)}
     for name in {decision.transcript_id for decision in taken}:
+        decided = {decision.check_id for decision in taken if decision.transcript_id == name}
+        for check in _readers(run, name, taken) - decided:
+            verdicts[name] = {**verdicts[name], check: _reopened(verdicts[name][check])}
         row = run.rows[name]
         rows[name] = score_again(run.scorecard, row, verdicts[name].values(), skipped_checks(run, row))
     people, count = sorted({decision.by for decision in taken}), len({decision.key for decision in taken})
@@ -194,6 +201,33 @@ def check_person(run: FinishedRun, by: str, about: str) -> None:
         raise UsageError(f"{about} names no person; name the one who decides with `--by` (`by` in a file)")
     if not spellings(by).isdisjoint(chain.from_iterable(map(spellings, machines))):
         raise UsageError(f"{about} is by `{by}`, a model of this run; a person decides")
+
+
+def _readers(run: StoredRun, transcript: str, taken: Iterable[Adjudication]) -> set[str]:
+    """The checks that applied to a transcript and whose verdicts depend on a decided one, directly or not."""
+    stale = {decision.check_id for decision in taken if decision.transcript_id == transcript}
+    found: set[str] = set()
+    while more := {each.id for each in run.plan.checks if each.id not in found and stale & {*each.verifier.reads()}}:
+        found |= more
+        stale |= more
+    return {name for name in found if (record := run.verdicts[transcript].get(name)) is not None and record.eligible}
+
+
+def _is_opened(run: StoredRun, decision: Adjudication, taken: Iterable[Adjudication]) -> bool:
+    return decision.check_id in _readers(run, decision.transcript_id, taken)
+
+
+def _reopened(record: VerdictResult) -> VerdictResult:
+    """The verdict of a check that reads a verdict which a person has decided: a person has to decide it as well."""
+    return replace(
+        record,
+        verdict="UNCLEAR",
+        confidence=0.0,
+        rationale_code=READS_DECIDED,
+        adjudication_required=True,
+        cause=None,
+        extra={**record.extra, "verdict_before": record.verdict},
+    )
 
 
 def _with(record: VerdictResult, decision: Adjudication) -> VerdictResult:

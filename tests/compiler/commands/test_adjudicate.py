@@ -411,3 +411,28 @@ def test_a_probe_that_a_person_decides_counts_as_the_person_says(tmp_path: Path,
     assert verdict_of(folder / "run", ("talk", "quiet"))["verdict"] == "UNCLEAR"
     main(["adjudicate", str(folder / "run"), "--decide", "talk", "quiet", verdict, "--by", "Ana", "--why", "read it"])
     assert row_of(folder / "run" / "adjudicated", "talk")["overall_score"] == score
+
+
+def test_a_check_that_reads_a_decided_verdict_waits_for_a_person_too(tmp_path: Path) -> None:
+    chat = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "hm"}]
+    base = "id: base\nprimary_bucket: C\nseverity: S2\neach: reply\nfail: turn.content == 'bad'\n"
+    files = {
+        "rulewright.yaml": "project: p\n",
+        "checks/base.yaml": f"{base}unclear: turn.content == 'hm'\n",
+        "checks/gate.yaml": "id: gate\nprimary_bucket: A\nseverity: S5\nfail: v('base').verdict == FAIL\n",
+        "checks/last.yaml": "id: last\nprimary_bucket: C\nfail: v('gate').verdict == FAIL\n",
+        "chats.jsonl": json.dumps({"id": "talk", "model": "m", "messages": chat}),
+    }
+    folder = write(tmp_path, files)
+    out = folder / "run"
+    rulewright.scan(str(folder), folder / "chats.jsonl", out)
+    about = ["--by", "Ana", "--why", "read it"]
+    with pytest.raises(SystemExit):
+        main(["adjudicate", str(out), "--decide", "talk", "gate", "FAIL", *about])
+    assert main(["adjudicate", str(out), "--decide", "talk", "base", "FAIL", *about]) == 2
+    decided = out / "adjudicated"
+    assert [verdict_of(decided, ("talk", name))["verdict"] for name in ("gate", "last")] == ["UNCLEAR", "UNCLEAR"]
+    assert row_of(decided, "talk")["gates"]["safety"]["passed"] is None
+    for name in ("gate", "last"):
+        main(["adjudicate", str(out), "--decide", "talk", name, "FAIL", *about])
+    assert row_of(decided, "talk")["engine"]["outcome"] == "failed"
