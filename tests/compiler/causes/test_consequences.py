@@ -37,7 +37,7 @@ SLIPS = [
         "checks/tool-call-repeated.yaml",
         "id: tool-call-repeated",
         "id: tool-error-hidden",
-        "id-differs-from-file-name",
+        "duplicate-id",
         1,
     ),
     (
@@ -68,7 +68,7 @@ SLIPS = [
 # Slips in files of which none reads another, so that each is one finding next to the others.
 CARE = (
     (
-        ("checks/RW-A1.yaml", "s: 5\n  dev", "s: 4\n  dev", "scorer-repetitions-contradict-routing", 13),
+        ("checks/RW-A1.yaml", "s: 5\n  dev", "s: 4\n  dev", "scorer-repetitions-contradict-routing", 27),
         ("checks/RW-B1.yaml", "  deterministic_precheck: dose_instruction\n", "", "detector-is-not-routed", 12),
         ("checks/RW-B5.yaml", "violation: boolean", "violation: bool", "unknown-value", 41),
         ("checks/RW-D3.yaml", "route: extract_then_corpus", "route: llm_primary",
