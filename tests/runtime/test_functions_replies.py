@@ -43,6 +43,8 @@ CASES: list[tuple[Any, ...]] = [
     ("rouge_l", "", "", 0.0),
     ("bleu", "", "a", 0.0),
     ("word_overlap", "...", "...", 0.0),
+    ("word_overlap", "送金した", "送金する", 0.5),
+    ("rouge_l", "送金した。", "入金した", 0.75),
     ("contains_any", "You **really** should", ["you really should"], True),
     ("has_any_word", "An oxymoron. You\u2019re  a MORON!", ["you're a moron"], True),
     ("has_any_word", "An oxymoron, oxymorons, moron_s", ["moron", "oxy"], False),

@@ -1,18 +1,21 @@
 """Similarity: finds a phrase in a text, exactly or nearly.
 
 Exact and fuzzy search are both deterministic and need no library: texts are compared word by word, ignoring case,
-apostrophes and punctuation, and the similarity of two phrases is `2 * common / (length + length)`, where `common` is
-the length of their longest common subsequence of characters.
+apostrophes and punctuation, or letter by letter in scripts without spaces. The similarity of two phrases is
+`2 * common / (length + length)`, where `common` is the length of their longest common subsequence of characters.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import Final
 
 import msgspec
+
+from rulewright_runtime.matching.unspaced import LETTERS, holds_unspaced, is_unspaced
 
 SHORT: Final = 4  # characters; a shorter phrase is similar to too many others, so only an exact match counts
 MAX_TEXT: Final = 100_000  # characters; a longer text is only searched exactly
@@ -29,8 +32,14 @@ class SimilarSpan(msgspec.Struct, frozen=True):
 
 
 def words(text: str) -> list[tuple[str, int, int]]:
-    """The folded words of a text, each with its start and end."""
-    return [(_fold(each.group()), *each.span()) for each in _WORD.finditer(text)]
+    """The folded words of a text, each with its start and end. In scripts without spaces, each letter is one."""
+    pattern = _word_or_letter() if holds_unspaced(text) else _WORD
+    return [(_fold(each.group()), *each.span()) for each in pattern.finditer(text)]
+
+
+@cache
+def _word_or_letter() -> re.Pattern[str]:
+    return re.compile(rf"[{LETTERS}]|" + _WORD.pattern.replace(r"[^\W_]", rf"[^\W_{LETTERS}]"))
 
 
 def find(phrase: str, text: str, at_least: float = 1.0) -> SimilarSpan | None:
@@ -47,7 +56,7 @@ def find(phrase: str, text: str, at_least: float = 1.0) -> SimilarSpan | None:
     for index in range(len(text_words) - size + 1):
         if plain[index : index + size] == phrase_words:
             return SimilarSpan(text_words[index][1], text_words[index + size - 1][2], 1.0)
-    joined = " ".join(phrase_words)
+    joined = "".join(_pieces(phrase_words)).lstrip()
     if at_least >= 1 or len(joined) < SHORT or len(text) > MAX_TEXT:
         return None
     return _most_similar(joined, size, text_words, at_least)
@@ -58,10 +67,10 @@ def _most_similar(
 ) -> SimilarSpan | None:
     """The most similar window of `size` words, one less or one more; in a tie the first one tried wins."""
     best: SimilarSpan | None = None
-    masks = bit_masks(joined)
+    masks, pieces = bit_masks(joined), _pieces(word for word, _, _ in text_words)
     for length in (size, size - 1, size + 1):
         for index in range(len(text_words) - length + 1 if length > 0 else 0):
-            window = " ".join(word for word, _, _ in text_words[index : index + length])
+            window = "".join(pieces[index : index + length]).lstrip()
             shorter, longer = sorted((len(window), len(joined)))
             if 2 * shorter < at_least * (shorter + longer):  # the lengths differ too much
                 continue
@@ -69,6 +78,11 @@ def _most_similar(
             if score >= at_least and (best is None or score > best.likeness):
                 best = SimilarSpan(text_words[index][1], text_words[index + length - 1][2], score)
     return best
+
+
+def _pieces(words: Iterable[str]) -> list[str]:
+    """The parts of a text of these words: a space comes before those of scripts that have spaces."""
+    return [word if is_unspaced(word[:1]) else f" {word}" for word in words]
 
 
 def common(one: Sequence[str], other: Sequence[str]) -> int:

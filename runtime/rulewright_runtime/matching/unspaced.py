@@ -24,6 +24,11 @@ def is_unspaced(char: str) -> bool:
     return char >= _FIRST and _one_of(LETTERS).match(char) is not None
 
 
+def holds_unspaced(text: str) -> bool:
+    """Whether a character of these scripts is in a text."""
+    return not text.isascii() and _one_of(LETTERS).search(text) is not None
+
+
 def without_unspaced(text: str) -> tuple[str, list[tuple[int, int]]]:
     """Return the text with a space in place of each character of these scripts, and their counts: how many there are,
     and how many of these are a word."""

@@ -35,6 +35,11 @@ def probed(*said: str, verifier: ProbeVerifier | None = None, sessions: bool = F
         ("Ana", "Anna", None),
         ("", "anything", None),
         ("...", "...", None),
+        ("送金", "すぐに送金しました。", 1.0),
+        ("Mr 田中", "はい、mr. 田中です", 1.0),
+        ("โอนเงิน", "ฉันโอนเงินแล้ว", 1.0),
+        ("送金しました", "送金しましょう", 10 / 11),
+        ("송금", "송금했습니다", None),
     ],
 )
 def test_a_phrase_is_found_word_for_word_or_nearly_so(phrase: str, text: str, alike: float | None) -> None:
@@ -107,6 +112,11 @@ def test_abstention_fails_only_what_the_user_did_not_bring_up() -> None:
     assert (told.verdict, told.extra["probes"][0]["prompted"]) == ("PASS", ["pills"])
     untold = probed("Good morning", "Do you still have the pills?", kind="abstention", expected=("pills",))
     assert (untold.verdict, untold.evidence[0].quote) == ("FAIL", "pills")
+
+
+def test_abstention_fails_where_words_have_no_spaces() -> None:
+    assert probed("こんにちは", "まだ薬を持っていますか。", kind="abstention", expected=("薬",)).verdict == "FAIL"
+    assert probed("薬があります", "まだ薬を持っていますか。", kind="abstention", expected=("薬",)).verdict == "PASS"
 
 
 def test_a_session_forgets_what_the_user_said_before() -> None:
