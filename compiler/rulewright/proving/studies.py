@@ -98,10 +98,18 @@ def placed(
 ) -> Iterator[LocatedCondition]:
     """Yield the conditions of expressions; `usual` are the values of parameters, `given` is a phrase for messages and
     the conditions assumed to hold, of the numbers of an `ordered` pair the first is at most the second."""
-    facts = _WhatIsKnown(iterations, known, usual, (given[0], tuple(given[1])), ordered)
     for scalar in scalars:
-        for study in _studies_of(str(scalar.value), environment, facts):
+        text = str(scalar.value)
+        read = " ".join((text, *given[1]))  # what is known of other variables changes nothing
+        bounds = tuple([each for each in known if _may_read(read, each[0])])
+        values = tuple([each for each in usual if _may_read(read, each[0])])
+        facts = _WhatIsKnown(iterations, bounds, values, (given[0], tuple(given[1])), ordered)
+        for study in _studies_of(text, environment, facts):
             yield LocatedCondition(scalar, study, in_table and not study.is_part)
+
+
+def _may_read(text: str, path: Path) -> bool:
+    return path[-1] in text or not path[-1].isidentifier()
 
 
 class _WhatIsKnown(NamedTuple):

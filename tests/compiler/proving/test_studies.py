@@ -27,3 +27,15 @@ def test_another_type_or_name_is_another_study() -> None:
     assert not studied("rate <= 1.0", rate=DOUBLE).always
     assert studied("rate <= 1.0", rate=SCORE).always
     assert not studied("rate <= 1.0", rate=DOUBLE, other=SCORE).always
+
+
+def test_values_of_variables_that_a_condition_does_not_read_make_no_other_study(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    root = load_text("rate >= 0.8152", "x.yaml").root
+    assert isinstance(root, Scalar)
+    environment = Environment(variables={"rate": SCORE, "other": SCORE})
+    (first,) = placed([root], environment)
+    monkeypatch.setattr(studies, "_study", None)
+    (second,) = placed([root], environment, usual=((("other",), 0.5),))
+    assert second.study is first.study
