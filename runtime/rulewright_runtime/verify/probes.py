@@ -9,6 +9,7 @@ pronoun_continuity  every sentence about a person, up to that turn, uses that pe
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any, Final
 
 import msgspec
@@ -93,7 +94,7 @@ def _recall(probe: Probe, verifier: ProbeVerifier, context: EvaluationContext) -
     expected = len(result.met) + len(result.missed)
     if not expected:
         result.verdict, result.code = "UNCLEAR", "everything_was_prompted"
-    elif len(result.met) < verifier.at_least * expected:
+    elif len(result.met) < Fraction(str(verifier.at_least)) * expected:
         result.verdict, result.code = "FAIL", "not_recalled"
         result.evidence = [EvidenceSpan(reply.role, reply.turn, reply.content[:200], "does not recall")]
         result.likeness = 1.0

@@ -80,6 +80,16 @@ def test_one_missing_item_fails_unless_a_share_is_enough() -> None:
     assert probed(*said, kind="recall", expected=expected).extra["probes"][0]["missed"] == ["Accra"]
 
 
+def test_the_share_of_recalled_items_is_compared_exactly() -> None:
+    expected = tuple(f"item{number:02}x" for number in range(25))
+    share = ProbeVerifier(("recall",), likeness=1.0, at_least=0.28)  # 7 of 25; as floats the product is above 7
+    verdicts = [
+        probed("x", " ".join(expected[:count]), kind="recall", expected=expected, verifier=share).verdict
+        for count in (6, 7)
+    ]
+    assert verdicts == ["FAIL", "PASS"]
+
+
 def test_likeness_one_demands_the_very_word() -> None:
     exact = ProbeVerifier(("recall",), likeness=1.0)
     assert probed("x", "the digoxine", kind="recall", expected=("digoxin",), verifier=exact).verdict == "FAIL"
