@@ -11,11 +11,10 @@ from rulewright.workflow import Workflow
 
 
 def input_nobody_writes(workflow: Workflow) -> Findings:
-    """A task or its gate reads a file in a folder that tasks write to, but no task writes this file, and it does not
-    exist. Files of evidence are only reported where tasks write all others.
+    """A task or its gate reads a missing file in a folder that tasks write to, and no task writes it.
 
     Why it matters: the task starts without its input, or its gate never passes, after the tasks before it have been
-    paid for.
+    paid for. Files of evidence are only reported where tasks write all others.
     Instead: correct the path, or list the file in the `outputs` of the task that writes it.
     """
     folder = workflow.place("folder", ".")
