@@ -53,7 +53,7 @@ DEPENDENT: Final = code_sets(
         "blindspots": "check-without-blindspot gate-without-blindspot",
         "checks": """bucket-without-checks comment-contradicts-files number-contradicts-content empty-profile
         gate-without-blindspot part-without-checks probe-without-verifier project-without-checks
-        prompt-names-another-check route-without-checks tag-no-check-looks-for unknown-check unused-lexicon
+        prompt-names-another-check tag-no-check-looks-for unknown-check unused-lexicon
         unused-rule-set""",
         "corpora": "unknown-corpus",
         "lexicons": "detector-without-definition unknown-cue unknown-lexicon",

@@ -21,7 +21,6 @@ from rulewright.rules.completeness.number_contradicts_content import number_cont
 from rulewright.rules.completeness.probe_without_verifier import probe_without_verifier
 from rulewright.rules.completeness.project_without_checks import project_without_checks
 from rulewright.rules.completeness.reference_to_missing_file import reference_to_missing_file
-from rulewright.rules.completeness.route_without_checks import route_without_checks
 from rulewright.rules.completeness.state_machine_without_definition import state_machine_without_definition
 from rulewright.rules.completeness.unread_definitions import unread_definitions
 from rulewright.rules.completeness.unused_lexicon import unused_lexicon
@@ -37,6 +36,7 @@ from rulewright.rules.correctness.unknown_scenario import unknown_scenario
 from rulewright.rules.correctness.words_without_vocabulary import words_without_vocabulary
 from rulewright.rules.pedantic.gate_without_blindspot import gate_without_blindspot
 from rulewright.rules.pedantic.list_and_tags_disagree import list_and_tags_disagree
+from rulewright.rules.pedantic.pattern_shared_by_gates import pattern_shared_by_gates
 from rulewright.rules.pedantic.several_anchors_for_check import several_anchors_for_check
 from rulewright.rules.pedantic.tag_no_check_looks_for import tag_no_check_looks_for
 from rulewright.rules.pedantic.unit_of_analysis_missing import unit_of_analysis_missing
@@ -68,7 +68,6 @@ from rulewright.rules.suspicious.misspelt_tool import misspelt_tool
 from rulewright.rules.suspicious.misspelt_word import misspelt_word
 from rulewright.rules.suspicious.mistyped_regex import mistyped_regex
 from rulewright.rules.suspicious.opposites_agree import opposites_agree
-from rulewright.rules.suspicious.pattern_shared_by_gates import pattern_shared_by_gates
 from rulewright.rules.suspicious.phrase_nearly_said import phrase_nearly_said
 from rulewright.rules.suspicious.price_of_another_model import price_of_another_model
 from rulewright.rules.suspicious.prompt_excludes_every_scenario import prompt_excludes_every_scenario
@@ -157,7 +156,6 @@ PROJECT: Final[tuple[Rule[Project], ...]] = (
     phrase_nearly_said,
     excluded_check_not_selected,
     milliseconds_for_seconds,
-    route_without_checks,
     prompt_excludes_every_scenario,
 )
 

@@ -6,7 +6,6 @@ missed, and nothing is found beyond it. Findings are compared by file and key (`
 
 import json
 import os
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -187,17 +186,6 @@ def branch_changes_nothing(among: Corpus, scenario: Any) -> Iterator[str]:
             yield f"{path}.user_message"
 
 
-@of_scenarios
-def update_of_unstated_fact(among: Corpus, scenario: Any) -> Iterator[str]:
-    """Updates of what nobody stated."""
-    stated: set[str] = set()
-    for path, turn in turns_of(scenario):
-        stated.update(fact.split("=")[0] for fact in turn.get("facts", ()))
-        for i, update in enumerate(turn.get("updates", ())):
-            if update.split("=")[0] not in stated:
-                yield f"{path}.updates[{i}]"
-
-
 @of_checks
 def tag_no_scenario_has(among: Corpus, check: Any) -> Iterator[str]:
     """Tags that no scenario bears and that silence a check; none selects one, since all scenarios list their checks."""
@@ -307,17 +295,6 @@ def test_lint_finds_what_a_plain_reading_finds(code: str) -> None:
 def test_every_finding_in_a_document_is_at_a_key_or_a_value() -> None:
     of_files = {"comment-contradicts-files", "reference-to-missing-file", "unread-definitions"}
     assert {code for code, places in linted().items() if any(not key for _, key in places)} <= of_files
-
-
-def test_a_prompt_that_names_another_check_is_found() -> None:
-    named = {
-        (file, re.search(r"Failure mode: (IB-[\w-]+)", check["prompt"])[1], check["id"])  # type: ignore[index]
-        for file, check in corpus().checks.items()
-        if "Failure mode: " in check.get("prompt", "")
-    }
-    assert sorted(file for file, _ in linted()["prompt-names-another-check"]) == sorted(
-        file for file, name, own in named if name != own
-    )
 
 
 def test_every_branch_with_a_typewriters_apostrophe_is_found() -> None:

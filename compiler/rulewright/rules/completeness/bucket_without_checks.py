@@ -10,7 +10,7 @@ def bucket_without_checks(project: Project) -> Findings:
 
     Why it matters: a gate without checks stops nobody, a dimension without checks never has a value, and a profile
     selects nothing by the bucket. This is an error where all buckets of a gate or dimension are empty, and advice
-    elsewhere.
+    elsewhere. A unit of analysis for such a bucket is left alone: it changes nothing.
     Instead: remove the entry, or correct the bucket.
     """
     if not project.checks:
@@ -24,9 +24,6 @@ def bucket_without_checks(project: Project) -> Findings:
     if project.scoring is None:
         return
     unscored = list(buckets_without_policy(project.scoring, project.checks))
-    for entry in entries(project.scoring.node, "unit_of_analysis_by_bucket"):
-        if entry.name in empty:
-            yield advice(entry.key, f"no check is in bucket `{entry.name}`")
     for section, key in (("gates", "mode_buckets"), ("quality_dimensions", "buckets")):
         for entry in entries(project.scoring.node, section):
             buckets = text_scalars(entry.value, key)

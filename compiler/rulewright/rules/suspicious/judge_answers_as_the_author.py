@@ -69,7 +69,7 @@ def _shared(agents: Registry, reached: dict[str, Any], judge: str, author: str) 
     if same := _same_agent(agents, judge, author):
         return same
     model, other_model = _model(one), _model(other)
-    if model and other_model:
+    if model or other_model:
         return f"ask the same model, `{model}`" if _bare(model) == _bare(other_model) else ""
     by, also_by = (reached.get(name) or reached.get(DEFAULT) for name in (judge, author))
     is_real = isinstance(by, dict) and by.get("type") != "mock"

@@ -9,7 +9,7 @@ STEP: Final = re.compile(r"(?im)^[ \t]*(?P<name>(?:step|phase|part|stage) (?P<nu
 
 
 def step_skipped(check: CheckDocument) -> Findings:
-    """A prompt has only one numbered step, or its steps skip a number.
+    """The numbered steps of a prompt skip a number.
 
     Why it matters: the missing step was probably removed or is yet to be written, and the judge may look for it.
     Instead: write the missing step, or number the others again.
@@ -22,9 +22,6 @@ def step_skipped(check: CheckDocument) -> Findings:
     if len(kinds) != 1:
         return
     numbers = [int(step["number"]) for step in steps]
-    if numbers == [1]:
-        yield warning(place(prompt, *steps[0].span("name")), f"`{steps[0]['name']}` is the only step")
-        return
     for step, number, before in zip(steps, numbers, [0, *numbers], strict=False):
         if number > before + 1:
             message = f"`{step['name']}` follows {before or 'nothing'}; {before + 1} is missing"

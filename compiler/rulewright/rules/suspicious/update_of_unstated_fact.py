@@ -5,23 +5,19 @@ from rulewright.spelling import did_you_mean
 
 
 def update_of_unstated_fact(scenario: ScenarioDocument) -> Findings:
-    """A turn's `updates` change a fact that no `facts` up to that turn state.
+    """A turn's `updates` change a fact that no `facts` up to that turn state, but one with a similar name.
 
     Why it matters: an update says that something is no longer true. Without the earlier fact, an answer that repeats
     the old state can't be recognised as wrong.
-    Instead: state the fact where it is first said, correct its name, or move the entry to `facts`.
+    Instead: correct the name.
     """
     stated: set[str] = set()
     for turn in scenario.turns:
         stated.update(map(_name, texts(turn.node, "facts")))
         for update in text_scalars(turn.node, "updates"):
             name = _name(str(update.value))
-            if name not in stated:
-                yield advice(
-                    update,
-                    f"no turn so far states the fact `{name}` that this one changes",
-                    help=did_you_mean(name, stated) or "state it in the `facts` of an earlier turn, or here",
-                )
+            if name not in stated and (meant := did_you_mean(name, stated)):
+                yield advice(update, f"no turn so far states the fact `{name}` that this one changes", help=meant)
             stated.add(name)
 
 
