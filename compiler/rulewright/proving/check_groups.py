@@ -55,13 +55,21 @@ class CheckGroups:
 
     def divided(self, among: Group, facts: Mapping[Path, Words]) -> list[Group]:
         """The groups of some checks that conditions on these facts can't distinguish, in the order of the plan."""
-        groups = [among] if among else []
+        parts: dict[int, list[int]] = {at: [] for at in among}  # which parts a check belongs to
+        for number, part in enumerate(self._parts(facts)):
+            for at in part & among:
+                parts[at].append(number)
+        groups: dict[tuple[int, ...], set[int]] = {}
+        for at, numbers in parts.items():
+            groups.setdefault(tuple(numbers), set()).add(at)
+        return sorted(map(frozenset, groups.values()), key=min)
+
+    def _parts(self, facts: Mapping[Path, Words]) -> Iterator[Group]:
+        """The checks that have each of the words, or each other value, as a fact."""
         for fact, words in facts.items():
             index = self._index(fact, exactly=words is None)
-            keys = [*(words or ()), *(key for key in index if not isinstance(key, str))]
-            found = [index[key] for key in keys if key in index]
-            groups = [part for group in groups for part in _split(group, found)]
-        return sorted(groups, key=min)
+            yield from (index[word] for word in words or () if word in index)
+            yield from (index[key] for key in index if not isinstance(key, str))
 
     def _index(self, fact: Path, *, exactly: bool) -> dict[object, Group]:
         """The checks by the texts that a fact is or lists, as texts; by any other value, or exactly, as tuples."""
@@ -90,21 +98,6 @@ def _keys(value: object, *, exactly: bool) -> Iterator[object]:
         yield from (_LISTED, *value)
     else:
         yield (repr(value),)
-
-
-def _split(group: Group, parts: Iterable[Group]) -> list[Group]:
-    """A group divided by which of the parts a check belongs to."""
-    found = [part for each in parts if (part := group & each)]
-    if len(found) < 2:
-        return [each for each in (*found, group.difference(*found)) if each]
-    places: dict[int, list[int]] = {}
-    for number, part in enumerate(found):
-        for at in part:
-            places.setdefault(at, []).append(number)
-    divided: dict[tuple[int, ...], set[int]] = {}
-    for at in group:
-        divided.setdefault(tuple(places.get(at, ())), set()).add(at)
-    return list(map(frozenset, divided.values()))
 
 
 def distinguished(conditions: Iterable[Program]) -> dict[Path, Words]:

@@ -7,7 +7,8 @@ from msgspec.structs import replace
 from tests.compiler.lower.test_scorecard import CHECKS, lowered, shipped
 
 from rulewright.lower.scorecard import lower_without_project
-from rulewright.proving.check_groups import CheckGroups, distinguished
+from rulewright.proving.check_groups import CheckGroups, Words, distinguished
+from rulewright.proving.domains import Path
 from rulewright.proving.gates import GateProof, held_by_parts, prove_gates
 from rulewright.proving.results import Proved, Refuted, Unknown
 from rulewright.proving.search import Search
@@ -214,6 +215,28 @@ def test_a_condition_on_one_of_many_checks_is_decided_for_that_check_and_once_fo
     facts = distinguished([plan.gates[0].of])
     assert facts == {("v", "check_id"): frozenset(["C7"]), ("v", "severity"): frozenset(["S5"])}
     assert list(map(len, groups.divided(groups.group(groups.ids), facts))) == [999, 1]
+
+
+def test_checks_are_divided_by_several_facts_in_time_that_grows_with_their_number() -> None:
+    groups = CheckGroups(
+        {f"C{number}": {"secondary_tags": [f"t{number}", f"t{number // 2}"]} for number in range(1_000)}
+    )
+    compared: list[object] = []
+
+    class Counted(frozenset[int]):
+        def __and__(self, other: Any) -> Any:
+            compared.append(other)
+            return frozenset(self) & frozenset(other)
+
+        __rand__ = __and__
+
+    tags = frozenset(f"t{number}" for number in range(1_000))
+    facts: dict[Path, Words] = {("v", "check_id"): frozenset(groups.ids), ("v", "secondary_tags"): tags}
+    groups.divided(groups.group(["C1"]), facts)  # which makes the indices
+    for place, index in groups.indices.items():
+        groups.indices[place] = {key: Counted(part) for key, part in index.items()}
+    assert len(groups.divided(groups.group(groups.ids), facts)) == 1_000
+    assert len(compared) < 3_000
 
 
 def test_many_gates_on_the_facts_of_checks_are_searched_a_few_times(monkeypatch: pytest.MonkeyPatch) -> None:
