@@ -77,7 +77,7 @@ def _anchored(
         indices = sorted({index for cue in cues for index in (cue, _next_reply(turns, cue)) if index is not None})
         about = {"unit": "event_window", "cue_turns": [turns[cue].turn for cue in cues]}
         return _parts(window, indices, turns, scenario, about | missing)
-    return (_whole(turns, unit="event_window", unbounded=True),)
+    return (_whole(turns, unit="event_window", unbounded=True, **missing),)
 
 
 def _parts(

@@ -110,6 +110,8 @@ def test_an_anchor_past_the_end_of_the_conversation_is_recorded() -> None:
     scenario = Scenario(cue_anchors=(CueAnchor(1, 2), CueAnchor(9, 10)))
     (window,) = select(AnchoredWindow(anchors="all"), FOUR, "X1", scenario)
     assert (window.indices, window.about["anchors_without_turns"]) == ((0, 1, 2, 3), [[9, 10]])
+    (window,) = select(AnchoredWindow(anchors="all"), FOUR, "X1", Scenario(cue_anchors=(CueAnchor(9, 10),)))
+    assert (window.about["unbounded"], window.about["anchors_without_turns"]) == (True, [[9, 10]])
     (window,) = select(AnchoredWindow(anchors="all"), FOUR, "X1", Scenario(cue_anchors=(CueAnchor(1, 2),)))
     assert "anchors_without_turns" not in window.about
 
