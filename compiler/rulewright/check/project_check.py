@@ -86,7 +86,8 @@ def compile_project(path: Path | str | Project, *, profile: str | None = None, s
     """The sealed plan of the project at `path` (a project file or folder) under a profile and a scorecard.
 
     Both default to those of the project file, else to `publish` and `two-tier`, else to the only one. Raises
-    `DocumentError` with every finding that prevents compilation, `UsageError` for an unknown profile or scorecard.
+    `DocumentError` with the findings that prevent compilation, but not those that follow from another, and `UsageError`
+    for an unknown profile or scorecard.
     """
     project = path if isinstance(path, Project) else load_project(path)
 
