@@ -14,6 +14,8 @@ from rulewright.load import Loaded, Mapping, Node, Scalar, Sequence, Source
 
 QUOTED: Final = re.compile(r"([\"']?)([^\"'\n]+)\1")  # a word, in one pair of quotes or none
 WORD: Final = re.compile(r"[\w.-]+")
+# A text without quotes in every version of YAML.
+PLAIN: Final = re.compile(r"(?!(?:true|false|null|yes|no|on|off|y|n)\Z)[a-z][\w.-]*", re.IGNORECASE | re.ASCII)
 HEADER_COMMENT: Final = re.compile(r"[|>][-+0-9]*([ \t]+#[^\r\n]*)")
 
 
@@ -38,6 +40,11 @@ def fitted(found: Iterable[Diagnostic], files: Iterable[Loaded]) -> list[Diagnos
         is_whole = fix is not None and len(edits) == len(fix.edits)
         result.append(replace(each, fix=replace(fix, edits=edits) if fix is not None and is_whole else None))
     return result
+
+
+def as_text(word: str) -> str:
+    """Return a word as YAML reads it as a text: in quotes unless it is surely one."""
+    return word if PLAIN.fullmatch(word) else f'"{word}"'
 
 
 def guessed(found: Diagnostic, source: Source) -> Fix | None:

@@ -131,6 +131,22 @@ pass: valid_against(tool_call.arguments, params.booking)
     assert texts == ({} if fixed is None else {"booking.yaml": text.replace(written, fixed)})
 
 
+@pytest.mark.parametrize(
+    ("written", "fixed"),
+    [("nulll", '"null"'), ("s1000", '"1000"'), ("'s1000'", "'1000'"), ("miner", "minor"), ("|-\n  nulll", '"null"')],
+)
+def test_a_word_that_is_no_text_without_quotes_gets_them(written: str, fixed: str, tmp_path: Path) -> None:
+    (tmp_path / "checks").mkdir()
+    words = 'buckets: [service], severities: ["1000", "null", minor]'
+    (tmp_path / "rulewright.yaml").write_text(f"project: desk\nvocabulary: {{{words}}}\n")
+    check = tmp_path / "checks" / "long.yaml"
+    text = f"id: long\nprimary_bucket: service\nseverity: {written}\nfail: size(answer) > 80\n"
+    check.write_text(text)
+    left = fix_files([tmp_path], unsafe=True)
+    assert check.read_text() == text.replace(written, fixed)
+    assert not left.diagnostics
+
+
 def test_two_misspelt_names_are_not_exchanged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     unpacked(FOLDER / "tag_no_check_looks_for" / "bad.txtar", tmp_path)

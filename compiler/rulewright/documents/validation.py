@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from msgspec.structs import replace as dataclass_replace
 
-from rulewright.diagnostics import Diagnostic, Edit, Findings, Fix, Guess, Note, error, replace, respell
+from rulewright.diagnostics import QUOTES, Diagnostic, Edit, Findings, Fix, Guess, Note, error, replace, respell
 from rulewright.documents.base import descend, first_place
 from rulewright.documents.departures import (
     Departure,
@@ -43,6 +43,7 @@ from rulewright.documents.suggestions import (
     synonym,
 )
 from rulewright.documents.vocabulary import Vocabulary, invisiblebench, schema_in
+from rulewright.fixes import as_text
 from rulewright.load import Mapping, Node, Scalar, Sequence, plain
 from rulewright.load.load_errors import shorten
 from rulewright.spelling import suggest
@@ -328,7 +329,8 @@ def _words(departure: Departure, node: Node, path: str, _: Owners) -> Findings:
     message = f"`{node.value}` is not allowed for {_subject(path)}; expected {either(expected)}"
     meanings = ", ".join(f"`{word}` is {meaning}" for word, meaning in departure.meanings.items())
     known = "; ".join(filter(None, (meanings, declared_by(departure.vocabulary))))
-    fix = respell(node, near, safe=False) if near else None  # also of a block scalar
+    meant = near and (near if node.style in QUOTES else as_text(near))
+    fix = respell(node, meant, safe=False) if meant else None  # also of a block scalar
     yield error(node, message, code="unknown-value", help=Guess(near) if near else known or None, fix=fix)
 
 

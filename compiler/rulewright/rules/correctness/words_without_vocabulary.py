@@ -5,14 +5,13 @@ from rulewright.diagnostics import Findings, error, replace
 from rulewright.documents.base import scalar
 from rulewright.documents.suggestions import DEGREES, by_degree
 from rulewright.documents.vocabulary import invisiblebench
+from rulewright.fixes import as_text
 from rulewright.load import Mapping
 from rulewright.project import Project
 from rulewright.spelling import did_you_mean, suggest
 
 PARTS: Final = (("buckets", "primary_bucket"), ("severities", "severity"))
 WORD: Final = re.compile(r"[A-Za-z0-9][\w.-]*", re.ASCII)  # what the schema of `vocabulary` allows
-# A text without quotes in every version of YAML.
-PLAIN: Final = re.compile(r"(?!(?:true|false|null|yes|no|on|off|y|n)\Z)[a-z][\w.-]*", re.IGNORECASE | re.ASCII)
 SHOWN: Final = 4  # words in the message
 
 
@@ -32,7 +31,7 @@ def words_without_vocabulary(project: Project) -> Findings:
     if len(words) > 1 and name is not None:  # one word may be a slip
         more = f" and {len(words) - SHOWN} more" if len(words) > SHOWN else ""
         message = f"no `vocabulary` declares the words of the checks: {', '.join(words[:SHOWN])}{more}"
-        lines = [f"  {part}: [{', '.join(map(_written, own[part]))}]" for part in own]
+        lines = [f"  {part}: [{', '.join(map(as_text, own[part]))}]" for part in own]
         written = "\n".join([name.raw, "vocabulary:", *lines])
         is_block = (
             isinstance(project.file.node, Mapping) and project.file.node.source.text[project.file.node.start] != "{"
@@ -40,11 +39,6 @@ def words_without_vocabulary(project: Project) -> Findings:
         fix = replace(name, written, "declare them in `vocabulary`", safe=False) if is_block else None
         help = "declare them: `vocabulary: {buckets: [...], severities: [...]}`, the mildest severity first"
         yield error(name, message, help=None if fix else help, fix=fix)
-
-
-def _written(word: str) -> str:
-    """A word as an item of a list in YAML: in quotes unless it is surely a text."""
-    return word if PLAIN.fullmatch(word) else f'"{word}"'
 
 
 def _own(project: Project, part: str, key: str) -> list[str]:
