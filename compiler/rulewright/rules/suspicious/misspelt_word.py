@@ -124,7 +124,7 @@ def _misspelt_below(
     """The unknown words below a node and what is meant, without texts that somebody says in a chat. A lexicon of the
     user's words may have several of them, or a description that people spell so."""
     if isinstance(node, Mapping):
-        entries = [each for each in node.entries if each.name not in SPOKEN]
+        entries = [each for each in node.entries if each.name not in SPOKEN and not _is_cut_off(each.value, node)]
         below = [each for entry in entries for each in _misspelt_below(entry.value, unknown, meant)]
         is_typed = optional_text(node, "role") in ("user", "both")
         is_meant = is_typed and (len(below) > 1 or SPELLING.search(optional_text(node, "description") or ""))
@@ -143,6 +143,15 @@ def _misspelt_below(
             is_sure = sorted(word) == sorted(near) or (_single(word) == _single(near) and SINGLE.search(near))
             if (context.is_long or is_sure) and not context.has_both(text.lower(), word, near):
                 yield place(node, *each.span()), word, near
+
+
+def _is_cut_off(node: Node, mapping: Mapping) -> bool:
+    """Whether a text is the beginning of another one of its mapping, so that its last word may be half a word."""
+    text = node.value if isinstance(node, Scalar) else None
+    if not isinstance(text, str) or not text:
+        return False
+    others = (each.value.value for each in mapping.entries if isinstance(each.value, Scalar) and each.value is not node)
+    return any(isinstance(other, str) and len(other) > len(text) and other.startswith(text) for other in others)
 
 
 def _is_english_around(text: str, found: re.Match[str]) -> bool:
