@@ -74,10 +74,16 @@ def provable(paths: Iterable[Path]) -> list[Path]:
     return [path for path, root in roots if kind_of(root) in PROVABLE or "rule" in root.keys]
 
 
-def prove(path: Path | str, assignments: Sequence[str] = (), config: str | None = None) -> list[Property]:
+def prove(
+    path: Path | str,
+    assignments: Sequence[str] = (),
+    config: str | None = None,
+    projects: dict[Path, Project] | None = None,
+) -> list[Property]:
     """Every claim about the document at `path`.
 
     Settings of scorecards are those that `rulewright score` would use; the `config` of a policy declares its variables.
+    `projects`, by folder, are not loaded again; those that are loaded are added.
     Raises DocumentError for a document with mistakes, UsageError for one without claims.
     """
     path = Path(path)
@@ -91,10 +97,11 @@ def prove(path: Path | str, assignments: Sequence[str] = (), config: str | None 
         raise UsageError(f"`{path}` has no settings; `--set` and `--config` are for scorecards over cases and policies")
     if kind == "workflow":
         return prove_workflow(path)
+    projects = {} if projects is None else projects
     if kind == "check":
-        return _prove_check(path, root)
+        return _prove_check(path, root, projects)
     if kind == "scorecard":
-        return _prove_scorecard(path, root)
+        return _prove_scorecard(root, project_around(path, projects))
     message = "a scorecard, a policy, a workflow or a check was expected"
     raise UsageError(f"nothing can be proved about `{path}`; {message}")
 
@@ -127,8 +134,12 @@ def _prove_policy(path: Path, root: Mapping, assignments: Sequence[str], config:
     return found
 
 
-def _prove_check(path: Path, root: Mapping) -> list[Property]:
-    project = project_around(path) or load_project(path.parent, any_folder=True)
+def _prove_check(path: Path, root: Mapping, projects: dict[Path, Project]) -> list[Property]:
+    project = project_around(path, projects)
+    if project is None:
+        if path.parent not in projects:
+            projects[path.parent] = load_project(path.parent, any_folder=True)
+        project = projects[path.parent]
     check = valid_check(root, project)
     found = _verdict_claims(check, project) if check.verdict_conditions else []
     if check.when is None:
@@ -177,10 +188,10 @@ def lowered_check(check: CheckDocument, project: Project) -> tuple[Check, Loweri
     return node, lowering
 
 
-def _prove_scorecard(path: Path, root: Mapping) -> list[Property]:
+def _prove_scorecard(root: Mapping, project: Project | None) -> list[Property]:
     """Every condition over a verdict can hold, no verdict both stops a gate and leaves it undecided, and every gate
     stops on each of its checks."""
-    document, plan = lowered_alone_or_in(project_around(path), root)
+    document, plan = lowered_alone_or_in(project, root)
     domains = Domains(as_seen(scorecard_environment(document).variables))
     scoring = {"scoring": plan.scoring} if plan.scoring else {}
     written = [scalar for _, scalar in conditions_of_scorecard(document)]
@@ -201,10 +212,12 @@ def _prove_scorecard(path: Path, root: Mapping) -> list[Property]:
     return found
 
 
-def project_around(path: Path) -> Project | None:
-    """The project whose folder holds a file."""
+def project_around(path: Path, projects: dict[Path, Project]) -> Project | None:
+    """The project whose folder holds a file; one of the known `projects`, or else added to them."""
     folder = next((each for each in path.resolve().parents if project_file_in(each)), None)
-    return None if folder is None else load_project(folder)
+    if folder is not None and folder not in projects:
+        projects[folder] = load_project(folder)
+    return None if folder is None else projects[folder]
 
 
 def lowered_alone_or_in(project: Project | None, root: Mapping) -> tuple[ScorecardDocument, ScorecardPlan]:

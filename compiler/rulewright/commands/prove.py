@@ -12,6 +12,7 @@ from rulewright.documents.layout import PROJECT_FILE_NAMES, is_description, near
 from rulewright.errors import UsageError
 from rulewright.exit_codes import FAILED, MET, UNDECIDED
 from rulewright.linting.lint_run import lint
+from rulewright.project import Project
 from rulewright.proving.results import Property, Proved, Refuted
 from rulewright.witnesses.lines import conversation_lines
 from rulewright_runtime.english import plural
@@ -22,7 +23,8 @@ from rulewright_runtime.terminal import width_for
 def run(args: argparse.Namespace) -> int:
     """Prove every claim and print the results; return the exit code. Raises UsageError."""
     paths = args.paths or [str(nearest_project() or Path())]
-    found = [(name, prove(Path(name), args.set, args.config)) for path in paths for name in _documents(path)]
+    projects: dict[Path, Project] = {}
+    found = [(name, prove(Path(name), args.set, args.config, projects)) for path in paths for name in _documents(path)]
     data = [_as_data(name, each) for name, claims in found for each in claims]
     answer(args.format, data, wrapped_lines(_lines(found), width_for(sys.stdout)), indent=2)
     statuses = {_status(each) for _, claims in found for each in claims if each.required}

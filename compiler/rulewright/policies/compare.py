@@ -295,7 +295,8 @@ def _projects(kind: str, one: Path, two: Path, chosen: Project | None) -> Projec
     of projects, such as an earlier version elsewhere, belongs to the project of the other."""
     if chosen is not None or kind not in ("scorecard", "check", LEXICONS):
         return chosen, chosen
-    first, second = project_around(one), project_around(two)
+    projects: dict[Path, Project] = {}
+    first, second = project_around(one, projects), project_around(two, projects)
     return first or second, second or first
 
 

@@ -7,8 +7,10 @@ import pytest
 from tests.shared_data import ROOT
 
 from rulewright.api import check_transcript
+from rulewright.claims import documents
 from rulewright.cli import main
 from rulewright.commands import prove
+from rulewright.project import Project, load_project
 from rulewright.proving.results import Property, Proved, Refuted, Unknown
 from rulewright.witnesses import evolution, example_conversations
 
@@ -423,3 +425,19 @@ def test_the_examples_of_a_check_show_its_verdicts(
         file.write(f"examples:\n- {json.dumps({'chat': chat, 'verdict': 'FAIL'})}\n")
     assert main(["prove", "lone.yaml"]) == 0
     assert 'assistant: "yes you", and calls pay' in capsys.readouterr().out
+
+
+def test_the_documents_of_a_project_are_proved_with_one_reading_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[Path] = []
+
+    def counted(folder: Path) -> Project:
+        read.append(folder)
+        return load_project(folder)
+
+    monkeypatch.setattr(documents, "load_project", counted)
+    Path("checks").mkdir()
+    Path("rulewright.yaml").write_text("project: p\nchecks: checks\n", encoding="utf-8")
+    for name in ("one", "two", "three"):
+        Path(f"checks/{name}.yaml").write_text(f"id: {name}\nfail: size(answer) > 80\n", encoding="utf-8")
+    assert main(["prove"]) == 0
+    assert read == [Path.cwd()]

@@ -207,7 +207,7 @@ def test_every_verdict_on_which_two_random_scorecards_differ_is_in_a_region(tmp_
             parts[1] = {**parts[0], chance.choice(["of", "stops", "undecided", "rate"]): chance.choice(CONDITIONS)}
         one, two = card(tmp_path, **parts[0]), card(tmp_path, **parts[1], name="two")
         found = policy_diff(one, two)
-        runtime = [Scorecard(lowered_alone_or_in(project_around(path), root_of(path))[1]) for path in (one, two)]
+        runtime = [Scorecard(lowered_alone_or_in(project_around(path, {}), root_of(path))[1]) for path in (one, two)]
         texts: dict[str, list[Any]] = {"gates.g": [], "dimensions.d": []}
         for region in found["regions"]:
             if region["place"] in texts:
