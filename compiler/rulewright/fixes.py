@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable
 from collections.abc import Mapping as Table
 from functools import cache
-from typing import Final
+from typing import Final, TypeAlias
 
 from msgspec.structs import replace
 
@@ -16,6 +16,7 @@ QUOTED: Final = re.compile(r"([\"']?)([^\"'\n]+)\1")  # a word, in one pair of q
 WORD: Final = re.compile(r"[\w.-]+")
 # A text without quotes in every version of YAML.
 PLAIN: Final = re.compile(r"(?!(?:true|false|null|yes|no|on|off|y|n)\Z)[a-z][\w.-]*", re.IGNORECASE | re.ASCII)
+Replacement: TypeAlias = tuple[int, int, str]  # the start and end of what is replaced, and the new text
 HEADER_COMMENT: Final = re.compile(r"[|>][-+0-9]*([ \t]+#[^\r\n]*)")
 
 
@@ -119,12 +120,20 @@ def _parts_of(root: Node | None) -> tuple[list[tuple[int, int]], set[int], dict[
 def fixed_texts(
     diagnostics: Iterable[Diagnostic], sources: Table[str, Source], *, unsafe: bool = False
 ) -> tuple[dict[str, str], int]:
-    """Return the new text of every file that changes, and the number of applied fixes.
+    """Return the new text of every file that changes, and the number of applied fixes (`edits_of`)."""
+    edits, applied = edits_of(diagnostics, sources, unsafe=unsafe)
+    return {path: edited(sources[path].text, found) for path, found in edits.items()}, applied
+
+
+def edits_of(
+    diagnostics: Iterable[Diagnostic], sources: Table[str, Source], *, unsafe: bool = False
+) -> tuple[dict[str, list[Replacement]], int]:
+    """Return the edits of every file that changes, and the number of applied fixes.
 
     Of two fixes that touch the same place, or of which one respells `a` as `b` and the other `b` as `a`, only the first
     is applied; linting again finds the other.
     """
-    edits: dict[str, list[tuple[int, int, str]]] = {}
+    edits: dict[str, list[Replacement]] = {}
     respelt: set[tuple[str, str]] = set()
     applied = 0
     for each in diagnostics:
@@ -140,10 +149,10 @@ def fixed_texts(
         applied += 1
         for path, edit in wanted:
             edits.setdefault(path, []).append(edit)
-    return {path: _edited(sources[path].text, found) for path, found in edits.items()}, applied
+    return edits, applied
 
 
-def _words(edits: Iterable[tuple[str, tuple[int, int, str]]], sources: Table[str, Source]) -> set[tuple[str, str]]:
+def _words(edits: Iterable[tuple[str, Replacement]], sources: Table[str, Source]) -> set[tuple[str, str]]:
     """The words that edits replace, each with the new one."""
     return {(sources[path].text[start:end].strip("\"'"), new.strip("\"'")) for path, (start, end, new) in edits}
 
@@ -164,7 +173,7 @@ def _with_ends(lines: list[str]) -> list[str]:
     return [*(f"{line}\n" for line in lines[:-1]), *filter(None, lines[-1:])]
 
 
-def _offsets(fix: Fix, sources: Table[str, Source]) -> list[tuple[str, tuple[int, int, str]]] | None:
+def _offsets(fix: Fix, sources: Table[str, Source]) -> list[tuple[str, Replacement]] | None:
     found = []
     for edit in fix.edits:
         source = sources.get(edit.span.path)
@@ -176,14 +185,28 @@ def _offsets(fix: Fix, sources: Table[str, Source]) -> list[tuple[str, tuple[int
     return found
 
 
-def _overlaps(edit: tuple[int, int, str], others: Iterable[tuple[int, int, str]]) -> bool:
+def _overlaps(edit: Replacement, others: Iterable[Replacement]) -> bool:
     start, end, _ = edit
     return any(
         (start < other_end and other_start < end) or start == other_start for other_start, other_end, _ in others
     )
 
 
-def _edited(text: str, edits: list[tuple[int, int, str]]) -> str:
+def edited(text: str, edits: list[Replacement]) -> str:
+    """Return a text after its edits."""
     for start, end, new in sorted(edits, reverse=True):
         text = text[:start] + new + text[end:]
     return text
+
+
+def offset_before(edits: list[Replacement], offset: int) -> int:
+    """Return the offset in a text before its edits, from that in the text after them; for one inside a new word, the
+    start of the old one."""
+    longer = 0
+    for start, end, new in sorted(edits):
+        if offset <= start + longer:
+            break
+        if offset < start + longer + len(new):
+            return start
+        longer += len(new) - (end - start)
+    return offset - longer

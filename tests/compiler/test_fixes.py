@@ -147,6 +147,16 @@ def test_a_word_that_is_no_text_without_quotes_gets_them(written: str, fixed: st
     assert not left.diagnostics
 
 
+def test_a_word_next_to_a_misspelt_key_below_another_is_marked_and_fixed_where_it_is(tmp_path: Path) -> None:
+    text = "id: X1\nscope: trigger\nruouting:\n  rourte: llm_priary\nprompt: Is it kind?\n"
+    report = lint_text(text, "X1.yaml")
+    (found,) = (each for each in report.diagnostics if each.code == "unknown-value")
+    assert report.sources["X1.yaml"].between(found.span) == "llm_priary"
+    (tmp_path / "X1.yaml").write_text(text)
+    fix_files([tmp_path / "X1.yaml"], unsafe=True)
+    assert "routing:\n  route: llm_primary\n" in (tmp_path / "X1.yaml").read_text()
+
+
 def test_two_misspelt_names_are_not_exchanged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     unpacked(FOLDER / "tag_no_check_looks_for" / "bad.txtar", tmp_path)

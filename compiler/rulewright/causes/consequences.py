@@ -21,7 +21,7 @@ from rulewright.diagnostics import Diagnostic, Severity, Span, is_within
 from rulewright.documents.base import descend
 from rulewright.documents.kinds import kind_of
 from rulewright.documents.validation import STRUCTURE_CODES
-from rulewright.fixes import fixed_texts, guessed
+from rulewright.fixes import Replacement, edited, edits_of, guessed, offset_before
 from rulewright.load import Loaded, Node, Scalar, walk
 from rulewright.load import Mapping as MappingNode
 from rulewright.load import Sequence as SequenceNode
@@ -84,12 +84,15 @@ def _without_consequences(
         corrections |= own
         below = [span for each in own if (span := _renamed(each, by_path)) is not None]
         if below or (own and len(kept) > len(corrections)):
-            texts, _ = fixed_texts(corrections.values(), sources, unsafe=True)
+            edits, _ = edits_of(corrections.values(), sources, unsafe=True)
+            texts = {path: edited(sources[path].text, own_edits) for path, own_edits in edits.items()}
             left = list(again({os.path.abspath(path): text for path, text in texts.items()}))
             places, codes = set(map(_place, left)), {(each.code, os.path.abspath(each.span.path)) for each in left}
             kept = [each for each in kept if each in corrections or _place(each) in places or _is_idle(each, codes)]
             known = {_place(each) for each in (*found, *allowed)}
-            kept += [each for each in left if _place(each) not in known and _is_hidden(each, below)]
+            hidden = [each for each in left if _place(each) not in known and _is_hidden(each, below)]
+            after = {os.path.abspath(path): Source(path, text) for path, text in texts.items()}
+            kept += [_before(each, edits, sources, after) for each in hidden]
     kept = _without_unsure(kept, by_path)
     renamed = {each for each in corrections if each.code == "unknown-key"}  # the documents were linted without them
     return _without_shadowed(kept, [each for each in kept if each not in renamed], by_path)
@@ -217,6 +220,29 @@ def _renamed(found: Diagnostic, files: Mapping[str, Loaded]) -> Span | None:
 def _is_hidden(found: Diagnostic, below: Iterable[Span]) -> bool:
     """Whether a finding of the corrected documents is an error inside one of these mappings."""
     return found.severity is Severity.ERROR and any(is_within(found.span, span) for span in below)
+
+
+def _before(
+    found: Diagnostic,
+    edits: Mapping[str, list[Replacement]],
+    sources: Mapping[str, Source],
+    after: Mapping[str, Source],
+) -> Diagnostic:
+    """A finding of the corrected documents, with its places in the documents as they are."""
+
+    def before(span: Span) -> Span:
+        corrected = after.get(os.path.abspath(span.path))
+        if corrected is None:
+            return span
+        ends = corrected.offset(span.line, span.column), corrected.offset(span.end_line, span.end_column)
+        start, end = (offset_before(edits[corrected.path], each) for each in ends)
+        return sources[corrected.path].span(start, end)
+
+    notes = tuple(replace(note, span=before(note.span)) for note in found.notes)
+    fix = found.fix and replace(
+        found.fix, edits=tuple(replace(edit, span=before(edit.span)) for edit in found.fix.edits)
+    )
+    return replace(found, span=before(found.span), notes=notes, fix=fix)
 
 
 def _is_idle(found: Diagnostic, codes: Container[tuple[str, str]]) -> bool:
