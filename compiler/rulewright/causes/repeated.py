@@ -219,11 +219,19 @@ def _by_missing_path(cause: Diagnostic, found: Diagnostic) -> bool | None:
 
 def _anywhere(cause: Diagnostic, found: Diagnostic) -> bool | None:
     is_sure = cause.severity is Severity.ERROR or cause.code in SURE
+    if found.code == "check-without-part" and _is_beside_it(cause, found):
+        return None
     if found.code in FOLLOWED_ANYWHERE.get(cause.code, ()) and is_sure:
         return found.code != "unknown-value" or cause.subject == found.subject
     if cause.span.path != found.span.path and found.code == "bad-expression" and _is_named(cause, found):
         return found.subject == cause.subject
     return None
+
+
+def _is_beside_it(cause: Diagnostic, found: Diagnostic) -> bool:
+    """Whether two findings are in different files of one folder, such as two scorecards."""
+    one, other = cause.span.path, found.span.path
+    return one != other and PurePath(one).parent == PurePath(other).parent
 
 
 def _by_condition(cause: Diagnostic, found: Diagnostic) -> bool | None:

@@ -352,3 +352,28 @@ def test_a_file_in_place_of_the_folder_of_agents_is_said_to_be_one(tmp_path: Pat
     project = FLOW["rulewright.yaml"].replace("directory: agents", "directory: contracts.yaml")
     (found,) = lint([write(tmp_path, {**FLOW, "rulewright.yaml": project})]).grouped().diagnostics
     assert (found.code, "which is not a folder" in found.message) == ("missing-path", True)
+
+
+def test_a_wrong_value_in_one_scorecard_does_not_explain_a_check_that_another_one_leaves_out(tmp_path: Path) -> None:
+    texts = {
+        "rulewright.yaml": "project: p\nscorecard: release\n",
+        "checks/brief.yaml": "id: brief\nprimary_bucket: C\nfail: size(answer) > 80\n",
+        "checks/safe.yaml": 'id: safe\nprimary_bucket: A\nfail: answer == "no"\n',
+        "scorecards/release.yaml": """scorecard: release
+dimensions:
+  safe:
+    rate: {of: v.primary_bucket == 'A', hit: [PASS], miss: [FAIL, UNCLEAR], exclude: [NOT_APPLICABLE],
+           error: adjudicate, empty: absent}
+output: {overall_score: "wmean_present(dimensions, weights)"}
+""",
+        "scorecards/other.yaml": """scorecard: other
+rates:
+  all:
+    rate: {of: "true", hit: [PASS], miss: [FIAL], exclude: [UNCLEAR, NOT_APPLICABLE], error: adjudicate, empty: absent}
+output: {all: rates.all}
+""",
+    }
+    write(tmp_path, texts)
+    found = {each.code: each for each in lint([tmp_path]).diagnostics}
+    assert found.keys() == {"unknown-value", "check-without-part"}
+    assert not found["unknown-value"].notes
