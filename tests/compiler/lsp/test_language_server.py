@@ -208,7 +208,7 @@ def test_a_new_file_of_a_project_is_looked_at_before_it_is_saved(editor: Editor,
     path.write_text(a_project.CHECK, encoding="utf-8")
     editor.change(path, a_project.CHECK)
     editor.save(path)
-    assert codes(editor.until(path.as_uri(), bool)) == ["id-differs-from-file-name"]
+    assert codes(editor.until(path.as_uri(), bool)) == ["duplicate-id"]
 
 
 def test_a_file_of_somebody_else_is_left_alone(editor: Editor, tmp_path: Path) -> None:

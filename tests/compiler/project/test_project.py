@@ -185,12 +185,12 @@ def test_an_id_that_is_not_the_files_name_is_an_error(tmp_path: Path) -> None:
     assert (found.span.line, found.span.column) == (1, 5)
 
 
-def test_two_scenarios_of_one_name_are_an_error_that_shows_the_first(tmp_path: Path) -> None:
+def test_two_scenarios_of_one_name_are_an_error_at_the_file_of_another_name(tmp_path: Path) -> None:
     write(tmp_path, {"scenarios/deep/other.json": SCENARIO})
     project = load_project(tmp_path)
     (found,) = project.diagnostics
-    assert (found.code, Path(found.span.path).name) == ("duplicate-id", "night.json")
-    assert [Path(note.span.path).name for note in found.notes] == ["other.json"]
+    assert (found.code, Path(found.span.path).name) == ("duplicate-id", "other.json")
+    assert [Path(note.span.path).name for note in found.notes] == ["night.json"]
     assert len(project.scenarios) == 1
 
 
