@@ -80,8 +80,8 @@ def verdict_key(row: Mapping[str, object]) -> bytes:
     return msgspec.json.encode({name: row.get(name) for name in ROW_KEY})[:-1] + b","
 
 
-class _CountedVerdict(msgspec.Struct):
-    """The fields of a verdict's line that a summary reads."""
+class _CountedVerdict(msgspec.Struct, frozen=True):
+    """The fields of a verdict's line that a summary reads; equal lines share one."""
 
     check_id: str
     eligible: bool
