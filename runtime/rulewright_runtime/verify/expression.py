@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import islice
+from itertools import islice, product
 from typing import Any, Final, NamedTuple
 
+from rulewright_runtime.english import ticked
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.functions import lookup, personal, texts, tool_use
 from rulewright_runtime.functions.table import Function
 from rulewright_runtime.interpreter import Evaluator, prepare
 from rulewright_runtime.interpreter.evaluator import evaluator
 from rulewright_runtime.ir import Program
-from rulewright_runtime.plan.part import GRAVITY, Verdict
+from rulewright_runtime.plan.part import ANSWERS, GRAVITY, Verdict
 from rulewright_runtime.plan.scan import Check
 from rulewright_runtime.plan.verifiers import PARTS, ExpressionVerifier
 from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.transcripts.view import Record, View
 from rulewright_runtime.values import cel_type_name
-from rulewright_runtime.verdicts import EvidenceSpan, Finding, failed, missing_content, not_eligible
+from rulewright_runtime.verdicts import EvidenceSpan, Finding, VerdictResult, failed, missing_content, not_eligible
 from rulewright_runtime.verify.applicable import is_empty, roots_of
 from rulewright_runtime.verify.evaluation_context import EvaluationContext
 
@@ -28,6 +29,7 @@ MAX_SPANS: Final = 5  # quotes of one condition
 MAX_MATCHES: Final = 50  # spans of one function, of which equal texts are quoted once
 MAX_ITEMS: Final = 20  # deciding items with evidence
 MAX_QUOTE: Final = 200  # code points
+MAX_UNDECIDED: Final = 6  # verdicts of other checks whose answers are tried
 _READ: Final = ("verdict", "eligible", "confidence", "rationale_code", "adjudication_required")  # of another check
 
 
@@ -56,11 +58,47 @@ class _Decision(NamedTuple):
 
 
 def verify(check: Check, verifier: ExpressionVerifier, context: EvaluationContext) -> Finding:
-    """FAIL if a part fails, else UNCLEAR if one is unclear, else PASS; never PASS for an empty conversation."""
+    """FAIL if a part fails, else UNCLEAR if one is unclear, else PASS; never PASS for an empty conversation, and only
+    if it passes whatever the undecided verdicts that it reads turn out to be."""
     conditions = context.prepared.get(check.id)
     if conditions is None:
         conditions = context.prepared[check.id] = _prepared(verifier)
     bindings = _bindings(verifier, conditions, context)
+    found = _found(verifier, conditions, bindings, context)
+    undecided = [name for name in verifier.needs if _is_undecided(context.verdicts.get(name))]
+    if found.verdict == "PASS" and undecided and _may_fail(undecided, verifier, conditions, bindings, context):
+        return failed("condition_undecided", extra={**found.extra, "undecided": f"{ticked(undecided)} may be FAIL"})
+    return found
+
+
+def _is_undecided(verdict: VerdictResult | None) -> bool:
+    return verdict is not None and verdict.eligible and (verdict.verdict == "UNCLEAR" or verdict.cause is not None)
+
+
+def _may_fail(
+    undecided: list[str],
+    verifier: ExpressionVerifier,
+    conditions: _Conditions,
+    bindings: Record,
+    context: EvaluationContext,
+) -> bool:
+    """Whether the check fails for some answers to the undecided verdicts; True for too many to try."""
+    if len(undecided) > MAX_UNDECIDED:
+        return True
+    for answers in product(ANSWERS, repeat=len(undecided)):
+        decided = {
+            name: {**bindings["v"][name], "verdict": answer, "confidence": 1.0, "adjudication_required": False}
+            for name, answer in zip(undecided, answers, strict=True)
+        }
+        answered = {**bindings, "v": {**bindings["v"], **decided}}
+        if _found(verifier, conditions, answered, context).verdict == "FAIL":
+            return True
+    return False
+
+
+def _found(
+    verifier: ExpressionVerifier, conditions: _Conditions, bindings: Record, context: EvaluationContext
+) -> Finding:
     if verifier.each == "conversation":
         return _whole(_decide(conditions, bindings), bindings, context)
     several, name = PARTS[verifier.each]

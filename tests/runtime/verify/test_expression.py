@@ -227,3 +227,22 @@ def test_a_plan_whose_checks_read_each_other_in_a_circle_is_refused() -> None:
     circle = [expression("A", fails="v['B'].eligible"), expression("B", fails="v['A'].eligible")]
     with pytest.raises(PlanError, match=r"in a cycle: `\w` -> `\w` -> `\w`"):
         decode(encode(plan(*circle)))
+
+
+@pytest.mark.parametrize(
+    ("conditions", "expected"),
+    [
+        ({"fails": 'v("base").verdict == FAIL'}, "UNCLEAR"),
+        ({"passes": 'v("base").verdict != FAIL'}, "UNCLEAR"),
+        ({"fails": 'v("base").verdict == FAIL and size(answer) > 1000'}, "PASS"),
+        ({"passes": 'v("base").verdict == PASS or size(answer) < 1000'}, "PASS"),
+        ({"fails": 'v("base").verdict != PASS'}, "FAIL"),
+    ],
+)
+def test_a_check_passes_only_whatever_the_undecided_verdicts_that_it_reads_turn_out_to_be(
+    conditions: dict[str, str], expected: str
+) -> None:
+    found = verdicts(expression("base", unclear="true", fails="false"), expression(**conditions))
+    assert found["base"].verdict == "UNCLEAR"
+    assert found["X1"].verdict == expected
+    assert found["X1"].adjudication_required is (expected == "UNCLEAR")
