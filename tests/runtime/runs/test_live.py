@@ -258,7 +258,7 @@ def test_a_judge_that_gives_one_verdict_is_asked_to_the_end(tmp_path: Path) -> N
 
 def test_a_judge_that_ceases_to_give_verdicts_ends_the_run_once_and_is_asked_again(tmp_path: Path) -> None:
     path, limits = transcripts(tmp_path / "t", 40), CallLimits(concurrency=4)
-    with model_server(lambda asked, number: chat(GOOD) if number < 20 else garbage()) as server:
+    with model_server(lambda asked, number: chat(GOOD) if number < 100 else garbage()) as server:
         made = at_home(judge(server, tmp_path / "ledger.sqlite3", limits=limits))
         with pytest.raises(
             OutageError, match=r"no reply of the judge about 16 chats in a row .* `Sure! It is"
@@ -266,7 +266,7 @@ def test_a_judge_that_ceases_to_give_verdicts_ends_the_run_once_and_is_asked_aga
             run(PLAN, [path], tmp_path / "run", judge=made)
     assert stopped.value.cause == "replies"
     done = (tmp_path / "run" / "verdicts.jsonl.part").read_bytes()
-    assert 0 < done.count(b'"verdict":"PASS"') < 20
+    assert 0 < done.count(b'"verdict":"PASS"') < 100
     with model_server(lambda *_: chat(GOOD)) as server:
         run(PLAN, [path], tmp_path / "run", judge=at_home(judge(server, tmp_path / "ledger.sqlite3")), resume=True)
         cured = verdicts(tmp_path / "run")
