@@ -45,7 +45,7 @@ def write_derived(
     verdicts = dict(_lines(run))
     rows = dict(zip(ROWS, (verdicts, scores), strict=True))
     files = {DECISIONS: decisions} if decisions else {}  # first: whatever happens, what a person said is kept
-    files |= {"plan.json": encode(run.plan), **{name: b"".join(found.values()) for name, found in rows.items()}}
+    files |= {"plan.json": _plan_of(recorded, run), **{name: b"".join(found.values()) for name, found in rows.items()}}
     files |= {REPLIES: replies} if replies else {}
     if run.log is not None:
         header = msgspec.structs.replace(run.log.header, plan=run.plan.hash)
@@ -58,6 +58,11 @@ def write_derived(
     known = {name: _entry(name, files[name], number) for name, number in zip(ROWS, numbers, strict=True)}
     write_summary(out, run.plan, summary, DECISIONS, known=known)
     return summary
+
+
+def _plan_of(recorded: StoredRun, run: StoredRun) -> bytes:
+    """The plan's file. An unchanged one is copied: of an earlier version, this one would write more keys."""
+    return (recorded.folder / "plan.json").read_bytes() if run.plan is recorded.plan else encode(run.plan)
 
 
 def _entry(name: str, data: bytes, rows: int) -> RunFile:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 from tests.folders import write
@@ -22,9 +23,12 @@ from rulewright.reporting import adjudication, derived_run
 from rulewright.reporting.adjudication import Adjudication, adjudicate
 from rulewright.reporting.leaderboard import leaderboard
 from rulewright.reporting.run_reader import rows
+from rulewright.reporting.stored_run import read_run
+from rulewright_runtime.digests import sha256
 from rulewright_runtime.errors import BusyError, PlanError
-from rulewright_runtime.plan.file import seal
+from rulewright_runtime.plan.file import decode, seal
 from rulewright_runtime.report.summary import exit_status
+from rulewright_runtime.runs.folder import write_summary
 from rulewright_runtime.runs.store import run
 
 BENCHMARK = ROOT / "benchmark"
@@ -79,6 +83,19 @@ def test_nothing_decided_changes_nothing(judged: Path, tmp_path: Path) -> None:
     adjudicate(judged, tmp_path / "same", [])
     for name in ("plan.json", "inputs.jsonl", "scores.jsonl", "verdicts.jsonl"):
         assert bytes_of(tmp_path / "same")[name] == bytes_of(judged)[name]
+
+
+def test_a_run_of_an_earlier_version_is_adjudicated(judged: Path, tmp_path: Path) -> None:
+    earlier = shutil.copytree(judged, tmp_path / "earlier")
+    document = {**json.loads((judged / "plan.json").read_bytes()), "hash": ""}
+    del document["severities"]  # as if this key had been added since
+    document["hash"] = sha256(msgspec.json.encode(document)).hexdigest()
+    (earlier / "plan.json").write_bytes(msgspec.json.encode(document))
+    summary = json.loads((judged / "summary.json").read_bytes())
+    write_summary(earlier, decode((earlier / "plan.json").read_bytes()), {**summary, "plan": document["hash"]})
+    adjudicate(earlier, tmp_path / "out", [decided(NIGHT, "PASS")])
+    assert row_of(tmp_path / "out", NIGHT[0])["engine"]["outcome"] == "passed"
+    assert read_run(tmp_path / "out").plan.hash == document["hash"]
 
 
 def test_a_decision_is_recomputed_into_gates_scores_and_status_and_the_original_stays(
