@@ -87,6 +87,7 @@ def test_nothing_decided_changes_nothing(judged: Path, tmp_path: Path) -> None:
 
 def test_a_run_of_an_earlier_version_is_adjudicated(judged: Path, tmp_path: Path) -> None:
     earlier = shutil.copytree(judged, tmp_path / "earlier")
+    (earlier / "inputs.jsonl").unlink()
     document = {**json.loads((judged / "plan.json").read_bytes()), "hash": ""}
     del document["severities"]  # as if this key had been added since
     document["hash"] = sha256(msgspec.json.encode(document)).hexdigest()
