@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Generator
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -130,7 +130,7 @@ def violations(browser: Browser) -> list[Any]:
 
 
 @contextlib.contextmanager
-def open_browser(profile: Path) -> Iterator[Browser]:
+def open_browser(profile: Path) -> Generator[Browser]:
     """A browser with an empty profile; skips the test where there is none."""
     chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
     if chromium is None or driver is None:

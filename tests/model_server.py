@@ -3,7 +3,7 @@
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -64,7 +64,7 @@ class Server:
 
 
 @contextmanager
-def model_server(handler: Handler) -> Iterator[Server]:
+def model_server(handler: Handler) -> Generator[Server]:
     """A server that answers every request by `handler`, as long as the block runs."""
     closing = threading.Event()
     lock = threading.Lock()

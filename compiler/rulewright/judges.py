@@ -1,7 +1,7 @@
 """The judge that a project or a command names: its limits, its price, and what it can't answer within a budget."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import ExitStack, closing, contextmanager
 from decimal import Decimal
 from inspect import iscoroutinefunction
@@ -262,7 +262,7 @@ def refuse_below(budget: Budget, calls: Iterable[tuple[ModelCall, Price | None]]
 
 
 @contextmanager
-def known_answers(ledger: str) -> Iterator[Callable[[str], ModelAnswer | None]]:
+def known_answers(ledger: str) -> Generator[Callable[[str], ModelAnswer | None]]:
     """What a ledger holds, by key; nothing where there is none yet."""
     if not Path(ledger).is_file():
         yield lambda _: None

@@ -10,7 +10,7 @@ import os
 import shutil
 import stat
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -56,7 +56,7 @@ class _Raw(io.RawIOBase):
 
 
 @contextmanager
-def watched(step: Step) -> Iterator[None]:
+def watched(step: Step) -> Generator[None]:
     """Call `step` with the name of each operation before it is done; what `step` raises happens instead."""
     lock, busy = threading.RLock(), False
     real = {name: getattr(os, name) for name in (*WATCHED, "fdopen", "open")}
@@ -167,7 +167,7 @@ class PowerCuts:
         self.taken: list[Path] = []
 
     @contextmanager
-    def watch(self) -> Iterator[None]:
+    def watch(self) -> Generator[None]:
         """Take pictures while a program runs."""
         with watched(self._take), pytest.MonkeyPatch.context() as patch:
             fsync = os.fsync

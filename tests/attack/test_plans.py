@@ -6,7 +6,7 @@ hash; whoever seals only the envelope again is refused where a check is not what
 
 import copy
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -67,7 +67,7 @@ def others(leaf: Any) -> Iterator[Any]:
 
 
 @contextmanager
-def changed(document: Any, place: Place, new: Any) -> Iterator[Any]:
+def changed(document: Any, place: Place, new: Any) -> Generator[Any]:
     """The document with another value in a place, for a while."""
     holder = value_at(document, place[:-1])
     before = holder[place[-1]]

@@ -4,7 +4,7 @@ import argparse
 import json
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager
 from decimal import Decimal
 from pathlib import Path
@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 @contextmanager
-def _readable(path: Path) -> Iterator[None]:
+def _readable(path: Path) -> Generator[None]:
     """Raises LedgerError for rows with other values than a ledger stores."""
     try:
         yield

@@ -3,7 +3,7 @@
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import IO
 
@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 @contextmanager
-def _writing(file: IO[bytes], args: argparse.Namespace) -> Iterator[Callable[[Transcript], object]]:
+def _writing(file: IO[bytes], args: argparse.Namespace) -> Generator[Callable[[Transcript], object]]:
     """The writer for the format that the file's name implies."""
     line_of = WRITERS[args.to]
     if args.out.lower().endswith(ENDING):

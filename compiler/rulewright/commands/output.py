@@ -15,7 +15,7 @@ from rulewright_runtime.terminal import say
 TYPE_CHECKING = False  # importing `typing` takes longer than writing the output
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Generator, Iterable
 
     from rulewright.web.server import LocalServer
 
@@ -50,7 +50,7 @@ def serve_until_stopped(opened: Callable[[], LocalServer], port: int, what: str)
 
 
 @contextmanager
-def writing_to(place: str | os.PathLike[str]) -> Iterator[None]:
+def writing_to(place: str | os.PathLike[str]) -> Generator[None]:
     """Turn errors of writing `place` into UsageError."""
     try:
         yield

@@ -6,7 +6,7 @@ import argparse
 import gc
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from itertools import count
 from pathlib import Path
@@ -162,7 +162,7 @@ def _judge(
 
 
 @contextmanager
-def _progress() -> Iterator[Callable[[int], None] | None]:
+def _progress() -> Generator[Callable[[int], None] | None]:
     """Show on a terminal how many cases were read; the line is removed at the end."""
     terminal = safe_stream(sys.stderr)
     if not terminal.isatty():

@@ -3,7 +3,7 @@
 import codecs
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -55,7 +55,7 @@ def load_file(path: Path | str, *, comments: bool = False) -> Loaded:
 
 
 @contextmanager
-def unsaved(texts: Mapping[str, str]) -> Iterator[None]:
+def unsaved(texts: Mapping[str, str]) -> Generator[None]:
     """Inside this context files are read from `texts`, an editor's unsaved texts by absolute path.
     Nested contexts add up; the inner one takes precedence."""
     token = _unsaved.set({**(_unsaved.get() or {}), **texts})

@@ -6,7 +6,7 @@ import random
 import sys
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import ExitStack, asynccontextmanager, suppress
 from copy import copy
 from typing import Final, Literal
@@ -117,7 +117,7 @@ class Scheduler:
         return Scheduler(model, self.ledger, self._run, self.limits, self.budget, price, self.on_progress)
 
     @asynccontextmanager
-    async def running(self) -> AsyncIterator[Scheduler]:
+    async def running(self) -> AsyncGenerator[Scheduler]:
         """Renew the leases while the block runs, and close connections at its end."""
         if self._is_resumed:
             self.replies.resume(*self.ledger.replies_in(self._run, self.model.identity))
@@ -311,7 +311,7 @@ class CallPortal:
         """Open the ledger and start the loop; the run is `resumed` or begins. Raises LedgerError."""
 
         @asynccontextmanager
-        async def open_scheduler() -> AsyncIterator[Scheduler]:
+        async def open_scheduler() -> AsyncGenerator[Scheduler]:
             store = Ledger(ledger)  # it belongs to the thread of the loop
             try:
                 made = Scheduler(model, store, run, limits, budget, price, note_silence, resumed=resumed)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cache
@@ -93,7 +93,7 @@ class CaseResult(msgspec.Struct):
 
 
 @contextmanager
-def reading_report(path: str) -> Iterator[None]:
+def reading_report(path: str) -> Generator[None]:
     """Turn errors of reading and decoding a report into InputError."""
     try:
         yield

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from typing import IO, Final, cast
 
@@ -29,7 +29,7 @@ class DiskError(BaseException):
 
 
 @contextmanager
-def compressing(stream: IO[bytes], path: str) -> Iterator[IO[bytes]]:
+def compressing(stream: IO[bytes], path: str) -> Generator[IO[bytes]]:
     """A stream that compresses into another one by the suffix of a path: `.gz`, `.zst`, or any other for none. The same
     data give the same bytes. Raises RuntimeFailure if the library for `.zst` is not installed."""
     if path.lower().endswith(".gz"):
@@ -49,7 +49,7 @@ def compressing(stream: IO[bytes], path: str) -> Iterator[IO[bytes]]:
 
 
 @contextmanager
-def open_whole(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+def open_whole(path: str | os.PathLike[str]) -> Generator[IO[bytes]]:
     """A stream to a file that is replaced at the end: until then readers see the old content or no file.
 
     No other process can open the same file this way in the meantime. An existing file keeps its mode, and a link its
@@ -68,7 +68,7 @@ def open_whole(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
 
 @contextmanager
-def _open_replaced(target: str, path: str) -> Iterator[IO[bytes]]:
+def _open_replaced(target: str, path: str) -> Generator[IO[bytes]]:
     folder, name = os.path.split(target)
     part = os.path.join(folder, f".{name}.rulewright")  # overwrites the file of a killed writer
     handle = claim(part, path)

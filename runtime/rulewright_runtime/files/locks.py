@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from typing import Final
 
@@ -73,7 +73,7 @@ def is_claimed(path: str) -> bool:
 
 
 @contextmanager
-def lock(path: str, what: str) -> Iterator[None]:
+def lock(path: str, what: str) -> Generator[None]:
     """Hold the lock at `path` within the block. Raises BusyError and OSError as `claim` does."""
     handle = claim(path, what)
     try:
@@ -83,7 +83,7 @@ def lock(path: str, what: str) -> Iterator[None]:
 
 
 @contextmanager
-def lock_folder(path: str | os.PathLike[str]) -> Iterator[None]:
+def lock_folder(path: str | os.PathLike[str]) -> Generator[None]:
     """Create a folder and lock it against other writers. Raises BusyError and OSError."""
     os.makedirs(path, exist_ok=True)
     with lock(os.path.join(path, ".lock"), os.fspath(path)):
@@ -91,7 +91,7 @@ def lock_folder(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 @contextmanager
-def lock_file(path: str | os.PathLike[str]) -> Iterator[None]:
+def lock_file(path: str | os.PathLike[str]) -> Generator[None]:
     """Lock a file that is only written at the end against other writers, and create its folder. A pipe or a device such
     as `/dev/null` is not locked. Raises BusyError and OSError."""
     target = os.path.realpath(path)

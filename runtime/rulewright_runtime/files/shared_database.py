@@ -6,7 +6,7 @@ import errno
 import os
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -92,7 +92,7 @@ def _write_ahead(database: sqlite3.Connection) -> None:
 
 
 @contextmanager
-def transaction(database: sqlite3.Connection) -> Iterator[None]:
+def transaction(database: sqlite3.Connection) -> Generator[None]:
     """Commit at the end, or roll back if the block or the commit fails. Raises sqlite3.Error."""
     database.execute("begin immediate")
     try:

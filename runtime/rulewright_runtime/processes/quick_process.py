@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Final
 
@@ -25,7 +25,7 @@ MANY: Final = 50_000  # new objects before a search: few of those that a run mak
 
 
 @contextmanager
-def seldom_collected() -> Iterator[None]:
+def seldom_collected() -> Generator[None]:
     """Search for garbage less often, in this process, until the block ends."""
     before = gc.get_threshold()
     if before[0]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from decimal import localcontext
 from threading import Lock, Thread, current_thread, main_thread
@@ -82,7 +82,7 @@ class _Elsewhere:
 
 
 @contextmanager
-def state_kept() -> Iterator[None]:
+def state_kept() -> Generator[None]:
     """Restore what code in another thread changes for the whole process; calls may overlap."""
     with _Elsewhere.lock:
         if not _Elsewhere.running:

@@ -12,7 +12,7 @@ import os
 import subprocess
 import sys
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import lru_cache
@@ -246,7 +246,7 @@ class RayTasks:
             raise WorkerEndedError(f"the Ray cluster gave no answer to a task: {_first_line(error)}") from None
 
     @contextmanager
-    def _cluster(self) -> Iterator[int]:
+    def _cluster(self) -> Generator[int]:
         """Connect to the cluster, unless it is connected already; yields its number of cores. Raises
         WorkerEndedError."""
         ray = self._ray

@@ -7,7 +7,7 @@ that several processes can share a file.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from typing import IO, Any, Final, NamedTuple
 
@@ -163,7 +163,7 @@ def _pyarrow() -> Any:
 
 
 @contextmanager
-def writing_chats(stream: IO[bytes]) -> Iterator[Callable[[Transcript, bytes], None]]:
+def writing_chats(stream: IO[bytes]) -> Generator[Callable[[Transcript, bytes], None]]:
     """A function that writes a chat and its line to a Parquet file; the same chats give the same bytes.
 
     Raises RuntimeFailure if pyarrow is not installed.

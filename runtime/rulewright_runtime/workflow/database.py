@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, Self, TypeVar
@@ -172,7 +172,7 @@ class Database:
         self.close()
 
     @contextmanager
-    def transaction(self) -> Iterator[sqlite3.Connection]:
+    def transaction(self) -> Generator[sqlite3.Connection]:
         """Commit at the end, or roll back on an error. Raises StoreError when the database can't be written."""
         with self._lock:
             if self._db.in_transaction:  # nested: the outer transaction commits
@@ -193,7 +193,7 @@ class Database:
                 raise StoreError(f"the database `{self.path}` can't be read: {error}") from error
 
     @contextmanager
-    def run_lock(self) -> Iterator[bool]:
+    def run_lock(self) -> Generator[bool]:
         """Lock the database for one run. Yields whether the lock was acquired; the lock ends with the process."""
         with self._lock_errors():
             try:
@@ -216,7 +216,7 @@ class Database:
         return f"{self.path.resolve()}.lock"  # of a link's target: one database has one lock
 
     @contextmanager
-    def _lock_errors(self) -> Iterator[None]:
+    def _lock_errors(self) -> Generator[None]:
         try:
             yield
         except OSError as error:
@@ -251,7 +251,7 @@ def converted(row: sqlite3.Row, kind: type[Kind]) -> Kind:
 
 
 @contextmanager
-def _reading() -> Iterator[None]:
+def _reading() -> Generator[None]:
     try:
         yield
     except (*UNDECODED, TypeError) as error:  # a number in place of JSON is a TypeError

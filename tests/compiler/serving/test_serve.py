@@ -8,7 +8,7 @@ import json
 import re
 import shutil
 import socket
-from collections.abc import Iterator
+from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.parse import urlencode
@@ -51,7 +51,7 @@ def runs(demo: Path, tmp_path: Path) -> Path:
 
 
 @contextlib.contextmanager
-def served(*folders: Path) -> Iterator[LocalServer]:
+def served(*folders: Path) -> Generator[LocalServer]:
     with LocalServer({"": RunsApp(OpenRuns([str(each) for each in folders]), "ana")}) as server:
         yield server
 

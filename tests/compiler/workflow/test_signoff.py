@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import urlencode
@@ -49,7 +49,7 @@ ITEM = "/item/run-1-build-1"
 
 
 @contextlib.contextmanager
-def served(folder: Path) -> Iterator[tuple[Bench, LocalServer]]:
+def served(folder: Path) -> Generator[tuple[Bench, LocalServer]]:
     run = bench(folder, FLOW, SCRIPT)
     assert run.run().status == "WAITING"
     with serve(run.store, reviewer="ana") as server:

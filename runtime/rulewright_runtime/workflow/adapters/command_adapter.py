@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Final
@@ -106,7 +106,7 @@ def _watchdog_process(
     environment: Mapping[str, str],
     streams: tuple[IO[bytes], IO[bytes], IO[bytes]],
     on_start: OnStart,
-) -> Iterator[subprocess.Popen[bytes]]:
+) -> Generator[subprocess.Popen[bytes]]:
     """Run the command under its watchdog, and end all of its processes at exit."""
     reading, writing = os.pipe()
     try:
