@@ -35,6 +35,6 @@ def reason_of(error: Exception) -> str:
     return words.lower() if words else str(error)
 
 
-def unicode(text: str) -> str:
+def escape_surrogates(text: str) -> str:
     """The text with its unpaired surrogates, which no file can hold, as escapes."""
     return text.encode("utf-8", "backslashreplace").decode()

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from rulewright_runtime.declared_values import ResultTypeError, declared_type, fitting, split_arguments
-from rulewright_runtime.english import ticked, unicode
+from rulewright_runtime.english import escape_surrogates, ticked
 from rulewright_runtime.errors import EvaluationError, OutageError, PlanError, RuntimeFailure
 from rulewright_runtime.functions.table import PLUGIN_FUNCTIONS
 from rulewright_runtime.plan.scan import PlugInFunction
@@ -156,7 +156,7 @@ def _guarded(plug_in: PlugIn, plain: Callable[..., Any], signature: str) -> Call
                 value = plain(*map(from_host, arguments))
                 return fitting(declared, from_host(value))
         except ResultTypeError:
-            message = unicode(f"`{name}` gave {value!r:.60}; expected {expected}")
+            message = escape_surrogates(f"`{name}` gave {value!r:.60}; expected {expected}")
             raise EvaluationError(message, "plug_in_failed") from None
         except OutageError:
             raise

@@ -9,7 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from rulewright_runtime.calls.budget import BudgetError
-from rulewright_runtime.english import unicode
+from rulewright_runtime.english import escape_surrogates
 from rulewright_runtime.errors import OutageError
 from rulewright_runtime.harness.adapters import Adapter, TurnRequest
 from rulewright_runtime.harness.harness_plan import Script, ScriptSession, ScriptTurn
@@ -160,7 +160,8 @@ def _reply_line(
         except (BudgetError, OutageError):
             raise  # no other turn would be answered either: the run stops and can be resumed
         except Exception as failure:
-            error = {"type": type(failure).__name__, "message": unicode(str(failure))[:500], "attempts": attempt}
+            message = escape_surrogates(str(failure))[:500]
+            error = {"type": type(failure).__name__, "message": message, "attempts": attempt}
             continue
         return replace(
             blank,

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, Literal, Protocol, TypeAlias
 import msgspec
 
 from rulewright_runtime.digests import sha256
-from rulewright_runtime.english import unicode
+from rulewright_runtime.english import escape_surrogates
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.models.capabilities import Capabilities
 
@@ -99,8 +99,8 @@ class CallFailure(RuntimeFailure):
     def __init__(
         self, message: str, kind: str, *, status: int = 0, retry_after: float | None = None, raw: str = ""
     ) -> None:
-        self.kind, self.status, self.retry_after, self.raw = kind, status, retry_after, unicode(raw)
-        super().__init__(unicode(message))
+        self.kind, self.status, self.retry_after, self.raw = kind, status, retry_after, escape_surrogates(raw)
+        super().__init__(escape_surrogates(message))
 
     @property
     def may_be_retried(self) -> bool:

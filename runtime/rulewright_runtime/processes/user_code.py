@@ -19,7 +19,7 @@ from time import monotonic, sleep
 from types import FrameType, TracebackType
 from typing import Final
 
-from rulewright_runtime.english import unicode
+from rulewright_runtime.english import escape_surrogates
 from rulewright_runtime.errors import OutageError, RuntimeFailure
 from rulewright_runtime.processes.process_end import end_now
 from rulewright_runtime.terminal import PrintsToErrors
@@ -37,7 +37,7 @@ class UserCodeError(RuntimeFailure):
 
 def failure_of(why: Exception) -> str:
     """What code of the user raised, as text that a file can hold."""
-    return unicode(str(why) if isinstance(why, UserCodeError) else f"{type(why).__name__}: {why}")
+    return escape_surrogates(str(why) if isinstance(why, UserCodeError) else f"{type(why).__name__}: {why}")
 
 
 class Called:

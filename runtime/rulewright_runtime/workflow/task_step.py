@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from rulewright_runtime.english import unicode
+from rulewright_runtime.english import escape_surrogates
 from rulewright_runtime.errors import OutageError
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.workflow.adapters import AgentReply, Brief, Purpose
@@ -131,7 +131,7 @@ class TaskStep:
         except Exception as error:  # an adapter may be third-party code
             failure = error if isinstance(error, AgentError) else AgentError(f"{type(error).__name__}: {error}")
             self.write(usage=self.made.usage + failure.usage)
-            message, _ = redact_text(security, unicode(str(failure)))
+            message, _ = redact_text(security, escape_surrogates(str(failure)))
             raise AgentError(message, is_final=failure.is_final) from error
         return reply
 

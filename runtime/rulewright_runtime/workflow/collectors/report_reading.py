@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from rulewright_runtime import strict_json
-from rulewright_runtime.english import reason_of, unicode
+from rulewright_runtime.english import escape_surrogates, reason_of
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.strict_json import JsonObject
 
@@ -32,7 +32,7 @@ class CollectionError(RuntimeFailure):
     """Evidence that is missing or can't be read; the message names the file."""
 
     def __init__(self, path: str, reason: str) -> None:
-        self.path, self.reason = path, unicode(reason)
+        self.path, self.reason = path, escape_surrogates(reason)
         super().__init__(f"evidence collection error: `{path}`: {self.reason}")
 
 
@@ -68,7 +68,7 @@ def share(path: str, good: int, total: int, details: str) -> ReportReading:
         raise CollectionError(path, "the report covers nothing")
     if not 0 <= good <= total:
         raise CollectionError(path, f"the report counts {good} of {total}")
-    return ReportReading(good, total, unicode(details))
+    return ReportReading(good, total, escape_surrogates(details))
 
 
 def inside(root: Path, path: str) -> Path:
