@@ -17,6 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rulewright.errors import UsageError
+from rulewright.reporting.adjudication import CODE, READS_DECIDED
 from rulewright.reporting.judge_answers import replayed
 from rulewright.reporting.stored_run import StoredRun, conversations, knowing, score_again
 from rulewright_runtime.aggregate.aggregation import Scorecard
@@ -130,6 +131,7 @@ def _keyed(run: StoredRun, by: str) -> dict[str, str]:
 
 
 TRANSCRIPT, REPLY, RULE, SCENARIO = "transcript", "judge reply", "rule", "scenario"
+DECISION: Final = "decision of a person"
 VERDICTS, SCORECARD, THRESHOLD = "verdicts", "scorecard", "threshold"
 NOT_RUN: Final = "not run"
 _RANKS: Final = {"failed": 0, "undecided": 1, "nothing_applied": 2, "passed": 2}
@@ -199,6 +201,9 @@ class Recombiner:
     def causes_of_verdict(self, pair: tuple[str, str], check: str) -> Causes:
         """The causes of a difference in a check's verdict on the transcripts of a pair."""
         changed = self._changed(pair, check)
+        stored = [side.run.verdicts[name].get(check) for side, name in zip(self._sides, pair, strict=True)]
+        if any(each is not None and each.rationale_code in (CODE, READS_DECIDED) for each in stored):
+            return Causes(((DECISION, *changed),), told_apart=not changed)
         if RULE in changed and check not in self._before.run.checks.keys() & self._after.run.checks.keys():
             return Causes(((RULE,),))  # the check is in one of the plans only
         follows = self.follows_the_transcript(pair, check)
@@ -211,8 +216,8 @@ class Recombiner:
             return self._verdict(pair, check, taken | {REPLY} if follows and TRANSCRIPT in taken else taken)
 
         explained = causes(changed, result)
-        stored = tuple(_answer(s.run.verdicts[name].get(check)) for s, name in zip(self._sides, pair, strict=True))
-        if len(changed) > 1 and (result(frozenset()), result(frozenset(changed))) != stored:
+        answers = tuple(map(_answer, stored))
+        if len(changed) > 1 and (result(frozenset()), result(frozenset(changed))) != answers:
             return Causes((tuple(changed),), told_apart=False)  # the stored verdicts can't be reproduced
         return explained
 

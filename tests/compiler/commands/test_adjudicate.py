@@ -18,6 +18,7 @@ from tests.shipped_plans import shipped_plan
 
 import rulewright
 from rulewright.cli import main
+from rulewright.comparing.diff import diff
 from rulewright.errors import UsageError
 from rulewright.reporting import adjudication, derived_run
 from rulewright.reporting.adjudication import Adjudication, adjudicate
@@ -97,6 +98,13 @@ def test_a_run_of_an_earlier_version_is_adjudicated(judged: Path, tmp_path: Path
     adjudicate(earlier, tmp_path / "out", [decided(NIGHT, "PASS")])
     assert row_of(tmp_path / "out", NIGHT[0])["engine"]["outcome"] == "passed"
     assert read_run(tmp_path / "out").plan.hash == document["hash"]
+
+
+def test_the_cause_of_a_decided_verdict_is_the_decision(judged: Path, tmp_path: Path) -> None:
+    adjudicate(judged, tmp_path / "out", [decided(NIGHT, "PASS")])
+    (flip,) = diff(judged, tmp_path / "out")["flips"]
+    assert (flip["check_id"], flip["before"], flip["after"]) == (NIGHT[1], "UNCLEAR", "PASS")
+    assert flip["causes"] == {"sets": [["decision of a person"]], "told_apart": True}
 
 
 def test_a_decision_is_recomputed_into_gates_scores_and_status_and_the_original_stays(
