@@ -296,9 +296,11 @@ class Cuts:
         self.meet(self.lines(item), [line for each in items for line in self.thresholds(each)])
 
     def add_texts(self, value: object) -> None:
+        """Add a text, that of an optional, or those of a list."""
         for each in value if isinstance(value, (list, tuple)) else (value,):
-            if isinstance(each, str):
-                self.cuts.add(each)
+            text = each.value if isinstance(each, Optional) and each.present else each
+            if isinstance(text, str):
+                self.cuts.add(text)
 
     def lines(self, at: int) -> list[Sum]:
         """The sums of the variable that a number is between the collected cuts. Raises BeyondAtoms."""

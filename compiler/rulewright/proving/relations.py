@@ -13,7 +13,7 @@ from itertools import chain, pairwise, permutations
 from operator import and_
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
-from rulewright.expression.types import DURATION, DYN, STRING, TIMESTAMP
+from rulewright.expression.types import BOOL, DURATION, DYN, STRING, TIMESTAMP
 from rulewright.proving.atoms import FALSE, TRUE, bits_of
 from rulewright.proving.box_variables import LONGEST, Box, BoxVariable, Relation, Rows, cell_mask
 from rulewright.proving.domains import Absent, Domains, Path, wholes_at
@@ -98,13 +98,19 @@ class _Lack(NamedTuple):
 def _lacks(variable: BoxVariable, domains: Domains) -> Iterator[_Lack]:
     absent = [value.part for value in variable.values if isinstance(value, Absent)]
     path = path_at(variable.program, len(variable.program.nodes) - 1)
-    if path is None and absent:
-        needed = [failures_of(variable.program, domains, is_sure=each) for each in (False, True)]
-        yield _Lack(variable.at, variable.lacking, *needed)
-    for part in absent if path is not None else ():
+    if absent and not (path and variable.path):
+        needed, sure = (failures_of(variable.program, domains, is_sure=each) for each in (False, True))
+        yield _Lack(variable.at, variable.lacking, needed | _to_be_true(variable, domains), sure)
+    for part in absent if path and variable.path else ():
         cells = [isinstance(value, Absent) and value.part <= part for value in variable.values]
         parts = frozenset({path[: part + 1]} if path else ())
         yield _Lack(variable.at, cell_mask(cells), parts, parts | domains.implied.get(path or (), frozenset()))
+
+
+def _to_be_true(variable: BoxVariable, domains: Domains) -> frozenset[Path]:
+    """What a condition needs besides a value: to be true or false, where its type is not known."""
+    is_known = variable.path or typed(variable.program, domains)[-1].type == BOOL
+    return frozenset() if is_known else frozenset({("true or false", unabridged(variable.program))})
 
 
 class _Absences(Relation):

@@ -19,7 +19,7 @@ from tests.compiler.proving.conditions_at_random import (
 
 from rulewright.expression.build import build
 from rulewright.expression.environment import Environment
-from rulewright.expression.types import BOOL, DOUBLE
+from rulewright.expression.types import BOOL, DOUBLE, STRING, OptionalType
 from rulewright.linting.lint_run import lint_text
 from rulewright.proving.atoms import ERROR, FALSE, TRUE, bits_of
 from rulewright.proving.domains import Domains
@@ -53,6 +53,14 @@ def test_these_always_hold(text: str) -> None:
 )  # fmt: skip
 def test_these_never_hold(text: str) -> None:
     assert never(program(text), DOMAINS, TRUE) == Proved()
+
+
+@pytest.mark.parametrize("text", ["w == optional.of('a')", "w != optional.of('a')", "w == optional.none()"])
+def test_an_optional_text_may_be_the_one_that_is_compared_with(text: str) -> None:
+    types = {"w": OptionalType(STRING)}
+    condition = build(text, Environment(variables=types), expect=BOOL).program
+    assert isinstance(never(condition, Domains(types), TRUE), Refuted)
+    assert isinstance(never(condition, Domains(types), FALSE), Refuted)
 
 
 def test_what_is_only_undecided_sometimes_does_not_always_hold() -> None:
