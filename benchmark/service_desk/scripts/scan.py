@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parents[1]
@@ -26,6 +27,8 @@ def rulewright(*words: str) -> bytes:
 
 def main() -> None:
     """Read the brief, write the evidence, answer. Whether it suffices is for the gate."""
+    if find_spec("rulewright") is None:
+        sys.exit(f"{sys.executable} has no rulewright: `pip install 'rulewright[workflow]'`")
     json.load(sys.stdin)
     model = sys.argv[1]
     reports = Path("reports")
