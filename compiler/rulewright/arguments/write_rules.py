@@ -58,8 +58,9 @@ def explain_arguments(parser: argparse.ArgumentParser) -> None:
     """Print the manual page of a rule of `lint`, a function, a ready check or a key; without a name, list the rules.
 
     `functions` lists the functions of expressions and `library` the ready checks; `library/NAME` prints one: when it
-    passes, its parameters, and its examples. The name of a key, such as `severity` or `rate.empty`, shows what it
-    means in each kind of document; that of a kind, such as `project`, `check` or `scenario`, lists its keys.
+    passes, its parameters, and its examples. The name of a key, such as `severity`, `check.severity` or `rate.empty`,
+    shows what it means in each kind of document; that of a kind, such as `project`, `check` or `scenario`, lists its
+    keys.
     """
     option(
         parser,

@@ -70,11 +70,12 @@ def key(kind: str, path: tuple[str, ...]) -> Key:
 
 
 def keys_named(name: str) -> Iterator[tuple[str, str, Key]]:
-    """The keys of documents whose paths end in `name`, or that are of this kind: the documents, the path, its use."""
+    """The keys of documents whose paths end in `name`, which may begin with a kind of document (`check.routing`), or
+    that are of this kind: the documents, the path, its use."""
     wanted = [part for part in name.replace("[]", "").split(".") if part != "NAME"]
     for kind, title in DOCUMENTS.items():
         for path, found in keys_of(kind).items():
-            named = [part for part in path if part != EACH]
+            named = [kind, *(part for part in path if part != EACH)]
             if kind == name or (path[-1] != EACH and named[-len(wanted) :] == wanted):
                 yield title, written_path(kind, path), found
 

@@ -415,6 +415,8 @@ def test_explain_shows_what_a_key_means_in_each_kind_of_document(capsys: pytest.
     assert (code, out.splitlines()[0].split("  ")[0]) == (0, "project (the project file)")
     code, out, _ = run(capsys, "explain", "lint.severity", "--format", "json")
     assert list(json.loads(out)) == ["lint.severity (the project file)"]
+    code, out, _ = run(capsys, "explain", "check.severity", "--format", "json")
+    assert list(json.loads(out)) == ["severity (checks)"]
     code, out, _ = run(capsys, "explain", "scenario", "--format", "json")
     listed = json.loads(out)
     assert {f"{key} (scenarios)" for key in schema("scenario")["properties"]} <= set(listed)
