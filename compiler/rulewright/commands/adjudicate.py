@@ -20,6 +20,7 @@ from rulewright.reporting.adjudication import (
     original,
     read_decisions,
     waiting,
+    with_decisions,
 )
 from rulewright.reporting.stored_run import StoredRun, open_run, stored
 from rulewright_runtime.english import plural
@@ -40,17 +41,17 @@ def run(args: argparse.Namespace) -> int:
     folder = Path(args.run)
     out = Path(args.out) if args.out else folder / DECIDED
     found = stored(original(folder))
-    settled = {decision.key for decision in known_decisions(out)}
-    still = [item for item in waiting(found) if _key(item) not in settled]
+    known = known_decisions(out)
     taken = list(_taken(args))
     if not taken:
         if args.file:
             complain(f"note: `{args.file}` holds no decision; each line needs a `verdict` and its `why`")
-        _list(found, still, len(settled), args)
-        return UNDECIDED if still else exit_status(open_run(out).summary if settled else found.summary)
+        still = waiting(with_decisions(found, known))
+        _list(found, still, len({decision.key for decision in known}), args)
+        return UNDECIDED if still else exit_status(open_run(out).summary if known else found.summary)
     summary = adjudicate(folder, out, taken)
     decided = {decision.key for decision in taken}
-    open_now = [item for item in still if _key(item) not in decided]
+    open_now = waiting(with_decisions(found, known_decisions(out)))
     say(f"{len(decided)} decided, {len(open_now)} still waiting; the recomputed run is in {out}")
     outcomes = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in summary["outcomes"].items() if count)
     say(f"transcripts: {outcomes}")

@@ -176,6 +176,18 @@ def _checked(
 
 
 def _adjudicated(run: StoredRun, out: Path, taken: Sequence[Adjudication]) -> JsonObject:
+    people, count = sorted({decision.by for decision in taken}), len({decision.key for decision in taken})
+    about = {"adjudicated": {"from": printable(str(run.folder)), "decisions": count, "by": people}}
+    decisions = b"".join(msgspec.json.encode(decision) + b"\n" for decision in taken)
+    return write_derived(out, run, _recomputed(run, taken), about, decisions)
+
+
+def with_decisions(run: StoredRun, taken: Sequence[Adjudication]) -> StoredRun:
+    """Return the run with people's decisions. Raises UsageError as `adjudicate` does."""
+    return _recomputed(run, _checked(run, taken)) if taken else run
+
+
+def _recomputed(run: StoredRun, taken: Sequence[Adjudication]) -> StoredRun:
     rows, verdicts = dict(run.rows), dict(run.verdicts)
     for decision in taken:  # of several about one verdict the last counts
         name, check = decision.key
@@ -186,10 +198,7 @@ def _adjudicated(run: StoredRun, out: Path, taken: Sequence[Adjudication]) -> Js
             verdicts[name] = {**verdicts[name], check: _reopened(verdicts[name][check])}
         row = run.rows[name]
         rows[name] = score_again(run.scorecard, row, verdicts[name].values(), skipped_checks(run, row))
-    people, count = sorted({decision.by for decision in taken}), len({decision.key for decision in taken})
-    about = {"adjudicated": {"from": printable(str(run.folder)), "decisions": count, "by": people}}
-    decisions = b"".join(msgspec.json.encode(decision) + b"\n" for decision in taken)
-    return write_derived(out, run, dataclasses.replace(run, rows=rows, verdicts=verdicts), about, decisions)
+    return dataclasses.replace(run, rows=rows, verdicts=verdicts)
 
 
 def check_person(run: FinishedRun, by: str, about: str) -> None:

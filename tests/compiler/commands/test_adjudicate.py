@@ -461,3 +461,28 @@ def test_a_check_that_reads_a_decided_verdict_waits_for_a_person_too(tmp_path: P
     for name in ("gate", "last"):
         main(["adjudicate", str(out), "--decide", "talk", name, "FAIL", *about])
     assert row_of(decided, "talk")["engine"]["outcome"] == "failed"
+
+
+def test_a_check_that_a_decision_makes_wait_is_listed_until_it_is_decided(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    chat = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "hm"}]
+    base = "id: {}\nprimary_bucket: C\nseverity: S2\neach: reply\n"
+    files = {
+        "rulewright.yaml": "project: p\n",
+        "checks/one.yaml": base.format("one") + "fail: turn.content == 'bad'\nunclear: turn.content == 'hm'\n",
+        "checks/two.yaml": base.format("two") + "fail: turn.content == 'hm'\n",
+        "checks/any.yaml": "id: any\nprimary_bucket: C\nfail: v('one').verdict == FAIL or v('two').verdict == FAIL\n",
+        "chats.jsonl": json.dumps({"id": "talk", "model": "m", "messages": chat}),
+    }
+    folder = write(tmp_path, files)
+    out = folder / "run"
+    rulewright.scan(str(folder), folder / "chats.jsonl", out)
+    assert verdict_of(out, ("talk", "any"))["verdict"] == "FAIL", "whatever `one` turns out to be"
+    about = ["--by", "Ana", "--why", "read it"]
+    status, said, _ = command(capsys, out, "--decide", "talk", "one", "PASS", *about)
+    assert "1 decided, 1 still waiting" in said
+    status, said, _ = command(capsys, out)
+    assert (status, said.splitlines()[0]) == (2, "1 verdict waits for a person; 1 decided")
+    command(capsys, out, "--decide", "talk", "any", "FAIL", *about)
+    assert command(capsys, out)[:2] == (1, "0 verdicts wait for a person; 2 decided\n")
