@@ -68,10 +68,10 @@ class Hooks:
             for event in evaluation_events(result, self._prefix, self._nanoseconds):
                 delivery.send(event)
 
-    def close(self, limit: float = LIMIT) -> list[str]:
-        """Wait for queued messages, at most `limit` seconds for all targets. Returns a warning for each target with
+    def close(self) -> list[str]:
+        """Wait for queued messages, at most `LIMIT` seconds for all targets. Returns a warning for each target with
         undelivered messages."""
-        deadline = monotonic() + limit
+        deadline = monotonic() + LIMIT
         for delivery in (*self._observers, *self._collectors, *self._announcements):
             delivery.close(deadline)
         return self._undelivered.close()
@@ -108,7 +108,7 @@ class Delivery:
             arrived = self._deliver(batch)
             with self._changed:
                 lost, self._in_delivery = [] if arrived else self._in_delivery, []
-            self._undelivered.add(self._target, lost)
+                self._undelivered.add(self._target, lost)  # before `close` can end the file
 
     def _next(self) -> list[bytes]:
         """Wait for the next messages; empty when the queue is closed and drained."""
@@ -127,7 +127,7 @@ class Delivery:
             left = [*self._in_delivery, *self._queue]
             self._in_delivery = []
             self._queue.clear()
-        self._undelivered.add(self._target, left)
+            self._undelivered.add(self._target, left)
 
 
 class Undelivered:

@@ -18,6 +18,12 @@ from rulewright_runtime.cases import hooks
 __all__ = ["elsewhere"]
 
 
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run waits for what will be delivered, also on a busy machine."""
+    monkeypatch.setattr(hooks, "LIMIT", 60.0)
+
+
 def test_observations_and_events_go_to_files() -> None:
     batch("b", case("T1"), case("T2", summary="nothing"))
     score("--batch", "b", "--observe", "seen.jsonl", "--events", "events.jsonl")
@@ -100,7 +106,10 @@ def test_what_an_endpoint_does_not_take_is_kept_and_fails_nothing(capsys: pytest
     assert len(list(Path("reports").iterdir())) == 2  # nothing is written over
 
 
-def test_an_endpoint_that_never_answers_does_not_hold_up_the_run(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_endpoint_that_never_answers_does_not_hold_up_the_run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(hooks, "LIMIT", 0.2)
     batch("b", *(case(f"T{n}") for n in range(5)))
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"http://127.0.0.1:{silent.getsockname()[1]}/"
@@ -110,7 +119,10 @@ def test_an_endpoint_that_never_answers_does_not_hold_up_the_run(capsys: pytest.
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes have names only there")
-def test_a_pipe_that_nobody_reads_does_not_hold_up_the_run(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_pipe_that_nobody_reads_does_not_hold_up_the_run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(hooks, "LIMIT", 0.2)
     batch("b", case("T1"))
     os.mkfifo("pipe")
     assert score("--batch", "b", "--observe", "pipe", "--events", "pipe") == 0
@@ -141,6 +153,30 @@ def test_of_too_many_messages_those_that_do_not_fit_are_kept(tmp_path: Path, mon
     kept = [json.loads(line)["message"]["n"] for line in (tmp_path / "x.undelivered.jsonl").read_text().splitlines()]
     assert sorted(kept) == list(range(100))
     blocked.set()
+
+
+def test_a_message_whose_delivery_fails_when_the_run_ends_is_kept(tmp_path: Path) -> None:
+    undelivered = SlowlyUndelivered(str(tmp_path / "x"))
+    delivery = hooks.Delivery("t", lambda _: False, 1, undelivered)
+    delivery.send({"n": 1})
+    assert undelivered.has_begun.wait(60)
+    threading.Timer(0.1, undelivered.may_go_on.set).start()
+    delivery.close(0.0)
+    assert undelivered.close() == [f"not delivered to `t`: 1 message, kept in `{tmp_path / 'x'}.undelivered.jsonl`"]
+
+
+class SlowlyUndelivered(hooks.Undelivered):
+    """The file of undelivered messages; the thread that adds the first of them is held up."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.has_begun, self.may_go_on = threading.Event(), threading.Event()
+
+    def add(self, target: str, messages: list[bytes]) -> None:
+        if messages:
+            self.has_begun.set()
+            self.may_go_on.wait(60)
+        super().add(target, messages)
 
 
 def test_undelivered_messages_that_the_disk_does_not_take_end_no_run(
