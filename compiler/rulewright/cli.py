@@ -80,6 +80,7 @@ SHARING = {
     "rescore": ("whatif", "rescore"),
     "gold": ("calibrate", "gold"),
 }
+STARTS_SHELLS = "completion"  # it decodes nothing, so it does without msgspec
 PARSES_ITSELF = "lint"  # it may print cached output without parsing: `run_words(words, parse)`
 REFUSED = 3  # as in `exit_codes`
 
@@ -209,6 +210,8 @@ def _run_command(name: str, words: list[str]) -> int:
     if name == PARSES_ITSELF:
         return _function(name, "run_words")(words, parse)
     args = parse()
+    if name != STARTS_SHELLS:  # before anything that imports msgspec
+        importlib.import_module("rulewright_runtime.processes.quick_process")
     return _function(*SHARING.get(name, (name.replace("-", "_"), "run")))(args)
 
 

@@ -2,9 +2,6 @@
 
 import argparse
 
-from rulewright_runtime.processes import quick_process  # noqa: F401  before anything that imports msgspec
-
-# isort: split
 from rulewright.commands.running import run_plan
 from rulewright.errors import UsageError
 from rulewright.result_cache import CacheEntry

@@ -85,6 +85,15 @@ def test_a_run_imports_nothing_that_asks_a_model_or_reads_a_project() -> None:
     assert not (asking | project) & imported_with("rulewright.commands.scan")
 
 
+@pytest.mark.parametrize("words", [["leaderboard", "run"], ["why", "run", "chat"], ["scan", "chats"]])
+def test_a_command_imports_msgspec_without_what_it_prefers_to_typing(tmp_path: Path, words: list[str]) -> None:
+    (tmp_path / "typing_extensions.py").write_text("raise SystemExit('imported')\n")
+    command = [sys.executable, "-m", "rulewright", *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 3
+    assert "imported" not in done.stderr
+
+
 def test_compiling_a_project_imports_nothing_that_writes_pages_or_runs_workflows() -> None:
     others = {"jinja2", "rulewright.reporting.overview", "rulewright_runtime.workflow.machine"}
     assert not others & imported_with("rulewright.commands.chosen_project")
