@@ -1,9 +1,13 @@
+from collections.abc import Iterable
+
 from rulewright.diagnostics import Findings, warning
+from rulewright.documents.base import text_scalars
 from rulewright.documents.scenario import BranchDocument, ScenarioDocument
+from rulewright.load import Scalar
 
 
 def branch_never_taken(scenario: ScenarioDocument) -> Findings:
-    """A branch can never be taken.
+    """A branch, or a phrase of one, can never be what decides.
 
     Why it matters: the conversation that the branch describes never takes place, so nothing tests it.
     Instead: correct its condition, move it before the branch that hides it, or remove it.
@@ -29,6 +33,24 @@ def branch_never_taken(scenario: ScenarioDocument) -> Findings:
                     f"`{branch.branch_id}` is never taken: the earlier `{hiding.branch_id}` holds whenever it does",
                     notes=[(hiding.key_place("condition"), "the earlier condition")],
                 )
+            else:
+                yield from _idle_phrases(branch, turn.branches[:i])
+
+
+def _idle_phrases(branch: BranchDocument, earlier: Iterable[BranchDocument]) -> Findings:
+    """The phrases of a branch that an earlier one has as well: the earlier one is taken for them."""
+    phrases = text_scalars(branch.node, "condition", "values") if branch.type == "contains_any" else []
+    for phrase in phrases:
+        for other in (each for each in earlier if each.type == "contains_any"):
+            same = [each for each in text_scalars(other.node, "condition", "values") if _is_same(each, phrase)]
+            if same:
+                message = f"`{phrase.value}` never leads here: the earlier `{other.branch_id}` is taken for it"
+                yield warning(phrase, message, notes=[(same[0], "the same phrase")])
+                break
+
+
+def _is_same(one: Scalar, other: Scalar) -> bool:
+    return str(one.value).lower() == str(other.value).lower()
 
 
 def _hides(first: BranchDocument, later: BranchDocument) -> bool:

@@ -44,6 +44,12 @@ SAID_BY: Final = {  # names of parameters
     "assistant": frozenset({"admissions", "answers", "apologies", "disclaimers", "promises", "refusals", "replies"}),
 }
 BY_USERS: Final = re.compile(rf"\b(?:{USERS})s?\b", re.IGNORECASE)
+# Whom the words are said to, or what they do to somebody: `wordings that hurry a customer`.
+AS_OBJECT: Final = re.compile(
+    r"\b(?:that|which|to) (?!(?:a|an|any|each|every|no|our|some|the|their)\b)\w+ (?:(?:a|an|any|our|the|their) )?"
+    rf"(?:{USERS}|agent|assistant|bot|chatbot|model)s?\b",
+    re.IGNORECASE,
+)
 BY_ASSISTANTS: Final = re.compile(r"\b(?:agent|answer|assistant|bot|chatbot|model|repl(?:y|ie))s?\b", re.IGNORECASE)
 PHRASES: Final = re.compile(r"\b(?:cues?|phrases?|sentences?|signs?|wordings?|words)\b", re.IGNORECASE)
 ROLES: Final = ("assistant", "user")
@@ -61,6 +67,7 @@ def role_unlike_the_words(subject: CheckDocument | LexiconDocument) -> Findings:
 def _of_lexicon(lexicon: LexiconDocument) -> Findings:
     described = scalar(lexicon.node, "description")
     words = f"{'' if described is None else described.value} {lexicon.name.replace('_', ' ')}"
+    words = AS_OBJECT.sub("", words)
     by_user, by_assistant = BY_USERS.search(words) is not None, BY_ASSISTANTS.search(words) is not None
     meant = "user" if by_user else "assistant"
     if (
@@ -94,7 +101,10 @@ def _of_check(check: CheckDocument) -> Findings:
 
 def _of_replies(written: WrittenExpression) -> Findings:
     """The tests that a reply has the role of the user."""
+    rebound = [each.span for each in written.parts if isinstance(each, Macro) and "turn" in each.variables]
     for part in written.parts:
+        if any(each.start <= part.span.start < each.end for each in rebound):
+            continue
         if _role(part) == "user" and isinstance(part, Binary) and field_of(part.left, "turn") == "role":
             yield warning(written.span(part), "`each: reply` looks only at the turns of the assistant")
 
