@@ -14,6 +14,7 @@ import msgspec
 import pytest
 from tests.compiler.linting.breaking import Breaker, Tree, as_text
 from tests.compiler.linting.usage import VERDICTS, HostileReplies
+from tests.folders import read_lines
 from tests.rounds import rounds
 from tests.shipped_plans import shipped_plan
 
@@ -85,7 +86,7 @@ def a_run_plan(folder: Path, chance: random.Random) -> None:
 
 def a_transcript(folder: Path, chance: random.Random) -> None:
     chosen = chance.choice(TRANSCRIPTS)
-    turns = json.loads(broken([json.loads(line) for line in chosen.read_text().splitlines()], chance))
+    turns = json.loads(broken(read_lines(chosen), chance))
     lines = [json.dumps(turn) for turn in (turns if isinstance(turns, list) else [turns])]
     (folder / chosen.name).write_text("\n".join(lines), encoding="utf-8")
     store.run(shipped_plan(), [folder / chosen.name], folder / "out", judge=HostileReplies(VERDICTS, chance))

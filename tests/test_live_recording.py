@@ -1,9 +1,9 @@
 """A run of a real model that was recorded: its replies, replayed, give its verdicts and scores again."""
 
-import json
 from pathlib import Path
 from typing import Any, Final
 
+from tests.folders import read_lines
 from tests.shared_data import ROOT
 
 from rulewright.check.project_check import compile_project
@@ -18,7 +18,7 @@ RECORDED: Final = LIVE / "recorded"
 
 def rows(path: Path) -> list[dict[str, Any]]:
     """The rows of a file, without the hash of the prompt, which a better prompt changes."""
-    found = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    found = read_lines(path)
     return [{key: value for key, value in row.items() if key != "prompt_hash"} for row in found]
 
 

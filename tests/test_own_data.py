@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from tests.folders import json_lines, write_lines
 from tests.runtime.transcripts.formats import conversations, lines
 
 import rulewright
@@ -47,7 +48,7 @@ def project(folder: Path, extra: str = "", **checks: str) -> Path:
     for name, text in checks.items():
         (folder / "checks" / f"{name}.yaml").write_text(f"id: {name}\n{text}\n", encoding="utf-8")
     (folder / "chats").mkdir()
-    written = "".join(json.dumps(chat) + "\n" for chat in CHATS)
+    written = json_lines(CHATS)
     (folder / "chats" / "today.jsonl").write_text(written, encoding="utf-8")
     return folder
 
@@ -194,7 +195,7 @@ def test_speakers_of_a_table_of_messages_are_named(tmp_path: Path) -> None:
     csv_file, json_file = tmp_path / "rows.csv", tmp_path / "rows.jsonl"
     csv_file.write_text("nr;wer;text\n" + "".join(";".join(row) + "\n" for row in SAID), encoding="utf-8")
     rows = [dict(zip(("nr", "wer", "text"), row, strict=True)) for row in SAID]
-    json_file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    write_lines(json_file, rows)
     for path in (csv_file, json_file):
         first, second = conversations(path, columns=SPOKEN)
         assert lines(first) == ["user: Hallo", "assistant: Ja?"]
@@ -222,7 +223,7 @@ def test_a_question_and_an_answer_inside_objects_are_named_by_their_paths(tmp_pa
     path = tmp_path / "logs.jsonl"
     row = {"id": "a", "inputs": {"q": "A fee?"}, "outputs": {"a": {"text": "No."}, "notes": ["so"]}, "tags": {}}
     other = {**row, "id": "b", "outputs": {"a": None}}
-    path.write_text("".join(json.dumps(each) + "\n" for each in (row, other)), encoding="utf-8")
+    write_lines(path, (row, other))
     columns = {"user": "inputs.q", "assistant": "outputs.a.text"}
     found, refused = Reader(columns=columns).read([path])
     assert isinstance(found, Transcript)
@@ -233,7 +234,7 @@ def test_a_question_and_an_answer_inside_objects_are_named_by_their_paths(tmp_pa
     (told, _) = Reader().read([path])
     assert "`--columns messages=KEY,role=KEY,content=KEY` or `user=KEY.KEY,assistant=KEY.KEY`" in str(told)
     said = [{"by": {"name": "Dr. Who"}, "text": "Hi"}, {"by": {"name": "Bot"}, "text": "Hello"}]
-    path.write_text("".join(json.dumps(each) + "\n" for each in said), encoding="utf-8")
+    write_lines(path, said)
     (found,) = Reader(columns={"role": "by.name", "content": "text", "user": "Dr. Who", "assistant": "Bot"}).read(
         [path]
     )

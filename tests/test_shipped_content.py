@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import re2
+from tests.folders import read_lines
 from tests.shared_data import folder
 
 from rulewright.linting.lint_run import lint
@@ -67,7 +68,7 @@ def transcripts() -> dict[tuple[str, str], list[Document]]:
     found = {}
     for path in sorted(BENCHMARK.glob("transcripts/*.jsonl")):
         model, _, scenario = path.stem.partition("__")
-        found[model, scenario] = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        found[model, scenario] = read_lines(path)
     return found
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.folders import read_lines
 from tests.shipped_plans import shipped_plan
 
 from rulewright.check.project_check import compile_project
@@ -244,7 +245,7 @@ SIZES = {"service_desk": (12, 30), "rag": (5, 14), "coding_agent": (7, 10)}
 @pytest.mark.parametrize("name", SIZES)
 def test_its_checks_find_what_was_planted_and_nothing_else(name: str) -> None:
     chats = BENCHMARK / name / "chats" / "recorded.jsonl"
-    records = [json.loads(line) for line in chats.read_text(encoding="utf-8").splitlines()]
+    records = read_lines(chats)
     planted = {record["id"]: sorted(filter(None, record["metadata"]["planted"].split(","))) for record in records}
     results = list(execute(shipped_plan(project=name), [chats]))
     failed = {each.transcript_id: sorted(v.check_id for v in each.verdicts if v.verdict == "FAIL") for each in results}

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from tests.folders import write_lines
 from tests.rounds import SEED, rounds
 from tests.runtime.transcripts import formats as shapes
 
@@ -132,7 +133,7 @@ def test_many_spans_that_repeat_nothing_are_conversations_of_their_own(tmp_path:
         for at in range(3_000)
     ]
     path = tmp_path / "spans.jsonl"
-    path.write_text("".join(json.dumps(span) + "\n" for span in spans))
+    write_lines(path, spans)
     assert sum(isinstance(item, Transcript) for item in Reader().read([path])) == len(spans)
 
 

@@ -16,8 +16,9 @@ from typing import Any
 
 import pytest
 from tests.attack.disk import NEEDS_ROOM, FullError, PowerCuts, content, full_at, pictures, watched
+from tests.folders import write_turns
 from tests.rounds import TORTURE, every, part
-from tests.runtime.plans import asked, check, plan, write_turns
+from tests.runtime.plans import asked, check, plan
 
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.harness import harness_run as harness

@@ -20,7 +20,8 @@ from tests.attack.disk import content
 from tests.attack.test_kills import Model
 from tests.compiler.small_project import check as check_file
 from tests.compiler.small_project import write
-from tests.runtime.plans import Scripted, asked, check, plan, reply, write_turns
+from tests.folders import write_turns
+from tests.runtime.plans import Scripted, asked, check, plan, reply
 from tests.safe_cases import case
 from tests.safe_cases import write as write_cases
 

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from tests.folders import read_lines, write_lines
 from tests.model_server import Response, chat, model_server
 from tests.rounds import SEED, part, rounds
 from tests.runtime.plans import Scripted, asked, plan, reply, talk
@@ -426,11 +427,11 @@ def judged(
         ]}
         for each in talks(texts, by)
     ]  # fmt: skip
-    (tmp_path / "t.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    write_lines(tmp_path / "t.jsonl", lines)
     with model_server(lambda asked, _: answer(asked["messages"][0]["content"])) as server:
         judge = LiveJudge(HttpModel("openai", "judge", server.base, None), JudgeSettings(str(tmp_path / "l"), LIMITS))
         run(plan(made or judging_check()), [tmp_path / "t.jsonl"], tmp_path / "run", judge=judge)
-    rows = [json.loads(line) for line in (tmp_path / "run" / "verdicts.jsonl").read_text("utf-8").splitlines()]
+    rows = read_lines(tmp_path / "run" / "verdicts.jsonl")
     assert [row["transcript_id"] for row in rows] == [each.id for each in talks(texts)]
     return [row["verdict"] for row in rows]
 

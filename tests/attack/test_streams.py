@@ -1,7 +1,6 @@
 """Standard streams that are closed, full or left by their reader: commands end quietly, and none of them with a success
 that nobody could see."""
 
-import json
 import subprocess
 import sys
 from itertools import product
@@ -9,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.compiler import small_project
+from tests.folders import turns_of, write_lines
 from tests.rounds import part
 
 PASSING, FAILING = "Hello.", "You must leave."
@@ -23,9 +23,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     checks = {"checks/W-1.yaml": of_safety, "checks/X-1.yaml": of_compliance.replace("W-1", "X-1")}
     small_project.write(folder, checks)
     for name, said in (("passing", PASSING), ("failing", FAILING)):
-        turns = [{"turn": 1, "role": "user", "content": "Hello"}, {"turn": 1, "role": "assistant", "content": said}]
-        row = {"transcript_id": name, "scenario_id": "night", "model": "m", "turns": turns}
-        (folder / f"{name}.jsonl").write_text(json.dumps(row) + "\n")
+        row = {"transcript_id": name, "scenario_id": "night", "model": "m", "turns": turns_of("Hello", said)}
+        write_lines(folder / f"{name}.jsonl", [row])
     (folder / "bad.yaml").write_text("id: [\n")
     compiled = ["compile", "--project", str(folder), "--profile", "smoke", "-o", str(folder / "plan.json")]
     assert run(folder, [sys.executable, "-m", "rulewright", *compiled], "")[0] == 0

@@ -18,6 +18,7 @@ from typing import Any, Final
 
 import pytest
 from tests.compiler import small_project
+from tests.folders import turns_of, write_lines
 from tests.rounds import part
 from tests.safe_cases import case
 
@@ -73,18 +74,13 @@ def project(folder: Path, evil: str) -> None:
             "scenarios/night.json": small_project.SCENARIO.replace('"A night"', json.dumps(evil)),
         },
     )
-    talks = folder / "talks"
-    talks.mkdir()
-    turns = [
-        {"turn": 1, "role": "user", "content": "Hi"},
-        {"turn": 1, "role": "assistant", "content": f"always {evil}"},
-    ]
+    turns = turns_of("Hi", f"always {evil}")
     rows: list[dict[str, Any]] = [
         {"transcript_id": evil, "scenario_id": "night", "model": evil, "turns": turns},
         {"transcript_id": "two", "scenario_id": evil, "model": evil, "turns": turns},
         {"a": evil},
     ]
-    (talks / "talks.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    write_lines(folder / "talks" / "talks.jsonl", rows)
 
 
 def quoted(text: str) -> str:

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.folders import json_lines
 
 from rulewright.cli import main
 from rulewright_runtime.functions.table import PLUGIN_FUNCTIONS
@@ -45,9 +46,8 @@ acme.given = acme_hostile:given
 [rulewright.judges]
 acme = acme_hostile:Judge
 """
-CHATS = "".join(
-    json.dumps({"messages": [{"role": "user", "content": f"Hi {number}"}, {"role": "assistant", "content": "Yes."}]})
-    + "\n"
+CHATS = json_lines(
+    {"messages": [{"role": "user", "content": f"Hi {number}"}, {"role": "assistant", "content": "Yes."}]}
     for number in range(5)
 )
 

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.folders import write
+from tests.folders import json_lines, write
 
 import rulewright
 from rulewright.testing import CheckError, load_bench
@@ -21,7 +21,7 @@ def shop(tmp_path: Path) -> Path:
         "profiles.yaml": "part: {description: one, include_all: true, select: 'check.id != \"rude\"'}\n",
         "checks/brief.yaml": "id: brief\nfail: size(answer) > 80\n",
         "checks/rude.yaml": f"id: rude\nfail: answer.contains('fool')\n{EXAMPLE}",
-        "two.jsonl": "".join(json.dumps({**CHAT, "id": name}) + "\n" for name in "ab"),
+        "two.jsonl": json_lines({**CHAT, "id": name} for name in "ab"),
         "cut.json": "{",
     }
     return write(tmp_path, files)

@@ -2,7 +2,6 @@
 
 import json
 from hashlib import sha256
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -84,10 +83,3 @@ class Scripted:
         if isinstance(answer, Exception):
             raise answer
         return answer if isinstance(answer, str) else None
-
-
-def write_turns(path: Path, *said: str) -> Path:
-    """A transcript file in the seed's form."""
-    turns = [{"turn": t.turn, "role": t.role, "content": t.content} for t in talk(*said).turns]
-    path.write_text("".join(json.dumps(turn) + "\n" for turn in turns), encoding="utf-8")
-    return path

@@ -8,7 +8,8 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.runtime.plans import Scripted, asked, check, lexicon, plan, reply, talk, write_turns
+from tests.folders import write_turns
+from tests.runtime.plans import Scripted, asked, check, lexicon, plan, reply, talk
 from tests.runtime.programs import call, name, op, program
 
 import rulewright_runtime

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.runtime.plans import asked, check, plan, reply, write_turns
+from tests.folders import write_turns
+from tests.runtime.plans import asked, check, plan, reply
 
 from rulewright_runtime.__main__ import main
 from rulewright_runtime.plan.envelope import encode

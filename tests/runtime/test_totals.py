@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.folders import read_lines
 from tests.runtime.plans import asked, check, lexicon, plan, reply
 from tests.runtime.programs import program
 from tests.runtime.transcripts.test_completeness import scripted
@@ -125,8 +126,8 @@ def test_totals_add_up_over_broken_batches(tmp_path: Path, seed: int) -> None:
 def _written(out: Path, summary: dict[str, Any]) -> None:
     """What the files and the reports of the run say is the same."""
     totals = summary["totals"]
-    records = [json.loads(line) for line in (out / "verdicts.jsonl").read_text().splitlines()]
-    rows = [json.loads(line) for line in (out / "scores.jsonl").read_text().splitlines()]
+    records = read_lines(out / "verdicts.jsonl")
+    rows = read_lines(out / "scores.jsonl")
     assert len(records) == totals["eligible"] + totals["not_eligible"]
     assert (len(rows), sum("missing" in row for row in rows)) == (totals["transcripts"], totals["incomplete"])
     eligible = [record for record in records if record["eligible"]]

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from tests.compiler.small_project import write
+from tests.folders import write_turns
 
 from rulewright.check.project_check import compile_project
 from rulewright.cli import main
@@ -62,11 +63,9 @@ def scanned(
         "rulewright.yaml": "project: p\nscorecard: quality\nscorecards: configs/scorecards\n",
     }
     plan = compile_project(write(root / "p", files))
-    (root / "said").mkdir()
     for number in range(20):
         answer = f"{words} must" if number < failing else "as you like"
-        lines = [{"turn": 1, "role": "user", "content": "Hello"}, {"turn": 1, "role": "assistant", "content": answer}]
-        (root / "said" / f"m{number}__night.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        write_turns(root / "said" / f"m{number}__night.jsonl", "Hello", answer)
     run(plan, [root / "said"], root / "run", judge=judge)
     return root / "run"
 

@@ -1,6 +1,5 @@
 """Labels of people: drawn by a seed, read strictly, and carried through to the gates."""
 
-import json
 import os
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from tests.compiler.calibration.labelled_runs import (
     truth,
 )
 from tests.compiler.small_project import check, write
+from tests.folders import turns_of, write_lines
 
 from rulewright.calibration.gold import GoldLabel, read_gold, to_csv
 from rulewright.check.project_check import compile_project
@@ -46,14 +46,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "rulewright.yaml": "project: p\nscorecard: quality\nscorecards: configs/scorecards\n",
     }
     plan = compile_project(write(root / "p", files))
-    (root / "said").mkdir()
     for number in range(SIZE):
         answer = "you must" if number < 10 else "as you like"
         answer = "AS  you\nlike\u200b" if number == SIZE - 1 else answer
-        said = {"user": "Hello", "assistant": f"{answer}, {min(number, SIZE - 2)}"}
-        lines = [{"turn": 1, "role": role, "content": content} for role, content in said.items()]
-        text = "".join(json.dumps({**line, "harness": "llm/raw"}) + "\n" for line in lines)
-        (root / "said" / f"m{number}__night.jsonl").write_text(text, encoding="utf-8")
+        said = turns_of("Hello", f"{answer}, {min(number, SIZE - 2)}")
+        lines = ({**turn, "harness": "llm/raw"} for turn in said)
+        write_lines(root / "said" / f"m{number}__night.jsonl", lines)
     run(plan, [root / "said"], root / "run")
     return root / "run"
 

@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
-from tests import folders
 from tests.compiler.calibration.labelled_runs import SCORECARD, Named, calibrated, item, labelled, refused, scanned
 from tests.compiler.small_project import write
+from tests.folders import write_turns
 
 from rulewright.check.project_check import compile_project
 from rulewright.cli import main
@@ -67,9 +67,7 @@ def test_a_gate_that_a_scan_leaves_undecided_is_not_met_by_labels_of_its_other_c
         files["scenarios/night.json"] = json.dumps(script)
     plan = compile_project(write(tmp_path / "p", files), profile=profile)
     for number in range(20):
-        lines = [{"turn": 1, "role": "user", "content": "Hello"}, {"turn": 1, "role": "assistant", "content": "Hi"}]
-        text = "".join(json.dumps(line) + "\n" for line in lines)
-        folders.write(tmp_path, {f"said/m{number}__night.jsonl": text})
+        write_turns(tmp_path / "said" / f"m{number}__night.jsonl", "Hello", "Hi")
     run(plan, [tmp_path / "said"], tmp_path / "run")
     path = labelled(tmp_path / "g.csv", range(20, 20), *(f"{item(number)},PASS,ann,report" for number in range(20)))
     code, found = calibrated(tmp_path / "run", path, capsys, "--require", "held=0.2")

@@ -10,9 +10,8 @@ from unittest.mock import Mock
 import msgspec
 import pytest
 from msgspec.structs import replace
-from tests.folders import write
+from tests.folders import write, write_lines, write_turns
 from tests.runtime.judging.test_gates_only import Answering, gated
-from tests.runtime.plans import write_turns
 from tests.shared_data import ROOT
 from tests.shipped_plans import shipped_plan
 
@@ -228,7 +227,7 @@ def test_lines_that_wait_can_be_filled_in_and_read_back(
     first, second = (json.loads(line) for line in listed.splitlines())
     keys = ("transcript_id", "check_id", "verdict", "why", "by")
     lines = [{key: line[key] for key in keys} for line in ({**first, "verdict": "PASS", "why": "fine"}, second)]
-    filled.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    write_lines(filled, lines)
     status, told, _ = command(capsys, judged, "--file", filled, "--by", "Ben", "--out", out)
     assert status == 1  # two transcripts of this run fail whatever a person says
     assert "1 decided, 1 still waiting" in told

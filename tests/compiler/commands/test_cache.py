@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.compiler.commands.test_live_judge import CHECK, project, scan, source
+from tests.folders import read_lines
 from tests.model_server import Response, Server, chat, model_server
 
 from rulewright.cli import main
@@ -50,7 +51,7 @@ def test_stats_count_calls_and_dollars(scanned: Path, capsys: pytest.CaptureFixt
 
 def test_an_export_holds_every_call_with_its_places(scanned: Path, tmp_path: Path) -> None:
     assert cache(scanned, "export", "-o", str(tmp_path / "calls.jsonl")) == 0
-    rows = [json.loads(line) for line in (tmp_path / "calls.jsonl").read_text(encoding="utf-8").splitlines()]
+    rows = read_lines(tmp_path / "calls.jsonl")
     assert {use["transcript_id"] for row in rows for use in row["uses"]} == {"my-bot__chat", "other__chat"}
     assert all("the words of the judge" in row["answer"]["text"] for row in rows)
 

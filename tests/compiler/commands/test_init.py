@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.folders import write_lines
 
 from rulewright.cli import main
 from rulewright.commands import init
@@ -19,7 +20,7 @@ def chat(answer: str, name: str = "one", tool: str | None = None) -> dict[str, A
 
 def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *chats: dict[str, Any]) -> int:
     monkeypatch.chdir(tmp_path)
-    Path("chats.jsonl").write_text("".join(json.dumps(each) + "\n" for each in chats), encoding="utf-8")
+    write_lines(Path("chats.jsonl"), chats)
     return main(["init", "mine", "--from", "chats.jsonl"])
 
 

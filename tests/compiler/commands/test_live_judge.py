@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tests.folders import write
+from tests.folders import json_lines, write, write_lines
 from tests.model_server import Response, Server, chat, model_server
 
 from rulewright.cli import main
@@ -32,8 +32,8 @@ def project(folder: Path, judge: str, more: str = "") -> Path:
         "pricing.yaml": "priced-model: [1.0, 2.0]\n",
         "checks/A-1.yaml": CHECK,
         "scenarios/chat.json": '{"scenario_id": "chat", "title": "t", "category": "empathy", "open": true}',
-        "t/my-bot__chat.jsonl": "\n".join(
-            json.dumps({"turn": 1, "role": role, "content": said})
+        "t/my-bot__chat.jsonl": json_lines(
+            {"turn": 1, "role": role, "content": said}
             for role, said in (("user", "I am tired."), ("assistant", "What would help?"))
         ),
     }
@@ -325,7 +325,7 @@ def test_a_run_that_stopped_says_how_to_go_on(
     for number, (response, said) in enumerate(cases):
         with model_server(lambda *_, response=response: response) as server:
             folder = project(tmp_path / str(number), "  concurrency: 2\n")
-            (folder / "t" / "more.jsonl").write_text("\n".join(map(json.dumps, chats)), encoding="utf-8")
+            write_lines(folder / "t" / "more.jsonl", chats)
             judge = f"openai:m@{server.base}"
             words = [
                 "scan",

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.folders import read_lines, write_lines
 from tests.model_server import chat, model_server
 from tests.shared_data import ROOT
 
@@ -28,18 +29,14 @@ def command(*words: object) -> int:
         return int(ended.code or 0)
 
 
-def lines(path: Path) -> Lines:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-
-
 def write(path: Path, rows: Lines) -> str:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    write_lines(path, rows)
     return f"replay:{path}"
 
 
 def records(folder: Path) -> dict[tuple[str, str], Any]:
     kept = ("verdict", "evidence", "confidence", "rationale_code", "extra")
-    rows = lines(folder / "verdicts.jsonl")
+    rows = read_lines(folder / "verdicts.jsonl")
     return {(row["transcript_id"], row["check_id"]): [row.get(key) for key in kept] for row in rows}
 
 
@@ -76,10 +73,10 @@ def one_cache_folder(batch: Path, own_cache_folder: Path, monkeypatch: pytest.Mo
 
 
 def test_a_batch_is_what_the_wire_sends(batch: Path) -> None:
-    first = lines(batch / "batch.jsonl")[0]
+    first = read_lines(batch / "batch.jsonl")[0]
     assert (first["method"], first["url"]) == ("POST", "/v1" + WIRES["openai"].path)
     assert first["body"]["model"] == "a-model"
-    assert first["body"]["messages"][0]["content"] == lines(batch / "questions.jsonl")[0]["prompt"]
+    assert first["body"]["messages"][0]["content"] == read_lines(batch / "questions.jsonl")[0]["prompt"]
 
 
 def test_a_batch_gives_the_verdicts_of_the_same_model_asked_live(batch: Path, tmp_path: Path) -> None:
@@ -88,7 +85,7 @@ def test_a_batch_gives_the_verdicts_of_the_same_model_asked_live(batch: Path, tm
     def handler(asked: dict[str, Any], _: int) -> Any:
         return chat(opinion(asked["messages"][0]["content"], asked.get("temperature", 0.0)))
 
-    asked = lines(batch / "batch.jsonl")
+    asked = read_lines(batch / "batch.jsonl")
     assert len(asked) == len({row["custom_id"] for row in asked}) > 20
     random.Random(1).shuffle(asked)  # a batch promises no order
     judge = write(tmp_path / "out.jsonl", [answered(row) for row in asked])
@@ -102,14 +99,14 @@ def test_a_batch_gives_the_verdicts_of_the_same_model_asked_live(batch: Path, tm
 def test_lines_of_plain_replies_are_read_too_and_why_shows_the_words(
     batch: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    asked = lines(batch / "questions.jsonl")
+    asked = read_lines(batch / "questions.jsonl")
     plain = [{"custom_id": row["custom_id"], "reply": opinion(row["prompt"], row["temperature"])} for row in asked]
-    answers = {"plain": plain, "batch": [answered(row) for row in lines(batch / "batch.jsonl")]}
+    answers = {"plain": plain, "batch": [answered(row) for row in read_lines(batch / "batch.jsonl")]}
     for name, rows in answers.items():
         judge = write(tmp_path / f"{name}.jsonl", rows)
         command("scan", *CHATS, *OPTIONS, "--out", tmp_path / name, "--judge", judge)
     assert records(tmp_path / "plain") == records(tmp_path / "batch")
-    first = lines(tmp_path / "plain" / "replies.jsonl")[0]
+    first = read_lines(tmp_path / "plain" / "replies.jsonl")[0]
     capsys.readouterr()
     assert command("why", tmp_path / "plain", first["transcript_id"], first["check_id"]) == 0
     assert "vote 1" in capsys.readouterr().out
@@ -120,7 +117,7 @@ def test_why_lists_a_missing_answer_once_for_each_vote(
 ) -> None:
     judge = write(tmp_path / "other.jsonl", [{"custom_id": "q-of-another-scan", "reply": PASS}])
     command("scan", *CHATS, *OPTIONS, "--out", tmp_path / "run", "--judge", judge)
-    first = lines(tmp_path / "run" / "replies.jsonl")[0]
+    first = read_lines(tmp_path / "run" / "replies.jsonl")[0]
     capsys.readouterr()
     command("why", tmp_path / "run", first["transcript_id"], first["check_id"])
     shown = capsys.readouterr().out
@@ -155,7 +152,7 @@ def test_what_is_lost_never_passes_and_is_counted(
 ) -> None:
     """One question of two is lost with all its votes, among answers that all say PASS."""
     votes: dict[tuple[str, str], list[str]] = {}
-    for row in lines(batch / "questions.jsonl"):
+    for row in read_lines(batch / "questions.jsonl"):
         votes.setdefault((row["transcript_id"], row["check_id"]), []).append(row["custom_id"])
     lost = list(votes)[::2]
     rows = [each for place in lost for key in votes[place] for each in LOST[way](key)]
@@ -171,13 +168,15 @@ def test_what_is_lost_never_passes_and_is_counted(
 
 def test_an_answer_belongs_to_the_question_as_it_was_put(batch: Path, tmp_path: Path) -> None:
     """The same place under another prompt has no answer."""
-    judge = write(tmp_path / "out.jsonl", [line(row["custom_id"], text=PASS) for row in lines(batch / "batch.jsonl")])
+    judge = write(
+        tmp_path / "out.jsonl", [line(row["custom_id"], text=PASS) for row in read_lines(batch / "batch.jsonl")]
+    )
     (tmp_path / "chats").mkdir()
     for path in map(Path, CHATS):
-        rows = [{**row, "content": f"{row['content']} Indeed."} for row in lines(path)]
+        rows = [{**row, "content": f"{row['content']} Indeed."} for row in read_lines(path)]
         write(tmp_path / "chats" / path.name, rows)
     command("scan", tmp_path / "chats", *OPTIONS, "--out", tmp_path / "run", "--judge", judge)
-    asked = {(row["transcript_id"], row["check_id"]) for row in lines(batch / "questions.jsonl")}
+    asked = {(row["transcript_id"], row["check_id"]) for row in read_lines(batch / "questions.jsonl")}
     found = records(tmp_path / "run")
     assert asked & found.keys()
     assert not any(found[place][0] == "PASS" for place in asked & found.keys())

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from tests.compiler.commands.score_in_place import batch, elsewhere, score
+from tests.folders import read_lines
 from tests.safe_cases import case
 
 from rulewright_runtime.cases import hooks
@@ -27,7 +28,7 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_observations_and_events_go_to_files() -> None:
     batch("b", case("T1"), case("T2", summary="nothing"))
     score("--batch", "b", "--observe", "seen.jsonl", "--events", "events.jsonl")
-    seen = [json.loads(line) for line in Path("seen.jsonl").read_text().splitlines()]
+    seen = read_lines(Path("seen.jsonl"))
     assert seen[1] == {
         "event": "recordSAFEv0Result",
         "test_id": "T2",
@@ -35,7 +36,7 @@ def test_observations_and_events_go_to_files() -> None:
         "label": "Fail",
         "timestamp": "2025-01-15T10:30:00Z",
     }
-    (event,) = [json.loads(line) for line in Path("events.jsonl").read_text().splitlines()]
+    (event,) = read_lines(Path("events.jsonl"))
     assert (event["event"], event["concern_id"], event["batch_id"]) == ("safe:v0:result", "I25", "b")
     assert event["summary"]["overall_pass_rate"] == 0.5
 
@@ -90,7 +91,7 @@ def test_a_collector_receives_evaluation_events(endpoint: str) -> None:
 
 def kept() -> list[Any]:
     (path,) = Path("reports").glob("*.undelivered.jsonl")
-    return [json.loads(line) for line in path.read_text().splitlines()]
+    return read_lines(path)
 
 
 def test_what_an_endpoint_does_not_take_is_kept_and_fails_nothing(capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.compiler.small_project import check, write
+from tests.folders import turns_of, write_lines
 
 from rulewright.check.project_check import compile_project
 from rulewright_runtime.judging.judge import JudgeRecord
@@ -98,11 +99,9 @@ def _rule(name: str, text: str) -> str:
 
 def write_transcripts(folder: Path, answers: Mapping[str, str]) -> Path:
     """A folder of transcripts: one answer each."""
-    folder.mkdir(parents=True, exist_ok=True)
     for name, answer in answers.items():
-        lines = [{"turn": 1, "role": "user", "content": "Hello"}, {"turn": 1, "role": "assistant", "content": answer}]
-        text = "".join(json.dumps({**line, "harness": "llm/raw"}) + "\n" for line in lines)
-        (folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
+        lines = ({**turn, "harness": "llm/raw"} for turn in turns_of("Hello", answer))
+        write_lines(folder / f"{name}.jsonl", lines)
     return folder
 
 

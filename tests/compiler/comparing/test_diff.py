@@ -21,7 +21,7 @@ from tests.compiler.comparing.planted import (
     write_transcripts,
 )
 from tests.compiler.reporting.test_leaderboard import BAD, GOOD, answers, plan, scan
-from tests.folders import write
+from tests.folders import json_lines, read_lines, write, write_lines
 
 from rulewright.check.project_check import compile_project
 from rulewright.cli import main
@@ -43,8 +43,8 @@ def plants(tmp_path_factory: pytest.TempPathFactory) -> Plants:
 
 def found_in(folder: Path) -> dict[tuple[str, str], str]:
     """What a run says, by transcript and check, its outcomes under the check `outcome`."""
-    verdicts = [json.loads(line) for line in (folder / "verdicts.jsonl").read_text().splitlines()]
-    rows = [json.loads(line) for line in (folder / "scores.jsonl").read_text().splitlines()]
+    verdicts = read_lines(folder / "verdicts.jsonl")
+    rows = read_lines(folder / "scores.jsonl")
     found = {(verdict["transcript_id"], verdict["check_id"]): verdict["verdict"] for verdict in verdicts}
     return found | {(row["transcript_id"], "outcome"): row["engine"]["outcome"] for row in rows}
 
@@ -318,7 +318,7 @@ def test_so_few_pairs_that_no_difference_could_be_seen_are_reported_as_such(dete
 
 def test_transcripts_without_a_scenario_are_not_compared_by_scenario(tmp_path: Path) -> None:
     lines = [{"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": c}]} for c in "ab"]
-    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    write_lines(tmp_path / "a.jsonl", lines)
     run(
         compile_project(project(tmp_path / "p", rule=False)),
         [tmp_path / "a.jsonl"],
@@ -426,7 +426,7 @@ def chats(folder: Path, plan: Plan, said: list[str], refused: int = 0) -> Path:
         {"id": f"t{at}", "messages": [hello, {"role": "assistant", "content": answer}]}
         for at, answer in enumerate(said)
     ]
-    text = "".join(f"{json.dumps(each)}\n" for each in records) + "{\n" * refused
+    text = json_lines(records) + "{\n" * refused
     (folder / "said.jsonl").write_text(text, encoding="utf-8")
     run(plan, [folder / "said.jsonl"], folder / "run")
     return folder / "run"

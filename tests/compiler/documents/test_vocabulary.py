@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from tests.compiler.small_project import write
+from tests.folders import write_turns
 
 from rulewright.check.project_check import compile_project
 from rulewright.cli import main
@@ -208,11 +209,8 @@ def test_reports_show_the_headline_and_the_label(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(made(tmp_path))
-    said = Path("said")
-    said.mkdir()
     for model, words in (("a", "you must"), ("b", "as you like")):
-        lines = [{"turn": 1, "role": "user", "content": "Hello"}, {"turn": 1, "role": "assistant", "content": words}]
-        (said / f"{model}__fee.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        write_turns(Path("said", f"{model}__fee.jsonl"), "Hello", words)
     assert main(["scan", "said", "--out", "run"]) == 1
     shown = capsys.readouterr().out
     assert "  quality                         0.50" in shown

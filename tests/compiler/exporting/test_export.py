@@ -13,6 +13,7 @@ import pytest
 from google.protobuf.json_format import Parse
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from pyarrow import parquet
+from tests.folders import read_lines
 from tests.shared_data import ROOT
 
 import rulewright
@@ -35,10 +36,6 @@ def tables(desk: Path) -> Path:
     return desk
 
 
-def rows(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-
-
 def asked(query: str) -> list[tuple[Any, ...]]:
     found = duckdb.sql(query)
     assert found is not None
@@ -56,7 +53,7 @@ def test_the_manifest_names_every_file_with_its_size_hash_and_rows(tables: Path)
         assert (each.bytes, each.sha256) == (len(data), hashlib.sha256(data).hexdigest())
         if each.name.endswith(".jsonl"):
             assert each.rows == len(data.splitlines())
-    count = len(rows(tables / "verdicts.jsonl"))
+    count = len(read_lines(tables / "verdicts.jsonl"))
     assert {each.name: each.rows for each in made.files}["verdicts.parquet"] == count
     assert made.plan == rulewright.load_run(tables).plan.hash
 
@@ -79,7 +76,7 @@ def test_duckdb_reads_verdicts_without_a_join(tables: Path) -> None:
         "where verdict = 'FAIL' group by all order by check_id"
     )
     expected: dict[tuple[str, str, str], int] = {}
-    for row in rows(tables / "verdicts.jsonl"):
+    for row in read_lines(tables / "verdicts.jsonl"):
         if row["verdict"] == "FAIL":
             key = ("desk", row["model"], row["check_id"])
             expected[key] = expected.get(key, 0) + 1
@@ -99,7 +96,7 @@ def test_a_table_a_frame_and_the_records_hold_the_same(tables: Path) -> None:
 
 def test_the_scores_table_has_a_column_for_every_output(tables: Path) -> None:
     table = parquet.read_table(tables / "scores.parquet")
-    stored = rows(tables / "scores.jsonl")
+    stored = read_lines(tables / "scores.jsonl")
     assert table["transcript_id"].to_pylist() == [row["transcript_id"] for row in stored]
     assert table["outcome"].to_pylist() == [row["engine"]["outcome"] for row in stored]
     outputs = {name for row in stored for name in row} - {"engine"}
@@ -224,13 +221,13 @@ def test_a_spreadsheet_reads_verdicts_and_scores(desk: Path, tmp_path: Path) -> 
     assert main(["export", str(desk), "--format", "csv", "--out", str(tmp_path)]) == 0
     assert (tmp_path / "verdicts.csv").read_bytes().startswith(b"\xef\xbb\xbfrun,run_id,plan,transcript_id,")
     verdicts, scores = table(tmp_path / "verdicts.csv"), table(tmp_path / "scores.csv")
-    stored = rows(desk / "verdicts.jsonl")
+    stored = read_lines(desk / "verdicts.jsonl")
     assert [each["verdict"] for each in verdicts] == [each["verdict"] for each in stored]
     assert [each["quotes"].split("\n")[0] for each in verdicts if each["quotes"]] == [
         each["evidence"][0]["quote"] for each in stored if each["evidence"]
     ]
     assert {each["eligible"] for each in verdicts} <= {"TRUE", "FALSE"}
-    assert len(scores) == len(rows(desk / "scores.jsonl"))
+    assert len(scores) == len(read_lines(desk / "scores.jsonl"))
     assert {each["outcome"] for each in scores} <= {"passed", "failed", "undecided"}
 
 

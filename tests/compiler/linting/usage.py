@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from msgspec.structs import replace
+from tests.folders import json_lines
 
 from rulewright.arguments.write_rules import FORMATS
 from rulewright.check.project_check import compile_project
@@ -313,7 +314,7 @@ def _score(path: Path, chance: random.Random) -> None:
     rows = [
         {**row, "test_id": f"{n}"} if isinstance(row, dict) and "test_id" in row else row for n, row in enumerate(rows)
     ]
-    batch.write_text("\n".join(json.dumps(row) for row in rows) + "\n{\n", encoding="utf-8")
+    batch.write_text(json_lines(rows) + "{\n", encoding="utf-8")
     try:
         run = score_batches(
             prepared,

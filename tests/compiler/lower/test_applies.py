@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.folders import write
+from tests.folders import turns_of, write
 
 from rulewright.check.project_check import compile_project
 from rulewright.errors import DocumentError
@@ -94,7 +94,7 @@ def test_an_incomplete_conversation_is_not_set_aside(tmp_path: Path) -> None:
         "scenarios/night.json": json.dumps(scenario),
     }
     plan = compile_project(write(tmp_path, files))
-    said = [{"turn": 1, "role": "user", "content": "Hello"}, {"turn": 1, "role": "assistant", "content": "Hi."}]
+    said = turns_of("Hello", "Hi.")
     (result,) = execute(plan, [{"transcript_id": "t", "scenario_id": "night", "model": "m", "turns": said}], None)
     (found,) = result.verdicts
     assert (found.verdict, found.rationale_code) == ("UNCLEAR", "incomplete_transcript")

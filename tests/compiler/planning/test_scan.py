@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from tests.compiler.small_project import check, write
+from tests.folders import write_turns
 from tests.shared_data import folder
 from tests.shipped_plans import shipped_plan
 
@@ -192,9 +193,7 @@ def test_a_list_that_overrides_tags_is_said_by_the_plan(tmp_path: Path, capsys: 
     assert found["overridden"] == {"night": {"left_out": ["W-1"], "added": ["W-3"]}}
     assert sorted(found["by_mode"]) == ["W-2", "W-3"]
     chats = tmp_path / "said"
-    chats.mkdir()
-    said = [{"turn": 1, "role": role, "content": "Hello"} for role in ("user", "assistant")]
-    (chats / "m__night.jsonl").write_text("".join(json.dumps(each) + "\n" for each in said), encoding="utf-8")
+    write_turns(chats / "m__night.jsonl", "Hello", "Hello")
     assert main(["plan", str(chats), "--project", str(tmp_path)]) == 0
     assert "eligible_modes overrides tags in 1 scenario: 1 check left out, 1 added" in capsys.readouterr().out
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.folders import write_lines
 
 from rulewright.api import check_transcript
 from rulewright.cli import main
@@ -489,7 +490,7 @@ def test_stored_transcripts_that_flip_are_named_by_their_verdicts(
     said = {"short": "Yes.", "middling": "It left on Monday, by ship.", "long": "It left on Monday. " * 5}
     hello = {"role": "user", "content": "Hello."}
     lines = [{"id": name, "messages": [hello, {"role": "assistant", "content": text}]} for name, text in said.items()]
-    chats.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    write_lines(chats, lines)
     run = tmp_path / "run"
     assert main(["scan", str(chats), "--project", str(tmp_path / "one"), "--out", str(run)]) == 1
     found = policy_diff(one, two, run=read_run(run))

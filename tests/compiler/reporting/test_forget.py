@@ -11,6 +11,7 @@ import pytest
 from pyarrow import parquet
 from tests.attack.disk import content, pictures
 from tests.compiler.commands.test_live_judge import project
+from tests.folders import json_lines, read_lines
 from tests.model_server import Server, chat, model_server
 from tests.rounds import part
 
@@ -272,8 +273,8 @@ def test_labels_that_a_spreadsheet_saved_with_semicolons_are_removed(
 
 def test_questions_their_batch_and_its_answers_lose_the_transcript(folder: Path) -> None:
     do("questions", "t", "-o", "questions.jsonl", "--batch", "batch.jsonl", "--model", "a-model")
-    asked = [json.loads(line) for line in Path("questions.jsonl").read_text(encoding="utf-8").splitlines()]
-    answers = "".join(json.dumps({"custom_id": each["custom_id"], "reply": REPLY}) + "\n" for each in asked)
+    asked = read_lines(Path("questions.jsonl"))
+    answers = json_lines({"custom_id": each["custom_id"], "reply": REPLY} for each in asked)
     Path("answers.jsonl").write_text(answers, encoding="utf-8")
     Path("other.json").write_text('{"third__chat": {"A-1": [["thing about other__chat"]]}}', encoding="utf-8")
     kept = sum(each["transcript_id"] != ID for each in asked)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.compiler.small_project import check, write
-from tests.folders import reseal
+from tests.folders import read_lines, reseal, write_lines, write_turns
 
 from rulewright.check.project_check import compile_project
 from rulewright.cli import main
@@ -43,10 +43,8 @@ def finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     words = {"lexicons/words.yaml": "patterns:\n  - regex: 'you must(.|\\n)*'\n"}
     plan = compile_project(write(tmp_path / "project", {"checks/W-1.yaml": lexicon_check("W-1", "S3"), **words}))
     said = Path("said")
-    said.mkdir()
-    lines = [{"turn": 1, "role": "user", "content": "Hello"}, {"turn": 1, "role": "assistant", "content": HOSTILE}]
-    (said / "bad__night.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    (said / "cut__night.jsonl").write_text(json.dumps(lines[0]) + "\n", encoding="utf-8")
+    write_turns(said / "bad__night.jsonl", "Hello", HOSTILE)
+    write_turns(said / "cut__night.jsonl", "Hello")
     (said / "odd__night.jsonl").write_text("{\n", encoding="utf-8")
     run(plan, [said], "run")
     return Path("run")
@@ -77,13 +75,13 @@ def test_an_undecided_transcript_is_an_error_although_no_check_of_it_is_open(fin
     assert [[part.tag for part in case] for case in cases] == [["skipped"], ["error"]]
     assert [case.get("name") for case in cases][1] == "outcome"
     assert cases[1][0].get("message") == "undecided: the transcript is incomplete"
-    rows = [json.loads(line) for line in scores.read_text(encoding="utf-8").splitlines()]
-    scores.write_text("".join(json.dumps({**row, "missing": []}) + "\n" for row in rows), encoding="utf-8")
+    rows = read_lines(scores)
+    write_lines(scores, ({**row, "missing": []} for row in rows))
     reseal(finished)
     assert outcome_of(finished).startswith("undecided: the coverage is ")
     idle = {"safety": {"state": "not_run", "reasons": []}}
     rows = [{**row, "missing": [], "engine": {**row["engine"], "gates": idle}} for row in rows]
-    scores.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    write_lines(scores, rows)
     reseal(finished)
     assert outcome_of(finished) == "undecided: safety did not run"
     assert "`cut__night` is undecided: safety did not run" in run_as("github", open_run(finished), 3)
@@ -155,10 +153,7 @@ def test_a_comment_says_what_is_unresolved_and_names_read_as_they_are(tmp_path: 
     checks = {f"checks/W-{n}.yaml": check(**about).replace("W-1", f"W-{n}").replace("says_no", f"says_no_{n}")
               for n, about in ((1, {"bucket": "C", "severity": "S2"}), (2, {}))}  # fmt: skip
     plan = compile_project(write(tmp_path / "project", checks))
-    (tmp_path / "said").mkdir()
-    lines = [{"turn": 1, "role": role, "content": "Hello"} for role in ("user", "assistant")]
-    text = "".join(json.dumps(line) + "\n" for line in lines)
-    (tmp_path / "said" / "a_model__night.jsonl").write_text(text, encoding="utf-8")
+    write_turns(tmp_path / "said" / "a_model__night.jsonl", "Hello", "Hello")
     replies = {"a_model__night": {"W-1": [[failing("Hello")]] * 3, "W-2": [[failing("never said")]] * 3}}
     (tmp_path / "replies.json").write_text(json.dumps(replies), encoding="utf-8")
     run(plan, [tmp_path / "said"], tmp_path / "run", judge=f"replay:{tmp_path / 'replies.json'}")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tests.compiler.small_project import check, write
-from tests.folders import reseal
+from tests.folders import read_lines, reseal, turns_of, write_lines
 from tests.shared_data import ROOT
 from tests.shipped_plans import shipped_plan
 
@@ -59,12 +59,10 @@ def scan(
 ) -> Path:
     """A run over one transcript for every (model, scenario) in `said`."""
     transcripts = folder / "said"
-    transcripts.mkdir(parents=True)
     for (model, scenario), answer in said.items():
         recorded = {} if harness is None else {"harness": harness}
-        lines = [{"turn": 1, "role": "user", "content": "Hello"}, {"turn": 1, "role": "assistant", "content": answer}]
-        text = "".join(json.dumps({**line, **recorded}) + "\n" for line in lines)
-        (transcripts / f"{model}__{scenario}.jsonl").write_text(text, encoding="utf-8")
+        lines = [{**turn, **recorded} for turn in turns_of("Hello", answer)]
+        write_lines(transcripts / f"{model}__{scenario}.jsonl", lines)
     run(plan, [transcripts], folder / "run", **more)
     return folder / "run"
 
@@ -136,7 +134,7 @@ def test_models_of_unequal_numbers_of_chats_without_a_scenario_are_not_to_be_pub
         said = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": GOOD}]
         chats = [{"id": f"{model}{at}", "model": model, "messages": said} for at in range(number)]
         path = tmp_path / f"{model}.jsonl"
-        path.write_text("".join(json.dumps(chat) + "\n" for chat in chats), encoding="utf-8")
+        write_lines(path, chats)
         folders.append(tmp_path / model)
         run(same, [path], folders[-1])
     reason = "models have different numbers of chats without a scenario: one 2, other 3, third 3"
@@ -168,9 +166,9 @@ def test_scenarios_of_models_that_are_left_out_are_not_asked_of_the_others(tmp_p
 
 def test_a_transcript_without_a_score_counts_as_nothing_won_and_is_counted(tmp_path: Path) -> None:
     folder = scan(tmp_path / "a", plan(tmp_path / "p"), answers("m", GOOD, GOOD))
-    rows = [json.loads(line) for line in (folder / "scores.jsonl").read_text().splitlines()]
+    rows = read_lines(folder / "scores.jsonl")
     rows[0]["overall_score"] = None
-    (folder / "scores.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_lines(folder / "scores.jsonl", rows)
     reseal(folder)
     (model,) = leaderboard([folder])["models"]
     assert (model["score"], model["unscored"], model["transcripts"]) == (0.5, 1, 2)
@@ -373,10 +371,10 @@ def test_a_gate_that_failed_by_an_error_is_reported_and_is_not_a_success(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = scan(tmp_path / "a", plan(tmp_path / "p"), answers("m", GOOD, BAD))
-    rows = [json.loads(line) for line in (folder / "scores.jsonl").read_text().splitlines()]
+    rows = read_lines(folder / "scores.jsonl")
     for row in rows:
         row["engine"]["unproven"] = dict.fromkeys(row["engine"]["because"], "error")
-    (folder / "scores.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_lines(folder / "scores.jsonl", rows)
     reseal(folder)
     assert main(["leaderboard", str(folder)]) == 1
     assert "unproven: 1 failed transcript of m without a confirmed failure" in capsys.readouterr().out
@@ -434,7 +432,7 @@ def test_unanswered_failures_never_raise_a_rank_or_a_lower_bound(
 
 def test_an_outage_is_not_a_hard_fail_of_a_valid_row(tmp_path: Path) -> None:
     folder = scanned(tmp_path / "run", Replayed("everything"))
-    rows = [json.loads(line) for line in (folder / "scores.jsonl").read_text(encoding="utf-8").splitlines()]
+    rows = read_lines(folder / "scores.jsonl")
     out = [row for row in rows if is_unproven(row["engine"])]
     assert out
     for row in out:

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.compiler.small_project import check, write
+from tests.folders import write_turns
 
 from rulewright.check.project_check import compile_project
 from rulewright.cli import main
@@ -62,14 +63,6 @@ class Document(HTMLParser):
             self.scripts.append(data)
 
 
-def write_transcript(folder: Path, name: str, *lines: str) -> None:
-    turns = [
-        {"turn": 1 + at // 2, "role": "assistant" if at % 2 else "user", "content": line}
-        for at, line in enumerate(lines)
-    ]
-    (folder / f"{name}.jsonl").write_text("".join(json.dumps(turn) + "\n" for turn in turns), encoding="utf-8")
-
-
 def reply(verdict: str, quote: str, reason: str = "because", turn: int = 1) -> str:
     evidence = [{"role": "assistant", "turn": turn, "quote": quote}]
     return json.dumps({"verdict": verdict, "evidence": evidence, "rationale_code": reason, "rationale": reason})
@@ -82,9 +75,9 @@ def finished(tmp_path: Path) -> Path:
     plan = compile_project(write(tmp_path / "project", {"checks/W-1.yaml": check()}))
     folder = tmp_path / "said"
     folder.mkdir()
-    write_transcript(folder, "model__night", "Hello", "I fear you MUST\n go now.", "Why?", "Because.")
-    write_transcript(folder, "other__night", "Hello", "As you like.")
-    write_transcript(folder, "evil<b>__night", EVIL, f"{EVIL} {LONG}")
+    write_turns(folder / "model__night.jsonl", "Hello", "I fear you MUST\n go now.", "Why?", "Because.")
+    write_turns(folder / "other__night.jsonl", "Hello", "As you like.")
+    write_turns(folder / "evil<b>__night.jsonl", EVIL, f"{EVIL} {LONG}")
     two = json.loads(reply("FAIL", "you must go now"))
     two["evidence"].append({"role": "assistant", "turn": 2, "quote": "never said <b>this</b> at all"})
     replies: dict[str, Any] = {
@@ -138,7 +131,7 @@ def test_the_most_severe_verdict_that_waits_comes_first_and_says_what_makes_it_u
     }
     plan = compile_project(write(tmp_path / "project", checks))
     (tmp_path / "said").mkdir()
-    write_transcript(tmp_path / "said", "model__night", "Hello", "As you like.")
+    write_turns(tmp_path / "said" / "model__night.jsonl", "Hello", "As you like.")
     replies = {"model__night": {"W-1": [["?"]] * 3, "W-2": [[reply("FAIL", "never said this")]] * 3}}
     (tmp_path / "replies.json").write_text(json.dumps(replies), encoding="utf-8")
     run(plan, [tmp_path / "said"], tmp_path / "run", judge=f"replay:{tmp_path / 'replies.json'}")
@@ -236,7 +229,7 @@ def test_many_transcripts_make_a_folder_of_pages_whose_links_all_lead_somewhere(
 def test_a_conversation_that_was_changed_since_is_not_shown(finished: Path) -> None:
     place = finished.parent / "said" / "model__night.jsonl"
     place.rename(finished.parent / "moved.jsonl")
-    write_transcript(finished.parent / "said", "model__night", "Hello", "Something else.")
+    write_turns(finished.parent / "said" / "model__night.jsonl", "Hello", "Something else.")
     text = report(finished)
     assert "Something else." not in text
     assert "its file was moved or changed since the run" in text

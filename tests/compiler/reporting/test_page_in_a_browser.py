@@ -12,6 +12,7 @@ from tests.compiler.serving.test_serve import runs as runs
 from tests.compiler.small_project import check, write
 from tests.compiler.workflow.test_signoff import ITEM
 from tests.compiler.workflow.test_signoff import served as signing
+from tests.folders import write_turns
 
 from rulewright.check.project_check import compile_project
 from rulewright.cli import main
@@ -34,11 +35,9 @@ def page(demo: Path, browser: Browser) -> str:
 def hostile(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> str:
     """The address of a report in which everybody says the worst, of models with long names."""
     folder = tmp_path_factory.mktemp("hostile")
-    (folder / "said").mkdir()
-    turns = [{"turn": 1, "role": role, "content": HOSTILE} for role in ("user", "assistant")]
     name = f"{'m' * 120}__night"
     for each in (name, f"other-{name}"):
-        (folder / "said" / f"{each}.jsonl").write_text("".join(json.dumps(turn) + "\n" for turn in turns))
+        write_turns(folder / "said" / f"{each}.jsonl", HOSTILE, HOSTILE)
     reply = {"verdict": "FAIL", "evidence": [{"role": "assistant", "turn": 1, "quote": HOSTILE}]}
     (folder / "replies.json").write_text(
         json.dumps({name: {"W-1": [[json.dumps({**reply, "rationale_code": HOSTILE})]] * 3}})

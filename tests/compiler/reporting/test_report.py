@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from tests.compiler.small_project import check, write
-from tests.folders import reseal
+from tests.folders import reseal, write_lines, write_turns
 from tests.shared_data import ROOT
 
 import rulewright
@@ -36,9 +36,7 @@ def lexicon_check(name: str, tags: str = "crisis") -> str:
 
 
 def transcript(folder: Path, model: str, scenario: str, said: str) -> None:
-    lines = [{"turn": 1, "role": "user", "content": "Hello"}, {"turn": 1, "role": "assistant", "content": said}]
-    text = "".join(json.dumps(line) + "\n" for line in lines)
-    (folder / f"{model}__{scenario}.jsonl").write_text(text, encoding="utf-8")
+    write_turns(folder / f"{model}__{scenario}.jsonl", "Hello", said)
 
 
 @pytest.fixture
@@ -107,7 +105,7 @@ def test_a_check_that_applies_to_one_sibling_alone_is_named_as_not_compared(fini
     for verdict in verdicts:
         if verdict["check_id"] == "W-2" and verdict["transcript_id"] == f"one__{CALM}":
             verdict["eligible"] = True
-    (finished / "verdicts.jsonl").write_text("".join(json.dumps(v) + "\n" for v in verdicts), encoding="utf-8")
+    write_lines(finished / "verdicts.jsonl", verdicts)
     reseal(finished)
     found = contrast(gather(open_run(finished)), "one")
     assert (found["not_compared"], len(found["checks"])) == (["W-2"], 1)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.folders import json_lines, write_lines
 from tests.safe_cases import case, output, safe, write
 
 from rulewright_runtime.cases import records
@@ -82,8 +83,8 @@ def test_an_array_an_object_lines_and_a_wrapper_are_read_the_same(tmp_path: Path
     cases = [case("T1"), case("T2")]
     write(tmp_path / "array.json", cases)
     write(tmp_path / "object.json", {"batch_id": "b", "concern_id": "I25", "test_cases": cases})
-    (tmp_path / "lines.jsonl").write_text("\n".join(map(json.dumps, cases)) + "\n\n")
-    (tmp_path / "lines.json").write_text("\n".join(map(json.dumps, cases)))
+    (tmp_path / "lines.jsonl").write_text(json_lines(cases) + "\n")
+    write_lines(tmp_path / "lines.json", cases)
     wrapped = [
         {"id": "x", "test_case": without_output(c["test_id"]), "engine_output": c["engine_output"]} for c in cases
     ]
@@ -275,7 +276,7 @@ def test_many_test_ids_are_remembered_in_little_memory(recent: int, tmp_path: Pa
     assert all(seen.add(hash(f"T{n}"), n) is None for n in range(5_000))
     assert all(seen.add(hash(f"T{n}"), n + 1) == n for n in range(5_000))
     path = tmp_path / "b.jsonl"
-    path.write_text("\n".join(json.dumps(case(f"T{n % 2000}")) for n in range(4000)))
+    write_lines(path, (case(f"T{n % 2000}") for n in range(4000)))
     assert all(isinstance(item, Case) for item in read(path))
 
 
@@ -428,7 +429,7 @@ def test_an_object_that_is_too_long_says_what_to_do_and_long_files_of_lines_are_
     monkeypatch.setattr(json_scanner, "CHUNK", 100)
     long, lines, single = tmp_path / "long.json", tmp_path / "lines.json", tmp_path / "single.jsonl"
     long.write_text(json.dumps({"what": [case(f"T{n}") for n in range(20)]}, indent=1))
-    lines.write_text("\n".join(json.dumps(case(f"T{n}")) for n in range(20)))
+    write_lines(lines, (case(f"T{n}") for n in range(20)))
     single.write_text(json.dumps(case("T1")) + "\n" + json.dumps(case("T2", summary="x" * 3000)))
     (refused,) = records.records_of(str(long))[1]
     assert isinstance(refused, InputError)

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.runtime.plans import asked, check, plan, write_turns
+from tests.folders import write_turns
+from tests.runtime.plans import asked, check, plan
 
 from rulewright_runtime.cases.records import records_of
 from rulewright_runtime.errors import InputError, JudgeError, PlanError, RuntimeFailure

@@ -1,11 +1,11 @@
 """Models as the assistant: turns as they are, several conversations at once, nothing paid twice, nothing lost."""
 
-import json
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.folders import read_lines
 from tests.model_server import Response, Server, chat, model_server
 from tests.runtime.harness.test_play import plan
 
@@ -46,8 +46,7 @@ def played(
 
 
 def lines(folder: Path, scenario: str = "a") -> list[dict[str, Any]]:
-    path = folder / "run" / "transcripts" / f"the-model__{scenario}.jsonl"
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return read_lines(folder / "run" / "transcripts" / f"the-model__{scenario}.jsonl")
 
 
 def test_a_model_is_sent_what_was_said_and_what_the_persona_shows(tmp_path: Path) -> None:

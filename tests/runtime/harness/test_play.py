@@ -10,6 +10,7 @@ from typing import Final
 
 import msgspec
 import pytest
+from tests.folders import read_lines
 from tests.model_server import Response, model_server
 
 from rulewright_runtime.errors import PlanError
@@ -77,7 +78,7 @@ def test_turns_are_sent_one_after_the_other_each_with_what_was_said_before(tmp_p
 def test_a_transcript_says_which_model_spoke_through_which_harness_and_can_be_scanned(tmp_path: Path) -> None:
     run(plan("night"), Listening(), tmp_path)
     (path,) = (tmp_path / "transcripts").iterdir()
-    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    lines = read_lines(path)
     assert path.name == "m-one__night.jsonl"
     assert lines[0] == {"turn": 1, "role": "user", "content": "night first 1"}
     assert (lines[1]["harness"], lines[1]["model"], lines[1]["content"]) == ("llm/raw", "m/one", "answer 1")
@@ -97,7 +98,7 @@ def test_turn_numbers_and_the_history_run_on_across_sessions(tmp_path: Path) -> 
     assert len(model.asked[-1].messages) == 7
     assert [turn.turn for turn in read(tmp_path)["return"].turns] == [1, 1, 2, 2, 3, 3, 4, 4]
     (path,) = (tmp_path / "transcripts").iterdir()
-    said = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    said = read_lines(path)
     assert [line["session"] for line in said if line["role"] == "user"] == [1, 1, 2, 2]
 
 

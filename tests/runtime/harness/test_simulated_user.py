@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from tests.model_server import Response, Server, chat, model_server
+from tests.runtime.harness.test_model_adapter import LIMITS, lines
 from tests.runtime.harness.test_play import files, plan, read
 from tests.runtime.plans import check, talk
 from tests.runtime.plans import plan as scan_plan
 
 from rulewright_runtime.calls.budget import Budget, BudgetError
-from rulewright_runtime.calls.scheduler import CallLimits, CallPortal
+from rulewright_runtime.calls.scheduler import CallPortal
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.execution import execute
 from rulewright_runtime.harness.harness_run import run
@@ -28,7 +29,6 @@ from rulewright_runtime.runs.live import speakers
 from rulewright_runtime.transcripts.completeness import Completeness, ScriptedScenario, message_digest
 from rulewright_runtime.transcripts.messages import Transcript, Turn
 
-LIMITS = CallLimits(concurrency=4, seconds=20.0, attempts=1)
 USER = "the-user"
 
 
@@ -66,11 +66,6 @@ def played(server: Server, folder: Path, calls: int | None = None, user: str = U
     finally:
         second.close()
         first.close()
-
-
-def lines(folder: Path, scenario: str = "a") -> list[dict[str, Any]]:
-    path = folder / "run" / "transcripts" / f"the-model__{scenario}.jsonl"
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def untimed(run: Path) -> dict[str, bytes]:

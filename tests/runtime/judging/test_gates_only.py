@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from tests.folders import write_turns
 from tests.model_server import chat, model_server
 from tests.rounds import every
 from tests.runtime.plans import asked, plan, talk
@@ -104,8 +105,7 @@ def test_a_live_run_asks_less_and_writes_the_same_at_any_concurrency(tmp_path: P
         )
     )
     for number in range(12):
-        lines = [{"turn": 1, "role": role, "content": f"a reply of words {number}"} for role in ("user", "assistant")]
-        (tmp_path / f"m{number}__s.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+        write_turns(tmp_path / f"m{number}__s.jsonl", *[f"a reply of words {number}"] * 2)
 
     def handler(asked: dict[str, Any], _: int) -> Any:
         said = asked["messages"][0]["content"]

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 from typing import Any, Final
 
 import pytest
-from tests.folders import write
+from tests.folders import json_lines, write
 from tests.rounds import rounds
 
 from rulewright.check.project_check import compile_project
@@ -271,15 +271,12 @@ PROJECT: Final = {
 
 
 def chats(answers: Sequence[str]) -> str:
-    return "".join(
-        json.dumps(
-            {
-                "id": f"T{number}",
-                "model": "m",
-                "messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": answer}],
-            }
-        )
-        + "\n"
+    return json_lines(
+        {
+            "id": f"T{number}",
+            "model": "m",
+            "messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": answer}],
+        }
         for number, answer in enumerate(answers)
     )
 

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 import zstandard
+from tests.folders import read_lines
 from tests.rounds import TORTURE, every
 from tests.shipped_plans import shipped_plan
 
@@ -29,10 +30,6 @@ class Killed(BaseException):
     """Somebody pulls the plug."""
 
 
-def turns(path: Path) -> list[Any]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-
-
 @pytest.fixture
 def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The shipped transcripts as files and, under the same and under other ids, as a batch that is cut into pieces,
@@ -44,7 +41,7 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     lines: list[bytes] = []
     for number, path in enumerate(sorted(folder.iterdir())):
         model, _, scenario = path.stem.partition("__")
-        record = {"scenario_id": scenario, "model": model, "turns": turns(path)}
+        record = {"scenario_id": scenario, "model": model, "turns": read_lines(path)}
         if number % 2:
             record["transcript_id"] = path.stem if number % 4 == 1 else f"again-{number % 6}"
         lines += [json.dumps(record).encode(), (b"", b"{broken", b'{"turns": 1}', b'{"turn": 1}', b"\0")[number % 5]]

@@ -16,6 +16,7 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
+from tests.folders import read_lines
 from tests.model_server import Response, Server, chat, model_server
 from tests.rounds import every, rounds
 from tests.runtime.runs.watched_run import PLAN, SECONDS, at_home, judge, opinion, transcripts
@@ -117,7 +118,7 @@ def test_a_recorded_run_replays_to_the_same_verdicts(expected: dict[str, bytes],
 
 
 def verdicts(folder: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (folder / "verdicts.jsonl").read_text(encoding="utf-8").splitlines()]
+    return read_lines(folder / "verdicts.jsonl")
 
 
 GOOD = '{"verdict": "PASS"}'

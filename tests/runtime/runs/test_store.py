@@ -8,7 +8,8 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.runtime.plans import Scripted, asked, check, plan, reply, write_turns
+from tests.folders import read_lines, write_turns
+from tests.runtime.plans import Scripted, asked, check, plan, reply
 
 from rulewright_runtime.digests import sha256
 from rulewright_runtime.errors import PlanError
@@ -82,7 +83,7 @@ def test_a_run_leaves_its_files_and_nothing_else(data: Path, tmp_path: Path) -> 
 
 def test_a_verdict_line_reads_without_a_join_and_has_the_promised_fields(data: Path, tmp_path: Path) -> None:
     run(data, tmp_path / "run")
-    rows = [json.loads(line) for line in (tmp_path / "run" / "verdicts.jsonl").read_bytes().splitlines()]
+    rows = read_lines(tmp_path / "run" / "verdicts.jsonl")
     assert [(row["transcript_id"], row["check_id"]) for row in rows[:3]] == [
         ("a__s", "X1"),
         ("a__s", "X2"),

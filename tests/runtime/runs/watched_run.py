@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
+from tests.folders import write_turns
 from tests.model_server import Response, Server, chat
 from tests.runtime.plans import asked, plan
 
@@ -28,11 +29,7 @@ def transcripts(folder: Path, number: int = 6) -> Path:
     folder.mkdir(exist_ok=True)
     for each in range(number):
         said = [f"question {each}", f"I always answer number {each}.", "and now?", f"I promise to stay {each}."]
-        turns = [
-            {"turn": index // 2 + 1, "role": ("user", "assistant")[index % 2], "content": text}
-            for index, text in enumerate(said)
-        ]
-        (folder / f"m{each}__s.jsonl").write_text("".join(json.dumps(turn) + "\n" for turn in turns), encoding="utf-8")
+        write_turns(folder / f"m{each}__s.jsonl", *said)
     return folder
 
 

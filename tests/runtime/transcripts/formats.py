@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from tests.folders import json_lines
+
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.transcripts.messages import Conversation, Message, Transcript
 from rulewright_runtime.transcripts.transcript_reader import Reader
@@ -38,7 +40,7 @@ def conversations(*paths: Path, **settings: Any) -> list[Conversation]:
 def written(folder: Path, value: Any, name: str = "chat.jsonl") -> Path:
     """A file of one record a line, or of a text as it is."""
     path = folder / name
-    lines = value if isinstance(value, str) else "".join(json.dumps(record) + "\n" for record in value)
+    lines = value if isinstance(value, str) else json_lines(value)
     path.write_text(lines, encoding="utf-8")
     return path
 

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+from tests.folders import write_lines
 from tests.runtime.plans import check, plan
 
 from rulewright_runtime.files.input_files import unread_note
@@ -47,7 +48,7 @@ def test_columns_that_no_record_had_are_named_by_the_reader_and_by_runs_of_any_n
     said = [{"who": "Anna", "content": "hi"}, {"who": "assistant", "content": "yo"}]
     chats = [{"log": said, "nr": str(number), **({"llm": "m-1"} if number else {})} for number in range(3)]
     path = tmp_path / "chats.jsonl"
-    path.write_text("\n".join(map(json.dumps, chats)), encoding="utf-8")
+    write_lines(path, chats)
     columns = {"messages": "log", "role": "who", "id": "nr", "user": "Anna", "model": "llm", "assistant": "Bot"}
     columns |= {"tool_calls": "cals", "scenario_id": "a.b"}
     reader = Reader(columns=columns)

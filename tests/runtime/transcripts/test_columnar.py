@@ -13,6 +13,7 @@ from pathlib import Path
 import pyarrow.feather
 import pyarrow.parquet
 import pytest
+from tests.folders import write_lines
 from tests.rounds import every
 from tests.shipped_plans import shipped_plan
 
@@ -98,7 +99,7 @@ def test_several_processes_share_a_file_and_write_the_same_bytes(
 def test_no_changed_bit_of_a_converted_file_changes_a_chat_unseen(tmp_path: Path, ending: str) -> None:
     source = tmp_path / "source.jsonl"
     words = [sha256(str(number).encode()).hexdigest() for number in range(300)]
-    source.write_text("".join(json.dumps({"messages": [{"role": "user", "content": word}]}) + "\n" for word in words))
+    write_lines(source, ({"messages": [{"role": "user", "content": word}]} for word in words))
     path = converted(source, tmp_path / f"chats{ending}", "rulewright")
     data, chats = path.read_bytes(), [chat.turns for chat in read(path) if isinstance(chat, Transcript)]
     assert len(chats) == len(words)
@@ -188,7 +189,7 @@ def test_a_stream_of_arrow_without_its_end_is_refused(tmp_path: Path, end: int) 
 @pytest.mark.parametrize("marked", [False, True])
 def test_a_file_whose_parts_have_other_rows_than_the_whole_is_refused(tmp_path: Path, marked: bool) -> None:
     lines = tmp_path / "chats.jsonl"
-    lines.write_text("".join(json.dumps(each) + "\n" for each in ROWS))
+    write_lines(lines, ROWS)
     path = converted(lines, tmp_path / "chats.parquet", "rulewright")
     if not marked:
         pyarrow.parquet.write_table(pyarrow.Table.from_pylist(ROWS), path)

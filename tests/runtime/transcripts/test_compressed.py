@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import zstandard
+from tests.folders import json_lines
 
 from rulewright.cli import main
 from rulewright_runtime.errors import InputError
@@ -54,7 +55,7 @@ def test_what_is_compressed_is_read_by_its_content(tmp_path: Path, ending: str) 
 @EACH
 def test_every_form_may_be_compressed(tmp_path: Path, ending: str) -> None:
     turns = [{"turn": 1, "role": "user", "content": "Hi"}, {"turn": 1, "role": "assistant", "content": "Hello"}]
-    native = "".join(json.dumps(each) + "\n" for each in turns).encode()
+    native = json_lines(turns).encode()
     table = b"question,answer\nHi,Hello\n"
     document = json.dumps([json.loads(chat(1)), json.loads(chat(2))], indent=1).encode()
     files = {"m__s.jsonl": native, "t.csv": table, "u.tsv": table.replace(b",", b"\t"), "d.json": document}

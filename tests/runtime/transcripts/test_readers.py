@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.folders import json_lines
 from tests.runtime.plans import check, plan
 from tests.runtime.transcripts.formats import (
     ANSWER,
@@ -246,7 +247,7 @@ def test_what_cannot_be_read_is_reported_with_its_line_and_its_neighbours_are_re
 
 
 def test_a_session_of_which_a_line_is_lost_is_refused(tmp_path: Path) -> None:
-    text = "".join(json.dumps(event) + "\n" for event in CLAUDE[:3]) + "{broken\n" + json.dumps(CLAUDE[5]) + "\n"
+    text = json_lines(CLAUDE[:3]) + "{broken\n" + json.dumps(CLAUDE[5]) + "\n"
     found = refusals(tmp_path, text)
     assert [each.partition(":")[0] for each in found] == ["4", "1"]
     assert found[1] == "1: a conversation of this file may lack its line 4, which was refused"

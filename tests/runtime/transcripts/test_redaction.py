@@ -7,6 +7,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 from tests.compiler.commands.test_live_judge import CHECK
+from tests.folders import write, write_turns
 from tests.model_server import Response, chat, model_server
 from tests.runtime.plans import asked, plan
 from tests.runtime.runs.watched_run import judge
@@ -72,14 +73,9 @@ def test_nothing_that_is_redacted_leaves_or_stays(tmp_path: Path) -> None:
 @pytest.mark.parametrize("conversation", ["as the scenario has it", "as a harness redacted it"])
 def test_a_redacted_script_lacks_nothing(conversation: str, tmp_path: Path) -> None:
     """The user's messages are compared with the scenario's after redaction, and with the plan alone."""
-    (tmp_path / "rulewright.yaml").write_text(PROJECT, encoding="utf-8")
-    (tmp_path / "checks").mkdir()
-    (tmp_path / "checks" / "A-1.yaml").write_text(CHECK, encoding="utf-8")
-    (tmp_path / "scenarios").mkdir()
-    (tmp_path / "scenarios" / "s.json").write_text(json.dumps(SCENARIO), encoding="utf-8")
+    write(tmp_path, {"rulewright.yaml": PROJECT, "checks/A-1.yaml": CHECK, "scenarios/s.json": json.dumps(SCENARIO)})
     said = "write to ana@b.org" if conversation.startswith("as the") else "write to [a@mail.x]"
-    lines = [{"turn": 1, "role": "user", "content": said}, {"turn": 1, "role": "assistant", "content": "ana@b.org!"}]
-    (tmp_path / "m0__s.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    write_turns(tmp_path / "m0__s.jsonl", said, "ana@b.org!")
     compiled = decode(encode(compile_project(tmp_path)))
     with model_server(lambda *_: chat('{"verdict": "PASS"}')) as server:
         run(compiled, [tmp_path / "m0__s.jsonl"], tmp_path / "run", judge=judge(server, tmp_path / "ledger.sqlite3"))

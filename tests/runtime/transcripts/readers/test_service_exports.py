@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from tests.folders import json_lines
 from tests.runtime.transcripts.formats import OPENAI_CALL, conversations, lines, refusals, written
 
 CALLED = 'assistant:  -> balance {"account": "7"}'
@@ -77,7 +78,7 @@ def test_messages_of_teams_are_read_in_the_order_of_their_times(tmp_path: Path) 
     event = teams(0, "user", "<systemEventMessage/>", messageType="systemEventMessage", **{"from": None})
     found = [teams(9, "application", "<p>You will <b>win</b>.</p>"), teams(2, "user", "Hi"), event]
     said = ["system: systemEventMessage", "user: Hi", "assistant: You will win."]
-    for text in (json.dumps({"value": found}), json.dumps(found), "\n".join(map(json.dumps, found))):
+    for text in (json.dumps({"value": found}), json.dumps(found), json_lines(found)):
         (chat,) = conversations(written(tmp_path, text, "teams.json"))
         assert (chat.id, lines(chat)) == ("t", said)
     threads = [teams(1, "user", "Hi", id="1", chatId=None), teams(2, "application", "Yo", replyToId="1", chatId=None)]
