@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from rulewright.comparing.recombine import Side, carried_out, only, verdict_of
 from rulewright.errors import UsageError
+from rulewright.reporting.adjudication import CODE
 from rulewright.reporting.derived_run import write_derived
 from rulewright.reporting.stored_run import (
     StoredRun,
@@ -155,7 +156,11 @@ class Rejudged(Struct, frozen=True):
 
 
 def rejudged(run: StoredRun, other: Plan, transcripts: Sequence[str], replies: Sequence[Path]) -> Rejudged:
-    """Return the run's rows and verdicts under the checks of another plan, without calls to a judge."""
+    """Return the run's rows and verdicts under the checks of another plan, without calls to a judge. Raises UsageError
+    if people have decided verdicts of checks whose rules differ there."""
+    if changed := [name for name in changed_rules(run, other) if _is_decided(run, name)]:
+        decided = f"`{run.folder}` holds decisions of people about {ticked(changed)}, whose votes or rules would differ"
+        raise UsageError(f"{decided}; use the run that they decided about: `{run.summary['adjudicated']['from']}`")
     judging = _Rejudging(run, other, transcripts, replies)
     rows: dict[str, dict[str, object]] = {}
     verdicts: dict[str, dict[str, VerdictResult]] = {}
@@ -167,6 +172,11 @@ def rejudged(run: StoredRun, other: Plan, transcripts: Sequence[str], replies: S
         waiting = judging.left_out(name)
         rows[name] = {**kept, **({"left_out": waiting} if waiting else {})}
     return Rejudged(dataclasses.replace(run, plan=other, rows=rows, verdicts=verdicts), unknown)
+
+
+def _is_decided(run: StoredRun, check: str) -> bool:
+    """Whether a person has decided a verdict of a check."""
+    return any(check in verdicts and CODE in verdicts[check].extra for verdicts in run.verdicts.values())
 
 
 class _Rejudging:

@@ -516,6 +516,26 @@ def test_other_votes_count_recorded_replies_again_as_a_run_with_them_would(
     assert (ended.value.code, (tmp_path / "five").exists()) == (3, False)
 
 
+@pytest.mark.parametrize("command", [["whatif"], ["rescore", "--out", "again"]])
+def test_votes_are_not_counted_again_over_what_a_person_decided(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: list[str]
+) -> None:
+    folder = write(
+        project(tmp_path / "p", rule=False), {"configs/profiles.yaml": "two: {include_all: true, llm_repetitions: 2}"}
+    )
+    talks = write_transcripts(tmp_path / "said", {"model__day": "As you like."})
+    out = tmp_path / "run"
+    run(compile_project(folder, profile="two"), [talks], out, judge=Wavering())
+    main(["adjudicate", str(out), "--decide", "model__day", "J-1", "PASS", "--by", "Ana", "--why", "read it"])
+    with pytest.raises(SystemExit) as ended:
+        main([*command, str(out / "adjudicated"), "--votes", "1"])
+    assert ended.value.code == 3
+    said = capsys.readouterr().err
+    assert "holds decisions of people about `J-1`, whose votes or rules would differ" in said
+    assert f"use the run that they decided about: `{out}`" in said
+    assert main(["whatif", str(out / "adjudicated"), "--votes", "2"]) == 0
+
+
 def test_a_verdict_that_was_never_asked_for_leaves_its_transcript_undecided(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
