@@ -54,7 +54,8 @@ class VerdictResult(msgspec.Struct, frozen=True, omit_defaults=True):
     """The record of one check on one transcript. `confidence` is in [0, 1]; `extra` holds how the verdict was reached.
 
     `cause` marks an unproven verdict: an `error` of the judge or verifier, `missing` content, a FAIL whose quotes do
-    not occur (`unverified`), or a FAIL that the check's policy made of an `unclear` answer.
+    not occur (`unverified`), or a FAIL that the check's policy made of an `unclear` answer or that another check's
+    missing answer may change.
     """
 
     check_id: str

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import islice, product
 from typing import Any, Final, NamedTuple
 
+from msgspec.structs import replace
+
 from rulewright_runtime.english import ticked
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.functions import lookup, personal, texts, tool_use
@@ -13,7 +15,7 @@ from rulewright_runtime.functions.table import Function
 from rulewright_runtime.interpreter import Evaluator, prepare
 from rulewright_runtime.interpreter.evaluator import evaluator
 from rulewright_runtime.ir import Program
-from rulewright_runtime.plan.part import ANSWERS, GRAVITY, Verdict
+from rulewright_runtime.plan.part import ANSWERS, GRAVITY, VERDICTS, Verdict
 from rulewright_runtime.plan.scan import Check
 from rulewright_runtime.plan.verifiers import PARTS, ExpressionVerifier
 from rulewright_runtime.strict_json import JsonMapping
@@ -59,41 +61,46 @@ class _Decision(NamedTuple):
 
 def verify(check: Check, verifier: ExpressionVerifier, context: EvaluationContext) -> Finding:
     """FAIL if a part fails, else UNCLEAR if one is unclear, else PASS; never PASS for an empty conversation, and only
-    if it passes whatever the undecided verdicts that it reads turn out to be."""
+    if it passes whatever the undecided verdicts that it reads turn out to be. A FAIL that depends on them is
+    unproven."""
     conditions = context.prepared.get(check.id)
     if conditions is None:
         conditions = context.prepared[check.id] = _prepared(verifier)
     bindings = _bindings(verifier, conditions, context)
     found = _found(verifier, conditions, bindings, context)
     undecided = [name for name in verifier.needs if _is_undecided(context.verdicts.get(name))]
-    if found.verdict == "PASS" and undecided and _may_fail(undecided, verifier, conditions, bindings, context):
-        return failed("condition_undecided", extra={**found.extra, "undecided": f"{ticked(undecided)} may be FAIL"})
-    return found
+    if not undecided or found.verdict not in ("PASS", "FAIL"):
+        return found
+    if _possible(undecided, verifier, conditions, bindings, context) == {found.verdict}:
+        return found
+    if found.verdict == "FAIL":
+        return replace(found, needs_adjudication=True, cause="unclear")
+    return failed("condition_undecided", extra={**found.extra, "undecided": f"it depends on {ticked(undecided)}"})
 
 
 def _is_undecided(verdict: VerdictResult | None) -> bool:
     return verdict is not None and verdict.eligible and (verdict.verdict == "UNCLEAR" or verdict.cause is not None)
 
 
-def _may_fail(
+def _possible(
     undecided: list[str],
     verifier: ExpressionVerifier,
     conditions: _Conditions,
     bindings: Record,
     context: EvaluationContext,
-) -> bool:
-    """Whether the check fails for some answers to the undecided verdicts; True for too many to try."""
+) -> set[Verdict]:
+    """The verdicts of the check over the answers to the undecided verdicts; every one for too many to try."""
     if len(undecided) > MAX_UNDECIDED:
-        return True
+        return set(VERDICTS)
+    possible: set[Verdict] = set()
     for answers in product(ANSWERS, repeat=len(undecided)):
         decided = {
             name: {**bindings["v"][name], "verdict": answer, "confidence": 1.0, "adjudication_required": False}
             for name, answer in zip(undecided, answers, strict=True)
         }
         answered = {**bindings, "v": {**bindings["v"], **decided}}
-        if _found(verifier, conditions, answered, context).verdict == "FAIL":
-            return True
-    return False
+        possible.add(_found(verifier, conditions, answered, context).verdict)
+    return possible
 
 
 def _found(

@@ -234,9 +234,10 @@ def test_a_plan_whose_checks_read_each_other_in_a_circle_is_refused() -> None:
     [
         ({"fails": 'v("base").verdict == FAIL'}, "UNCLEAR"),
         ({"passes": 'v("base").verdict != FAIL'}, "UNCLEAR"),
+        ({"fails": "false", "unclear": 'v("base").verdict == FAIL'}, "UNCLEAR"),
         ({"fails": 'v("base").verdict == FAIL and size(answer) > 1000'}, "PASS"),
         ({"passes": 'v("base").verdict == PASS or size(answer) < 1000'}, "PASS"),
-        ({"fails": 'v("base").verdict != PASS'}, "FAIL"),
+        ({"fails": 'v("base").verdict != PASS or size(answer) < 1000'}, "FAIL"),
     ],
 )
 def test_a_check_passes_only_whatever_the_undecided_verdicts_that_it_reads_turn_out_to_be(
@@ -246,3 +247,11 @@ def test_a_check_passes_only_whatever_the_undecided_verdicts_that_it_reads_turn_
     assert found["base"].verdict == "UNCLEAR"
     assert found["X1"].verdict == expected
     assert found["X1"].adjudication_required is (expected == "UNCLEAR")
+
+
+def test_a_fail_that_an_undecided_verdict_may_change_is_unproven() -> None:
+    undecided = expression("base", unclear="true", fails="false")
+    found = verdicts(undecided, expression(fails='v("base").verdict != PASS'))["X1"]
+    assert (found.verdict, found.cause, found.adjudication_required) == ("FAIL", "unclear", True)
+    reader = expression("X2", fails='v("X1").verdict == FAIL')
+    assert verdicts(undecided, expression(fails='v("base").verdict != PASS'), reader)["X2"].cause == "unclear"
