@@ -1,14 +1,17 @@
 """Writes a run that is derived from a finished one: under another policy, or with people's decisions."""
 
 import os
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 import msgspec
+from msgspec.structs import replace
 
 from rulewright.reporting.stored_run import StoredRun
-from rulewright_runtime.files.atomic import write_whole
+from rulewright_runtime.files.atomic import open_whole, write_whole
 from rulewright_runtime.plan.envelope import encode
 from rulewright_runtime.report.gathered import FirstEntries
 from rulewright_runtime.report.summary import Summary
@@ -21,7 +24,6 @@ from rulewright_runtime.runs.folder import (
     ROWS,
     SUMMARY,
     ContentEntry,
-    RunFile,
     remove,
     write_summary,
 )
@@ -41,22 +43,22 @@ def write_derived(
     contents of these files, if the new run has them. Raises OSError.
     """
     summary = _summary_of(recorded, run, about)
-    scores = {name: msgspec.json.encode(row) + b"\n" for name, row in run.rows.items()}
-    verdicts = dict(_lines(run))
-    rows = dict(zip(ROWS, (verdicts, scores), strict=True))
-    files = {DECISIONS: decisions} if decisions else {}  # first: whatever happens, what a person said is kept
-    files |= {"plan.json": _plan_of(recorded, run), **{name: b"".join(found.values()) for name, found in rows.items()}}
-    files |= {REPLIES: replies} if replies else {}
-    if run.log is not None:
-        header = msgspec.structs.replace(run.log.header, plan=run.plan.hash)
-        files[LOG] = log_of(header, run.log.steps, rows if replies else {**rows, REPLIES: {}})
     for name in (SUMMARY, MANIFEST, *GENERATED):  # whoever finds a summary can trust what is next to it
         remove(os.fspath(out / name))
-    for name, data in files.items():
-        write_whole(out / name, data)
-    numbers = (sum(map(len, run.verdicts.values())), len(run.rows))
-    known = {name: _entry(name, files[name], number) for name, number in zip(ROWS, numbers, strict=True)}
-    write_summary(out, run.plan, summary, DECISIONS, known=known)
+    if decisions:  # first: whatever happens, what a person said is kept
+        write_whole(out / DECISIONS, decisions)
+    write_whole(out / "plan.json", _plan_of(recorded, run))
+    known = {name: ContentEntry(name, 0) for name in ROWS}
+    with ExitStack() as stack:
+        streams = {name: stack.enter_context(open_whole(out / name)) for name in ROWS}
+        rows = (own if replies else {**own, REPLIES: b""} for own in _written(run, streams, known))
+        log = b"" if run.log is None else log_of(replace(run.log.header, plan=run.plan.hash), run.log.steps, rows)
+        deque(rows, maxlen=0)  # without a log
+    for name, data in ((REPLIES, replies), (LOG, log)):
+        if data:
+            write_whole(out / name, data)
+    entries = {name: content.entry() for name, content in known.items()}
+    write_summary(out, run.plan, summary, DECISIONS, known=entries)
     return summary
 
 
@@ -65,11 +67,23 @@ def _plan_of(recorded: StoredRun, run: StoredRun) -> bytes:
     return (recorded.folder / "plan.json").read_bytes() if run.plan is recorded.plan else encode(run.plan)
 
 
-def _entry(name: str, data: bytes, rows: int) -> RunFile:
-    """The manifest entry of a file with this content."""
-    content = ContentEntry(name, 0)
-    content.add(data, rows)
-    return content.entry()
+def _written(
+    run: StoredRun, streams: Mapping[str, IO[bytes]], contents: Mapping[str, ContentEntry]
+) -> Iterator[dict[str, bytes]]:
+    """Write the lines of each transcript, as a scan does, and yield them by file."""
+    shared: dict[int, bytes] = {}  # of the records without quotes, which transcripts share
+    for name, row in run.rows.items():
+        lines = [shared.get(id(verdict)) or _line(verdict, shared) for verdict in run.verdicts[name].values()]
+        verdicts, scores = verdict_key(row).join([b"", *lines]), msgspec.json.encode(row) + b"\n"
+        for file, data, number in zip(ROWS, (verdicts, scores), (len(lines), 1), strict=True):
+            streams[file].write(data)
+            contents[file].add(data, number)
+        yield dict(zip(ROWS, (verdicts, scores), strict=True))
+
+
+def _line(verdict: VerdictResult, shared: dict[int, bytes]) -> bytes:
+    line = msgspec.json.encode(verdict)[1:] + b"\n"
+    return line if verdict.evidence else shared.setdefault(id(verdict), line)
 
 
 def _summary_of(recorded: StoredRun, run: StoredRun, about: JsonMapping) -> JsonObject:
@@ -81,16 +95,3 @@ def _summary_of(recorded: StoredRun, run: StoredRun, about: JsonMapping) -> Json
     for name, row in run.rows.items():
         made.add(row, run.verdicts[name].values(), run.harness(name))
     return made.result()
-
-
-def _lines(run: StoredRun) -> Iterator[tuple[str, bytes]]:
-    """Yield the lines of each transcript's verdicts, as a scan writes them."""
-    lines: dict[int, bytes] = {}  # of the records without quotes, which transcripts share
-    for name, row in run.rows.items():
-        found = [lines.get(id(verdict)) or _line(verdict, lines) for verdict in run.verdicts[name].values()]
-        yield name, verdict_key(row).join([b"", *found])
-
-
-def _line(verdict: VerdictResult, lines: dict[int, bytes]) -> bytes:
-    line = msgspec.json.encode(verdict)[1:] + b"\n"
-    return line if verdict.evidence else lines.setdefault(id(verdict), line)

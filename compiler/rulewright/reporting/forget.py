@@ -163,13 +163,14 @@ def _from_run(place: Path, transcript_id: str) -> list[Path]:
             return []
         write_whole(begun, transcript_id.encode())
         order = [step.input for step in kept if step.refused is None]
+        own = ({name: found.get(one, b"") for name, found in rows.items()} for one in order)
         written = {name: b"".join(rows[name].get(one, b"") for one in order) for name in rows}
         if not any(
             step.replies for step in log.steps
         ):  # answers were written down before they counted, also of what is open
             written[REPLIES] = b"".join(data for one, data in rows.get(REPLIES, {}).items() if one not in gone)
             written = {name: data for name, data in written.items() if name in rows}
-        for name, data in {**written, LOG: log_of(log.header, kept, rows)}.items():
+        for name, data in {**written, LOG: log_of(log.header, kept, own)}.items():
             write_whole(at[name], data)
         changed = [at[name] for name in (*written, LOG)]
         if finished:

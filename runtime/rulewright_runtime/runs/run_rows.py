@@ -137,18 +137,20 @@ def recount(summary: Summary, steps: Iterable[LogStep], verdicts: IO[bytes], sco
     return True
 
 
-def log_of(header: Header, steps: Iterable[LogStep], rows: Mapping[str, Mapping[str, bytes]]) -> bytes:
-    """The log of the same inputs with other `rows`, which are by file and input; files not in `rows` are unchanged."""
+def log_of(header: Header, steps: Iterable[LogStep], rows: Iterator[Mapping[str, bytes]]) -> bytes:
+    """The log of the same inputs with other `rows`: for each input that was not refused its lines by file. A file that
+    is never among them is unchanged."""
     return line_of(header) + b"".join(map(line_of, _renumbered(steps, rows)))
 
 
-def _renumbered(steps: Iterable[LogStep], rows: Mapping[str, Mapping[str, bytes]]) -> Iterator[LogStep]:
-    sizes, checksum = dict.fromkeys(rows, 0), 0
+def _renumbered(steps: Iterable[LogStep], rows: Iterator[Mapping[str, bytes]]) -> Iterator[LogStep]:
+    sizes, checksum = dict.fromkeys(ROWS, 0), 0
     for step in steps:
-        own = {name: b"" if step.refused else found.get(step.input, b"") for name, found in rows.items()}
-        sizes = {name: size + len(own[name]) for name, size in sizes.items()}
+        own = {} if step.refused else next(rows)
+        for name, data in own.items():
+            sizes[name] = sizes.get(name, 0) + len(data)
         for file in ROWS:
-            checksum = crc32(own[file], checksum)
+            checksum = crc32(own.get(file, b""), checksum)
         replies = sizes.get(REPLIES, step.replies) if step.replies else 0
         yield msgspec.structs.replace(
             step, verdicts=sizes[ROWS[0]], scores=sizes[ROWS[1]], rows=checksum, replies=replies
