@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from rulewright_runtime.strict_json import Json, JsonObject
 from rulewright_runtime.transcripts.messages import Conversation, Message, repeats
 from rulewright_runtime.transcripts.readers.content import as_json
+from rulewright_runtime.transcripts.readers.message_rows import refuse_confusion, refuse_disorder, refuse_unnamed
 from rulewright_runtime.transcripts.readers.payloads import INPUT_KEYS, is_of_langchain, run_messages, talk
 from rulewright_runtime.transcripts.readers.record_values import (
     Record,
@@ -28,20 +29,20 @@ from rulewright_runtime.transcripts.readers.record_values import (
     object_in,
     parsed,
     record_at,
-    refuse_unnamed,
     rest,
     text_at,
     word,
 )
 from rulewright_runtime.transcripts.readers.shapes import (
     EXPECTED,
+    KNOWN,
+    ROLE_WORDS,
     TIMES,
     Format,
     comparable,
     item_messages,
     messages,
     record_by_record,
-    refuse_disorder,
     role_at,
 )
 
@@ -57,6 +58,7 @@ _RESPONSES: Final = ("response", "result", "response_body", "responseBody")
 CONVERSATION_KEYS: Final = ("conversation_id", "chat_id", "session_id", "thread_id", "dialog_id", "conversation")
 SHARED_KEYS: Final = ("model", "scenario_id", *EXPECTED)  # of a whole conversation
 _NO_ANSWER: Final = Message("assistant", metadata={"error": "the request has no answer"})
+_OF_LINES: Final = KNOWN.union(SHARED_KEYS, TIMES)  # the keys of a line whose meaning is known
 _MESSAGE_KEYS: Final = ("role", "content", "type")
 NAMES: Final = ("id", "conversation_id", "conversation_hash", "custom_id", "prompt_id", "uuid", "request_id")
 
@@ -340,6 +342,7 @@ def _read_lines(records: Sequence[Record]) -> Iterator[Conversation | ShapeError
         try:
             refuse_unnamed(by_name, name)
             refuse_disorder(first_of(line, TIMES) for line in lines)
+            refuse_confusion(lines, [*map(_role, lines)], name, _OF_LINES)
         except ShapeError as wrong:
             yield wrong.at(first)
             continue
@@ -348,6 +351,11 @@ def _read_lines(records: Sequence[Record]) -> Iterator[Conversation | ShapeError
                 yield _of_line(numbered) or found.at(first)
             else:
                 yield replace(found, record=first)
+
+
+def _role(line: Record) -> str:
+    """The role of a message; empty if it is unknown."""
+    return ROLE_WORDS.get(word(line.get("role")).lower(), "")
 
 
 def _of_line(lines: Mapping[int, Record]) -> ShapeError | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final, TypeGuard
 
 import msgspec
@@ -86,12 +86,6 @@ def optional(value: object) -> str | None:
 def name_of(value: object) -> str:
     """The name of a conversation: a text or a number, or any other value as JSON; empty for none."""
     return word(value) or ("" if value in (None, "") else msgspec.json.encode(value, enc_hook=repr).decode())
-
-
-def refuse_unnamed(names: Iterable[str], name: str) -> None:
-    """Raise ShapeError for messages without the name of a conversation, next to others that have one."""
-    if not name and any(names):
-        raise ShapeError("some messages name no conversation and others do; name that of each message")
 
 
 def rest(record: Record, *known: str) -> JsonObject:

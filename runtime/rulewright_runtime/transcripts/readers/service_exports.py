@@ -15,6 +15,7 @@ from typing import Final
 
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.transcripts.messages import Conversation
+from rulewright_runtime.transcripts.readers.message_rows import refuse_disorder
 from rulewright_runtime.transcripts.readers.record_values import (
     Record,
     ShapeError,
@@ -34,7 +35,6 @@ from rulewright_runtime.transcripts.readers.shapes import (
     attempt,
     chat,
     record_by_record,
-    refuse_disorder,
 )
 
 _BREAK: Final = re.compile(r"<(?:br|/p|/div|/li|/h[1-6]|/tr)\b[^<>]*>", re.IGNORECASE)

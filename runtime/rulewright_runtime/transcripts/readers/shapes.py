@@ -6,12 +6,10 @@ and their results. `messages` reads them all; keys without a field are kept in `
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import datetime
 from shlex import quote
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import msgspec
 
@@ -168,27 +166,6 @@ def comparable(found: Sequence[Message]) -> list[object]:
 
 
 TIMES: Final = ("timestamp", "created_at", "createdAt", "time", "date")
-
-
-def refuse_disorder(times: Iterable[object]) -> None:
-    """Raise ShapeError if messages that were stored one by one are not in the order of their times. Times that can't be
-    compared say nothing about the order."""
-    known = [each for each in times if each is not None and each != ""]
-    try:
-        pairs = [(_instant(each), _instant(later), later) for each, later in itertools.pairwise(known)]
-        late = next((later for before, after, later in pairs if after < before), None)
-    except (TypeError, ValueError):
-        return
-    if late is not None:
-        raise ShapeError(f"the messages are not in the order of their times: {shown(late)} comes too late; sort them")
-
-
-def _instant(time: object) -> Any:
-    """A number, or a date and time."""
-    if isinstance(time, datetime):  # of Parquet
-        return time
-    text = word(time)
-    return float(text) if text.replace(".", "", 1).isdigit() else datetime.fromisoformat(text)
 
 
 KNOWN: Final = frozenset((

@@ -7,7 +7,7 @@ where a mapping names that of their messages.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import partial, reduce
 from itertools import chain
 from shlex import quote
@@ -20,6 +20,7 @@ from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.strict_json import Json, JsonObject
 from rulewright_runtime.transcripts.containers import is_event
 from rulewright_runtime.transcripts.messages import Conversation, Message, Part
+from rulewright_runtime.transcripts.readers.message_rows import refuse_confusion, refuse_disorder, refuse_unnamed
 from rulewright_runtime.transcripts.readers.openai import (
     ANSWERS,
     CONVERSATION_KEYS,
@@ -40,7 +41,6 @@ from rulewright_runtime.transcripts.readers.record_values import (
     optional,
     parsed,
     record_at,
-    refuse_unnamed,
     rest,
     shown,
     word,
@@ -54,7 +54,6 @@ from rulewright_runtime.transcripts.readers.shapes import (
     messages,
     passages,
     record_by_record,
-    refuse_disorder,
 )
 
 FIELDS: Final[dict[str, tuple[str, ...]]] = {
@@ -206,31 +205,44 @@ def _text_at(value: object, where: str) -> str:
 def joined(rows: Sequence[Record], fields: Mapping[str, str], columns: Columns) -> Iterator[Conversation | ShapeError]:
     """Yield the conversations of rows with a message each, in the order of their first rows. Other fields are taken
     from the first row of a conversation that has them; `columns` name speakers."""
-    by_name: dict[str, list[Message]] = {}
-    times: dict[str, list[object]] = {}
-    merged: dict[str, Record] = {}
-    first: dict[str, int] = {}
-    wrong: dict[str, ShapeError] = {}
+    by_name: dict[str, dict[int, Record]] = {}
+    column = _naming(rows, fields)
     for number, row in enumerate(rows):
-        name = name_of(row.get(fields.get("conversation", fields.get("id", ""))))
-        first.setdefault(name, number)
-        merged[name] = {**row, **{key: value for key, value in merged.get(name, {}).items() if value not in (None, "")}}
-        times.setdefault(name, []).append(row.get(fields.get("timestamp", "")))
+        by_name.setdefault(name_of(row.get(column)), {})[number] = row
+    for name, numbered in by_name.items():
+        yield _of_rows(by_name, name, numbered, fields, columns)
+
+
+def _naming(rows: Sequence[Record], fields: Mapping[str, str]) -> str:
+    """The column that names a row's conversation: an `id` only if it is not that of each message."""
+    if "conversation" in fields or "id" not in fields:
+        return fields.get("conversation", "")
+    names = [name_of(row.get(fields["id"])) for row in rows]
+    return fields["id"] if len({*names}) < len(names) else ""
+
+
+def _of_rows(
+    names: Iterable[str], name: str, numbered: Mapping[int, Record], fields: Mapping[str, str], columns: Columns
+) -> Conversation | ShapeError:
+    """The conversation of these rows, or why it is refused."""
+    first, rows = next(iter(numbered)), [*numbered.values()]
+    found: list[list[Message]] = []
+    for number, row in numbered.items():
         try:
-            by_name.setdefault(name, []).extend(_message(row, fields, columns))
+            found.append(_message(row, fields, columns))
         except ShapeError as error:
-            wrong.setdefault(name, error.at(number))
-    for name, found in by_name.items():
-        try:
-            refuse_unnamed(by_name, name)
-            refuse_disorder(times[name])
-        except ShapeError as error:
-            wrong.setdefault(name, error.at(first[name]))
-        if name in wrong:
-            yield wrong[name]
-        else:
-            conversation = _conversation(merged[name], fields, (*_OF_MESSAGES, "passages"), found, name)
-            yield replace(conversation, record=first[name])
+            return error.at(number)
+    try:
+        refuse_unnamed(names, name)
+        refuse_disorder(row.get(fields.get("timestamp", "")) for row in rows)
+        refuse_confusion(rows, [each[-1].role for each in found], name, fields.values())
+    except ShapeError as error:
+        return error.at(first)
+    merged: JsonObject = {}
+    for row in rows:
+        merged = {**row, **{key: value for key, value in merged.items() if value not in (None, "")}}
+    spoken = (*_OF_MESSAGES, "passages")
+    return replace(_conversation(merged, fields, spoken, [*chain.from_iterable(found)], name), record=first)
 
 
 def _message(row: Record, fields: Mapping[str, str], columns: Columns) -> list[Message]:

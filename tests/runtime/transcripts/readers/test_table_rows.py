@@ -213,3 +213,54 @@ def test_the_line_of_the_first_of_the_lines_of_a_conversation_that_is_refused_is
     named = [{"role": role, "content": "a", "conversation_id": "1"} for role in ("user", "assistant")]
     path = written(tmp_path, [*named, {"role": "user", "content": "c"}])
     assert [item.line for item in Reader().read([str(path)]) if isinstance(item, InputError)] == [3]
+
+
+MERGED = "no row names its conversation, and `{0}` may be its name: say so with `--columns {1}`"
+
+
+@pytest.mark.parametrize("naming", ["role,content", "wer,said"])
+def test_rows_of_several_chats_whose_name_is_in_an_unknown_column_are_refused(naming: str, tmp_path: Path) -> None:
+    rows = f"Ticket-Nr,{naming},lang\n7,user,a,de\n7,assistant,b,de\n8,user,c,en\n8,assistant,d,de\n"
+    role, content = naming.split(",")
+    columns = {} if role == "role" else {"role": role, "content": content}
+    path = written(tmp_path, rows, "a.csv")
+    (refused,) = Reader(columns=columns).read([str(path)])
+    assert isinstance(refused, InputError)
+    assert refused.line == 2
+    assert refused.reason.startswith(MERGED.format("Ticket-Nr", "conversation=Ticket-Nr"))
+    named = Reader(columns={**columns, "conversation": "Ticket-Nr", "role": role, "content": content})
+    assert [each.id for each in named.read([str(path)]) if isinstance(each, Transcript)] == ["a:7", "a:8"]
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [("turn", "1,1,2,2"), ("lang", "de,de,en,de"), ("n", "1,2,3,4"), ("day", "1,2,2,2"), ("shop", "a,a,a,a"),
+     ("mood", "x,x,y,"), ("model", "a,a,b,b"), ("part", "1,2,2,2")],
+)  # fmt: skip
+def test_a_column_that_divides_no_chats_leaves_the_rows_together(name: str, values: str, tmp_path: Path) -> None:
+    said = zip(("user", "assistant", "user", "assistant"), "abcd", values.split(","), strict=True)
+    rows = f"role,content,{name}\n" + "".join(",".join(row) + "\n" for row in said)
+    (found,) = conversations(written(tmp_path, rows, "a.csv"))
+    assert lines(found) == ["user: a", "assistant: b", "user: c", "assistant: d"]
+
+
+def test_an_id_of_each_message_is_not_the_name_of_its_conversation(tmp_path: Path) -> None:
+    rows = "id,author,text\n1,user,a\n2,assistant,b\n"
+    (found,) = conversations(written(tmp_path, rows, "a.csv"))
+    assert lines(found) == ["user: a", "assistant: b"]
+
+
+def test_rows_that_are_not_in_the_order_of_their_numbers_are_refused(tmp_path: Path) -> None:
+    rows = "conversation_id,role,content,turn_index\n1,assistant,b,2\n1,user,a,1\n2,user,c,1\n"
+    reason = "the messages are not in the order of `turn_index`: `1` comes too late; sort them"
+    assert refusals(tmp_path, rows, "a.csv") == [f"2: {reason} (read as messages)", "a:2"]
+
+
+def test_rows_of_a_tree_are_refused_and_those_of_a_path_are_read(tmp_path: Path) -> None:
+    tree = "message_tree_id,message_id,parent_id,role,text\nt,1,,user,a\nt,2,1,assistant,b\nt,3,1,assistant,c\n"
+    path = tree + "s,4,,user,a\ns,5,4,assistant,b\n"
+    columns = {"conversation": "message_tree_id", "content": "text"}
+    refused, found = Reader(columns=columns).read([str(written(tmp_path, path, "a.csv"))])
+    assert isinstance(refused, InputError)
+    assert refused.reason.startswith("two messages reply to `1`; keep one branch of each conversation")
+    assert isinstance(found, Transcript)

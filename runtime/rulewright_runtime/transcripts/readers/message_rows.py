@@ -1,0 +1,97 @@
+"""Rows with a message each: refused where they may be several conversations, or are not in their order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from itertools import groupby, pairwise
+from shlex import quote
+from typing import Any, Final
+
+from rulewright_runtime.transcripts.readers.record_values import Record, ShapeError, first_of, shown, word
+
+_PARENTS: Final = ("parent_id", "parent_message_id", "parentId", "parentMessageId")
+_NUMBERS: Final = ("turn", "turn_index", "turn_number", "message_index", "position", "sequence", "seq")
+_COUNTS_TURNS: Final = re.compile(r"(?i)turn|round|step|position|seq|index")
+
+
+def refuse_unnamed(names: Iterable[str], name: str) -> None:
+    """Raise ShapeError for messages without the name of a conversation, next to others that have one."""
+    if not name and any(names):
+        raise ShapeError("some messages name no conversation and others do; name that of each message")
+
+
+def refuse_disorder(times: Iterable[object], order: str = "their times") -> None:
+    """Raise ShapeError if messages that were stored one by one are not in the order of their times. Times that can't be
+    compared say nothing about the order."""
+    known = [each for each in times if each is not None and each != ""]
+    try:
+        pairs = [(_instant(each), _instant(later), later) for each, later in pairwise(known)]
+        late = next((later for before, after, later in pairs if after < before), None)
+    except (TypeError, ValueError):
+        return
+    if late is not None:
+        raise ShapeError(f"the messages are not in the order of {order}: {shown(late)} comes too late; sort them")
+
+
+def _instant(time: object) -> Any:
+    """A number, or a date and time."""
+    if isinstance(time, datetime):  # of Parquet
+        return time
+    text = word(time)
+    return float(text) if text.replace(".", "", 1).isdigit() else datetime.fromisoformat(text)
+
+
+def refuse_confusion(rows: Sequence[Record], roles: Sequence[str], name: str, read: Iterable[str]) -> None:
+    """Raise ShapeError if rows of one conversation are not in the order of their numbers, if they are branches, and if
+    they are unnamed and may be several conversations."""
+    _refuse_misnumbered(rows)
+    _refuse_branches(rows)
+    if not name:
+        _refuse_several(rows, roles, read)
+
+
+def _refuse_misnumbered(rows: Sequence[Record]) -> None:
+    """Raise ShapeError if the rows number their messages or turns, and are not in this order."""
+    for name in _NUMBERS:
+        refuse_disorder((row.get(name) for row in rows), f"`{name}`")
+
+
+def _refuse_branches(rows: Sequence[Record]) -> None:
+    """Raise ShapeError if two rows are replies to the same one: the rows are a tree, and not one conversation."""
+    seen: set[str] = set()
+    for parent in filter(None, (word(first_of(row, _PARENTS)) for row in rows)):
+        if parent in seen:
+            raise ShapeError(f"two messages reply to {shown(parent)}; keep one branch of each conversation")
+        seen.add(parent)
+
+
+def _refuse_several(rows: Sequence[Record], roles: Sequence[str], read: Iterable[str]) -> None:
+    """Raise ShapeError if rows that name no conversation are divided by a column that may name one.
+
+    Such a column has the same value in the rows of each part and in no others, and each part begins with another role
+    than the assistant. `roles` are those of the rows, `read` the columns whose meaning is known.
+    """
+    known = frozenset(read)
+    name = next((key for key in _columns(rows) if key not in known and _divides(key, rows, roles)), None)
+    if name is not None:
+        raise ShapeError(
+            f"no row names its conversation, and `{name}` may be its name: say so with "
+            f"`--columns {quote(f'conversation={name}')}`, or leave this column out if all rows are one conversation"
+        )
+
+
+def _columns(rows: Sequence[Record]) -> Iterator[str]:
+    """The columns that have a value in every row and that do not count turns."""
+    first: Mapping[str, object] = rows[0] if rows else {}
+    return (key for key in first if not _COUNTS_TURNS.search(key) and all(word(row.get(key)) for row in rows))
+
+
+def _divides(key: str, rows: Sequence[Record], roles: Sequence[str]) -> bool:
+    """Whether a column divides the rows into parts that look like conversations."""
+    spoken = zip((word(row[key]) for row in rows), roles, strict=True)
+    parts = [(value, [role for _, role in part]) for value, part in groupby(spoken, lambda each: each[0])]
+    begin = all(part[0] not in ("assistant", "tool") for _, part in parts)
+    answered = any("assistant" in part for _, part in parts)
+    return 1 < len(parts) == len({value for value, _ in parts}) and begin and answered
