@@ -198,7 +198,7 @@ def _instances(schema: Mapping[str, Any]) -> Iterator[Any]:
     bounds = [schema[key] for key in ("minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum") if key in schema]
     is_number = schema.get("type") in ("number", "integer") or bounds
     if is_number:
-        low = max([schema.get(key, 0) for key in ("minimum", "exclusiveMinimum")])
+        low = max(schema.get(key, 0) for key in ("minimum", "exclusiveMinimum"))
         yield from (low + 1, low, low + 0.25, *(near for each in bounds for near in (each, each - 1, each + 1)))
     size = max(int(schema.get("minLength", 2)), 0)
     yield from samples(schema["pattern"]) if "pattern" in schema else ()
