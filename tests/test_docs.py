@@ -118,10 +118,7 @@ def carried_out(words: tuple[str, ...], status: int) -> tuple[int, str]:
     assert words[0] == "rulewright" or words[:3] == RUNTIME
     output = io.StringIO()
     with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
-        try:
-            code = run(arguments)
-        except SystemExit as exit_:
-            code = exit_.code if isinstance(exit_.code, int) else 1
+        code = run(arguments)
     return code, output.getvalue()
 
 

@@ -138,7 +138,7 @@ def _run(words: list[str]) -> int:
             streams.errors.colour = streams.output.colour
             status = _command(words)
         except _Exit as ended:
-            raise SystemExit(streams.status(ended.status)) from None
+            status = ended.status
         return streams.status(status)
 
 

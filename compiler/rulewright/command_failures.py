@@ -7,7 +7,6 @@ from collections.abc import Iterable
 
 from rulewright.causes.repeated import without_echoes
 from rulewright.errors import DocumentError, ExpressionError, RulewrightError, UsageError
-from rulewright.exit_codes import REFUSED
 from rulewright.manual import advice_of
 from rulewright.render.human import render
 from rulewright.spelling import did_you_mean
@@ -23,7 +22,7 @@ def unknown_command(name: str, commands: Iterable[str]) -> None:
 
 
 def failed(error: Exception) -> None:
-    """Report an exception; bad usage raises `SystemExit`, as wrong arguments do."""
+    """Report an exception."""
     if isinstance(error, OSError) and isinstance(error.filename, str):
         error = UsageError(f"can't use `{error.filename}`: {reason_of(error)}")
     if isinstance(error, FileNotFoundError) and _is_nowhere():
@@ -34,8 +33,7 @@ def failed(error: Exception) -> None:
         complain(*(f"error: {message}" for message in error.messages))
         if len(error.messages) > 1:
             complain("", plural(len(error.messages), "error"))
-        raise SystemExit(REFUSED)
-    if isinstance(error, RulewrightError | RuntimeFailure):
+    elif isinstance(error, RulewrightError | RuntimeFailure):
         _report(error)
     else:
         traceback.print_exception(error)

@@ -55,8 +55,7 @@ def test_a_run_in_a_folder_of_any_name_is_rescored(place: Path) -> None:
 def test_another_argument_that_is_not_utf_8_is_refused_and_shown(
     place: Path, capsys: pytest.CaptureFixture[str], words: list[str]
 ) -> None:
-    with pytest.raises(SystemExit, match="3"):
-        main(["scan", f"{WRONG}.jsonl", "--out", "run", *words])
+    assert main(["scan", f"{WRONG}.jsonl", "--out", "run", *words]) == 3
     assert "q\\udcff" in capsys.readouterr().err
     assert not (place / "run" / "summary.json").exists()
 
@@ -70,6 +69,5 @@ def test_a_working_folder_that_was_removed_is_refused(
     (tmp_path / "gone").mkdir()
     monkeypatch.chdir(tmp_path / "gone")
     (tmp_path / "gone").rmdir()
-    with pytest.raises(SystemExit, match="3"):
-        main([word.format(tmp_path) for word in words])
+    assert main([word.format(tmp_path) for word in words]) == 3
     assert capsys.readouterr().err == "error: the working folder has been removed; change to another one\n"

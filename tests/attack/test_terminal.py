@@ -6,7 +6,6 @@ the writing direction or an invisible separator, begin a line with the attacker'
 server; colours are as many as with harmless text; and JSON still holds the very text.
 """
 
-import contextlib
 import io
 import json
 import re
@@ -226,8 +225,7 @@ def outputs(
         out, err = (Terminal(), Terminal()) if terminal else (io.StringIO(), io.StringIO())
         monkeypatch.setattr("sys.stdout", out)
         monkeypatch.setattr("sys.stderr", err)
-        with contextlib.suppress(SystemExit):
-            runtime(words[1:]) if words[0] == "runtime" else main(words)
+        runtime(words[1:]) if words[0] == "runtime" else main(words)
         found.append((words, out.getvalue(), err.getvalue()))
     return found
 

@@ -51,11 +51,7 @@ def bytes_of(folder: Path) -> dict[str, bytes]:
 
 
 def command(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str, str]:
-    try:
-        status = main(["adjudicate", *map(str, words)])
-    except SystemExit as refused:
-        status = int(str(refused.code))
-    return status, *capsys.readouterr()
+    return main(["adjudicate", *map(str, words)]), *capsys.readouterr()
 
 
 def row_of(folder: Path, transcript: str) -> dict[str, Any]:

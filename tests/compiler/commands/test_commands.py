@@ -20,12 +20,7 @@ BENCHMARK = shipped_root() / "benchmark"
 
 def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
     """The exit code of a command, and what it wrote to both streams."""
-    try:
-        code = main(words)
-    except SystemExit as stopped:
-        code = int(stopped.code or 0)
-    out, err = capsys.readouterr()
-    return code, out, err
+    return main(words), *capsys.readouterr()
 
 
 @pytest.fixture

@@ -73,9 +73,7 @@ def test_the_project_shows_how_a_judge_is_asked(
 def test_without_a_readable_chat_nothing_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(SystemExit) as ended:
-        started(tmp_path, monkeypatch, {"nothing": "known"})
-    assert ended.value.code == 3
+    assert started(tmp_path, monkeypatch, {"nothing": "known"}) == 3
     assert "`chats.jsonl` contains no readable chat: chats.jsonl:1:" in capsys.readouterr().err
     assert not (tmp_path / "mine").exists()
 
@@ -99,9 +97,7 @@ def test_a_table_of_other_columns_is_read_and_the_next_command_names_them(
 def test_a_file_in_the_way_stops_it_before_anything_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "mine" / "scorecards").mkdir(parents=True)
     (tmp_path / "mine" / "scorecards" / "share.yaml").write_text("mine", encoding="utf-8")
-    with pytest.raises(SystemExit) as ended:
-        started(tmp_path, monkeypatch, chat("Good day."))
-    assert ended.value.code == 3
+    assert started(tmp_path, monkeypatch, chat("Good day.")) == 3
     assert sorted(str(each.name) for each in (tmp_path / "mine").rglob("*")) == ["scorecards", "share.yaml"]
 
 

@@ -48,14 +48,6 @@ def changed(old: str, new: str) -> str:
     return "card.yaml"
 
 
-def status(words: list[str]) -> object:
-    """How the process would end."""
-    try:
-        return main(words)
-    except SystemExit as end:
-        return end.code
-
-
 def test_the_shipped_scorecard_is_proved(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["prove", str(SAFE)]) == 0
     said = lines(capsys.readouterr().out)
@@ -267,7 +259,7 @@ def test_an_unknown_claim_is_not_a_success(
 )
 def test_a_document_with_mistakes_is_bad_usage(text: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
     Path("bad.yaml").write_text(text, encoding="utf-8")
-    assert status(["prove", "bad.yaml"]) == 3
+    assert main(["prove", "bad.yaml"]) == 3
     assert said in capsys.readouterr().err
 
 
@@ -275,10 +267,10 @@ def test_a_missing_file_is_bad_usage(capsys: pytest.CaptureFixture[str]) -> None
     Path("there.yaml").write_text("a: b\n", encoding="utf-8")
     Path("folder").mkdir()
     for words in (["prove", "ther.yaml"], ["policy-diff", "there.yaml", "ther.yaml"]):
-        assert status(words) == 3
+        assert main(words) == 3
         assert "no such file or folder: `ther.yaml`; did you mean `there.yaml`?" in capsys.readouterr().err
     for words in (["prove", "there.yaml", "--config", "folder"], ["policy-diff", "folder", "there.yaml"]):
-        assert status(words) == 3
+        assert main(words) == 3
         assert ": `folder` is a folder; name a file\n" in capsys.readouterr().err
 
 
@@ -356,7 +348,7 @@ def test_what_is_claimed_decides_also_where_no_claims_are_allowed(fail: str, exp
 def test_an_unreadable_document_of_a_folder_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     project_with(long="size(answer) > 9")
     Path("checks/broken.yaml").write_text("id: [\n", encoding="utf-8")
-    assert status(["prove"]) == 3
+    assert main(["prove"]) == 3
     assert "checks/broken.yaml:" in capsys.readouterr().err
 
 
@@ -370,7 +362,7 @@ def test_descriptions_of_documents_are_not_proved(capsys: pytest.CaptureFixture[
 
 @pytest.mark.parametrize(("path", "message"), [(".", "no document"), ("nowhere", "no such file or folder: `nowhere`")])
 def test_nothing_to_prove_is_an_error(path: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert status(["prove", path]) == 3
+    assert main(["prove", path]) == 3
     assert message in capsys.readouterr().err
 
 

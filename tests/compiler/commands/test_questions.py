@@ -23,10 +23,7 @@ Lines = list[dict[str, Any]]
 
 
 def command(*words: object) -> int:
-    try:
-        return main(list(map(str, words)))
-    except SystemExit as ended:
-        return int(ended.code or 0)
+    return main(list(map(str, words)))
 
 
 def write(path: Path, rows: Lines) -> str:

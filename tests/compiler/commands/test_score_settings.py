@@ -161,9 +161,7 @@ def test_a_wrong_settings_file_is_one_clear_message(
 ) -> None:
     batch("b", case("T1"))
     Path("safe.config.json").write_text(text)
-    with pytest.raises(SystemExit) if text == "[]" else contextlib.nullcontext() as stopped:
-        assert score("--batch", "b") == 3
-    assert stopped is None or stopped.value.code == 3
+    assert score("--batch", "b") == 3
     assert message in " ".join(capsys.readouterr().err.split())
 
 
@@ -180,12 +178,10 @@ def test_cases_where_settings_are_expected_name_the_option_of_cases(
     name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Path(name).write_text("test_id\nT1\n" if name == "cases.csv" else '{"test_id": "T1"}\n')
-    with pytest.raises(SystemExit):
-        main(["score", "--config", name])
+    assert main(["score", "--config", name]) == 3
     hint = "must hold an object of settings; `--cases` names a file or folder of cases"
     assert capsys.readouterr().err == f"error: `{name}` {hint}\n"
-    with pytest.raises(SystemExit):
-        main(["score", name])
+    assert main(["score", name]) == 3
     assert "for example `rulewright score --cases cases.csv --concern I25`" in capsys.readouterr().err
 
 
@@ -199,6 +195,5 @@ def test_cases_where_settings_are_expected_name_the_option_of_cases(
 )
 def test_a_table_is_not_called_empty(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
     Path("table.csv").write_text("a,b\n1,2\n")
-    with contextlib.suppress(SystemExit):
-        assert main(words) == 3
+    assert main(words) == 3
     assert message in capsys.readouterr().err

@@ -78,9 +78,7 @@ def test_uses_of_a_misspelt_declaration_are_suppressed_with_it(tmp_path: Path, m
 def test_a_reason_is_required(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(["init", str(tmp_path / "project")])
     before = tree(tmp_path)
-    with pytest.raises(SystemExit) as refused:
-        main(["lint", "--add-allow", "  ", str(tmp_path / "project")])
-    assert refused.value.code == 3
+    assert main(["lint", "--add-allow", "  ", str(tmp_path / "project")]) == 3
     assert "needs a reason" in capsys.readouterr().err
     assert tree(tmp_path) == before
 

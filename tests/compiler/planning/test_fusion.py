@@ -112,6 +112,5 @@ def test_the_command_reads_no_transcripts_and_writes_nothing(
     assert "only where the pass hits: W-1, W-2\n" in shown
     assert "for each turn, reply, message or call: W-4\n" in shown
     assert sorted(tmp_path.rglob("*")) == before
-    with pytest.raises(SystemExit):
-        main(["plan"])
+    assert main(["plan"]) == 3
     assert "name the transcripts, or use `--show-fusion`" in capsys.readouterr().err

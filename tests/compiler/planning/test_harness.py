@@ -143,8 +143,7 @@ def test_a_dry_run_does_not_put_another_plan_next_to_transcripts(
     scenarios = write(tmp_path / "scenarios", marked())
     argv = ["harness", str(scenarios), "--model", replies(tmp_path), "--out", str(tmp_path / "run")]
     main(argv)
-    with pytest.raises(SystemExit):
-        main([*argv, "--dry-run"])
+    assert main([*argv, "--dry-run"]) == 3
     assert "already contains a run" in capsys.readouterr().err
 
 
@@ -283,18 +282,8 @@ def test_an_open_scenario_has_nothing_to_play(tmp_path: Path) -> None:
 
 
 def needs(folder: Path, server: Server, *options: str) -> int:
-    try:
-        words = [
-            "harness",
-            str(folder / "s"),
-            "--model",
-            f"openai:m@{server.base}",
-            "--user",
-            f"openai:u@{server.base}",
-        ]
-        return main([*words, "--out", str(folder / "run"), "--ledger", str(folder / "l.sqlite3"), *options])
-    except SystemExit as refused:
-        return int(refused.code or 0)
+    words = ["harness", str(folder / "s"), "--model", f"openai:m@{server.base}", "--user", f"openai:u@{server.base}"]
+    return main([*words, "--out", str(folder / "run"), "--ledger", str(folder / "l.sqlite3"), *options])
 
 
 def test_a_limit_below_what_a_run_needs_refuses_before_anything_is_sent(
@@ -329,7 +318,5 @@ def test_a_limit_below_what_a_run_needs_refuses_before_anything_is_sent(
 
 @pytest.mark.parametrize("number", ["nan", "inf", "-0.5", "11", "warm"])
 def test_an_invalid_temperature_is_refused(number: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["harness", ".", "--model", "scripted:a.json", "--out", "run", f"--temperature={number}"])
-    assert ended.value.code == 3
+    assert main(["harness", ".", "--model", "scripted:a.json", "--out", "run", f"--temperature={number}"]) == 3
     assert "argument --temperature: " in capsys.readouterr().err

@@ -107,13 +107,6 @@ def _copy(runs: tuple[Path, Path], to: Path, *removed: str) -> Path:
     return to / "run"
 
 
-def _status(arguments: list[str]) -> object:
-    try:
-        return main(arguments)
-    except SystemExit as ended:
-        return ended.code
-
-
 @pytest.mark.parametrize(("damage", "removed"), every(2, list(product(DAMAGES, REMOVED))))
 def test_a_damaged_run_is_refused_by_every_command(
     runs: tuple[Path, Path], tmp_path: Path, damage: str, removed: tuple[str, ...], capsys: pytest.CaptureFixture[str]
@@ -123,7 +116,7 @@ def test_a_damaged_run_is_refused_by_every_command(
     DAMAGES[damage](folder, runs[1])
     assert {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()} != before
     for name, command in COMMANDS.items():
-        assert (name, _status(command(str(folder)))) == (name, 3)
+        assert (name, main(command(str(folder)))) == (name, 3)
         found = capsys.readouterr()
         assert (found.out, "error: " in found.err) == ("", True)
     assert not (tmp_path / "again").exists()
@@ -138,7 +131,7 @@ def test_a_manifest_that_is_written_again_hides_no_damage(
     damage(folder, runs[1])
     write_manifest(folder, made)
     for name, command in COMMANDS.items():
-        assert (name, _status(command(str(folder)))) == (name, 3)
+        assert (name, main(command(str(folder)))) == (name, 3)
         assert "error: " in capsys.readouterr().err
 
 
@@ -146,10 +139,10 @@ def test_a_run_without_a_manifest_is_read_by_its_log(
     runs: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     whole = _copy(runs, tmp_path)
-    wanted = [(_status(command(str(whole))), capsys.readouterr().out) for command in COMMANDS.values()]
+    wanted = [(main(command(str(whole))), capsys.readouterr().out) for command in COMMANDS.values()]
     shutil.rmtree(tmp_path / "again")
     (whole / "manifest.json").unlink()
-    got = [(_status(command(str(whole))), capsys.readouterr().out) for command in COMMANDS.values()]
+    got = [(main(command(str(whole))), capsys.readouterr().out) for command in COMMANDS.values()]
     told = [name for name, one, other in zip(COMMANDS, wanted, got, strict=True) if one != other]
     assert told == ["export"]  # every other command says the same; an export names the run's id, which the manifest has
     assert {status for status, _ in got} <= {0, 1, 2, 3}
@@ -167,7 +160,7 @@ def test_a_derived_run_has_a_log_of_its_own_rows(runs: tuple[Path, Path], tmp_pa
         ],
         "forgotten": ["cache", "prune", "--transcript", "a__day", "--ledger", str(tmp_path / "ledger"), str(folder)],
     }[way]
-    _status(command)
+    main(command)
     found = folder if way == "forgotten" else derived
     (found / "manifest.json").unlink()
     assert open_run(found).summary["transcripts"] == (4 if way == "forgotten" else 5)
@@ -181,7 +174,7 @@ def test_a_run_without_transcripts_is_not_a_success(
     (tmp_path / "gold.csv").write_text("id,target,annotator,split\n", encoding="utf-8")
     run(plan(tmp_path / "p"), [tmp_path / "refused.jsonl"], tmp_path / "run")
     before = sorted(tmp_path.rglob("*"))
-    assert _status(COMMANDS[name](str(tmp_path / "run"))) == (1 if name == "leaderboard" else 3)
+    assert main(COMMANDS[name](str(tmp_path / "run"))) == (1 if name == "leaderboard" else 3)
     assert "1 input refused" in "".join(capsys.readouterr())
     assert sorted(tmp_path.rglob("*")) == before
 
@@ -204,6 +197,6 @@ def test_drawing_no_item_to_label_is_refused(
     again = [
         "gold", str(folder), "--draw", "9", "--known", str(tmp_path / "known.csv"), "--out", str(tmp_path / "b.csv"),
     ]  # fmt: skip
-    assert _status(again) == 3
+    assert main(again) == 3
     assert "no verdict is left to label" in capsys.readouterr().err
     assert not (tmp_path / "b.csv").exists()

@@ -173,10 +173,8 @@ def test_another_scorecard_over_the_same_scores_labels_them(folder: Path, capsys
 
 
 def test_a_report_is_not_a_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["whatif", str(folder), "--profile", "p"])
-    with pytest.raises(SystemExit):
-        main(["rescore", str(folder), "--out", str(folder.parent / "new")])
+    assert main(["whatif", str(folder), "--profile", "p"]) == 3
+    assert main(["rescore", str(folder), "--out", str(folder.parent / "new")]) == 3
     errors = capsys.readouterr().err
     assert "is a report of `score`, which has no profile, no project and no votes" in errors
     assert "is a report of `score`: run `score` again with `--set`" in errors
