@@ -123,7 +123,7 @@ class Atoms:
         """Whether the node's result is always true, false or an error."""
         node = program.nodes[at]
         if node.op == "call":
-            return node.value in COMPARISONS
+            return node.value in COMPARISONS or node.value == "@in"
         path = path_at(program, at)
         if path is not None and node.op in ("name", "select") and not is_optional(program, at):
             domain = self.domains.find(path)

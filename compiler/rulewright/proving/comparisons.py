@@ -320,7 +320,7 @@ class Cuts:
             return parts[0]
         if node.value == "orValue":
             return self.limited([*parts[0], *parts[1]])
-        if self.domain.kind != "score":  # ints overflow and doubles round
+        if self.domain.kind != "score" or not all(parts):  # ints overflow and doubles round
             raise BeyondAtoms
         return self.limited([_calculated(str(node.value), sums) for sums in product(*parts)])
 

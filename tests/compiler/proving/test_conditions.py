@@ -48,7 +48,7 @@ def test_these_always_hold(text: str) -> None:
     "text",
     [
         "x > 0.5 && x < 0.3", "n > 3 && n < 4", "e == GO && e == WAIT", "s == 'a' && s == 'b'", "b && !b",
-        "x * 2 > 2.0", "r.p > 0.5 && !has(r.p)", "x in [0.1, 0.2] && x > 0.2",
+        "x * 2 > 2.0", "(x in [0.25, 0.5]) == true && x > 0.5", "r.p > 0.5 && !has(r.p)", "x in [0.1, 0.2] && x > 0.2",
     ],
 )  # fmt: skip
 def test_these_never_hold(text: str) -> None:
@@ -69,6 +69,12 @@ def test_what_is_only_undecided_sometimes_does_not_always_hold() -> None:
     result = never(program(text), DOMAINS, FALSE | ERROR)
     assert isinstance(result, Refuted)
     assert str(result.witness) == "r.p absent"
+
+
+@pytest.mark.parametrize("text", ["(x in [0.3, 0.8]) != is_refusal('so')", "(x in [0.3, 0.8]) == true"])
+def test_a_test_of_a_number_may_be_compared(text: str) -> None:
+    for bits in (TRUE, FALSE):
+        assert not isinstance(never(program(text), DOMAINS, bits), Proved)
 
 
 def test_a_stricter_limit_implies_a_looser_one_and_not_the_other_way_round() -> None:
