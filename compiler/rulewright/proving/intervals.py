@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial, reduce
+from functools import cached_property, partial, reduce
 from itertools import chain, product
 from math import prod
 from typing import Any, Final, TypeAlias, TypeVar
@@ -22,6 +22,7 @@ from rulewright.proving.domains import Absent, Domains, NumberRange, Path, divid
 from rulewright.proving.program_parts import exact_of, paths_of, reading
 from rulewright.proving.relations import Texts, relations
 from rulewright.proving.results import bindings_of
+from rulewright.proving.simplex import Simplex
 from rulewright.proving.sums import BoundedSums, Terms, bounds_of, cells_with_ints, difference, total
 from rulewright_runtime.interpreter import Evaluator
 from rulewright_runtime.interpreter.evaluator import evaluator
@@ -226,7 +227,12 @@ class Space:
             if is_constrained and not self._remembered((relation, cells), partial(relation.allows, cells)):
                 return False
         sums = tuple([box[each.at] for each in self._of_sums])
-        return not self._sums or self._remembered(sums, lambda: self._bounded_sums(box).is_possible())
+        return not self._sums or self._remembered(sums, lambda: self._bounded_sums(box).is_possible(self._simplex))
+
+    @cached_property
+    def _simplex(self) -> Simplex:
+        """The sums and their variables, whose last answer the next one starts from."""
+        return self._bounded_sums(self.everything).simplex()
 
     def texts(self, box: Box) -> dict[str, str] | None:
         """Texts of the box, as far as they are known, by the part of conditions; None if no text is in it."""

@@ -17,7 +17,7 @@ from rulewright.proving.atoms import ERROR, FALSE, TRUE, bits_of
 from rulewright.proving.domains import Domain, Domains, NumberRange, Path, whole
 from rulewright.proving.results import Proved, Refuted, Unknown
 from rulewright.proving.search import never
-from rulewright.proving.sums import Inequality, solution
+from rulewright.proving.simplex import Simplex
 from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.ir import Program
 from rulewright_runtime.score import Score
@@ -158,25 +158,23 @@ def test_what_is_never_so_of_one_sum_is_never_so_on_a_grid(text: str, never_so: 
     assert on_grid.isdisjoint(proved)
 
 
-def test_inequalities_have_a_solution_exactly_where_one_is_on_a_grid() -> None:
-    def asked(*rows: tuple[tuple[int, ...], int, bool]) -> list[Inequality]:
-        return [
-            Inequality(dict(enumerate(map(Fraction, factors))), Fraction(most), strict)
-            for factors, most, strict in rows
-        ]
-
-    degenerate = asked(((1,), 1, True), ((-2,), -1, True), ((-1,), -1, False))  # x < 1, x > 1/2 and x >= 1
-    assert solution(degenerate, 1) is None
+def test_numbers_lie_within_bounds_exactly_where_they_do_on_a_grid() -> None:
     chance = random.Random(4)
-    for _ in range(rounds(100, 5_000)):
-        rows = [(tuple(chance.choices(range(-2, 3), k=2)), chance.randint(-2, 2), chance.random() < 0.3) for _ in "abc"]
-        inequalities = asked(*rows)
-        found = solution(inequalities, 2)
-        tried = [found] if found else [[Fraction(k, 4), Fraction(m, 4)] for k in range(17) for m in range(17)]
-        holds = [all(_holds(each, point) for each in inequalities) for point in tried]
-        assert holds == [True] if found else not any(holds), rows
+    for _ in range(rounds(30, 1_000)):
+        sums = [dict(enumerate(map(Fraction, chance.choices(range(-2, 3), k=2)))) for _ in "abc"]
+        simplex = Simplex(2, [{at: by for at, by in each.items() if by} for each in sums])
+        for _ in range(6):  # from one question to the next the same one answers
+            spans = {at: _span(chance, 0 if at < 2 else -2) for at in range(5) if at < 2 or chance.random() < 0.8}
+            found = simplex.point(spans)
+            tried = [found] if found else [[Fraction(k, 4), Fraction(m, 4)] for k in range(9) for m in range(9)]
+            holds = [all(span.holds(_value(at, point, sums)) for at, span in spans.items()) for point in tried]
+            assert holds == [True] if found else not any(holds), (sums, spans)
 
 
-def _holds(each: Inequality, point: list[Fraction]) -> bool:
-    value = sum((factor * point[at] for at, factor in each.factors.items()), Fraction(0))
-    return min(point) >= 0 and (value < each.most if each.is_strict else value <= each.most)
+def _span(chance: random.Random, least: int) -> NumberRange:
+    low, high = sorted(chance.choices(range(least, 3), k=2))
+    return NumberRange(Fraction(low), Fraction(high), chance.random() < 0.3, chance.random() < 0.3)
+
+
+def _value(at: int, point: list[Fraction], sums: list[dict[int, Fraction]]) -> Fraction:
+    return point[at] if at < 2 else sum((by * point[each] for each, by in sums[at - 2].items()), Fraction(0))
