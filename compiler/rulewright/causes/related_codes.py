@@ -128,7 +128,7 @@ FOLLOWED_BY: Final = code_sets(
         label-table-has-a-gap unread-parameter""",
         "condition-adds-nothing": "check-misses-own-example",
         "comma-missing": "check-misses-own-example",
-        "condition-always-holds": "check-misses-own-example unread-parameter",
+        "condition-always-holds": "check-misses-own-example exit-by-count exit-below-threshold unread-parameter",
         "condition-never-holds": "check-misses-own-example check-no-scenario-reaches empty-profile unused-definition",
         "contract-mismatch": "file-of-another-format",
         "cue-in-another-turn": "window-starts-after-its-cue",

@@ -53,6 +53,7 @@ from rulewright.proving.gate_findings import (
     checks_that_never_apply,
     empty_parts,
     gate_findings,
+    lone_empty_dimension,
     unseen_checks,
     unselected_checks,
 )
@@ -270,6 +271,9 @@ class Checked:
                 found += empty_parts(card, held, but_of_scoring=scoring_is_reported)
                 incomplete = {each.about for each in unseen_checks(card, plan, project.checks)}
                 found += unselected_checks(card, plan, held, incomplete)
+            elif fields and len(card.dimensions) > 1:
+                held = dict(held_by_parts(plan, card.vocabulary))
+                found += lone_empty_dimension(card, held, project.checks)
         return found
 
     def _lowered(

@@ -41,6 +41,8 @@ DENIALS: Final = re.compile(
     r"\b(?:but|cannot|except|lacks?|missing|neither|never|no|nobody|none|not|nothing|unless|until|without)\b|n't | - ",
     re.IGNORECASE,
 )
+# `Only our own domains`, but not `Only replies that name a source pass`.
+NONE_ELSE: Final = re.compile(r"^Only (?!.*\b(?:pass|count)(?:e?s)?\b)")
 ONLY: Final = re.compile(r"\b(?:only (?:after|if|when|once)|not until)\b")
 BEFORE: Final = re.compile(r"^[^,;:.]* before [^,;:.]*\.?$")  # a sentence of one clause that says what comes first
 # In a sentence with one of these, a limit may be what fails: `replies under 20 characters are too short`.
@@ -131,6 +133,11 @@ class Claims(Struct, frozen=True):
     def every(self) -> re.Match[str] | None:
         """The quantifier at the start of the words, with what it is about."""
         return EVERY.match(self.words)
+
+    @property
+    def allows_no_others(self) -> bool:
+        """Whether the words allow nothing but what they name."""
+        return NONE_ELSE.match(self.words) is not None
 
     @property
     def is_among(self) -> bool:

@@ -23,6 +23,7 @@ ROUTED: Final = (
     "expected_reply",
     "forbidden_reply",
 )
+STEM: Final = 5  # letters of a word without its ending
 TYPE_OF: Final = {route: kind for kind, route in ROUTE_OF.items()}
 
 
@@ -83,7 +84,7 @@ def _detectors(check: CheckDocument) -> Findings:
             names = ticked(sorted(filter(None, routed_names))) or "nothing"
             listed, own = check.place("scorer", "detectors", number), _words_of(check)
             routed = [check.place("routing", key) for key in ROUTED if getattr(routing, key)]
-            named = [name for name in (detector, *routed_names) if name and own & {*name.split("_")}]
+            named = [name for name in (detector, *routed_names) if name and own & _stems(name)]
             is_routed_wrongly = named == [detector] and len(routed) == 1  # after which the check is named
             notes = [(each, "routed here") for each in routed] or [(check.key_place("routing"), "the routing")]
             yield error(
@@ -95,8 +96,12 @@ def _detectors(check: CheckDocument) -> Findings:
 
 
 def _words_of(check: CheckDocument) -> set[str]:
-    """The words of a check's name and id."""
-    return set(re.split(r"[\W_]+", f"{check.name} {check.id}".lower()))
+    """The words of a check's name and id, without their endings."""
+    return _stems(f"{check.name} {check.id}")
+
+
+def _stems(name: str) -> set[str]:
+    return {word[:STEM] for word in re.split(r"[\W_]+", name.lower())}
 
 
 def _needs(check: CheckDocument) -> Findings:

@@ -30,6 +30,7 @@ from rulewright.proving.studies import is_never
 from rulewright_runtime.english import plural
 from rulewright_runtime.plan.scorecard import ScorecardPlan
 
+TAG: Final = re.compile(r"""['"]([\w-]+)['"] in v\.secondary_tags\b""")
 VERDICTS: Final = re.compile(r"\bverdicts\b")
 # The keys by which gates and dimensions select checks, and the vocabulary lists of their values.
 SELECTING: Final = {"primary_bucket": "buckets", "severity": "severities"}
@@ -63,6 +64,24 @@ def empty_parts(document: ScorecardDocument, held: Mapping[Part, frozenset[str]]
             continue
         message = f"no check of the project belongs to the {kind.removesuffix('s')} `{name}`"
         yield error(conditions[kind, name], message, code="part-without-checks")
+
+
+def lone_empty_dimension(
+    document: ScorecardDocument, held: Mapping[Part, frozenset[str]], checks: Iterable[CheckDocument]
+) -> Findings:
+    """Yield the only dimension that can select no check, where the others can, if exactly one check has all of its tags
+    but one: a scorecard of which none can may be for another project."""
+    empty = [rate for rate in document.dimensions if not held.get(("dimensions", rate.name), True)]
+    tags = {*TAG.findall(str(empty[0].of.value))} if len(empty) == 1 else set()
+    near = [check for check in checks if len(tags) > 1 and len(tags - {*check.secondary_tags}) == 1]
+    own = [check for check in near if empty[0].name in check.secondary_tags] or near
+    if len(own) == 1:
+        missing = min(tags - {*own[0].secondary_tags})
+        message = (
+            f"no check of the project belongs to the dimension `{empty[0].name}`: `{own[0].id}` lacks its `{missing}`"
+        )
+        place = own[0].place("secondary_tags")
+        yield error(place, message, code="part-without-checks", notes=[(empty[0].of, "the dimension")])
 
 
 def unselected_checks(

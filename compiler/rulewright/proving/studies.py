@@ -37,7 +37,7 @@ Constants: TypeAlias = "tuple[tuple[Path, object], ...]"  # the usual values of 
 Values: TypeAlias = Mapping[Path, object]
 _NO_VALUES: Final[Values] = MappingProxyType({})
 AFTER: Final = " after those before it"
-_BY_DEFAULT: Final = " with the default parameters"
+BY_DEFAULT: Final = " with the default parameters"
 _LOOP: Final[Path] = ("loop", "iteration")
 _COUNTERS: Final[tuple[Path, ...]] = (_LOOP, ("pair", "iteration"), ("review", "iteration"))
 _NUMBER: Final[Path] = ("turn", "number")
@@ -204,7 +204,7 @@ def _study_after(study: Study, before: Sequence[tuple[Program, int]], domains: D
     is_reached = not usual or filled == programs or _PreparedConditions(filled[:-1], domains).exclude(goal[:-1])
     if is_reached or is_never(filled[-1], domains, TRUE) or not _PreparedConditions(filled, domains).exclude(goal):
         return study
-    return replace(study, never=True, given=f"{AFTER}{_BY_DEFAULT}")
+    return replace(study, never=True, given=f"{AFTER}{BY_DEFAULT}")
 
 
 @dataclass

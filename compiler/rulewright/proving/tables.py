@@ -288,7 +288,9 @@ def table_findings(card: CaseScorecard, scorer: CaseScorer) -> list[Diagnostic]:
         scores = total.witness.bindings
         gap = " and ".join(f"`{m.name}` is {float(scores[m.name]):.6g}" for m in card.plan.metrics if m.name in scores)
         message = f"no row of the label table holds where {gap}"
-        findings.append(error(_incomplete(card).when, message, code="label-table-has-a-gap"))
+        dead = [row for row, result in zip(rows, reached, strict=True) if isinstance(result, Refuted)]
+        incomplete = dead[0] if len(dead) == 1 else _incomplete(card)  # what should decide, and never does
+        findings.append(error(incomplete.when, message, code="label-table-has-a-gap"))
     for at, (row, result) in enumerate(zip(rows, reached, strict=True), start=1):
         if isinstance(result, Refuted):
             message = f"row {at} of the label table (`{row.label}`) never decides: an earlier row always does"

@@ -19,4 +19,6 @@ def confidence_without_gate(task: TaskDocument) -> Findings:
         settings = f"risk_tier: T1, evidence: {evidence_for(task, task.missing_evidence)}"
         fix = add_overlay(task, "policy_gate", settings)
         help = "the added gate never says PASS: it has no evidence"
-        yield task.warning(loop.place, loop.field, message, help=help, fix=fix)
+        switch = gate.find("enabled") if gate is not None else None
+        place = loop.place if switch is None else switch
+        yield task.warning(place, loop.field, message, help=help, fix=fix)

@@ -14,8 +14,11 @@ def accepted_label_fails(scorecard: CaseScorecardDocument) -> Findings:
     passing = [label for label, status in exits.items() if status == 0]
     place = scorecard.place("accepted")
     if accepted in exits and len(passing) == 1 and passing != [accepted]:
-        notes = [(scorecard.place("exit", passing[0]), f"`{passing[0]}` exits with 0")]
-        yield warning(place, f"`{accepted}` is accepted, but exits with {exits[accepted]}", notes=notes)
+        zero, own = scorecard.place("exit", passing[0]), scorecard.place("exit", accepted)
+        is_best = _of_full_scores(scorecard) == accepted  # so that the codes are wrong
+        notes = [(zero, f"`{passing[0]}` exits with 0"), *([(place, "the accepted label")] if is_best else [])]
+        message = f"`{accepted}` is accepted, but exits with {exits[accepted]}"
+        yield warning(own if is_best else place, message, notes=notes)
         return
     yield from _given_to_failures(scorecard)
     for label, status in scorecard.exits:
@@ -26,6 +29,16 @@ def accepted_label_fails(scorecard: CaseScorecardDocument) -> Findings:
     if len(exits) > 1 and accepted == next(iter(exits)):
         message = f"`exit` begins with the accepted label `{accepted}`, but its order is from the worst label on"
         yield warning(scorecard.key_place("exit"), message)
+
+
+def _of_full_scores(scorecard: CaseScorecardDocument) -> str:
+    """The label of a case in which every metric is 1; empty where no row gives one."""
+    plan, _ = lower_case_scorecard(scorecard)
+    if plan is None:
+        return ""
+    parameters, scores = values_of_defaults(scorecard), {each.name: 1 for each in plan.metrics}
+    rows = zip(scorecard.labels, plan.labels, strict=True)
+    return next((row.label for row, each in rows if value_where(each.when, parameters, scores) is True), "")
 
 
 def _given_to_failures(scorecard: CaseScorecardDocument) -> Findings:

@@ -5,6 +5,7 @@ from typing import Final
 from rulewright.diagnostics import Findings, Guess, warning
 from rulewright.documents.base import repeated, scalar
 from rulewright.documents.check import CheckDocument
+from rulewright.documents.opposites import opposed
 from rulewright.documents.prompt_prose import VERDICT
 from rulewright.load import Scalar, place
 from rulewright.spelling import is_slip_of
@@ -38,12 +39,13 @@ CLAUSE: Final = 2  # words that a clause has
 MOST: Final = 200  # clauses of a text that are compared with those of another
 ALIKE: Final = 2  # words that two texts share beyond those of the other pair
 MEANINGFUL: Final = re.compile(r"[a-z]{4,}")  # a word in small letters that says something
+LETTERS: Final = re.compile(r"[a-z]+")
 # The end of a clause. It starts with one of a few characters, because a search for these is fast.
 END: Final = re.compile(r"[.;:,\na](?:(?<=[.;:,])\s|(?<=\n)|(?<=\ba)nd\b)")
 
 
 def prompt_contradicts_rules(check: CheckDocument) -> Findings:
-    """A prompt swaps the explanations of PASS and FAIL, drops a negation, or explains an unknown verdict.
+    """A prompt swaps the explanations of PASS and FAIL, drops a negation, says the opposite, or names no verdict.
 
     Why it matters: the judge follows the prompt, readers follow the rules, and each believes the opposite. An unknown
     verdict is an unusable reply.
@@ -150,6 +152,12 @@ def _contradicted(check: CheckDocument, prompt: Scalar, lines: dict[str, re.Matc
     pairs = ((one, other) for at, one in enumerate(written) for other in written[:at])
     for (name, clauses, sign), (other, its_clauses, its_sign) in pairs:
         is_same = sign == its_sign
+        turned = next(_opposed(clauses, its_clauses), None) if is_same else None
+        if turned is not None:
+            span, its_span = (spans.get(each) or place(prompt, *lines[each].span(2)) for each in (name, other))
+            message = f"`{name}` says `{turned[0]}` where `{other}` says `{turned[1]}`"
+            yield warning(span, message, notes=[(its_span, "the other one")])
+            return
         repeated = [*clauses][:1] if not is_same and [*clauses] == [*its_clauses] else []
         clause = next(iter([*repeated, *_contradictions(clauses, its_clauses, is_same=is_same)]), None)
         if clause is not None:
@@ -166,6 +174,16 @@ def _contradictions(clauses: dict[str, set[str]], others: dict[str, set[str]], *
             is_alike = len(words & its_words) >= (SAME if is_same else 1) * len(words | its_words)
             if is_alike and (_is_denied(one) == _is_denied(two)) != is_same and not OMITS.search(f"{one} {two}"):
                 yield one
+
+
+def _opposed(clauses: dict[str, set[str]], others: dict[str, set[str]]) -> Iterator[tuple[str, str]]:
+    """The opposite words by which a clause differs from one of the other text that is alike: `before` and `after`."""
+    for one, words in clauses.items():
+        for two, its_words in others.items():
+            pair = opposed(LETTERS.findall(one.lower()), LETTERS.findall(two.lower()))
+            both = _words(" ".join(pair or ()))
+            if pair is not None and len(words & its_words) >= SAME * len((words | its_words) - both):
+                yield pair
 
 
 def _clauses(text: str) -> dict[str, set[str]]:

@@ -45,6 +45,8 @@ from rulewright.rules.correctness.bad_schema import schemas_of
 
 OF_BOTH: Final = frozenset({"messages", "transcript", "turns"})  # what hold what the user says, too
 SEARCHES: Final = frozenset({"contains", "contains_all", "contains_any", "has_any_word", "matches"})
+COUNTED: Final = re.compile(r"\b(\d{1,9}) [^\W\d_]+")
+SECONDS: Final = unit_of("seconds")
 POSITIVE: Final = re.compile(r"\bpositive (\w+)", re.IGNORECASE)
 FAILS_OUTSIDE: Final = {"<=": ">", ">=": "<", "<": ">=", ">": "<="}  # what `fail` tests to keep a limit
 
@@ -101,6 +103,7 @@ def words_contradict_condition(check: CheckDocument) -> Findings:
     if failing is not None and not limits:  # it says what fails
         turned = [structs.replace(each, sign=-each.sign) for each in numbers]
         limits = list(_of_limits(Claims(check.id, str(failing.value), (failing,), str(failing.value)), turned))
+    limits = limits or list(_of_named_numbers(claims, check, numbers))
     yield from limits
     yield from _not_positive(check, claims)
     for written, sign in deciding_conditions(check) if not limits else ():
@@ -134,6 +137,32 @@ def _of_limits(claims: Claims, numbers: list[ComparedNumber]) -> Findings:
         elif len(same) == 1 and same[0].sign and limit.operator and not _keeps(claims, limit, same[0]):
             place = same[0].comparison or same[0].place
             yield warning(place, f"the description says `{limit.text}`, but this comparison does not", notes=notes)
+
+
+def _of_named_numbers(claims: Claims, check: CheckDocument, numbers: list[ComparedNumber]) -> Findings:
+    """A number that the words give otherwise, in any language: of a parameter that they name after a number, as in `80
+    palabras`, or of seconds, a thousand times the stated one."""
+    idle = {each.place: each for each in _unnamed(claims.words, numbers)}
+    stated = [(found[1], found[0]) for found in COUNTED.finditer(claims.words)]
+    named = [(entry.name, entry.value) for entry in entries(check.node, "params") if isinstance(entry.value, Scalar)]
+    pairs = [(number, words, idle.get(value.span)) for name, value in named for number, words in _after(name, stated)]
+    pairs += [(n, words, each) for each in idle.values() for n, words in stated if _in_thousands(each, float(n))]
+    for _, wording, number in pairs:
+        place = claims.place_of(wording)
+        if number is not None and place is not None:
+            message = f"the description says `{wording}`, but this number is {number.value:g}"
+            yield warning(number.place, message, notes=[(place, "said here")])
+            return
+
+
+def _after(name: str, stated: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The numbers that are followed by the name of a parameter, if there is only one."""
+    found = [each for each in stated if each[1].split()[-1].lower() == name.lower()]
+    return found if len(found) == 1 and len(name) > 2 else []
+
+
+def _in_thousands(number: ComparedNumber, stated: float) -> bool:
+    return number.unit == SECONDS and number.value == 1000 * stated
 
 
 def _not_positive(check: CheckDocument, claims: Claims) -> Findings:
@@ -260,6 +289,16 @@ def _of_every(claims: Claims, condition: Condition) -> Contradiction | None:
     return None
 
 
+def _of_no_others(claims: Claims, condition: Condition) -> Contradiction | None:
+    """One item is enough to pass, although the words allow no others: `pass: urls(answer).exists(...)`."""
+    match condition.expr:
+        case Macro(kind="exists") if condition.sign > 0 and claims.allows_no_others:
+            return Contradiction("the description allows no others, but one is enough for `pass`", condition.expr)
+        case Macro(kind="all") if condition.sign < 0 and claims.allows_no_others:
+            return Contradiction("the description allows no others, but `fail` holds only for all", condition.expr)
+    return None
+
+
 def _seeks_none_of_forbidden(claims: Claims, condition: Condition) -> Contradiction | None:
     """`fail` tests that there is none of the phrases that the only negation of the words names."""
     calls = [each for each in condition.sides if isinstance(each, Call) and each.function == "contains_none"]
@@ -366,6 +405,7 @@ TESTS: Final[tuple[Callable[[Claims, Condition], Contradiction | None], ...]] = 
     _passes_forbidden,
     _equals_limit,
     _of_every,
+    _of_no_others,
     _seeks_none_of_forbidden,
     _only_under,
     _without_order,

@@ -3,6 +3,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from itertools import chain, pairwise
+from operator import eq
 from typing import TYPE_CHECKING, Final
 
 from rulewright.diagnostics import Findings, replace, warning
@@ -65,6 +66,7 @@ def _in_project(project: Project) -> Findings:
     yield from _in_quotes(project)
     yield from _repeating(project)
     yield from _of_codes(project)
+    yield from _in_one_entry(project)
 
 
 def _in_quotes(project: Project) -> Findings:
@@ -116,6 +118,23 @@ def _repeated(words: list[str]) -> str:
     in_a_row = (pair for pair in pairs[1:-1] if pair[0] == pair[1] and pair[0] not in REPEATABLE)
     found = next(chain(apart, ((one,) for one, _ in in_a_row)), ()) if len(words) <= MOST else ()
     return " ".join(found)
+
+
+def _in_one_entry(project: Project) -> Findings:
+    """An entry of a lexicon that is two phrases, each of which is another entry but for a word."""
+    for lexicon in project.lexicons.values():
+        phrases = text_scalars(lexicon.node, "patterns")
+        several = [each for each in phrases if ", " in str(each.value)]
+        others = [str(each.value).lower().split() for each in phrases if each not in several]
+        parts = [part.split() for part in str(several[0].value).lower().split(", ")] if len(several) == 1 else []
+        if parts and all(any(_is_variant(part, other) for other in others) for part in parts):
+            yield warning(several[0], f"`{several[0].value}` is one phrase", help="write each in a line of its own")
+
+
+def _is_variant(one: list[str], other: list[str]) -> bool:
+    """Whether one of at least three words differs."""
+    same = sum(map(eq, one, other))
+    return len(one) == len(other) > 2 and same == len(one) - 1
 
 
 def _names(part: Expr) -> Iterator[Literal]:

@@ -1,7 +1,7 @@
 from typing import Final
 
 from rulewright.diagnostics import Findings, warning
-from rulewright.documents.base import flag
+from rulewright.documents.base import flag, text_scalars
 from rulewright.documents.check import JUDGE_ROUTES, TRACED
 from rulewright.documents.profile import Profile
 from rulewright_runtime.english import ticked
@@ -19,7 +19,10 @@ def edge_without_votes(profile: Profile) -> Findings:
     place = profile.place("llm_repetitions")
     only_routes = profile.include_routes and not (profile.include_all or profile.include_modes)
     if profile.repetitions == 0 and judged:
-        yield warning(place, f"with 0 votes, no check of the route {ticked(sorted(judged))} runs")
+        odd = [each for each in text_scalars(profile.node, "include_routes") if each.value in judged]
+        is_odd = len(odd) == 1 < len(profile.include_routes)  # the other routes need no votes
+        message = f"with 0 votes, no check of the route {ticked(sorted(judged))} runs"
+        yield warning(odd[0] if is_odd else place, message, notes=[(place, "the number of votes")] if is_odd else [])
     elif profile.repetitions and only_routes and not {*profile.include_routes} - UNJUDGED:
         yield warning(place, "none of the routes of this profile asks a judge", help="set it to 0")
     if profile.repetitions == 0 and flag(profile.node, "llm_edge"):

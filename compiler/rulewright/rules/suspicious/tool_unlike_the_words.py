@@ -2,8 +2,9 @@ import re
 from typing import Final
 
 from rulewright.diagnostics import Findings, Guess, Span, warning
-from rulewright.documents.base import optional_text, text_scalars
+from rulewright.documents.base import optional_text, scalar, text_scalars
 from rulewright.documents.check import CheckDocument
+from rulewright.documents.opposites import opposed
 from rulewright.expression.syntax_tree import Binary, Call, Literal, field_of, last_name
 from rulewright.lower.expressions_of import expressions_of
 from rulewright.project import Project
@@ -12,6 +13,7 @@ WORDS: Final = ("note", "description", "pass_rule")
 MOST: Final = 8  # tools with one word in their names
 STEM: Final = 4  # letters of a word without its ending
 WORD: Final = re.compile(r"[a-z]{4,}")
+LETTERS: Final = re.compile(r"[a-z]+")
 
 
 def tool_unlike_the_words(project: Project) -> Findings:
@@ -21,6 +23,7 @@ def tool_unlike_the_words(project: Project) -> Findings:
     `read_file` where it means `edit_file`.
     Instead: write the name of the tool that the words mean.
     """
+    yield from _opposed(project)
     called = {check.id: list(_called(check)) for check in project.checks if check.verdict_conditions}
     known = {name for found in called.values() for name, _ in found if "_" in name}
     stems = {name: _stems(name.replace("_", " ")) for name in known}
@@ -39,6 +42,21 @@ def tool_unlike_the_words(project: Project) -> Findings:
             name, where = odd[0]
             message = f"`{check.id}` describes `{min(meant)}`, not `{name}`"
             yield warning(where, message, help=Guess(min(meant)))
+
+
+def _opposed(project: Project) -> Findings:
+    """The tools of whose names the words say the opposite: `soft_search` for `a hard search`."""
+    for check in project.checks:
+        note = next((found for key in WORDS if (found := scalar(check.node, key)) is not None), None)
+        words = LETTERS.findall("" if note is None else str(note.value).lower())
+        for name, where in _called(check) if words and check.verdict_conditions else ():
+            parts = name.split("_")
+            pair = opposed(parts, words)
+            if note is not None and pair is not None and {*parts} - {pair[0]} <= {*words} and len(parts) > 1:
+                meant = "_".join(pair[1] if part == pair[0] else part for part in parts)
+                message = f"`{check.id}` describes `{meant}`, not `{name}`"
+                yield warning(where, message, help=Guess(meant), notes=[(note, "said here")])
+                return
 
 
 def _called(check: CheckDocument) -> list[tuple[str, Span]]:

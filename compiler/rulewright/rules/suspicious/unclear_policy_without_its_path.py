@@ -22,8 +22,10 @@ def unclear_policy_without_its_path(check: CheckDocument) -> Findings:
             fix=respell(policy, "adjudicate", safe=True),
         )
     elif check.routing.llm_on_ambiguous is not True:
+        switched_off = check.get("routing", "llm_on_ambiguous") if check.prompt is not None else None
         yield warning(
-            policy,
+            policy if switched_off is None else switched_off,
             "`llm_edge` acts as `adjudicate` here: a judge is only asked with `llm_on_ambiguous: true`",
+            notes=[] if switched_off is None else [(policy, "the policy")],
             help="set `routing.llm_on_ambiguous: true`, or write `adjudicate`",
         )
