@@ -120,12 +120,13 @@ def _about(run: StoredRun) -> JsonObject:
 
 
 def _changed(runs: Sequence[StoredRun]) -> dict[str, object]:
-    """The differing inputs of the runs: the judge's properties, its replies, checks, the profile."""
+    """The differing inputs of the runs: the judge's properties, its replies, decisions, checks, the profile."""
     checks = [{check.id: check.hash for check in run.plan.checks} for run in runs]
     both = checks[0].keys() & checks[1].keys()
     return {
         "judge": other_judge(*runs),
         "replies": other_replies(*runs),
+        "decisions": runs[0].summary.get("adjudicated") != runs[1].summary.get("adjudicated"),
         "checks": sorted(name for name in both if checks[0][name] != checks[1][name]),
         "checks_added": sorted(checks[1].keys() - both),
         "checks_removed": sorted(checks[0].keys() - both),

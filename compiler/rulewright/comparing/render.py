@@ -20,6 +20,7 @@ _CHANGES: Final = {
     "transcripts": "transcripts",
     "judge": "the judge",
     "replies": "the recorded replies (their judge is not recorded)",
+    "decisions": "people's decisions",
     "checks": "checks",
     "checks_added": "checks added",
     "checks_removed": "checks removed",

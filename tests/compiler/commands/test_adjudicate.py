@@ -97,7 +97,9 @@ def test_a_run_of_an_earlier_version_is_adjudicated(judged: Path, tmp_path: Path
 
 def test_the_cause_of_a_decided_verdict_is_the_decision(judged: Path, tmp_path: Path) -> None:
     adjudicate(judged, tmp_path / "out", [decided(NIGHT, "PASS")])
-    (flip,) = diff(judged, tmp_path / "out")["flips"]
+    compared = diff(judged, tmp_path / "out")
+    assert compared["changed"]["decisions"] is True
+    (flip,) = compared["flips"]
     assert (flip["check_id"], flip["before"], flip["after"]) == (NIGHT[1], "UNCLEAR", "PASS")
     assert flip["causes"] == {"sets": [["decision of a person"]], "told_apart": True}
 
