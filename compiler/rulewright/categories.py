@@ -1,7 +1,7 @@
 """The categories of findings, which decide whether they are shown by default.
 
 A rule's category is the folder of its file. `pedantic` findings are correct, but rarely worth a change, so they are
-shown only when selected.
+shown only when selected. Codes in `PREVIEW` are new and may still change; `--preview` shows them.
 """
 
 from collections.abc import Iterable
@@ -41,6 +41,7 @@ ELSEWHERE: Final = {
     "unused-suppression": COMPLETENESS,
 }
 CATEGORIES: Final = tuple(LEVELS)
+PREVIEW: Final = frozenset({"words-differ-in-case"})
 SINCE: Final[dict[str, str]] = {}  # the version that added a code, if later than FIRST
 FIRST: Final = "0.1.0"
 _RULES: Final = Path(__file__).parent / "rules"
@@ -59,14 +60,15 @@ def since(code: str) -> str:
 
 
 def category_line(code: str) -> str:
-    """Return sentences with a code's category and the version that added it."""
+    """Return sentences with a code's category, the version that added it, and whether it is a preview."""
     category = category_of(code)
-    return f"Category: {category} ({MEANINGS[category]}). Since: {since(code)}."
+    new = " Preview: `--preview` shows it." if code in PREVIEW else ""
+    return f"Category: {category} ({MEANINGS[category]}). Since: {since(code)}.{new}"
 
 
-def is_default(code: str) -> bool:
+def is_default(code: str, *, preview: bool = False) -> bool:
     """Whether findings of a code are shown without a selection."""
-    return category_of(code) != PEDANTIC
+    return category_of(code) != PEDANTIC and (preview or code not in PREVIEW)
 
 
 def fits_any(code: str, patterns: Iterable[str]) -> bool:

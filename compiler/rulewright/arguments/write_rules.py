@@ -25,6 +25,7 @@ def lint_arguments(parser: argparse.ArgumentParser) -> None:
     repeated(parser, "--extend-select", "CODES", "also report these codes or categories")
     repeated(parser, "--ignore", "CODES", "do not report these codes or categories")
     repeated(parser, "--category", "NAME", f"report only this category: {', '.join(CATEGORIES)}", choices=CATEGORIES)
+    flag(parser, "--preview", "also report rules that are in preview")
     parser.add_argument(
         "--fail-level",
         choices=("error", "warning", "advice"),

@@ -120,7 +120,7 @@ def _paths(args: argparse.Namespace) -> list[Path]:
 
 def _selection(args: argparse.Namespace) -> RuleSelection:
     select = (*_codes(args.select), *args.category)
-    return RuleSelection(select, _codes(args.ignore), _codes(args.extend_select))
+    return RuleSelection(select, _codes(args.ignore), _codes(args.extend_select), args.preview)
 
 
 def _report(args: argparse.Namespace) -> Report:

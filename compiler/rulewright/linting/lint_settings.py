@@ -27,11 +27,12 @@ LEVELS: Final = tuple(Severity)
 
 class RuleSelection(Struct, frozen=True):
     """Patterns of codes (`lexicon-*`) or categories. An empty `select` means the default rules, `extend` adds to them,
-    `ignore` overrides both."""
+    `ignore` overrides both; `preview` adds preview rules to the default ones."""
 
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     extend: tuple[str, ...] = ()
+    preview: bool = False
 
     def check(self) -> None:
         """Raise `UsageError` for a pattern that matches no code, because it would silently select nothing."""
@@ -47,13 +48,14 @@ DEFAULT = RuleSelection()
 
 class LintSetting(Struct, frozen=True):
     """Patterns of codes or categories to `select` (none: the default ones), to add and to `ignore` for the paths that
-    match `path`; `severity` gives codes another severity."""
+    match `path`; `severity` gives codes another severity, `preview` includes preview rules."""
 
     path: Annotated[str, At(usual="**")]
     select: tuple[Scalar, ...]
     ignore: tuple[Scalar, ...]
     extend: Annotated[tuple[Scalar, ...], At("extend_select")]
     severity: Annotated[tuple[Entry, ...], At(by=entries)]
+    preview: bool
 
 
 class LintSettings(Struct, frozen=True):
@@ -77,7 +79,9 @@ class LintSettings(Struct, frozen=True):
         if fits_any(code, selection.extend) or any(fits_any(code, _words(row.extend)) for row in rows):
             return True
         chosen = [patterns for patterns in (selection.select, *(_words(row.select) for row in rows)) if patterns]
-        return all(fits_any(code, patterns) for patterns in chosen) if chosen else is_default(code)
+        if chosen:
+            return all(fits_any(code, patterns) for patterns in chosen)
+        return is_default(code, preview=selection.preview or any(row.preview for row in rows))
 
     def graded(self, found: Diagnostic) -> Diagnostic:
         """Return the finding with the severity that the project gives its code."""

@@ -11,7 +11,7 @@ from tests.compiler.linting.published import reported
 from tests.compiler.small_project import check, write
 
 from rulewright import rules
-from rulewright.categories import CATEGORIES, ELSEWHERE, LEVELS, PEDANTIC, SINCE, category_of, is_default
+from rulewright.categories import CATEGORIES, ELSEWHERE, LEVELS, PEDANTIC, PREVIEW, SINCE, category_of, is_default
 from rulewright.causes.related_codes import ACROSS, FOLLOWED_BY, GROUPED, REPORTED_WITH
 from rulewright.diagnostics import Severity
 from rulewright.errors import UsageError
@@ -42,7 +42,7 @@ def found_in(folder: Path, settings: str = "", **selection: Any) -> Report:
 def test_every_code_has_one_category() -> None:
     rules = Counter(path.stem.replace("_", "-") for each in CATEGORIES for path in (RULES / each).glob("[!_]*.py"))
     assert {*rules.values(), *(Counter([*rules, *ELSEWHERE]).values())} == {1}
-    assert {*rules, *ELSEWHERE, *GROUPED, *ACROSS, *REPORTED_WITH, *SINCE} <= pages().keys()
+    assert {*rules, *ELSEWHERE, *GROUPED, *ACROSS, *REPORTED_WITH, *PREVIEW, *SINCE} <= pages().keys()
     assert {*ELSEWHERE.values()} <= {*CATEGORIES}
     assert all(category_of(code) in CATEGORIES for code in pages())
     assert {path.name for path in RULES.iterdir() if path.is_dir()} - {"__pycache__"} == {*CATEGORIES} == {*LEVELS}
@@ -96,8 +96,9 @@ def test_a_selection_of_an_unknown_rule_is_refused() -> None:
         RuleSelection(select=("suspicous",)).check()
 
 
-def test_only_pedantic_rules_are_off_by_default() -> None:
-    assert {category_of(code) for code in pages() if not is_default(code)} == {PEDANTIC}
+def test_pedantic_and_preview_rules_are_off_by_default() -> None:
+    assert not any(is_default(code) for code in pages() if category_of(code) == PEDANTIC or code in PREVIEW)
+    assert all(is_default(code, preview=True) for code in PREVIEW)
 
 
 def test_findings_of_the_published_corpus_are_grouped_without_losing_any() -> None:
