@@ -45,7 +45,12 @@ KINDS = {
 SLIP = "S22"
 ENDPOINT = "http://127.0.0.1:8000/v1"
 RUNTIME = ("python", "-m", "rulewright_runtime")
-PYTEST_ALONE = {**os.environ, "PYTEST_PLUGINS": "rulewright.pytest_plugin", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+PYTEST_ALONE = {
+    **os.environ,
+    "COLUMNS": "80",
+    "PYTEST_PLUGINS": "rulewright.pytest_plugin",
+    "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+}
 STATUS = ("echo", "$?")
 
 _FENCE = re.compile(r'^```(?P<kind>\w+)(?: title="(?P<title>[^"]+)")?\n(?P<body>.*?)^```$', re.DOTALL | re.MULTILINE)

@@ -320,8 +320,10 @@ def test_a_run_that_stopped_says_how_to_go_on(
         (Response(401, b"{}"), "help: continue with `SCAN --resume`"),
     ]
     for number, (response, said) in enumerate(cases):
+        (tmp_path / str(number)).mkdir()
+        monkeypatch.chdir(tmp_path / str(number))
         with model_server(lambda *_, response=response: response) as server:
-            folder = project(tmp_path / str(number), "  concurrency: 2\n")
+            folder = project(Path("F"), "  concurrency: 2\n")
             write_lines(folder / "t" / "more.jsonl", chats)
             judge = f"openai:m@{server.base}"
             words = [
@@ -336,7 +338,7 @@ def test_a_run_that_stopped_says_how_to_go_on(
             ]
             monkeypatch.setattr("sys.argv", ["rulewright", *words])
             assert main(words) == 3
-        line = capsys.readouterr().err.splitlines()[-1].replace(str(folder), "F")
+        line = capsys.readouterr().err.splitlines()[-1]
         again = "rulewright scan F/t --project F --judge openai:m@URL --out F/run"
         said = (
             said.replace("SCAN", again)

@@ -332,7 +332,7 @@ def test_transcripts_without_a_scenario_are_not_compared_by_scenario(tmp_path: P
         plan = compile_project(tmp_path / "p")
         run(plan, [tmp_path / f"{name}.jsonl"], tmp_path / name, judge=Judge("PASS"))
     with pytest.raises(
-        UsageError, match=r"no transcript in common: `x` only in `\S+` and `y` only in .* chat without an id"
+        UsageError, match=r"no transcript in common: `x` only in `[^`]+` and `y` only in .* chat without an id"
     ):
         diff(tmp_path / "x", tmp_path / "y")
 

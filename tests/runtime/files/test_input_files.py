@@ -1,5 +1,6 @@
 """Input files are regular files, and no larger than was expected; whatever else they are is said at once."""
 
+import contextlib
 import gzip
 import json
 import os
@@ -38,8 +39,8 @@ def special(folder: Path, kind: str) -> str:
     elif kind == "a device":
         return "/dev/zero"
     elif kind == "a socket":
-        with socket.socket(socket.AF_UNIX) as made:
-            made.bind(str(path))
+        with socket.socket(socket.AF_UNIX) as made, contextlib.chdir(folder):
+            made.bind(path.name)  # the address of a socket is short
     elif kind == "a loop":
         path.symlink_to(path)
     return str(path)
