@@ -84,19 +84,20 @@ def model_server(handler: Handler) -> Generator[Server]:
                 in_flight += 1
                 server.in_flight_at_most = max(server.in_flight_at_most, in_flight)
             try:
-                self._send(handler(asked, number))
-            except (BrokenPipeError, ConnectionResetError):
-                self.close_connection = True
+                response = handler(asked, number)
+                closing.wait(60) if response.hangs else time.sleep(response.delay)
             finally:
-                with lock:
+                with lock:  # before the client can ask again
                     in_flight -= 1
-
-        def _send(self, response: Response) -> None:
             if response.hangs:
-                closing.wait(60)
                 self.close_connection = True
                 return
-            time.sleep(response.delay)
+            try:
+                self._send(response)
+            except (BrokenPipeError, ConnectionResetError):
+                self.close_connection = True
+
+        def _send(self, response: Response) -> None:
             self.send_response(response.status)
             headers = {"Content-Type": "application/json", **response.headers}
             for name, value in headers.items():

@@ -1,5 +1,6 @@
 """Models as the assistant: turns as they are, several conversations at once, nothing paid twice, nothing lost."""
 
+import threading
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -64,14 +65,17 @@ def test_a_model_is_sent_what_was_said_and_what_the_persona_shows(tmp_path: Path
 
 
 def test_conversations_are_held_at_once_and_the_files_are_the_same_at_any_number(tmp_path: Path) -> None:
-    def slow(asked: dict[str, Any], _: int) -> Response:
-        response = chat(reply_to(asked))
-        response.delay = 0.02
-        return response
+    two = threading.Barrier(2)
 
-    with model_server(slow) as server:
+    def together(asked: dict[str, Any], number: int) -> Response:
+        if number < 2:  # neither is answered before both are asked
+            two.wait(60)
+        return chat(reply_to(asked))
+
+    with model_server(lambda asked, _: chat(reply_to(asked))) as server:
         played(server, tmp_path / "one", parallel=1)
         assert server.in_flight_at_most == 1
+    with model_server(together) as server:
         played(server, tmp_path / "three", parallel=3)
         assert server.in_flight_at_most > 1
     for name in "abc":

@@ -32,7 +32,7 @@ def ask(handler: Handler, call: ModelCall = CALL, provider: str = "openai", **ma
 def run(model: HttpModel, what: Callable[[], Awaitable[ModelAnswer]]) -> ModelAnswer:
     async def whole() -> ModelAnswer:
         try:
-            with anyio.fail_after(20):
+            with anyio.fail_after(60):
                 return await what()
         finally:
             await model.aclose()

@@ -6,6 +6,7 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -52,9 +53,11 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
 
 
 def test_results_are_the_same_at_any_concurrency(expected: dict[str, bytes], tmp_path: Path) -> None:
-    delays = random.Random(7)
+    delays, five = random.Random(7), threading.Barrier(5)
 
-    def slow(asked: dict[str, Any], _: int) -> Response:
+    def slow(asked: dict[str, Any], number: int) -> Response:
+        if number < 5:  # none of them is answered before all are asked
+            five.wait(60)
         response = opinion(asked)
         response.delay = delays.random() * 0.02
         return response
@@ -208,7 +211,11 @@ def test_an_outage_ends_the_run_without_a_verdict(
     status: int, reason: str, expected: dict[str, bytes], tmp_path: Path
 ) -> None:
     def handler(asked: dict[str, Any], number: int) -> Response:
-        return opinion(asked) if number < 25 else Response(status, b"{}")
+        if number < 25:
+            return opinion(asked)
+        while answered(tmp_path) < 25:  # an answer that comes after failures makes them failures of their chats
+            time.sleep(0.005)
+        return Response(status, b"{}")
 
     with model_server(handler) as server:
         limits = CallLimits(outage=0.5, attempts=99)
@@ -220,6 +227,14 @@ def test_an_outage_ends_the_run_without_a_verdict(
         made = at_home(judge(server, tmp_path / "ledger.sqlite3"))
         run(PLAN, [transcripts(tmp_path / "t")], tmp_path / "run", judge=made, resume=True)
     assert contents(tmp_path / "run") == expected
+
+
+def answered(folder: Path) -> int:
+    """How many calls have an answer in the ledger."""
+    ledger = Ledger(folder / "ledger.sqlite3")
+    ((calls,),) = ledger.rows("select count(*) from calls where state = 'done'")
+    ledger.close()
+    return int(calls)
 
 
 def garbage(*_: Any) -> Response:
@@ -360,10 +375,7 @@ def child(server: Server, folder: Path, name: str = "run") -> subprocess.Popen[b
 
 def paid_again(server: Server, folder: Path) -> int:
     """How many of the calls that reached the server were made before; each has one row in the ledger."""
-    ledger = Ledger(folder / "ledger.sqlite3")
-    ((calls,),) = ledger.rows("select count(*) from calls where state = 'done'")
-    ledger.close()
-    return len(server.requests) - int(calls)
+    return len(server.requests) - answered(folder)
 
 
 def longwinded(asked: dict[str, Any]) -> Response:

@@ -34,7 +34,7 @@ def test_a_command_reads_the_brief_and_writes_files(tmp_path: Path) -> None:
         "import json, sys\nbrief = json.load(sys.stdin)\nopen('out.md', 'w').write(brief['task_id'])\n"
         "print(json.dumps({'summary': 'done', 'usage': {'tokens': 5, 'cost_usd': 0.25}}))"
     )
-    reply = python(code, tmp_path).call(brief(), 20)
+    reply = python(code, tmp_path).call(brief(), 60)
     assert (reply.summary, reply.usage.tokens, reply.usage.cost_usd) == ("done", 5, 0.25)
     assert (tmp_path / "out.md").read_text() == "build"
 
@@ -43,11 +43,11 @@ def test_a_command_sees_only_the_variables_it_may(tmp_path: Path, monkeypatch: p
     monkeypatch.setenv("SECRET", "s3cret")
     monkeypatch.setenv("SHOWN", "yes")
     code = "import os; print(' '.join(sorted(n for n in os.environ if n in ('SECRET', 'SHOWN', 'PATH'))))"
-    assert python(code, tmp_path, ("SHOWN",)).call(brief(), 20).summary == "PATH SHOWN"
+    assert python(code, tmp_path, ("SHOWN",)).call(brief(), 60).summary == "PATH SHOWN"
 
 
 def test_words_of_a_brief_never_reach_a_shell(tmp_path: Path) -> None:
-    reply = CommandAdapter(["echo", "$HOME; touch pwned", "`id`"], tmp_path).call(brief(), 20)
+    reply = CommandAdapter(["echo", "$HOME; touch pwned", "`id`"], tmp_path).call(brief(), 60)
     assert reply.summary == "$HOME; touch pwned `id`"
     assert list(tmp_path.iterdir()) == []
 
@@ -70,15 +70,15 @@ def test_words_of_a_brief_never_reach_a_shell(tmp_path: Path) -> None:
 )
 def test_a_command_that_fails_is_a_failed_call(tmp_path: Path, code: str, why: str) -> None:
     with pytest.raises(AgentError, match=why):
-        python(code, tmp_path).call(brief(), 0.4 if "sleep" in code else 20)
+        python(code, tmp_path).call(brief(), 0.4 if "sleep" in code else 60)
 
 
 def test_a_missing_command_is_a_failed_call(tmp_path: Path) -> None:
     with pytest.raises(AgentError, match="can't be started") as failed:
-        CommandAdapter(["/no/such/command"], tmp_path).call(brief(), 1)
+        CommandAdapter(["/no/such/command"], tmp_path).call(brief(), 60)
     assert failed.value.is_final
     with pytest.raises(AgentError, match="exit code 127") as failed:
-        python("import sys; sys.exit(127)", tmp_path).call(brief(), 20)
+        python("import sys; sys.exit(127)", tmp_path).call(brief(), 60)
     assert not failed.value.is_final
 
 
@@ -101,7 +101,7 @@ def broken(_: dict[str, Any]) -> None:
 )
 def test_a_callable_that_fails_is_a_failed_call(agent: Any, why: str) -> None:
     with pytest.raises(AgentError, match=why):
-        PythonAdapter(agent).call(brief(), 0.2)
+        PythonAdapter(agent).call(brief(), 0.2 if agent is sleepy else 60)
 
 
 def test_what_a_callable_changes_for_the_whole_process_is_restored(tmp_path: Path) -> None:
