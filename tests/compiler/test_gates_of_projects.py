@@ -59,3 +59,32 @@ def test_hard_fail_is_not_compared_with_gates_that_only_the_scorecard_names(tmp_
     files = {"rulewright.yaml": PROJECT, "scorecards/card.yaml": CARD, "checks/seen.yaml": SEEN + "hard_fail: true\n"}
     write(tmp_path, files)
     assert not rulewright.lint([tmp_path]).diagnostics
+
+
+@pytest.mark.parametrize(
+    "selecting", ["v.check_id in ['seen', 'seeing']", "v.check_id in ['seen'] or v.mode_id == 'seeing'"]
+)
+def test_a_scorecard_that_names_an_unknown_check_is_refused(selecting: str, tmp_path: Path) -> None:
+    card = CARD.replace("v.severity == blocking", f'"{selecting}"')
+    write(tmp_path, {"rulewright.yaml": PROJECT, "scorecards/card.yaml": card, "checks/seen.yaml": SEEN})
+    (found,) = rulewright.lint([tmp_path]).diagnostics
+    assert (found.code, found.message) == ("unknown-check", "unknown check `seeing`")
+    with pytest.raises(DocumentError, match="unknown check `seeing`"):
+        rulewright.compile_project(tmp_path)
+    accept = "accept: [{rule: unknown-check, path: scorecards/card.yaml, reason: not written yet}]\n"
+    write(tmp_path, {"rulewright.yaml": PROJECT + accept})
+    rulewright.compile_project(tmp_path)
+
+
+@pytest.mark.parametrize("key", ["include_modes: [seen, seeing]", "exclude_modes: [seeing]"])
+def test_a_profile_that_names_an_unknown_check_is_refused(key: str, tmp_path: Path) -> None:
+    project = "project: shop\nchecks: checks\nprofiles: profiles.yaml\n"
+    write(tmp_path, {"rulewright.yaml": project, "checks/seen.yaml": 'id: seen\nfail: answer == "no"\n'})
+    write(tmp_path, {"profiles.yaml": f"smoke:\n  {key}\nother: {{include_modes: [seen]}}\n"})
+    with pytest.raises(DocumentError, match="unknown check `seeing`"):
+        rulewright.compile_project(tmp_path, profile="smoke")
+    rulewright.compile_project(tmp_path, profile="other")
+    allow = "# rulewright: allow unknown-check because it is written tomorrow"
+    write(tmp_path, {"profiles.yaml": f"smoke:\n  {allow}\n  {key}\n  include_all: true\n"})
+    assert "unknown-check" not in {each.code for each in rulewright.lint([tmp_path]).diagnostics}
+    rulewright.compile_project(tmp_path, profile="smoke")

@@ -27,6 +27,7 @@ from rulewright.documents.typed_reader import read
 from rulewright.errors import DocumentError, UsageError
 from rulewright.load import Loaded, Mapping, Node
 from rulewright.load.file_reader import unsaved
+from rulewright.load.suppressions import suppress
 from rulewright.lower.corpora import lower_corpus
 from rulewright.lower.harness import harness_findings
 from rulewright.lower.jurisdictions import unknown_jurisdictions, unread_rule_findings
@@ -38,7 +39,7 @@ from rulewright.lower.scan_plan import PlanParts, fields_of_checks, lower_check,
 from rulewright.lower.scorecard import lower_scorecard, with_facts
 from rulewright.lower.selection import select
 from rulewright.lower.semantics import policies
-from rulewright.project import Project, load_project, stopping
+from rulewright.project import Project, accepted, load_project, stopping
 from rulewright.project.choices import (
     choice_findings,
     choose_profile,
@@ -62,6 +63,7 @@ from rulewright.proving.tables import case_findings
 from rulewright.rules import Rule, code_of
 from rulewright.rules.completeness.bucket_without_checks import bucket_without_checks
 from rulewright.rules.correctness.turn_that_does_not_exist import turn_that_does_not_exist
+from rulewright.rules.correctness.unknown_check import unknown_in
 from rulewright.rules.style.retired_rubric_dialect import retired_rubric_dialect
 from rulewright.rules.suspicious.duplicate_criterion_id import duplicate_criterion_id
 from rulewright_runtime.plan.scan import Plan
@@ -159,7 +161,7 @@ class Checked:
             found += rubric_findings(self.project.scenarios.values())
         if self.scorecard is not None:
             found = relocate_scorecard_findings(self.project, self.scorecard, found)
-        found += self._of_gates()
+        found += (*self._of_gates(), *self._unknown_checks())
         for name in parts.lowering.lexicons.keys() & self.project.lexicons.keys():
             found += pattern_findings(self.project.lexicons[name])
         return tuple(found)
@@ -176,6 +178,13 @@ class Checked:
             yield from gate_findings(card, proofs)
             yield from unseen_checks(card, plan, project.checks)
         yield from checks_that_never_apply(each for each in project.checks if each.id in held)
+
+    def _unknown_checks(self) -> list[Diagnostic]:
+        """The unknown checks that the profile or the project's scorecard names, and that nobody has accepted."""
+        documents = [self.profile, *([self.scorecard] if self.scorecard and self.project.scorecards else [])]
+        found = [each for document in documents for each in unknown_in(self.project, document)]
+        allowed = suppress(found, self.project.loaded, {"unknown-check"})[1] if found else []
+        return [each for each in found if each not in allowed and not accepted(self.project, each)]
 
     def plan(self) -> Plan:
         """The parts as one sealed plan."""

@@ -1,8 +1,11 @@
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
+from itertools import chain
 from typing import Final
 
 from rulewright.diagnostics import Findings, Span, error
+from rulewright.documents.base import Document
+from rulewright.documents.profile import Profile
 from rulewright.expression.syntax_tree import Expr, Name, Select, texts_compared
 from rulewright.lower.expressions_of import texts_in
 from rulewright.project import Project
@@ -17,19 +20,28 @@ def unknown_check(project: Project) -> Findings:
     Why it matters: the check never runs, and whatever depends on it has no effect.
     Instead: correct the id, or remove it.
     """
-    ids = {check.id for check in project.checks}
-    for name, place in (*_named(project), *_compared(project)) if ids else ():
-        if name not in ids:
-            yield error(place, f"unknown check `{name}`", help=did_you_mean(name, ids))
-
-
-def _compared(project: Project) -> Iterator[tuple[str, Span]]:
-    """Every id that a condition of a scorecard or a profile compares with a check's, with its place."""
     profiles = [profile for profile in project.profiles.values() if profile.select is not None]
-    for document in (*project.scorecards.values(), *profiles):
-        for name, span in texts_in(document, partial(texts_compared, names=_is_id)):
-            if not name.startswith(OF_RUBRICS):
-                yield name, span
+    conditions = (*project.scorecards.values(), *profiles)
+    yield from _unknown(project, chain(_named(project), *map(_compared, conditions)))
+
+
+def unknown_in(project: Project, document: Document) -> Findings:
+    """Yield the unknown checks that a scorecard or a profile names, in conditions or lists."""
+    return _unknown(project, (*(_listed(document) if isinstance(document, Profile) else ()), *_compared(document)))
+
+
+def _unknown(project: Project, named: Iterable[tuple[str, Span]]) -> Findings:
+    ids = {check.id for check in project.checks}
+    for name, place in named if ids else ():
+        if name not in ids:
+            yield error(place, f"unknown check `{name}`", code="unknown-check", help=did_you_mean(name, ids))
+
+
+def _compared(document: Document) -> Iterator[tuple[str, Span]]:
+    """Every id that a condition compares with a check's, with its place."""
+    for name, span in texts_in(document, partial(texts_compared, names=_is_id)):
+        if not name.startswith(OF_RUBRICS):
+            yield name, span
 
 
 def _is_id(part: Expr) -> bool:
@@ -50,10 +62,15 @@ def _named(project: Project) -> Iterator[tuple[str, Span]]:
             for i, name in enumerate(anchor.modes):
                 yield name, anchor.place("modes", i)
     for profile in project.profiles.values():
-        for key in ("include_modes", "exclude_modes"):
-            for i, name in enumerate(getattr(profile, key)):
-                yield name, profile.place(key, i)
+        yield from _listed(profile)
     for label, name in project.blindspots.items():
         entry = project.roots["blindspots"].get(label)
         if entry is not None and name:
             yield name, entry.span
+
+
+def _listed(profile: Profile) -> Iterator[tuple[str, Span]]:
+    """Every check id in the lists of a profile, with its place."""
+    for key in ("include_modes", "exclude_modes"):
+        for i, name in enumerate(getattr(profile, key)):
+            yield name, profile.place(key, i)
