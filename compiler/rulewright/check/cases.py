@@ -7,7 +7,8 @@ from msgspec.structs import replace
 
 from rulewright.diagnostics import Diagnostic, Findings, Guess, Span, error, warning
 from rulewright.documents.base import descend, entries, fraction
-from rulewright.documents.case_batch import CaseBatch, read_batch, values_near
+from rulewright.documents.case_batch import CaseBatch, read_batch
+from rulewright.documents.case_folder import cases_near
 from rulewright.documents.kinds import BATCH, CASE_SETTINGS, kind_of, misspelt_list
 from rulewright.errors import DocumentError
 from rulewright.load import Loaded, Mapping, Node, Scalar, Source, load_file
@@ -79,7 +80,7 @@ def _strange_groups(settings: Mapping) -> Findings:
     """Findings for groups in a settings file that match no case but almost the group of some."""
     for key, name in GROUPS.items():
         groups = descend(settings, key)
-        known = values_near(Path(settings.source.path), name) if isinstance(groups, Mapping) else {}
+        known = cases_near(Path(settings.source.path)).counted(name) if isinstance(groups, Mapping) else {}
         for entry in entries(groups):
             near = next((each for each in sorted(known) if is_spelt_like(entry.name, each)), None)
             if near is not None and entry.name not in known:

@@ -1,6 +1,5 @@
 """Batches: the test cases or outputs in a file, as the scorecard reads them that scores them."""
 
-from collections import Counter
 from functools import cached_property
 from pathlib import Path
 
@@ -9,7 +8,7 @@ from msgspec import Struct
 from rulewright.diagnostics import Span
 from rulewright.documents.base import items
 from rulewright.documents.kinds import OUTPUT_KEYS, outputs_by_id
-from rulewright.documents.layout import files_near, holds_outputs, values_in
+from rulewright.documents.layout import holds_outputs
 from rulewright.load import Mapping, Node, Sequence
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
 from rulewright_runtime.cases.records import LIST_KEYS, id_of
@@ -117,8 +116,3 @@ def _record(node: Mapping, name: str | None, expected: frozenset[str]) -> CaseRe
 def source_of(node: Node) -> str:
     """The text of a node as it is written."""
     return node.source.text[node.start : node.end]
-
-
-def values_near(path: Path, key: str) -> Counter[str]:
-    """The values of a key, with their numbers, in the files of the folder `cases` near a file."""
-    return Counter(value for file in files_near(path) for value in values_in(file, key))

@@ -204,10 +204,14 @@ def files_below(folder: Path, *, deep: bool, suffixes: frozenset[str] = SUFFIXES
             yield from files_below(path, deep=True, suffixes=suffixes)
 
 
-def files_near(path: Path, folder: str = CASE_FOLDERS[0]) -> Iterator[Path]:
-    """The files in the folder with this name near a file; large files are left out."""
-    place = next((each / folder for each in path.parents[:3] if dependencies.is_folder(each / folder)), None)
-    for file in [] if place is None else files_below(place, deep=True, suffixes=SUFFIXES | CASE_LINES):
+def folder_near(path: Path, folder: str = CASE_FOLDERS[0]) -> Path | None:
+    """The folder with this name near a file."""
+    return next((each / folder for each in path.parents[:3] if dependencies.is_folder(each / folder)), None)
+
+
+def searched_files(folder: Path | None) -> Iterator[Path]:
+    """The files in a folder that may be searched; large files are left out."""
+    for file in [] if folder is None else files_below(folder, deep=True, suffixes=SUFFIXES | CASE_LINES):
         if dependencies.is_file(file) and file.stat().st_size <= MAX_SEARCHED:
             yield file
 

@@ -41,6 +41,7 @@ from rulewright.linting.lint_report import Report, in_order, report_of
 from rulewright.linting.lint_settings import DEFAULT, LintSettings, RuleSelection, is_used, settings_around
 from rulewright.load import Loaded, Mapping, Scalar, Source, load_file, load_text, nodes
 from rulewright.load.file_reader import unsaved
+from rulewright.once_a_run import one_run
 from rulewright_runtime.files.atomic import write_whole
 from rulewright_runtime.files.input_files import open_regular
 
@@ -60,6 +61,7 @@ NAME_KEYS: Final = {
 LIKE_THEIR_FILES: Final = 2  # documents of a kind, at least, beside one that has another name
 
 
+@one_run()
 def lint(paths: Sequence[Path | str], selection: RuleSelection = DEFAULT) -> Report:
     """Return the findings of every project and file at `paths`; a folder that is not a project means the files in it,
     and a folder with projects below it these projects and the other documents in it.

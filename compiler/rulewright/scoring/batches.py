@@ -33,6 +33,7 @@ from rulewright.errors import DocumentError, UsageError
 from rulewright.load import Mapping as Node
 from rulewright.load import load_file
 from rulewright.lower.case_scorecard import lower_case_scorecard
+from rulewright.once_a_run import once_a_run
 from rulewright.scoring.score_settings import SUFFIXES
 from rulewright.shipped import shipped_root
 from rulewright.spelling import question
@@ -60,6 +61,7 @@ class CaseScorecard(Struct, frozen=True):
         return CaseScorecard(self.document, replace(self.plan, choices=choices))
 
 
+@once_a_run
 def load_scorecard(scorecard: str) -> CaseScorecard:
     """Load a scorecard over cases by name or file. Raises DocumentError with every finding, UsageError."""
     path = _scorecard_file(scorecard)
@@ -143,6 +145,7 @@ def lacks_scorecards(folder: Path) -> bool:
     return place is not None and place.named and next(documents_in(place.path), None) is None
 
 
+@once_a_run
 def _scorecards_place(path: Path) -> DocumentPath | None:
     """The folder of scorecards of the project with this file."""
     root = load_file(path).root

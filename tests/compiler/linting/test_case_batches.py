@@ -9,6 +9,7 @@ import pytest
 from tests import folders
 from tests.safe_cases import case, output, safe, write
 
+from rulewright import dependencies
 from rulewright.cli import main
 from rulewright.diagnostics import Severity
 from rulewright.linting.lint_run import lint, lint_text
@@ -421,3 +422,24 @@ def test_cases_in_a_folder_of_other_documents_are_findings(tmp_path: Path) -> No
     (tmp_path / "rulewright.yaml").write_text("project: shop\nscenarios: .\n", encoding="utf-8")
     write(tmp_path / "cases" / "I25" / "b.json", {"batch_id": "b", "test_cases": [case("T1")]})
     assert main(["lint", str(tmp_path), "--no-cache"]) == 1
+
+
+def test_a_folder_of_many_batches_is_listed_as_often_as_one_of_few(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed: list[str] = []
+    names_in = dependencies.names_in
+
+    def counted(folder: str | os.PathLike[str]) -> list[tuple[str, bool]]:
+        listed.append(os.fspath(folder))
+        return names_in(folder)
+
+    monkeypatch.setattr(dependencies, "names_in", counted)
+    found = []
+    for count in (2, 9):
+        cases = {f"cases/batch_{at}.json": json.dumps([{"test_id": f"case-{at}"}]) for at in range(count)}
+        project = folders.write(tmp_path / str(count), {"rulewright.yaml": "project: own\n", **cases})
+        lint([project])
+        found.append(listed.count(str(project / "cases")))
+
+    assert found[0] == found[1]

@@ -4,10 +4,11 @@ from typing import Final
 
 from rulewright.diagnostics import Findings, error, warning
 from rulewright.documents.case_batch import CaseBatch, CaseRecord, source_of
-from rulewright.documents.layout import files_near, text_of, values_in
+from rulewright.documents.case_folder import cases_near
+from rulewright.documents.layout import text_of
 from rulewright_runtime.english import plural
 
-MOST_BATCHES: Final = 100  # in which the ids of a batch are looked for
+MOST_BATCHES: Final = 100  # with the ids of a batch, in which its cases are looked for
 
 
 def duplicate_test_id(batch: CaseBatch) -> Findings:
@@ -28,9 +29,9 @@ def _in_an_earlier_batch(batch: CaseBatch) -> Findings:
     """The first case that an earlier batch holds as well: the only one with its id, or with the same text."""
     ids = {each.key: each for each in reversed(batch.cases) if each.key is not None}
     own = os.path.abspath(batch.path)
-    earlier = (file for file in (files_near(batch.path) if ids else ()) if os.path.abspath(file) < own)
-    for file in islice(earlier, MOST_BATCHES):
-        known = {*values_in(file, "(?:test_)?id")}
+    near = cases_near(batch.path).holding("(?:test_)?id", frozenset(ids)) if ids else iter(())
+    earlier = ((file, known) for file, known in near if os.path.abspath(file) < own)
+    for file, known in islice(earlier, MOST_BATCHES):
         twice = [each for each in ids if each in known]
         first = ids[twice[0]] if twice else batch.cases[0]
         if twice and (len(twice) == 1 < len(ids) or source_of(first.node) in text_of(file)):

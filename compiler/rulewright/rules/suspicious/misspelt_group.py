@@ -3,7 +3,8 @@ from typing import Final
 
 from rulewright.diagnostics import Findings, Guess, warning
 from rulewright.documents.base import text_of
-from rulewright.documents.case_batch import CaseBatch, values_near
+from rulewright.documents.case_batch import CaseBatch
+from rulewright.documents.case_folder import cases_near
 from rulewright.spelling import is_spelt_like
 
 GROUPS: Final = ("archetype", "metric_id")
@@ -16,7 +17,7 @@ def misspelt_group(batch: CaseBatch) -> Findings:
     Instead: write the name as the other cases do.
     """
     for name in GROUPS:
-        known = values_near(batch.path, name)
+        known = cases_near(batch.path).counted(name)
         for written in (each.case.get(name) for each in batch.cases):
             group = text_of(written)
             near = next((each for each, count in known.items() if count > 1 and _is_slip(group, each)), None)

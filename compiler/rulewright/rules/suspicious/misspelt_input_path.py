@@ -7,7 +7,7 @@ from typing import Final
 
 from rulewright.diagnostics import Findings, Guess, warning
 from rulewright.documents.base import descend, entries
-from rulewright.documents.layout import CASE_FOLDERS, OUTPUT_FOLDER, files_near, text_of
+from rulewright.documents.layout import CASE_FOLDERS, OUTPUT_FOLDER, folder_near, searched_files, text_of
 from rulewright.documents.scorecard import CaseScorecardDocument
 from rulewright.load import Node, Scalar, walk
 from rulewright.spelling import MIN_LENGTH, is_slip_of, is_spelt_like
@@ -84,7 +84,7 @@ def _in_no_record(scorecard: CaseScorecardDocument, paths: list[str]) -> dict[st
     found = dict[str, str]()
     for source, folder in FOLDERS.items():
         read = {each: each.rpartition(".")[2] for each in paths if each.startswith(f"{source}.")}
-        near = map(text_of, islice(files_near(Path(scorecard.path), folder), MOST))
+        near = map(text_of, islice(searched_files(folder_near(Path(scorecard.path), folder)), MOST))
         keys = {key for text in near for key in KEY.findall(text)}
         unread = sorted(keys - {step for each in read for step in each.split(".")})
         for each, last in read.items():

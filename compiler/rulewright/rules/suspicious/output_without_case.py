@@ -2,7 +2,7 @@ from collections import Counter
 
 from rulewright.diagnostics import Findings, Guess, warning
 from rulewright.documents.case_batch import CaseBatch, records_by_id
-from rulewright.documents.layout import files_near, values_in
+from rulewright.documents.case_folder import cases_near
 from rulewright.load import Mapping, Scalar
 from rulewright.spelling import is_slip_of
 
@@ -14,9 +14,9 @@ def output_without_case(batch: CaseBatch) -> Findings:
     Instead: write the test id as the case does.
     """
     ids = _ids(batch)
-    files = [values_in(file, "test_id") for file in files_near(batch.path)] if ids else []
+    folder = cases_near(batch.path)
     # Where a file names no test id, the case may be in it.
-    known = Counter(each for file in files for each in file) if all(files) else Counter()
+    known = folder.counted("test_id") if ids and all(folder.values("test_id")) else Counter[str]()
     for name, place in ids.items():
         near = [each for each in sorted(known) if is_slip_of(name, each) and (each not in ids or known[each] > 1)]
         if name not in known and near and not any(known[each] > 1 for each in near):  # else `duplicate-test-id`
