@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from tests.shared_data import ROOT
+from tests.shared_data import ROOT, need_git
 
 BLOCK: Final = re.compile(r'^( *)```(\w+)(?: title="([^"]+)")?\n(.*?)^\1```$', re.MULTILINE | re.DOTALL)
 MOST_FILES: Final = {"A rule": 5, "A route": 4, "A collector": 3, "A function": 4, "An output format": 2}
@@ -90,6 +90,7 @@ def edited(text: str, change: str) -> str:
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The repository as it stands, without what is ignored."""
+    need_git()
     folder = tmp_path_factory.mktemp("copy")
     listed = ["git", "-C", str(ROOT), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     for name in filter(None, subprocess.run(listed, check=True, capture_output=True, text=True).stdout.split("\0")):

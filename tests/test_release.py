@@ -5,7 +5,7 @@ import zipfile
 from pathlib import Path
 
 import release
-from tests.shared_data import ROOT
+from tests.shared_data import ROOT, need_git
 
 import rulewright
 import rulewright_runtime
@@ -13,6 +13,7 @@ from rulewright.cli import main
 
 
 def test_a_compiled_plan_runs_where_only_the_wheel_of_the_runtime_is_installed(tmp_path: Path) -> None:
+    need_git()
     wheels = {}
     for name, (folder, sources) in release.PACKAGES.items():
         (wheels[name],) = release.build(folder, tmp_path / "dist", "wheel")
@@ -35,5 +36,6 @@ def test_the_packages_say_the_version_that_they_are_built_with() -> None:
 
 
 def test_reasons_against_a_release_are_listed() -> None:
+    need_git()
     assert "0.0.7, as `pyproject.toml` does" in next(release.complaints("0.0.7"))
     assert not [each for each in release.complaints(release.project(ROOT)["version"]) if "pyproject" in each]
