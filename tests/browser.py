@@ -76,7 +76,7 @@ class Browser:
 
     def wait_until(self, script: str) -> None:
         """Wait until a function body returns something true."""
-        end = time.monotonic() + 30
+        end = time.monotonic() + PATIENCE
         while not self.run(script):
             assert time.monotonic() < end, script
             time.sleep(0.05)
@@ -159,7 +159,7 @@ def open_browser(profile: Path) -> Generator[Browser]:
 
 def _port(process: subprocess.Popen[str]) -> int:
     assert process.stdout is not None
-    end = time.monotonic() + 30
+    end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
         line = process.stdout.readline()
         if "started successfully on port" in line:

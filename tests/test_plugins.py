@@ -303,6 +303,10 @@ def test_a_reader_reads_what_no_other_understands(site: Path, tmp_path: Path) ->
     assert "the plug-in failed: KeyError: 'said' (read as acme)" in str(bad)
 
 
+# The end of a module whose code never returns: the module itself may be slow to import.
+SOON = "from rulewright_runtime.processes import user_code\nuser_code.SECONDS = 0.2\n"
+
+
 @pytest.mark.parametrize(
     "body",
     [
@@ -323,14 +327,14 @@ def test_a_reader_reads_what_no_other_understands(site: Path, tmp_path: Path) ->
 def test_a_record_whose_reader_fails_in_any_way_is_refused_with_its_line(
     site: Path, tmp_path: Path, body: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(user_code, "SECONDS", 0.2)
+    monkeypatch.setattr(user_code, "SECONDS", 60.0)
     install(site, entry_points="[rulewright.readers]\nacme = acme_given:FORMAT\n")
     source = (
         "from rulewright_runtime.transcripts.messages import Conversation, Message, Part\n"
         "from rulewright_runtime.transcripts.readers.record_values import ShapeError\n"
         "from rulewright_runtime.transcripts.readers.shapes import Format\n\n"
         f"def read(records):\n    {body}\n\n"
-        "FORMAT = Format('acme', lambda record: 'acme' in record, read)\n"
+        f"FORMAT = Format('acme', lambda record: 'acme' in record, read)\n{SOON}"
     )
     (site / "acme_given.py").write_text(source, encoding="utf-8")
     chats = tmp_path / "acme.jsonl"
@@ -368,9 +372,9 @@ def test_a_collector_with_impossible_counts_gives_no_evidence(site: Path, tmp_pa
 def test_a_collector_that_ends_the_process_or_never_returns_gives_no_evidence(
     site: Path, tmp_path: Path, body: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(user_code, "SECONDS", 0.2)
+    monkeypatch.setattr(user_code, "SECONDS", 60.0)
     install(site, entry_points="[rulewright.collectors]\nlint_score.acme = acme_given:collect\n")
-    (site / "acme_given.py").write_text(f"def collect(root, path, scope):\n    {body}\n", encoding="utf-8")
+    (site / "acme_given.py").write_text(f"def collect(root, path, scope):\n    {body}\n{SOON}", encoding="utf-8")
     (tmp_path / "report.txt").write_text("ACME", encoding="utf-8")
     with pytest.raises(CollectionError, match=r"report\.txt.* can't be read: UserCodeError"):
         measure("lint_score", tmp_path, ["report.txt"])

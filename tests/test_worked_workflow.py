@@ -172,11 +172,11 @@ def test_the_queue_is_served_to_this_machine(tmp_path: Path, monkeypatch: pytest
             found = re.search(r"http://127\.0\.0\.1:\d+/\S+", line)  # with the key that opens the page
             assert found is not None, line
             browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
-            with browser.open(found[0], timeout=10) as answer:
+            with browser.open(found[0], timeout=60) as answer:
                 assert "One decision is waiting" in answer.read().decode()
         finally:
             process.send_signal(signal.SIGINT)
-            process.communicate(timeout=30)
+            process.communicate(timeout=60)
             signal.signal(signal.SIGINT, heard)
     assert process.returncode == 130
 

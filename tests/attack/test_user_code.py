@@ -96,7 +96,7 @@ def shop(tmp_path: Path) -> Shop:
 def shop_here(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shop]:
     """The shop, with its plug-in installed in this process."""
     monkeypatch.syspath_prepend(shop.site)
-    monkeypatch.setattr(user_code, "SECONDS", 0.2)
+    monkeypatch.setattr(user_code, "SECONDS", 60.0)
     yield shop
     PLUGIN_FUNCTIONS.clear()
     sys.modules.pop("acme_hostile", None)
@@ -199,6 +199,7 @@ def test_a_judge_that_ends_the_process_gives_no_reply(shop: Shop, ask: str) -> N
     assert shop.verdicts == ["UNCLEAR"] * 5
 
 
+SOON = "from rulewright_runtime.processes import user_code; user_code.SECONDS = 0.2"  # later: it may be slow to import
 NEVER = [
     "while True: pass",
     "time.sleep(600)",
@@ -212,30 +213,32 @@ NEVER = [
 def test_a_function_that_never_returns_is_stopped_and_ends_the_run_when_that_happens_again(
     shop_here: Shop, body: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    shop_here.plug_in(body)
+    shop_here.plug_in(body, on_import=SOON)
     started = time.monotonic()
     assert main(shop_here.words("--no-cache")) == 3
-    assert time.monotonic() - started < 30
+    assert time.monotonic() - started < 300
     assert "`acme.given` of `acme-hostile` 1.2 gave no result within 0.2 s, 3 times" in capsys.readouterr().err
 
 
 def test_a_function_that_does_not_return_once_leaves_that_check_undecided(shop_here: Shop) -> None:
-    shop_here.plug_in("value == 'Yes.' and not hasattr(sys, '_slow') and (setattr(sys, '_slow', 1), time.sleep(600))")
+    late = "slow.append(1), signal.raise_signal(signal.SIGALRM), time.sleep(600)"  # as if the alarm went off
+    shop_here.plug_in(f"value == 'Yes.' and not slow and ({late})", on_import="import signal; slow = []")
     assert main(shop_here.words("--no-cache")) == 2
     assert shop_here.verdicts == ["UNCLEAR", "PASS", "PASS", "PASS", "PASS"]
     reason = json.loads((shop_here.run / "verdicts.jsonl").read_text().splitlines()[0])["extra"]["undecided"]
-    assert reason == "plug_in_failed: `acme.given` failed: no result within 0.2 s"
+    assert reason == "plug_in_failed: `acme.given` failed: no result within 60 s"
 
 
 def test_a_plug_in_judge_that_never_answers_ends_the_run(shop_here: Shop, capsys: pytest.CaptureFixture[str]) -> None:
-    shop_here.plug_in(ask="time.sleep(600)", check="prompt: Is it polite?")
+    shop_here.plug_in(on_import=SOON, ask="time.sleep(600)", check="prompt: Is it polite?")
     assert main(shop_here.words("--no-cache", "--judge", "plugin:acme")) == 3
     assert "gave no result within 0.2 s, 3 times" in capsys.readouterr().err
 
 
 def test_a_module_that_never_ends_to_be_imported_is_refused(
-    shop_here: Shop, capsys: pytest.CaptureFixture[str]
+    shop_here: Shop, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    monkeypatch.setattr(user_code, "SECONDS", 0.2)
     shop_here.plug_in(on_import="time.sleep(600)")
     assert main(shop_here.words("--no-cache")) == 3
     assert "can't be loaded" in capsys.readouterr().err

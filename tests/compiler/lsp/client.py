@@ -9,7 +9,7 @@ from pathlib import Path
 from queue import Empty, Queue
 from typing import Any
 
-PATIENCE = 30.0  # seconds; a busy machine is slow, and no test is about speed
+PATIENCE = 120.0  # seconds; a busy machine is slow, and no test is about speed
 SERVE = ("-m", "rulewright", "lsp", "--stdio")
 
 

@@ -57,7 +57,7 @@ def served(*folders: Path) -> Generator[LocalServer]:
 
 
 def ask(server: LocalServer, path: str, form: dict[str, str] | None = None, **headers: str) -> tuple[int, str, str]:
-    connection = http.client.HTTPConnection("127.0.0.1", server.server_address[1], timeout=20)
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_address[1], timeout=60)
     sent = {"Cookie": f"{server.cookie}={server.key}", **headers}
     if form is not None:
         sent["Content-Type"] = "application/x-www-form-urlencoded"
@@ -412,7 +412,7 @@ def test_runs_that_come_and_go_are_listed_and_keep_their_numbers(demo: Path, run
 
 def test_a_request_that_names_two_hosts_is_refused(runs: Path) -> None:
     with served(runs) as server:
-        connection = http.client.HTTPConnection("127.0.0.1", server.server_address[1], timeout=20)
+        connection = http.client.HTTPConnection("127.0.0.1", server.server_address[1], timeout=60)
         connection.putrequest("GET", "/")
         connection.putheader("Host", "elsewhere.example")
         connection.putheader("Cookie", f"{server.cookie}={server.key}")

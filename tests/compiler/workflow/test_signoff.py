@@ -59,7 +59,7 @@ def served(folder: Path) -> Generator[tuple[Bench, LocalServer]]:
 def ask(
     server: LocalServer, path: str, form: dict[str, str] | None = None, **headers: str
 ) -> tuple[int, str, http.client.HTTPMessage]:
-    connection = http.client.HTTPConnection("127.0.0.1", server.server_address[1], timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_address[1], timeout=60)
     sent = {"Cookie": f"{server.cookie}={server.key}", **headers}
     if form is not None:
         sent.setdefault("Content-Type", "application/x-www-form-urlencoded")
@@ -325,7 +325,7 @@ def test_absurd_requests_are_answered_or_dropped_and_the_page_stays(
 ) -> None:
     with served(tmp_path) as (run, server):
         port = server.server_address[1]
-        connection = socket.create_connection(("127.0.0.1", port), timeout=10)
+        connection = socket.create_connection(("127.0.0.1", port), timeout=60)
         with connection, contextlib.suppress(OSError):  # it may be refused before all of it was sent
             connection.sendall(ABSURD[name].replace("HERE", f"127.0.0.1:{port}").encode("latin-1"))
             connection.shutdown(socket.SHUT_WR)
@@ -341,7 +341,7 @@ def test_a_form_that_ends_early_decides_nothing(tmp_path: Path) -> None:
         port = server.server_address[1]
         body = f"token={server.token}&move=resolve&by=Ana&notes=fine%2C+but+first"
         head = POST.replace("HERE", f"127.0.0.1:{port}") + f"Cookie: {server.cookie}={server.key}\r\n"
-        with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
+        with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
             connection.sendall(f"{head}Content-Length: {len(body) + 40}\r\n\r\n{body}".encode())
             connection.shutdown(socket.SHUT_WR)
             assert connection.recv(100).startswith(b"HTTP/1.1 400")
@@ -372,7 +372,7 @@ def test_a_form_from_what_a_run_started_is_refused(tmp_path: Path, started: bool
         with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as sender:
             if started:
                 run.store.add_process("command", sender.pid)
-            said, _ = sender.communicate("\n", timeout=30)
+            said, _ = sender.communicate("\n", timeout=60)
         assert said.startswith(status)
         assert ("was started by a run" in said) == started
         assert run.store.item("run-1-build-1").status == ("PENDING" if started else "RESOLVED")
