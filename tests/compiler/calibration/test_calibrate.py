@@ -238,14 +238,6 @@ def test_a_threshold_is_never_reported_where_it_was_chosen(
     assert (code, found["thresholds"]["chosen_on"], found["labels"]["items"]) == (0, "tune", 20)
 
 
-def test_a_split_that_no_label_is_in_is_named_with_those_that_have_some(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = labelled(tmp_path / "g.csv", range(20))
-    assert refused("calibrate", str(folder), "--gold", str(path), "--split", "reports")
-    assert "no label is in the split `reports`, only in `report`" in capsys.readouterr().err
-
-
 def test_no_conversation_is_in_two_splits_under_two_ids(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -394,20 +386,16 @@ def test_labels_of_which_none_can_be_compared_show_nothing(tmp_path: Path, capsy
         (["--require", "held=half"], "`--require held=half`: expected GATE=SHARE with a share from 0 to 1"),
         (["--require", "held=nan"], "`--require held=nan`: expected GATE=SHARE"),
         (["--require", "help=0.1"], "no gate `help` holds a verdict of the run; it has `held`"),
+        (["--require", "held=0.1", "--require", "held=0.9"], "names a gate twice"),
+        (["--split", "reports"], "no label is in the split `reports`, only in `report`"),
     ],
 )
-def test_a_limit_that_no_gate_can_be_held_to_is_refused(
+def test_a_limit_that_no_gate_can_be_held_to_and_a_split_without_labels_are_refused(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str], said: str
 ) -> None:
     path = labelled(tmp_path / "g.csv", range(SIZE))
     assert refused("calibrate", str(folder), "--gold", str(path), *words)
     assert said in capsys.readouterr().err
-
-
-def test_a_gate_has_one_limit(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = labelled(tmp_path / "g.csv", range(20))
-    assert refused("calibrate", str(folder), "--gold", str(path), "--require", "held=0.1", "--require", "held=0.9")
-    assert "names a gate twice" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ its keys, its values, its references, its expressions, its punctuation.
 import random
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -348,8 +348,14 @@ def misspelt(pattern: str) -> Slip:
 def in_conditions(pattern: str, *others: str) -> Slip:
     """Something in an expression, written otherwise."""
 
+    return written_otherwise(lambda document: document.in_conditions(pattern), others)
+
+
+def written_otherwise(find: Callable[[Document], Iterable[re.Match[str]]], others: tuple[str, ...]) -> Slip:
+    """What is found in a document, written in one of the other forms."""
+
     def slips(document: Document, chance: random.Random) -> Iterator[Edit]:
-        for found in document.in_conditions(pattern):
+        for found in find(document):
             yield Edit(found.start(), found.end(), found.expand(chance.choice(others)))
 
     return slips
@@ -377,21 +383,15 @@ def parameter_of_another_type(document: Document, _: random.Random) -> Iterator[
 def in_yaml(pattern: str, *others: str) -> Slip:
     """A slip of YAML."""
 
-    def slips(document: Document, chance: random.Random) -> Iterator[Edit]:
-        for found in () if document.is_json else re.finditer(pattern, document.text, re.MULTILINE):
-            yield Edit(found.start(), found.end(), found.expand(chance.choice(others)))
-
-    return slips
+    return written_otherwise(
+        lambda document: () if document.is_json else re.finditer(pattern, document.text, re.MULTILINE), others
+    )
 
 
 def in_json(pattern: str, *others: str) -> Slip:
     """A slip of JSON."""
 
-    def slips(document: Document, chance: random.Random) -> Iterator[Edit]:
-        for found in re.finditer(pattern, document.text) if document.is_json else ():
-            yield Edit(found.start(), found.end(), found.expand(chance.choice(others)))
-
-    return slips
+    return written_otherwise(lambda document: re.finditer(pattern, document.text) if document.is_json else (), others)
 
 
 _PROSE: Final = r"^( *(?:note|description|pass_rule|fail_rule): )"

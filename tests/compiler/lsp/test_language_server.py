@@ -172,19 +172,13 @@ def test_a_file_that_changes_without_the_editor_is_noticed(editor: Editor, proje
     assert "unknown-lexicon" in codes(editor.until(path.as_uri(), bool))
 
 
-def test_closing_the_last_document_of_a_project_takes_its_findings_away(editor: Editor, project: Path) -> None:
+@pytest.mark.parametrize("others", [[], ["lexicons/presence_promise.yaml"]], ids=["the only one", "one of two"])
+def test_closing_a_document_takes_the_findings_of_its_changes_away(
+    editor: Editor, project: Path, others: list[str]
+) -> None:
     path = the_check(project)
-    editor.open(path)
-    editor.change(path, a_project.CHECK.replace("S2", "S22"))
-    editor.until(path.as_uri(), bool)
-    editor.close(path)
-    assert editor.until(path.as_uri(), lambda found: not found) == []
-
-
-def test_closing_one_of_two_documents_brings_its_file_back(editor: Editor, project: Path) -> None:
-    path, other = the_check(project), project / "lexicons" / "presence_promise.yaml"
-    editor.open(other)
-    editor.open(path)
+    for each in (*(project / other for other in others), path):
+        editor.open(each)
     editor.change(path, a_project.CHECK.replace("S2", "S22"))
     editor.until(path.as_uri(), bool)
     editor.close(path)

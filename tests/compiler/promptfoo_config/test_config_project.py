@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests import folders
 
 from rulewright.api import check_transcript
 from rulewright.cli import main
@@ -32,11 +33,7 @@ def notes(tmp_path: Path, made: Translation) -> list[str]:
 
 
 def written(tmp_path: Path, made: Translation) -> Path:
-    for name, text in made.files.items():
-        path = tmp_path / "project" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    return tmp_path / "project"
+    return folders.write(tmp_path / "project", made.files)
 
 
 def verdict_of(tmp_path: Path, assertion: str, answer: str, **record: Any) -> str:

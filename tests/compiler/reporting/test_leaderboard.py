@@ -39,10 +39,9 @@ output:
 """
 
 
-def plan(folder: Path, words: str = "you must") -> Plan:
-    rule = check(
-        bucket="F", severity="S3", scope="universal", route="lexicon_only", routing="deterministic_precheck: words"
-    )
+def plan(folder: Path, words: str = "you must", *, is_judged: bool = False) -> Plan:
+    way = ("llm_primary", "repetitions: 1") if is_judged else ("lexicon_only", "deterministic_precheck: words")
+    rule = check(bucket="F", severity="S3", scope="universal", route=way[0], routing=way[1])
     day = {"scenario_id": "day", "title": "A day", "category": "safety", "turns": TURNS}
     files = {
         "checks/W-1.yaml": rule.replace("eligibility:\n  scenario_tags_any: [crisis]\n", ""),
@@ -297,18 +296,6 @@ def test_a_run_without_transcripts_is_not_a_success(tmp_path: Path, capsys: pyte
     assert "no model is ranked" in capsys.readouterr().out
 
 
-def judged_plan(folder: Path) -> Plan:
-    rule = check(bucket="F", severity="S3", scope="universal", route="llm_primary", routing="repetitions: 1")
-    day = {"scenario_id": "day", "title": "A day", "category": "safety", "turns": TURNS}
-    files = {
-        "checks/W-1.yaml": rule.replace("eligibility:\n  scenario_tags_any: [crisis]\n", ""),
-        "scenarios/day.json": json.dumps(day),
-        "configs/scorecards/quality.yaml": SCORECARD,
-        "rulewright.yaml": "project: p\nscorecard: quality\nscorecards: configs/scorecards\n",
-    }
-    return compile_project(write(folder, files))
-
-
 def recorded(folder: Path, **verdicts: str) -> str:
     """A judge that says of each model what `verdicts` say."""
     said = {model: {"verdict": verdict, "evidence": [quote(verdict)]} for model, verdict in verdicts.items()}
@@ -324,7 +311,7 @@ def quote(verdict: str) -> dict[str, Any]:
 
 
 def test_a_kinder_judge_lifts_no_model_above_the_others(tmp_path: Path) -> None:
-    same = judged_plan(tmp_path / "p")
+    same = plan(tmp_path / "p", is_judged=True)
     strict, kind = recorded(tmp_path / "s", honest="PASS", other="FAIL"), recorded(tmp_path / "k", lifted="PASS")
     first = scan(tmp_path / "a", same, {("honest", "day"): GOOD, ("other", "day"): BAD}, judge=strict)
     second = scan(tmp_path / "b", same, {("lifted", "day"): BAD}, judge=kind)
@@ -336,7 +323,7 @@ def test_a_kinder_judge_lifts_no_model_above_the_others(tmp_path: Path) -> None:
 
 
 def test_the_name_of_a_file_makes_no_other_judge(tmp_path: Path) -> None:
-    same = judged_plan(tmp_path / "p")
+    same = plan(tmp_path / "p", is_judged=True)
     judge = recorded(tmp_path / "s", a="PASS", b="PASS")
     copy = tmp_path / "copy.json"
     copy.write_bytes(Path(judge.removeprefix("replay:")).read_bytes())
@@ -348,7 +335,7 @@ def test_the_name_of_a_file_makes_no_other_judge(tmp_path: Path) -> None:
 
 
 def test_a_run_names_its_judge_its_prompts_and_the_wrapper(tmp_path: Path) -> None:
-    same = judged_plan(tmp_path / "p")
+    same = plan(tmp_path / "p", is_judged=True)
     folder = scan(tmp_path / "a", same, {("a", "day"): GOOD}, judge=recorded(tmp_path / "s", a="PASS"))
     judge = json.loads((folder / "summary.json").read_text())["judge"]
     assert (judge["provider"], judge["name"], len(judge["digest"])) == ("replay", "replies.json", 64)
@@ -359,7 +346,9 @@ def test_a_run_names_its_judge_its_prompts_and_the_wrapper(tmp_path: Path) -> No
 def test_a_run_that_asked_nobody_names_no_judge_and_one_that_does_not_say_is_refused(tmp_path: Path) -> None:
     folder = scan(tmp_path / "a", plan(tmp_path / "p"), {("a", "day"): GOOD})
     assert leaderboard([folder])["judge"] is None
-    judged = scan(tmp_path / "b", judged_plan(tmp_path / "q"), {("a", "day"): GOOD}, judge=recorded(tmp_path, a="PASS"))
+    judged = scan(
+        tmp_path / "b", plan(tmp_path / "q", is_judged=True), {("a", "day"): GOOD}, judge=recorded(tmp_path, a="PASS")
+    )
     summary = json.loads((judged / "summary.json").read_text())
     (judged / "summary.json").write_text(json.dumps({**summary, "judge": None}))
     reseal(judged)

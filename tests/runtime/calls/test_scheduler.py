@@ -216,11 +216,22 @@ def test_no_more_requests_or_tokens_are_sent_in_a_minute_than_allowed(limits: Ca
     assert len(model.asked) == 2
 
 
-def test_an_endpoint_that_asks_for_a_day_ends_the_run(ledger: Ledger) -> None:
-    model = FakeModel(failing(99, "limited", status=429, retry_after=86400.0))
-    with pytest.raises(OutageError, match="no; it asks to wait 86400 s"):
-        answers(model, ledger, *"abc", limits=CallLimits(concurrency=1))
-    assert len(model.asked) == 1
+@pytest.mark.parametrize(
+    ("failure", "why", "calls"),
+    [
+        ({"kind": "limited", "status": 429, "retry_after": 86400.0}, "no; it asks to wait 86400 s", 1),
+        ({"kind": "denied", "status": 401}, "no", 1),
+        ({"kind": "malformed"}, "is the address right", breaker.UNREADABLE),
+    ],
+    ids=["asks to wait for a day", "refuses every key", "never answers readably"],
+)
+def test_an_endpoint_that_can_answer_nothing_ends_the_run(
+    ledger: Ledger, failure: dict[str, Any], why: str, calls: int
+) -> None:
+    model = FakeModel(failing(9999, **failure))
+    with pytest.raises(OutageError, match=why):
+        answers(model, ledger, *map(str, range(50)), limits=CallLimits(concurrency=1))
+    assert len(model.asked) == calls
 
 
 def test_an_endpoint_whose_limit_lasts_longer_than_it_may_ask_to_wait_ends_the_run(
@@ -277,13 +288,6 @@ def test_a_wait_for_an_answer_is_reported_with_its_reason_but_not_while_nothing_
         assert not capsys.readouterr().err
     finally:
         portal.close()
-
-
-def test_an_endpoint_that_refuses_every_key_ends_the_run_at_once(ledger: Ledger) -> None:
-    model = FakeModel(failing(99, "denied", status=401))
-    with pytest.raises(OutageError, match="no"):
-        answers(model, ledger, *"abcdef", limits=CallLimits(concurrency=1))
-    assert len(model.asked) == 1
 
 
 def forbidding(texts: str) -> Reply:
@@ -461,13 +465,6 @@ def test_a_run_that_is_resumed_after_a_usable_reply_is_not_ended_for_lack_of_one
     assert [anyio.run(has_usable_reply, *each) for each in runs] == [True, False, False]
     model.identity = Identity("fake", "other")
     assert not anyio.run(has_usable_reply, "run", True)
-
-
-def test_an_address_that_never_answers_readably_ends_the_run(ledger: Ledger) -> None:
-    model = FakeModel(failing(9999, "malformed"))
-    with pytest.raises(OutageError, match="is the address right"):
-        answers(model, ledger, *map(str, range(50)), limits=CallLimits(concurrency=1))
-    assert len(model.asked) == breaker.UNREADABLE
 
 
 def test_an_endpoint_that_accepts_no_request_ends_the_run_until_it_is_resumed(ledger: Ledger) -> None:

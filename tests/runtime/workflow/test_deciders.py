@@ -51,18 +51,22 @@ def waiting(folder: Path, text: str = FLOW) -> Bench:
     return run
 
 
-@pytest.mark.parametrize("name", ["dev", "DEV", " dev ", "d\u200bev", "ｄｅｖ", "Developer", "developer", "de\u0301v"])
-def test_an_agent_does_not_sign_under_its_name_however_it_is_written(tmp_path: Path, name: str) -> None:
-    run = waiting(tmp_path)
-    with pytest.raises(QueueError, match="is the name of an agent"):
-        run.store.decide(ITEM, "resolve", by=name, notes="fine", now=NOW)
-    assert run.store.item(ITEM).status == "PENDING"
+AGENT = ["dev", "DEV", " dev ", "d\u200bev", "ｄｅｖ", "Developer", "developer", "de\u0301v"]
+INVISIBLE = ["", " ", "\u200b", "\u3164", "\u2800\u00ad"]
 
 
-@pytest.mark.parametrize("name", ["", " ", "\u200b", "\u3164", "\u2800\u00ad"])
-def test_an_invisible_name_names_no_person(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        *((name, "is the name of an agent") for name in AGENT),
+        *((name, "needs the name of the person") for name in INVISIBLE),
+    ],
+)
+def test_nobody_signs_under_an_agents_name_however_it_is_written_nor_under_an_invisible_one(
+    tmp_path: Path, name: str, why: str
+) -> None:
     run = waiting(tmp_path)
-    with pytest.raises(QueueError, match="needs the name of the person"):
+    with pytest.raises(QueueError, match=why):
         run.store.decide(ITEM, "resolve", by=name, notes="fine", now=NOW)
     assert run.store.item(ITEM).status == "PENDING"
 
