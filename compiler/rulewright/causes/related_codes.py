@@ -162,6 +162,7 @@ FOLLOWED_BY: Final = code_sets(
         "more-votes-in-development": "even-repetitions",
         "misspelt-word": "check-misses-own-example setting-of-two-parameters",
         "out-of-range": "probe-reads-a-later-session unused-definition",
+        "number-contradicts-content": "edge-without-votes setting-overruled",
         "one-threshold-for-both": "unlike-its-siblings",
         "order-reversed": """check-misses-own-example check-never-fails check-never-passes condition-always-holds
         condition-never-holds
@@ -186,6 +187,7 @@ FOLLOWED_BY: Final = code_sets(
         "shared-name": "unchanged-copy",
         "state-machine-without-definition": "detector-is-not-routed",
         "tag-no-scenario-has": "check-no-scenario-reaches",
+        "threshold-of-zero": "review-above-pass",
         "turn-numbers-out-of-order": "turn-that-does-not-exist window-ends-before-it-starts",
         "turn-that-does-not-exist": "probe-reads-a-later-session window-ends-before-it-starts",
         "unclear-policy-without-its-path": "prompt-without-judge",

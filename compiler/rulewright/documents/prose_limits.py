@@ -82,7 +82,7 @@ def limits_in(words: str) -> Iterator[Limit]:
 
 @cache
 def _compiled(wording: tuple[str, ...], form: str) -> re.Pattern[str]:
-    number = rf"(?P<number>{NUMBER})(?:[ ]?(?P<unit>%|[a-z]+)(?:(?<=\bo)['\u2019]clock)?)?"
+    number = rf"(?:[$£€¥] ?)?(?P<number>{NUMBER})(?:[ ]?(?P<unit>%|[a-z]+)(?:(?<=\bo)['\u2019]clock)?)?"
     return re.compile(form.replace("N", number).replace("W", "|".join(wording)), re.IGNORECASE)
 
 

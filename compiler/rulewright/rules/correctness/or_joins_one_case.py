@@ -4,6 +4,7 @@ from typing import Final
 from rulewright.diagnostics import Findings, warning
 from rulewright.documents.check import CheckDocument
 from rulewright.documents.check_claims import claims_of
+from rulewright.documents.scorecard import ScorecardDocument
 from rulewright.expression.direction import ORDERED, denies
 from rulewright.expression.syntax_tree import Binary, Expr, Has, Literal, Macro, Name, Unary, below, chain, number_in
 from rulewright.lower.expressions_of import WrittenExpression, expressions_of
@@ -21,14 +22,28 @@ MEASURED: Final = re.compile(
 )
 
 
-def or_joins_one_case(check: CheckDocument) -> Findings:
+def or_joins_one_case(document: CheckDocument | ScorecardDocument) -> Findings:
     """A `fail` joins by `or` what its description names as one case.
 
     Why it matters: each side of an `or` decides alone. `fail: edited or not tested` under `After an edit the tests are
     run` fails every chat without tests, also where nothing was edited. `not (n in a) or not (n in b)` fails what is in
-    one of two lists.
+    one of two lists. In a scorecard, `v.severity != stop or v.primary_bucket != tone` leaves out only what has both.
     Instead: write `and`, or describe both cases.
     """
+    yield from _of_check(document) if isinstance(document, CheckDocument) else _of_parts(document)
+
+
+def _of_parts(card: ScorecardDocument) -> Findings:
+    """The dimensions and rates that leave out only the verdicts which several comparisons leave out together."""
+    selecting = [each.of for each in (*card.dimensions, *card.rates)]
+    for written in expressions_of(card):
+        sides = chain(written.checked.expr, "||") if any(written.scalar is each for each in selecting) else []
+        if len(sides) > 1 and all(isinstance(side, Binary) and side.operator == "!=" for side in sides):
+            message = "this leaves out only what all of these comparisons leave out"
+            yield warning(written.span(written.checked.expr), message, help="did you mean `and`?")
+
+
+def _of_check(check: CheckDocument) -> Findings:
     note = claims_of(check).place
     words = "" if note is None else str(note.value).strip()
     is_one_case = bool(words) and not JOINED.search(CLAUSE.sub("", words))

@@ -1,5 +1,6 @@
 import re
 from collections.abc import Iterator
+from itertools import chain, pairwise
 from typing import Final
 
 from rulewright.diagnostics import Findings, Guess, warning
@@ -39,6 +40,8 @@ CLAUSE: Final = 2  # words that a clause has
 MOST: Final = 200  # clauses of a text that are compared with those of another
 ALIKE: Final = 2  # words that two texts share beyond those of the other pair
 MEANINGFUL: Final = re.compile(r"[a-z]{4,}")  # a word in small letters that says something
+# What a text denies: the verb and the word after it, neither of which is a short one.
+DENIED: Final = re.compile(r"\b(?:not|never) ([a-z]{3,} [a-z]{5,})\b", re.IGNORECASE)
 LETTERS: Final = re.compile(r"[a-z]+")
 # The end of a clause. It starts with one of a few characters, because a search for these is fast.
 END: Final = re.compile(r"[.;:,\na](?:(?<=[.;:,])\s|(?<=\n)|(?<=\ba)nd\b)")
@@ -152,7 +155,7 @@ def _contradicted(check: CheckDocument, prompt: Scalar, lines: dict[str, re.Matc
     pairs = ((one, other) for at, one in enumerate(written) for other in written[:at])
     for (name, clauses, sign), (other, its_clauses, its_sign) in pairs:
         is_same = sign == its_sign
-        turned = next(_opposed(clauses, its_clauses), None) if is_same else None
+        turned = next(chain(_opposed(clauses, its_clauses), _denied(clauses, its_clauses)), None) if is_same else None
         if turned is not None:
             span, its_span = (spans.get(each) or place(prompt, *lines[each].span(2)) for each in (name, other))
             message = f"`{name}` says `{turned[0]}` where `{other}` says `{turned[1]}`"
@@ -184,6 +187,23 @@ def _opposed(clauses: dict[str, set[str]], others: dict[str, set[str]]) -> Itera
             both = _words(" ".join(pair or ()))
             if pair is not None and len(words & its_words) >= SAME * len((words | its_words) - both):
                 yield pair
+
+
+def _denied(clauses: dict[str, set[str]], others: dict[str, set[str]]) -> Iterator[tuple[str, str]]:
+    """What a text denies and the other one, without any negation, says: `does not ask directly`, `asks directly`."""
+    for one, other in ((clauses, others), (others, clauses)):
+        pairs = {pair: clause for clause in other for pair in pairwise(_stems(clause))}
+        for clause in one:
+            for found in DENIED.finditer(clause):
+                pair = tuple(_stems(found[1]))
+                says = pairs.get(pair) if len(pair) == 2 else None
+                if says is not None and not any(map(NEGATION.search, other)) and not OMITS.search(f"{says} {clause}"):
+                    texts = (found[0], " ".join(found[1].split()))
+                    yield texts if one is clauses else texts[::-1]
+
+
+def _stems(clause: str) -> list[str]:
+    return [each.removesuffix("s") for each in LETTERS.findall(clause.lower())]
 
 
 def _clauses(text: str) -> dict[str, set[str]]:

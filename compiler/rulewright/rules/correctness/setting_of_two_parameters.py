@@ -35,8 +35,15 @@ def setting_of_two_parameters(scorecard: CaseScorecardDocument) -> Findings:
         for (name, written), (other, before) in repeated(lists, lambda each: str(each[1].value)):
             message = f"`{other}` and `{name}` both list what is {written.value}"
             yield error(written, message, notes=[(before, "first used here")])
+        values = dict(lists)
+        for name, written in lists:
+            twin = values.get(str(written.value))
+            if twin is not None and twin.value == name < str(written.value):
+                message = f"`{name}` lists what is {written.value}, and `{written.value}` what is {name}"
+                yield error(written, message, notes=[(twin, "the other one")], help="exchange the two")
     for section, keys, what in OTHERS:
         held = [(entry.name, at) for entry in entries(scorecard.node, section) if (at := scalar(entry.value, *keys))]
         for (name, at), (other, first) in repeated(held, lambda each: str(each[1].value)):
-            notes = [(first, "first used here")]
-            yield error(at, f"`{other}` and `{name}` {what} `{at.value}`", notes=notes)
+            is_of_name = str(at.value).rpartition(".")[2] == name != other  # so that the first one is wrong
+            odd, right = (first, at) if is_of_name else (at, first)
+            yield error(odd, f"`{other}` and `{name}` {what} `{at.value}`", notes=[(right, "also used here")])

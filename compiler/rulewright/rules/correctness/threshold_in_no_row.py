@@ -3,22 +3,25 @@ from typing import Final
 
 from rulewright.diagnostics import Findings, warning
 from rulewright.documents.scorecard import CaseScorecardDocument
+from rulewright.expression.syntax_tree import Binary, chain
+from rulewright.lower.expressions_of import expressions_of
 from rulewright.rules.suspicious.review_above_pass import THRESHOLD
 
 WORD: Final = re.compile(r"\w+")
 
 
 def threshold_in_no_row(scorecard: CaseScorecardDocument) -> Findings:
-    """No row of the label table reads the threshold below which a metric fails, although rows read those of others.
+    """The label table does not read the threshold below which a metric fails, or only together with those of others.
 
     Why it matters: a case that fails the metric has the label of one that only misses its pass threshold. Usually the
-    row was deleted, or names another parameter.
-    Instead: add a row that compares the metric with its threshold.
+    row was deleted, names another parameter, or joins the comparisons by `&&`.
+    Instead: add a row that compares the metric with its threshold, or write `||`.
     """
     read = {word for row in scorecard.labels for word in WORD.findall(str(row.when.value))}
     limits = [
         (each, THRESHOLD.fullmatch(str(each.fails.value))) for each in scorecard.metrics if each.fails is not None
     ]
+    yield from _only_together(scorecard, {found[3]: metric.name for metric, found in limits if found})
     names = {setting.name for setting in scorecard.settings}
     own = [(metric, found[3]) for metric, found in limits if found and found[1] == metric.name and found[3] in names]
     lost = [(metric, name) for metric, name in own if name not in read and metric.name in read]
@@ -27,3 +30,14 @@ def threshold_in_no_row(scorecard: CaseScorecardDocument) -> Findings:
         message = f"no row reads `{name}`, below which `{metric.name}` fails"
         notes = [(metric.fails, "the threshold")] if metric.fails is not None else []
         yield warning(scorecard.key_place("labels"), message, notes=notes)
+
+
+def _only_together(scorecard: CaseScorecardDocument, limits: dict[str, str]) -> Findings:
+    """The only row that reads the thresholds below which metrics fail, if it holds only where all of them do."""
+    rows = [(row, {*WORD.findall(str(row.when.value))} & limits.keys()) for row in scorecard.labels]
+    reading = [(row, read) for row, read in rows if read]
+    for written in expressions_of(scorecard) if len(reading) == 1 and len(reading[0][1]) > 1 else ():
+        sides = chain(written.checked.expr, "&&") if written.scalar is reading[0][0].when else []
+        if len(sides) > 1 and all(isinstance(side, Binary) and side.operator in ("<", "<=") for side in sides):
+            message = f"a case that fails only `{limits[min(reading[0][1])]}` is not `{reading[0][0].label}`"
+            yield warning(written.scalar, message, help="did you mean `||`?")

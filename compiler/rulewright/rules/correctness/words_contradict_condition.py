@@ -11,6 +11,7 @@ from rulewright.documents.check_claims import BANNED, DENIALS, Claims, claims_of
 from rulewright.documents.prose_limits import Limit, limits_in, may_measure, numbers_in, unit_of, units_agree
 from rulewright.expression.direction import comparisons, denies
 from rulewright.expression.subjects import (
+    counted,
     form,
     found_by_search,
     is_membership,
@@ -308,6 +309,28 @@ def _seeks_none_of_forbidden(claims: Claims, condition: Condition) -> Contradict
     return Contradiction(message, condition.expr)
 
 
+def _limits_joined(claims: Claims, condition: Condition) -> Contradiction | None:
+    """`fail` holds only where several limits that the words join by `and` are broken together."""
+    limits = {
+        (each.number, each.unit, FAILS_OUTSIDE[each.operator]) for each in limits_in(claims.words) if each.operator
+    }
+    kept = [{limit for limit in limits if _is_of(limit, side)} for side in condition.sides]
+    if condition.sign > 0 or claims.joins != {"and"} or not len(limits) == len(kept) > 1 or not all(kept):
+        return None
+    if len(set[tuple[float, str, str]]().union(*kept)) < len(kept):
+        return None
+    message = "the description sets each of these limits, but `fail` holds only where all are broken"
+    return Contradiction(message, condition.expr)
+
+
+def _is_of(limit: tuple[float, str, str], side: Expr) -> bool:
+    """Whether a comparison is with the number of a limit, and breaks it."""
+    stated, unit, operator = limit
+    if not isinstance(side, Binary) or side.operator != operator or (number := number_in(side.right)) is None:
+        return False
+    return units_agree(stated, unit, number, unit_of(counted(side.left)))
+
+
 def _only_under(claims: Claims, condition: Condition) -> Contradiction | None:
     """`fail` tests for all that it names, although the words allow the first under a condition."""
     if condition.sign > 0 or not claims.permits_only or len(condition.sides) < 2 or not condition.is_presence:
@@ -412,5 +435,6 @@ TESTS: Final[tuple[Callable[[Claims, Condition], Contradiction | None], ...]] = 
     _fails_in_order,
     _opposite_extreme,
     _exception_joined,
+    _limits_joined,
     _joined,
 )

@@ -6,7 +6,7 @@ from rulewright.documents.check import JUDGE_ROUTES, TRACED
 from rulewright.documents.profile import Profile
 from rulewright_runtime.english import ticked
 
-UNJUDGED: Final = frozenset({"expression", "lexicon_only"})
+UNJUDGED: Final = frozenset({"cue_response", "expression", "jurisdiction_rule", "lexicon_only", "memory_probe"})
 
 
 def edge_without_votes(profile: Profile) -> Findings:

@@ -1,12 +1,14 @@
 import re
 from typing import Final
 
-from rulewright.diagnostics import Findings, warning
+from rulewright.diagnostics import Findings, Guess, warning
 from rulewright.documents.base import descend, entries, place_of, text_scalars, texts
 from rulewright.load import Mapping
 from rulewright.project import Project
+from rulewright.project.choices import usual_scorecard
 from rulewright_runtime.english import ticked
 
+OF_SEVERITY: Final = re.compile(r"""v\.severity == ['"]?([\w-]+)['"]?""")
 NAME: Final = re.compile(r"[\w-]+")
 
 
@@ -17,6 +19,7 @@ def gate_ignores_a_severity(project: Project) -> Findings:
     Instead: add the severity to `hard_fail_on_severity`, or give the check a milder one.
     """
     yield from _of_other_words(project)
+    yield from _of_a_milder_one(project)
     gates = None if project.scoring is None else descend(project.scoring.node, "gates")
     for entry in gates.entries if isinstance(gates, Mapping) else ():
         buckets, listed = texts(entry.value, "mode_buckets"), text_scalars(entry.value, "hard_fail_on_severity")
@@ -34,6 +37,21 @@ def gate_ignores_a_severity(project: Project) -> Findings:
             message = f"`{entry.name}` does not stop on the severity `{missed[0].severity}` of `{missed[0].id}`"
             notes = [(check.place("severity"), "its severity") for check in missed]
             yield warning(where, message, notes=notes, help=f"add `{missed[0].severity}`")
+
+
+def _of_a_milder_one(project: Project) -> Findings:
+    """The only gate of the usual scorecard that selects a severity, where checks have a graver one than it selects."""
+    card, severities = usual_scorecard(project), project.vocabulary.severities
+    found = [] if card is None else [(gate, OF_SEVERITY.fullmatch(str(gate.of.value).strip())) for gate in card.gates]
+    if len(found) != 1 or (selected := found[0][1]) is None or selected[1] not in severities:
+        return
+    graver = severities[severities.index(selected[1]) + 1 :]
+    missed = next((check for check in project.checks if check.severity in graver), None)
+    is_declared = project.file is not None and project.file.get("vocabulary", "severities") is not None
+    if missed is not None and is_declared:
+        message = f"the gate `{found[0][0].name}` does not stop on the graver severity of `{missed.id}`"
+        notes = [(missed.place("severity"), "its severity")]
+        yield warning(found[0][0].of, message, notes=notes, help=Guess(missed.severity))
 
 
 def _of_other_words(project: Project) -> Findings:

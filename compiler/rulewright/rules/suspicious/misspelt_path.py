@@ -49,6 +49,10 @@ def misspelt_path(workflow: Workflow) -> Findings:
             found = [(f"`{path}` is one path, but `{words[0]}` is a path of its own", "write a comma between them")]
         elif (other := other or _of_another_suffix(path, outputs, by_stem)) is not None:
             found = [(f"no task writes `{path}`, but one writes `{other}`", Guess(other))]
+            folder_of, its_folder = path.rpartition("/")[0], other.rpartition("/")[0]
+            if len(named[folder_of]) > len(named[its_folder]) == 1 and other in nodes:  # others are in that folder
+                yield warning(nodes[other][0], f"only this path contains `{its_folder}`", help=Guess(path))
+                continue
         elif path not in outputs and "*" not in path and is_there and (help := path_meant(folder / path, path)):
             found = [(f"no task writes `{path}`, and the file does not exist", help)]
         else:

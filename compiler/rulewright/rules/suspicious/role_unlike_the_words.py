@@ -31,7 +31,10 @@ SPEAKS: Final = (
     r"request|said|say|says|state|talk|tell|tells|told|want|wish|write|writes)(?:e?s|e?d)?"
 )
 OF_USERS: Final = re.compile(
-    rf"\b(?:(?:{USERS})s?|who(?:ever)?|somebody|someone|anyone|anybody) (?:who )?{SPEAKS}\b", re.IGNORECASE
+    rf"\b(?:(?:{USERS})s?|who(?:ever)?|somebody|someone|anyone|anybody) (?:who )?{SPEAKS}\b"
+    rf"|\b(?:agreement|consent|permission|request|yes) (?:by|from|of) (?:a|any|the) (?:{USERS})\b"
+    rf"|\b(?:{USERS})(?:'s|s') (?:agreement|consent|permission|request|yes)\b",
+    re.IGNORECASE,
 )
 OF_ASSISTANTS: Final = re.compile(
     rf"\b(?:the|an|every|no) (?:agent|assistant|bot|chatbot|desk|model)s? {SPEAKS}\b", re.IGNORECASE
