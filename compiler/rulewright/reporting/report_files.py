@@ -57,6 +57,12 @@ class RunReport(Struct, frozen=True):
                 stream.write(piece.encode("utf-8", "replace"))
         return WrittenReport([str(out), *([f"{folder}{os.sep}"] if split else [])], stored.missing)
 
+    def is_incomplete(self) -> bool:
+        """Whether the report can't show a conversation that it should. Raises UsageError."""
+        stored = Conversations(self.run, self.transcripts)
+        judged = self.run.judged() if self.with_conversations else iter(())
+        return any(stored.of(each.id, each.path, each.conversation) is None for each in judged)
+
     def text(self) -> str:
         """Return the whole report as one page."""
         stored = Conversations(self.run, self.transcripts)

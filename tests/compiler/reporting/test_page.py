@@ -245,12 +245,26 @@ def test_a_report_says_how_many_conversations_it_does_not_show(
     report(finished)
     assert "not shown" not in capsys.readouterr().err
     (finished.parent / "said" / "model__night.jsonl").rename(finished.parent / "moved.jsonl")
+    (finished / "report.html").unlink()
     report(finished)
     assert "note: 1 conversation not shown: moved or changed since the run; `--transcripts PATH` gives" in (
         capsys.readouterr().err
     )
     report(finished, "--no-conversations")
     assert "not shown" not in capsys.readouterr().err
+
+
+def test_a_page_is_not_replaced_by_one_that_shows_fewer_conversations(
+    finished: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = report(finished)
+    folder = finished.parent / "elsewhere"
+    (finished.parent / "said").rename(folder)
+    assert main(["report", str(finished)]) == 3
+    assert "exists and may show conversations that were moved or changed since the run" in capsys.readouterr().err
+    assert (finished / "report.html").read_text(encoding="utf-8") == page
+    assert main(["report", str(finished), "--out", str(finished / "other.html")]) == 1
+    assert main(["report", str(finished), "--transcripts", str(folder)]) == 1
 
 
 def test_a_moved_conversation_is_found_next_to_a_record_that_cannot_be_read(finished: Path) -> None:
