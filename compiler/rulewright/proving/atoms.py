@@ -140,35 +140,40 @@ class Atoms:
         return self._numbers_by_shape[key]
 
     def _analyse(self, program: Program) -> Atom:
+        found = self._decided(program)
+        return found if isinstance(found, Atom) else self._opaque(program, *found)
+
+    def _decided(self, program: Program) -> Atom | tuple[str, Order | None]:
+        """The atom with the cuts of its variable, or why it is opaque and the order that it depends on."""
         paths = paths_of(program)
         if paths is None:
-            return self._opaque(program, "")
+            return "", None
         reads: dict[Path, Domain] = {}
         for path in paths:
             domain = self.domains.find(path)
             if domain is None:
-                return self._opaque(program, f", because the values of `{'.'.join(path)}` are not known")
+                return f", because the values of `{'.'.join(path)}` are not known", None
             reads[path] = domain
         if any(not domain.finite for domain in reads.values()):
             if len(reads) > 1 and (sum_comparison := sum_of(program, reads)) is not None:
                 self.summed.update(reads)
                 return Atom(program, (), None, None, sum_comparison)
             if len(reads) > 1:
-                return self._opaque(program, ", because it reads several variables at once", order_of(program, reads))
+                return ", because it reads several variables at once", order_of(program, reads)
             ((path, domain),) = reads.items()
             try:
                 cuts = self.cuts.get(path, set()) | Cuts(program, path, domain).collect()
             except BeyondAtoms:
-                return self._opaque(program, "")
+                return "", None
             if domain.kind == "texts" and len(cuts) > MAX_TEXTS:
-                return self._opaque(program, f", because more than {MAX_TEXTS} texts are looked for")
+                return f", because more than {MAX_TEXTS} texts are looked for", None
             self.cuts[path] = cuts
         elif prod(len(domain.cells(())) for domain in reads.values()) > _LARGEST_JOINT:
-            return self._opaque(program, ", because it reads too many variables at once")
+            return ", because it reads too many variables at once", None
         self.found.update(reads)
         return Atom(program, tuple(reads), None)
 
-    def _opaque(self, program: Program, reason: str, order: Order | None = None) -> Atom:
+    def _opaque(self, program: Program, reason: str, order: Order | None) -> Atom:
         total = typed(program, self.domains)[-1] == (BOOL, True)
         return Atom(program, (), f"`{written(program)}` is too complex for this proof{reason}", order, total=total)
 
@@ -188,8 +193,8 @@ class Atoms:
         variable = (unabridged(part),)
         known = Domains({}, {variable: domain if total else replace(domain, absent=frozenset({0}))})
         atoms = Atoms(known, cuts=self.cuts, found=self.found)
-        atom = atoms._analyse(with_parts(program, {at: reading(variable)}))
-        if atom.opaque is not None:
+        atom = atoms._decided(with_parts(program, {at: reading(variable)}))
+        if not isinstance(atom, Atom):
             return opaque
         self.terms[variable] = Term(part, str(opaque.opaque))
         return atom

@@ -154,7 +154,8 @@ def _typed(program: Program, at: int, args: list[Typed], found: Sequence[Typed],
             is_there = args[0].total and _is_at_an_end(program, node, domains)
             return Typed(args[0].type.element, is_there) if isinstance(args[0].type, ListType) else _UNTYPED
         case "list" if not node.value and args and (first := args[0].type) is not None:
-            return Typed(ListType(first), all(each == (first, True) for each in args))
+            is_uniform = all(each.type == first for each in args)
+            return Typed(ListType(first) if is_uniform else None, all(each.total for each in args))
         case "and" | "or" | "not":
             return Typed(BOOL, all(each == (BOOL, True) for each in args))
         case "cond" if args[1].type == args[2].type:
@@ -238,7 +239,8 @@ def _called(program: Program, node: Node, args: Sequence[Typed]) -> Typed:
         comparable = types[0] == types[1] and types[0] in (STRING, TIMESTAMP, DURATION)
         return Typed(BOOL, total and (comparable or _are_ordered([program.nodes[arg] for arg in node.args], types)))
     if name in ("orValue", "value") and isinstance(types[0], OptionalType):
-        return Typed(types[0].value, total and name == "orValue")
+        is_known = name == "value" or types[1] == types[0].value
+        return Typed(types[0].value if is_known else None, total and name == "orValue")
     result = _result(name, types)
     if name == "valid_against":
         schema = value_of(program, node.args[1])

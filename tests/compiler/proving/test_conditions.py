@@ -19,7 +19,7 @@ from tests.compiler.proving.conditions_at_random import (
 
 from rulewright.expression.build import build
 from rulewright.expression.environment import Environment
-from rulewright.expression.types import BOOL, DOUBLE, STRING, OptionalType
+from rulewright.expression.types import BOOL, DOUBLE, STRING, ListType, OptionalType
 from rulewright.linting.lint_run import lint_text
 from rulewright.proving.atoms import ERROR, FALSE, TRUE, bits_of
 from rulewright.proving.domains import Domains
@@ -177,3 +177,10 @@ def test_a_double_meets_the_nearest_double_of_an_int() -> None:
 def test_hundreds_of_alternatives_are_linted(count: int) -> None:
     text = " or ".join(f"answer == 'w{number}'" for number in range(count))
     assert lint_text(f"id: many\nfail: {text}\n", "many.yaml").diagnostics == ()  # 200 of them took minutes
+
+
+def test_a_part_of_texts_may_be_looked_for_in_a_map() -> None:
+    text = "texts.exists(t, t.lowerAscii() in {'a': 1}) && texts.exists(t, t.lowerAscii() == 'x')"
+    types = {"texts": ListType(STRING)}
+    condition = build(text, Environment(variables=types), expect=BOOL).program
+    assert isinstance(never(condition, Domains(types), TRUE), Unknown)

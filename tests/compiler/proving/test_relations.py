@@ -139,6 +139,8 @@ def test_what_some_input_shows_is_not_refuted(condition: str) -> None:
         ("d.n.substring(0) == 'x'", "d.n != 'x'", False),  # a number differs from every text
         ("!d.n", "has(d.n.m)", False),  # a number has neither
         ("!d.n", "d.n == 'x'", False),
+        ("d.n == 3", "[1, d.n].all(x, x > 0)", False),  # a text is not greater
+        ("o.?r.?n.hasValue() && d.n == 3", "o.?r.?n.orValue(d.n).startsWith('x')", False),
         ("d.n > score(0.5)", "d.n > 0", False),  # a score has no order with infinity
         ("s == e", "s < e", False),
         ("o.r.n == o.r.m", "o.r.?n == o.r.?m", False),
