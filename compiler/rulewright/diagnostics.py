@@ -93,9 +93,19 @@ class Diagnostic(Struct, frozen=True):
         return next(iter(self.quoted), "")
 
     @property
+    def advised(self) -> str:
+        """The message, with its help in a second line."""
+        return self.message if self.help is None else f"{self.message}\n{self.help}"
+
+    @property
     def sort_key(self) -> tuple[Span, int, str, str]:
         """The sort key by span, severity, code and message, so that the same input gives the same bytes."""
         return (self.span, self.severity.rank, self.code, self.message)
+
+
+def in_order(found: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """Return the findings sorted and without duplicates, because two stages may report the same mistake."""
+    return tuple(sorted(dict.fromkeys(found), key=lambda each: each.sort_key))
 
 
 Findings: TypeAlias = Iterator[Diagnostic]  # what a rule yields

@@ -129,6 +129,11 @@ def decode(data: bytes | str, *, type: Any = object) -> Any:
     return value
 
 
+def indented(value: object) -> bytes:
+    """The value as the JSON of a file that people read, with a line end."""
+    return msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
+
+
 def refuse_doubled_keys(data: bytes | str) -> None:
     """Raise DoubledKeyError if an object in `data` holds a key twice, msgspec.DecodeError if it is not JSON."""
     raw = data if isinstance(data, bytes) else data.encode("utf-8", "surrogatepass")

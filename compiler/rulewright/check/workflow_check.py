@@ -4,7 +4,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from rulewright import dependencies
-from rulewright.diagnostics import Diagnostic, Severity, error
+from rulewright.diagnostics import Diagnostic, Severity, error, in_order
 from rulewright.documents.layout import USUAL_WORKFLOWS, resolve
 from rulewright.errors import DocumentError
 from rulewright.load import Loaded
@@ -37,7 +37,7 @@ def findings_of(project: Project) -> tuple[list[Diagnostic], tuple[Loaded, ...]]
 def check(workflow: Workflow) -> tuple[Diagnostic, ...]:
     """The findings about a workflow, sorted: structure, agents, contracts, rules, expressions."""
     found = [*workflow.diagnostics, *rule_findings(workflow), *lowered(workflow).findings]
-    return tuple(sorted(dict.fromkeys(found), key=lambda each: each.sort_key))
+    return in_order(found)
 
 
 def compile_workflow(source: Workflow | Path | str | None = None) -> WorkflowPlan:

@@ -21,11 +21,10 @@ from rulewright.commands.output import answer
 from rulewright.commands.workflow_graph import draw
 from rulewright.commands.workflow_settings import open_store, settings_of, state_of
 from rulewright.commands.workflow_status import as_data, one_line, places, status_table, task_progress
-from rulewright.diagnostics import Severity
+from rulewright.diagnostics import Severity, in_order
 from rulewright.errors import UsageError
 from rulewright.exit_codes import REFUSED
 from rulewright.judges import open_waiting_judge
-from rulewright.linting.lint_report import in_order
 from rulewright.linting.lint_settings import DEFAULT
 from rulewright.linting.projects import lint_workflow
 from rulewright.planning.questions import exact_price

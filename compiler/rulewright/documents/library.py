@@ -146,7 +146,7 @@ def _empty_ranges(declared: Mapping) -> Findings:
     """The findings for parameters whose smallest value is above the largest one."""
     for entry in declared.entries:
         least, most = numeric(entry.value, "minimum"), numeric(entry.value, "maximum")
-        if least is not None and most is not None and float(str(least.value)) > float(str(most.value)):
+        if least is not None and most is not None and least.as_float > most.as_float:
             message = f"`{entry.name}` takes no value: its minimum {least.raw} is above its maximum {most.raw}"
             yield error(least, message, code="out-of-range", notes=[(most, "the maximum")])
 

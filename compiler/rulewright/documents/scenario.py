@@ -102,6 +102,11 @@ class TurnDocument(Document, frozen=True, eq=False):
     probes: tuple[ProbeDocument, ...]
 
     @property
+    def messages(self) -> tuple[str, ...]:
+        """What the user may say: the message of the turn, and those of its branches."""
+        return self.user_message, *(branch.user_message for branch in self.branches)
+
+    @property
     def nodes(self) -> tuple[Mapping, ...]:
         """The mappings of the turn and of its branches; each may have expectations and a rubric."""
         return self.node, *(branch.node for branch in self.branches)

@@ -7,7 +7,7 @@ from typing import Final
 from msgspec import Struct
 
 from rulewright.documents.base import text
-from rulewright.documents.scenario import WORDS, ScenarioDocument, TurnDocument
+from rulewright.documents.scenario import WORDS, ScenarioDocument
 
 APOSTROPHES: Final = str.maketrans("", "", "'\u2019")
 WORD: Final = re.compile(r"[^\W_]+")
@@ -51,7 +51,7 @@ def spoken_words(scenario: ScenarioDocument) -> SpokenWords:
     first: dict[str, int] = {}
     exact: dict[str, int] = {}
     texts = [(0, each) for each in shown(scenario)]
-    texts += [(turn.number or 0, message) for turn in scenario.turns for message in messages(turn)]
+    texts += [(turn.number or 0, message) for turn in scenario.turns for message in turn.messages]
     for number, message in texts:
         for word in words_of(message):
             exact[word] = min(number, exact.get(word, number))
@@ -65,11 +65,6 @@ def shown(scenario: ScenarioDocument) -> list[str]:
     persona = scenario.persona
     visible = [text(persona.node, key) for key in persona.visible] if persona else []
     return [*visible, scenario.system] if scenario.system else visible
-
-
-def messages(turn: TurnDocument) -> list[str]:
-    """What the user may say in a turn."""
-    return [turn.user_message, *(branch.user_message for branch in turn.branches)]
 
 
 def all_known(scenario: ScenarioDocument) -> bool:

@@ -12,7 +12,19 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from msgspec.structs import replace as dataclass_replace
 
-from rulewright.diagnostics import QUOTES, Diagnostic, Edit, Findings, Fix, Guess, Note, error, replace, respell
+from rulewright.diagnostics import (
+    QUOTES,
+    Diagnostic,
+    Edit,
+    Findings,
+    Fix,
+    Guess,
+    Note,
+    error,
+    in_order,
+    replace,
+    respell,
+)
 from rulewright.documents.base import descend, first_place
 from rulewright.documents.departures import (
     Departure,
@@ -102,7 +114,7 @@ def _departures(validator: Validator, root: Node, owners: Owners, kind: str = ""
     findings += [
         each for group in _lists(others, root) for each in _together([_findings_of(one, root, owners) for one in group])
     ]
-    return sorted(dict.fromkeys(findings), key=lambda each: each.sort_key)
+    return list(in_order(findings))
 
 
 def _beside(found: list[Departure], root: Node) -> Iterator[tuple[Steps, Diagnostic]]:

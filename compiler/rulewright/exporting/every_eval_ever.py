@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-import msgspec
 from msgspec import Struct
 
 from rulewright.exporting.flat_records import run_fields
@@ -15,7 +14,7 @@ from rulewright_runtime import __version__
 from rulewright_runtime.plan.part import VERDICTS
 from rulewright_runtime.report.summary import judge_line
 from rulewright_runtime.runs.folder import SUMMARY
-from rulewright_runtime.strict_json import JsonMapping, JsonObject
+from rulewright_runtime.strict_json import JsonMapping, JsonObject, indented
 
 SCHEMA: Final = "0.2.1"
 _NOT_IN_A_NAME: Final = re.compile(r"[^\w.-]+")
@@ -55,7 +54,7 @@ def reports(run: FinishedRun, source: RunSource) -> Iterator[tuple[str, bytes]]:
             "evaluation_results": list(_results(gathered, model, source)),
         }
         path = Path(_file_name(source.dataset), folder, f"{about['run_id'] or about['plan'][:16]}.json")
-        yield path.as_posix(), msgspec.json.format(msgspec.json.encode(report), indent=2) + b"\n"
+        yield path.as_posix(), indented(report)
 
 
 def _settings(run: FinishedRun, about: JsonMapping) -> dict[str, str]:

@@ -18,7 +18,7 @@ from rulewright.categories import CATEGORIES, category_of
 from rulewright.causes.consequences import Again, causes_of
 from rulewright.causes.repeated import together, without_echoes
 from rulewright.check.document import is_seen_alone
-from rulewright.diagnostics import Diagnostic, Severity
+from rulewright.diagnostics import Diagnostic, Severity, in_order
 from rulewright.linting.lint_settings import LintSettings, RuleSelection
 from rulewright.linting.spellings import without_misspelt_declarations
 from rulewright.load import Loaded, Source
@@ -106,8 +106,3 @@ def report_of(
     return Report(
         in_order([*wanted, *settings.mistakes()]), in_order([*accepted, *allowed]), dict(sorted(sources.items()))
     )
-
-
-def in_order(found: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """Return the findings sorted and without duplicates, because two stages may report the same mistake."""
-    return tuple(sorted(dict.fromkeys(found), key=lambda each: each.sort_key))

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from rulewright import dependencies, fixes
 from rulewright.causes.repeated import with_consequences_in_cases
 from rulewright.check.document import document_findings
-from rulewright.diagnostics import Diagnostic, Guess, error
+from rulewright.diagnostics import Diagnostic, Guess, error, in_order
 from rulewright.documents.base import scalar
 from rulewright.documents.kinds import (
     CASE_SETTINGS,
@@ -37,7 +37,7 @@ from rulewright.documents.layout import (
 )
 from rulewright.documents.validation import ONE_DOCUMENT
 from rulewright.errors import UsageError
-from rulewright.linting.lint_report import Report, in_order, report_of
+from rulewright.linting.lint_report import Report, report_of
 from rulewright.linting.lint_settings import DEFAULT, LintSettings, RuleSelection, is_used, settings_around
 from rulewright.load import Loaded, Mapping, Scalar, Source, load_file, load_text, nodes
 from rulewright.load.file_reader import unsaved

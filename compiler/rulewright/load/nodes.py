@@ -40,6 +40,11 @@ class Scalar(msgspec.Struct, frozen=True, eq=False, gc=False):
         """The scalar's source text, including quotes: `0.80` where the value is 0.8."""
         return self.source.text[self.start : self.end]
 
+    @property
+    def as_float(self) -> float:
+        """The value, which is a number. Raises ValueError for a text that is none."""
+        return float(str(self.value))
+
 
 @final
 class Sequence(msgspec.Struct, frozen=True, eq=False, gc=False):

@@ -161,7 +161,7 @@ class _CaseScorecardLowering(ExpressionCollector):
             judge=self.question(metric),
             semantic=None
             if metric.semantic_threshold is None
-            else Semantic(float(str(metric.semantic_threshold.value)), metric.semantic_counts),
+            else Semantic(metric.semantic_threshold.as_float, metric.semantic_counts),
         )
 
     def question(self, metric: MetricDocument) -> Question | None:

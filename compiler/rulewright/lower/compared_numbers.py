@@ -62,7 +62,7 @@ def compared_numbers(check: CheckDocument) -> Iterator[ComparedNumber]:
                     )
     settings = [(unit_of(name), value) for name, value in parameters if name not in compared]
     settings += [("", value) for key in ROUTED if (value := numeric(check.node, "routing", key)) is not None]
-    yield from (ComparedNumber(float(str(value.value)), value.span, unit) for unit, value in settings)
+    yield from (ComparedNumber(value.as_float, value.span, unit) for unit, value in settings)
 
 
 def _decisive(part: Expr, sign: int) -> Iterator[Expr]:

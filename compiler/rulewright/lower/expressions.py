@@ -272,7 +272,7 @@ def lower_parameter(declared: ParameterDocument, findings: list[Diagnostic]) -> 
             parameter_value(parameter)
     except PlanError as failure:
         least, most = declared.minimum, declared.maximum
-        if least is not None and most is not None and float(str(least.value)) > float(str(most.value)):
+        if least is not None and most is not None and least.as_float > most.as_float:
             notes = [(most, "the largest value")]
             message = f"no value is at least {least.raw} and at most {most.raw}"
             findings.append(error(least, message, code="bad-parameter", notes=notes))

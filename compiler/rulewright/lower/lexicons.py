@@ -1,10 +1,12 @@
 """Lowers lexicon documents and lists of patterns to the lexicons of the plan."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Final, cast, get_args
 
 from rulewright.documents.lexicon import LexiconDocument, PatternEntry
+from rulewright_runtime.errors import PlanError
 from rulewright_runtime.matching.folding import DIFFERENCES
+from rulewright_runtime.matching.match import first
 from rulewright_runtime.plan.scan import Difference, Lexicon, LexiconRole, Pattern, Role
 
 Fold = tuple[Difference, ...]
@@ -39,6 +41,15 @@ def folded(fold: str | tuple[str, ...] | None) -> Fold:
     if fold is None or fold == "text":
         return TEXT
     return tuple(name for name in TEXT if name in fold)
+
+
+def hits_any(lexicons: Iterable[Lexicon], texts: Collection[str]) -> bool:
+    """Whether a pattern of a lexicon hits one of the texts. One that can't be compiled counts as a hit: `invalid-regex`
+    reports it."""
+    try:
+        return any(first("", lexicon, text) is not None for lexicon in lexicons for text in texts)
+    except PlanError:
+        return True
 
 
 def phrases(texts: Iterable[str], role: Role, default_fold: Fold) -> Lexicon:

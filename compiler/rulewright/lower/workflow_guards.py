@@ -51,7 +51,7 @@ class Guards(Struct, frozen=True):
         """Build the threshold's condition, or return None without a threshold."""
         loop = task.on("confidence_loop")
         number = None if loop is None else loop.number("threshold")
-        if number is None or not 0 <= float(str(number.value)) <= 1:
+        if number is None or not 0 <= number.as_float <= 1:
             return None
         if features.mode == "raw":
             text = fill("size(metrics) > 0 && metrics.all(m, metrics[m] >= threshold)", threshold=number.value)

@@ -102,7 +102,7 @@ def to_protocol(
     faded = finding.code.startswith("unused-") or finding.code in _FADED
     return Diagnostic(
         range=range_in_source(finding.span),
-        message=finding.message if finding.help is None else f"{finding.message}\n{finding.help}",
+        message=finding.advised,
         severity=SEVERITIES[finding.severity],
         code=finding.code,
         code_description=None if page is None else CodeDescription(page),

@@ -129,6 +129,10 @@ class Project(Struct, frozen=True, eq=False):
         """Return the check called `name`, or None."""
         return next((check for check in self.checks if check.id == name), None)
 
+    def precheck_of(self, check: CheckDocument) -> LexiconDocument | None:
+        """Return the lexicon that the check's route searches first, or None."""
+        return self.lexicons.get(check.routing.deterministic_precheck or "")
+
     def marker_set(self, name: str) -> MarkerSet | None:
         """Return the marker set called `name`, else the unnamed one for every name, else None."""
         named = (each for each in self.markers if each.name == name)

@@ -25,7 +25,7 @@ def weights_of(document: Weighing) -> list[tuple[str, float, Scalar]]:
 def _number(scalar: Scalar) -> float | None:
     """The number that a scalar is, or that an expression in it consists of."""
     with suppress(ValueError):
-        number = math.nan if isinstance(scalar.value, bool) else float(str(scalar.value))
+        number = math.nan if isinstance(scalar.value, bool) else scalar.as_float
         return number if math.isfinite(number) else None
     return None
 

@@ -62,7 +62,7 @@ def _terms(part: Expr | None, settings: Mapping[str, SettingDocument]) -> list[s
 
 
 def _ends(setting: SettingDocument) -> tuple[float, float]:
-    low, high = (None if bound is None else float(str(bound.value)) for bound in (setting.minimum, setting.maximum))
+    low, high = (None if bound is None else bound.as_float for bound in (setting.minimum, setting.maximum))
     return -FAR if low is None else low, FAR if high is None else high
 
 

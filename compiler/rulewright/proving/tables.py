@@ -17,7 +17,7 @@ from typing import Final, TypeAlias
 
 from msgspec import Struct
 
-from rulewright.diagnostics import Diagnostic, error, warning
+from rulewright.diagnostics import Diagnostic, error, in_order, warning
 from rulewright.documents.scorecard import CaseScorecardDocument, LabelDocument
 from rulewright.documents.typed_reader import read
 from rulewright.expression.compose import all_of
@@ -257,7 +257,7 @@ def check_labels(card: CaseScorecard, settings: CaseSettings) -> list[Diagnostic
     findings: list[Diagnostic] = []
     for _, scorer in scorers_of(settings):
         findings += table_findings(card, scorer)
-    return sorted(set(findings), key=lambda each: each.sort_key)
+    return list(in_order(findings))
 
 
 def _incomplete(card: CaseScorecard) -> LabelDocument:

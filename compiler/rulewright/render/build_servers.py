@@ -118,7 +118,7 @@ def _command(finding: Diagnostic) -> str:
         properties |= {"col": str(span.column), "endColumn": str(max(span.column, span.end_column - 1))}
     properties["title"] = finding.code
     properties_text = ",".join(f"{key}={_property(value)}" for key, value in properties.items())
-    text = finding.message if finding.help is None else f"{finding.message}\n{finding.help}"
+    text = finding.advised
     return f"::{_COMMANDS[finding.severity]} {properties_text}::{_data(text)}\n"
 
 

@@ -44,7 +44,7 @@ def _rule(code: str, page: str | None) -> JsonObject:
 
 
 def _result(finding: Diagnostic, rule: int) -> JsonObject:
-    text = finding.message if finding.help is None else f"{finding.message}\n{finding.help}"
+    text = finding.advised
     result: JsonObject = {
         "ruleId": finding.code,
         "ruleIndex": rule,

@@ -208,7 +208,7 @@ def _write_summary(path: str, about: JsonObject, rows: dict[str, JsonObject]) ->
         "errors": sum(row["error"] is not None for row in rows.values()),
         "by_scenario": rows,
     }
-    write_whole(path, msgspec.json.format(msgspec.json.encode(summary), indent=2) + b"\n")
+    write_whole(path, strict_json.indented(summary))
     return summary
 
 

@@ -25,7 +25,7 @@ from rulewright_runtime.files.atomic import open_part, sync, sync_folder, write_
 from rulewright_runtime.files.locks import lock_folder
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.report.markdown import markdown
-from rulewright_runtime.strict_json import JsonObject
+from rulewright_runtime.strict_json import JsonObject, indented
 
 MANIFEST: Final = "manifest.json"
 FORMAT: Final = "rulewright-run-manifest"
@@ -55,7 +55,7 @@ class Manifest(msgspec.Struct, frozen=True):
 
     def encoded(self) -> bytes:
         """The manifest as a file."""
-        return msgspec.json.format(msgspec.json.encode(self), indent=2) + b"\n"
+        return indented(self)
 
     def with_files(self, files: Iterable[RunFile]) -> Manifest:
         """The manifest of the same run with files that were generated from it."""
@@ -306,7 +306,7 @@ def write_summary(
     Raises OSError."""
     paths = [os.path.join(folder, name) for name in ("summary.md", SUMMARY)]
     write_whole(paths[0], markdown(summary).encode())
-    write_whole(paths[1], msgspec.json.format(msgspec.json.encode(summary), indent=2) + b"\n")
+    write_whole(paths[1], indented(summary))
     return (*paths, write_manifest(folder, plan, *more, known=known))
 
 

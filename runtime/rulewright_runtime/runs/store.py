@@ -42,7 +42,7 @@ from rulewright_runtime.runs.frames import Setup
 from rulewright_runtime.runs.log import Header, Log, LogStep, damaged, line_of, read_log
 from rulewright_runtime.runs.recording import RecordingJudge
 from rulewright_runtime.runs.run_rows import Row, RowWriter, recount, refuse_damaged, summary_of
-from rulewright_runtime.strict_json import UNDECODED, JsonMapping, JsonObject
+from rulewright_runtime.strict_json import UNDECODED, JsonMapping, JsonObject, indented
 from rulewright_runtime.transcripts.chat_files import MAX_LINE
 from rulewright_runtime.transcripts.transcript_reader import Reader
 
@@ -396,7 +396,7 @@ class _Writer:
             record["judge"]["served_models"] = served
         self.summary.about = {**record, "judge_calls": self._calls}
         summary = self.summary.result()
-        data = msgspec.json.format(msgspec.json.encode(summary), indent=2) + b"\n"
+        data = indented(summary)
         last = {"plan.json": encode(plan), "summary.md": markdown(summary).encode(), SUMMARY: data}
         known = {name: file.content.entry() for name, file in self._files.items()}
         self._close()

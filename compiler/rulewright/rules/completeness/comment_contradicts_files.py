@@ -51,4 +51,4 @@ def _outside(found: re.Match[str], parent: str, scenarios: tuple[Mapping, ...]) 
     """The numbers of a key below a parent that are not in the range of a comment."""
     low, high = int(found["low"]), int(found["high"])
     values = (numeric(each, parent, found["key"]) for each in scenarios)
-    return (each for each in values if each is not None and not low <= float(str(each.value)) <= high)
+    return (each for each in values if each is not None and not low <= each.as_float <= high)

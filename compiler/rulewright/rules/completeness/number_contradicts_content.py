@@ -80,7 +80,7 @@ def _of_check(check: CheckDocument, project: Project) -> Findings:
     read = (numeric(root, "disclosure", "cadence_turns") for root in project.rule_files.values())
     sets = [each for each in read if each is not None]
     stated = {numbers_in(one)[0][0] for each in texts for one in TURNS.findall(str(each.value))}
-    cadences = {float(str(each.value)) for each in sets}
+    cadences = {each.as_float for each in sets}
     if len(stated) == len(cadences) == 1 and stated != cadences:
         message = f"`{check.id}` says every {stated.pop():g} turns, but `cadence_turns` is {cadences.pop():g}"
         yield warning(sets[0], message, notes=[(texts[0], "said here")])
@@ -112,7 +112,7 @@ def _of_numbers(description: Scalar, words: str, node: Mapping) -> Findings:
     stated = [(number, unit) for number, unit in numbers_in(words) if unit in COUNTED]
     ends = {COUNTED[unit] for _, unit in stated}
     found = [(key, value) for key, value in _numbers_below(node) if key.rsplit("_", 1)[-1] in ends]
-    if len(found) == len(ends) == 1 and float(str(found[0][1].value)) not in {number for number, _ in stated}:
+    if len(found) == len(ends) == 1 and found[0][1].as_float not in {number for number, _ in stated}:
         message = f"the description says `{stated[0][0]:g} {stated[0][1]}`, but `{found[0][0]}` is {found[0][1].value}"
         yield warning(found[0][1], message, notes=[(description, "said here")])
 
@@ -137,7 +137,7 @@ def _of_thresholds(description: Scalar, words: str, node: Mapping) -> Findings:
         found.get(name, []).append(value)
     for name, numbers in (("threshold", stated), ("pass_rate", percentages)):
         below = found[name]
-        if len(numbers) == len(below) == 1 and not units_agree(numbers[0][0], "%", float(str(below[0].value)), ""):
+        if len(numbers) == len(below) == 1 and not units_agree(numbers[0][0], "%", below[0].as_float, ""):
             message = f"the description says `{numbers[0][1]}`, but the {name.replace('_', ' ')} is {below[0].value}"
             yield warning(below[0], message, notes=[(description, "said here")])
 
@@ -149,7 +149,7 @@ def _of_named(description: Scalar, words: str, node: Mapping) -> Findings:
         found = re.search(rf"\b{re.escape(entry.name)} (?:from|is|at|of) ({NUMBER}) ?(%)?", words)
         if found is not None and default is not None:
             (number, _), unit = numbers_in(found[1])[0], found[2] or ""
-            if not units_agree(number, unit, float(str(default.value)), ""):
+            if not units_agree(number, unit, default.as_float, ""):
                 message = f"the description says `{found[0].strip()}`, but the default is {default.value}"
                 yield warning(default, message, notes=[(description, "said here")])
 
@@ -159,7 +159,7 @@ def _of_weights(description: Scalar, words: str, node: Mapping) -> Findings:
     found = RATIO.search(words)
     parts = [_weight(node, found[each]) for each in ("one", "other")] if found is not None else []
     if found is not None and None not in parts:
-        one, other = (float(str(each.value)) for each in parts if each is not None)
+        one, other = (each.as_float for each in parts if each is not None)
         if one != other * numbers_in(found["times"])[0][0] and parts[0] is not None:
             message = f"the description says `{found[0]}`, but the weights are {one:g} and {other:g}"
             yield warning(parts[0], message, notes=[(description, "said here")])
@@ -182,7 +182,7 @@ def _of_default(description: Scalar, words: str, node: Mapping) -> Findings:
     ]
     limit, is_score = limits[0], text(node, "type") == "score"
     is_meant = not is_score or limit.unit in ("%", "percent") or 0 < limit.number < 1
-    if is_meant and not any(units_agree(limit.number, limit.unit, float(str(each.value)), "") for each in bounds):
+    if is_meant and not any(units_agree(limit.number, limit.unit, each.as_float, "") for each in bounds):
         stated = limit.text if limit.unit in MEASURES else limit.text.removesuffix(f" {limit.unit}")
         message = f"the description says `{stated}`, but the default is {default.value}"
         yield warning(default, message, notes=[(description, "said here")])

@@ -120,7 +120,7 @@ def _empty_ranges(schema: Node) -> Findings:
 
 
 def _is_empty(least: Scalar, most: Scalar, *, is_strict: bool) -> bool:
-    low, high = float(str(least.value)), float(str(most.value))
+    low, high = least.as_float, most.as_float
     return low > high or (is_strict and low == high)
 
 

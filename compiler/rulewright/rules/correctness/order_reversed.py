@@ -55,7 +55,7 @@ def _token_counts(project: Project) -> Findings:
     pairs = [(sent, received) for sent, received in tokens if sent is not None and received is not None]
     usual = {(sent.value, received.value) for sent, received in pairs}
     for sent, received in pairs:
-        if float(str(sent.value)) < float(str(received.value)) and (received.value, sent.value) in usual:
+        if sent.as_float < received.as_float and (received.value, sent.value) in usual:
             notes = [(received, "the tokens of a reply")]
             message = f"{sent.raw} tokens are sent and {received.raw} received here, but the reverse in another profile"
             yield warning(sent, message, notes=notes)
@@ -64,7 +64,7 @@ def _token_counts(project: Project) -> Findings:
 def _precisions(project: Project) -> Findings:
     for lexicon in project.lexicons.values():
         right, labelled = (numeric(lexicon.node, "precision", key) for key in ("right", "labelled"))
-        if right is not None and labelled is not None and float(str(right.value)) > float(str(labelled.value)):
+        if right is not None and labelled is not None and right.as_float > labelled.as_float:
             notes = [(labelled, "the hits that were labelled")]
             yield warning(right, f"`right` is {right.raw}, more than the {labelled.raw} labelled hits", notes=notes)
 
@@ -76,6 +76,6 @@ def _limits(parts: Iterable[Entry]) -> Findings:
         *words, last = name.split("_")
         upper = "_".join((*(UPPER.get(word, word) for word in words), UPPER_AT_THE_END.get(last, last)))
         most = limits[upper] if upper != name and upper in limits else least
-        if float(str(least.value)) > float(str(most.value)):
+        if least.as_float > most.as_float:
             notes = [(most, "the upper limit")]
             yield warning(least, f"`{name}` is {least.raw}, above the upper limit {most.raw}", notes=notes)

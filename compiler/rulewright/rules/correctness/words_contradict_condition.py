@@ -173,9 +173,7 @@ def _not_positive(check: CheckDocument, claims: Claims) -> Findings:
         for node in (each for each in walk(schema) if isinstance(each, Mapping)):
             for entry in (each for each in entries(node, "properties") if each.name.lower() in named):
                 least, above = numeric(entry.value, "minimum"), numeric(entry.value, "exclusiveMinimum")
-                is_above = (least is not None and float(str(least.value)) > 0) or (
-                    above is not None and float(str(above.value)) >= 0
-                )
+                is_above = (least is not None and least.as_float > 0) or (above is not None and above.as_float >= 0)
                 if text(entry.value, "type") in ("integer", "number") and not is_above and claims.place is not None:
                     message = f"the description says `positive {entry.name}`, but this schema allows others"
                     yield warning(least or above or entry.value, message, notes=[(claims.place, "said here")])
@@ -266,7 +264,7 @@ def _equals_limit(claims: Claims, condition: Condition) -> Contradiction | None:
         case Binary(operator="==", right=limit):
             name = field_of(limit, "params")
             found = None if name is None else numeric(condition.check.node, "params", name)
-            value = number_in(limit) if found is None else float(str(found.value))
+            value = number_in(limit) if found is None else found.as_float
             named = next((each for each in limits_in(claims.words) if each.number == value and each.operator), None)
             if named is not None and value:
                 return Contradiction(

@@ -35,5 +35,4 @@ def misplaced_cues(scenario: ScenarioDocument) -> Iterator[tuple[CueAnchorDocume
 
 def contains(turn: TurnDocument, wanted: str) -> bool:
     """Whether the folded words are in a message of the turn or of one of its branches."""
-    messages = [turn.user_message, *(branch.user_message for branch in turn.branches)]
-    return any(wanted in fold(message).text for message in messages)
+    return any(wanted in fold(message).text for message in turn.messages)

@@ -44,7 +44,7 @@ def _overlap(one: PatternEntry, other: PatternEntry) -> bool:
 def _failing(check: CheckDocument, project: Project) -> tuple[PatternEntry, ...]:
     """The patterns that fail the check by themselves."""
     if check.routing.route in LEXICON_ROUTES:
-        lexicon = project.lexicons.get(check.routing.deterministic_precheck or "")
+        lexicon = project.precheck_of(check)
         return lexicon.patterns if lexicon else ()
     markers = project.marker_set(check.routing.scenario_marker or "") if check.routing.scenario_marker else None
     return read_patterns(markers.get("false_human")) if markers else ()

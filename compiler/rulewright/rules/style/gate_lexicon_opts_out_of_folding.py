@@ -15,7 +15,7 @@ def gate_lexicon_opts_out_of_folding(project: Project) -> Findings:
     """
     seen: set[str] = set()
     for check in project.checks:
-        lexicon = project.lexicons.get(check.routing.deterministic_precheck or "")
+        lexicon = project.precheck_of(check)
         decides = check.is_gate and check.routing.route in LEXICON_ROUTES
         if not decides or lexicon is None or lexicon.fold is None or lexicon.name in seen:
             continue

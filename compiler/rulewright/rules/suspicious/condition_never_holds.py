@@ -40,7 +40,7 @@ def _out_of_order(document: DocumentWithExpressions, placed: LocatedCondition) -
     defaults = [(each.name, numeric(each.value, "default")) for each in entries(document.node, "parameters")]
     words = {*NAME.findall(str(placed.scalar.value))}
     read = {name: each for name, each in defaults if each is not None and name in words}
-    values = [float(str(each.value)) for each in read.values()]
+    values = [each.as_float for each in read.values()]
     start, end = placed.study.program.nodes[-1].at or (0, 0)
     own = [read[name] for name in NAME.findall(placed.study.program.source[start:end]) if name in read]
     return own[0] if len(own) == 1 and sorted(values) not in (values, values[::-1]) else None

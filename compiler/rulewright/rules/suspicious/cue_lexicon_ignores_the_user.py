@@ -31,7 +31,7 @@ def cue_lexicon_ignores_the_user(project: Project) -> Findings:
                 yield warning(role, message, notes=[(named, "used here")])
             else:
                 yield warning(named, message, notes=[(role, "its role")])
-        lexicon = project.lexicons.get(check.routing.deterministic_precheck or "")
+        lexicon = project.precheck_of(check)
         unit = unit_of(check, project)
         if lexicon is None or not check.is_judged or unit != "event_window":
             continue

@@ -4,12 +4,10 @@ from rulewright.documents.check import CheckDocument
 from rulewright.documents.scenario import TAG_KEYS, ScenarioDocument
 from rulewright.documents.state_machine import Cue
 from rulewright.load import Scalar
-from rulewright.lower.lexicons import lower_lexicon, lower_patterns, phrases
+from rulewright.lower.lexicons import hits_any, lower_lexicon, lower_patterns, phrases
 from rulewright.lower.semantics import policies
 from rulewright.project import Project
 from rulewright.rules.suspicious.check_no_scenario_reaches import scenarios_reached
-from rulewright_runtime.errors import PlanError
-from rulewright_runtime.matching.match import first
 from rulewright_runtime.plan.scan import Lexicon
 
 
@@ -55,12 +53,8 @@ def _selecting(check: CheckDocument, scenario: ScenarioDocument) -> Span | Scala
 
 
 def _has_cue(scenario: ScenarioDocument, cues: list[Lexicon]) -> bool:
-    """Whether a message of the user, also in a branch, has a hit; a pattern that can't be compiled counts as one."""
-    spoken = [text for turn in scenario.turns for text in (turn.user_message, *(b.user_message for b in turn.branches))]
-    try:
-        return any(first("", cue, text) is not None for cue in cues for text in spoken)
-    except PlanError:
-        return True
+    """Whether a message of the user, also in a branch, has a hit."""
+    return hits_any(cues, [text for turn in scenario.turns for text in turn.messages])
 
 
 def _cues(check: CheckDocument, project: Project) -> list[Lexicon]:

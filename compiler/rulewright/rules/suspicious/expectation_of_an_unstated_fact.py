@@ -5,7 +5,7 @@ from typing import Final
 from rulewright.diagnostics import Findings, advice
 from rulewright.documents.base import text_scalars
 from rulewright.documents.scenario import ScenarioDocument
-from rulewright.documents.spoken_words import all_known, messages, shown, words_of
+from rulewright.documents.spoken_words import all_known, shown, words_of
 from rulewright.load import Scalar, walk
 
 AMOUNT: Final = re.compile(
@@ -24,7 +24,7 @@ def expectation_of_an_unstated_fact(scenario: ScenarioDocument) -> Findings:
     known = _numbers(shown(scenario))
     hidden = _numbers(_hidden(scenario))
     for turn in scenario.turns if all_known(scenario) else ():
-        own = _numbers(messages(turn)) - _numbers([turn.user_message])
+        own = _numbers(turn.messages) - _numbers([turn.user_message])
         known |= _numbers([turn.user_message])
         for item in text_scalars(turn.node, "expected_behaviors"):
             for amount in AMOUNT.findall(str(item.value)):

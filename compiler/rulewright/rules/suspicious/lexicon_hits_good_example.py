@@ -18,7 +18,7 @@ def lexicon_hits_good_example(project: Project) -> Findings:
     """
     usual = policies(project.semantics).fold
     for check in project.checks:
-        lexicon = project.lexicons.get(check.routing.deterministic_precheck or "")
+        lexicon = project.precheck_of(check)
         if lexicon is None or check.routing.route not in LEXICON_ROUTES or lexicon.role == "user":
             continue
         if any(pattern_findings(lexicon)):

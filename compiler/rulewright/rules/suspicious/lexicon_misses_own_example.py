@@ -6,12 +6,10 @@ from rulewright.documents.check import LEXICON_ROUTES, CheckDocument
 from rulewright.documents.lexicon import LexiconDocument
 from rulewright.documents.prompt_prose import examples, paragraphs_by_subject
 from rulewright.load import place
-from rulewright.lower.lexicons import Fold, lower_lexicon
+from rulewright.lower.lexicons import Fold, hits_any, lower_lexicon
 from rulewright.lower.semantics import policies, unit_of
 from rulewright.project import Project
 from rulewright.rules.suspicious.cue_lexicon_ignores_the_user import addresses_somebody
-from rulewright_runtime.errors import PlanError
-from rulewright_runtime.matching.match import first
 
 Report = Callable[..., Diagnostic]
 
@@ -24,7 +22,7 @@ def lexicon_misses_own_example(project: Project) -> Findings:
     Instead: add a pattern that finds the example, or correct the example.
     """
     for check in project.checks:
-        lexicon = project.lexicons.get(check.routing.deterministic_precheck or "")
+        lexicon = project.precheck_of(check)
         unit = unit_of(check, project)
         sought = _sought(check, lexicon, unit) if lexicon is not None and lexicon.patterns else None
         if lexicon is None or sought is None:
@@ -73,10 +71,6 @@ def _quoted(check: CheckDocument, subject: str) -> Iterator[tuple[Span, str]]:
 
 
 def finds(lexicon: LexiconDocument, words: str, usual: Fold) -> bool:
-    """Whether a pattern of the lexicon hits; `invalid-regex` reports patterns that can't be compiled."""
+    """Whether a pattern of the lexicon hits."""
     words = " ".join(words.split())  # an example may continue in the next line, and may stop before an article
-    try:
-        lowered = lower_lexicon(lexicon, usual)
-        return any(first(lexicon.name, lowered, text) is not None for text in (words, f"{words} a"))
-    except PlanError:
-        return True
+    return hits_any([lower_lexicon(lexicon, usual)], [words, f"{words} a"])

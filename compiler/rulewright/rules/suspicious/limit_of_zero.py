@@ -56,15 +56,11 @@ def _of_judge(project: Project, node: Mapping) -> Findings:
             yield warning(found, f"`{key}` is 0: the judge can't be asked")
     for most, calls in PER_CALL.items():
         tokens, number = (limits[key] for key in (most, calls))
-        if (
-            tokens is not None
-            and number is not None
-            and 0 < float(str(tokens.value)) < LEAST * float(str(number.value))
-        ):
+        if tokens is not None and number is not None and 0 < tokens.as_float < LEAST * number.as_float:
             message = f"`{most}` is {tokens.raw}, less than {LEAST} for each of the {number.raw} of `{calls}`"
             yield warning(tokens, message, notes=[(number, "the number of calls")])
     at_once, started = limits["concurrency"], limits["requests_per_minute"]
-    if at_once is not None and started is not None and float(str(at_once.value)) > float(str(started.value)) > 0:
+    if at_once is not None and started is not None and at_once.as_float > started.as_float > 0:
         message = f"`concurrency` is {at_once.raw}, but only {started.raw} calls may start in a minute"
         yield warning(at_once, message, notes=[(started, "the limit")])
 

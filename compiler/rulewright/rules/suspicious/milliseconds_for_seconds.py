@@ -22,7 +22,7 @@ def milliseconds_for_seconds(project: Project) -> Findings:
     for node in walk(None if project.file is None else project.file.node):
         for entry in node.entries if isinstance(node, Mapping) else ():
             found = numeric(entry.value) if entry.name.endswith("_seconds") else None
-            seconds = float(str(found.value)) if found is not None else 0
+            seconds = found.as_float if found is not None else 0
             least = LEAST if "timeout" in entry.name else SHORT
             if found is not None and least <= seconds < DAY * 7 and seconds % 1000 == 0 and seconds % HOUR:
                 message = f"`{entry.name}` is {found.raw}, which is {seconds / 3600:.1f} hours"

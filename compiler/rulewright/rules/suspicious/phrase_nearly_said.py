@@ -6,12 +6,10 @@ from rulewright.diagnostics import Findings, warning
 from rulewright.documents.lexicon import LexiconDocument
 from rulewright.documents.scenario import TurnDocument
 from rulewright.load import Node, Scalar, Sequence
-from rulewright.lower.lexicons import lower_lexicon
+from rulewright.lower.lexicons import hits_any, lower_lexicon
 from rulewright.lower.semantics import policies
 from rulewright.project import Project
 from rulewright.spelling import is_slip_of
-from rulewright_runtime.errors import PlanError
-from rulewright_runtime.matching.match import first
 
 Words = tuple[str, ...]
 # By neighbours with one word left out: the words in its place, and where.
@@ -99,10 +97,6 @@ def _near(phrase: Scalar, neighbours: Neighbours) -> Iterator[tuple[Scalar, str,
 
 
 def _hits(lexicon: LexiconDocument, project: Project, turns: list[TurnDocument]) -> bool:
-    """Whether a message of the user, also in a branch, has a hit; a pattern that can't be compiled counts as one."""
+    """Whether a message of the user, also in a branch, has a hit."""
     lowered = lower_lexicon(lexicon, policies(project.semantics).fold)
-    spoken = (text for turn in turns for text in (turn.user_message, *(each.user_message for each in turn.branches)))
-    try:
-        return any(first("", lowered, text) is not None for text in spoken)
-    except PlanError:
-        return True
+    return hits_any([lowered], [text for turn in turns for text in turn.messages])

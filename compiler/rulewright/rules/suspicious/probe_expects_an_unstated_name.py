@@ -1,10 +1,11 @@
 import re
+from collections.abc import Iterable
 from typing import Final
 
 from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import text_scalars
 from rulewright.documents.scenario import ProbeDocument, ScenarioDocument, TurnDocument
-from rulewright.documents.spoken_words import all_known, is_name, messages, plain, shown
+from rulewright.documents.spoken_words import all_known, is_name, plain, shown
 from rulewright_runtime.matching.pronouns import parse
 
 SHORT: Final = 6  # names up to this length have no ending to leave out
@@ -23,12 +24,12 @@ def probe_expects_an_unstated_name(scenario: ScenarioDocument) -> Findings:
         if probe.turn is None:
             continue
         yield from _other_pronouns(probe, scenario)
-        before = [message for turn in _until(probe.turn, scenario) for message in messages(turn)]
+        before = [message for turn in _until(probe.turn, scenario) for message in turn.messages]
         known = [*shown(scenario), *before]
         for item in text_scalars(probe.node, "expected"):
             name = str(item.value)
             if probe.kind == "recall" and is_name(name) and known and not _contain(known, name):
-                later = next((turn for turn in scenario.turns if _contain(messages(turn), name)), None)
+                later = next((turn for turn in scenario.turns if _contain(turn.messages, name)), None)
                 yield warning(
                     item,
                     f"no message up to turn {probe.turn} mentions `{name}`, so no answer can recall it",
@@ -51,7 +52,7 @@ def _until(number: int, scenario: ScenarioDocument) -> list[TurnDocument]:
     return [turn for turn in scenario.turns if turn.number is None or turn.number <= number]
 
 
-def _contain(messages: list[str], name: str) -> bool:
+def _contain(messages: Iterable[str], name: str) -> bool:
     """Whether a message contains the name in any case, with any apostrophes and ending (`Nigeria`, `Nigerian`)."""
     stem = plain(name)
     stem = stem[:-2] if len(stem) > SHORT else stem

@@ -53,6 +53,6 @@ def _threshold(
     try:
         if default is None:
             return found[2], float(found[3]), written
-        return found[2], float(str(default.value)), default
+        return found[2], default.as_float, default
     except ValueError:
         return None

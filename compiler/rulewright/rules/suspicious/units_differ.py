@@ -41,7 +41,7 @@ def units_differ(document: DocumentWithExpressions) -> Findings:
                 yield warning(written.span(other), message, help=help)
             if (limit := _in_milliseconds(document, one, other)) is not None:
                 message = f"`{written.text(one)}` is in seconds, but {limit.raw} looks like milliseconds"
-                yield warning(limit, message, help=Guess(f"{float(str(limit.value)) / 1000:g}"))
+                yield warning(limit, message, help=Guess(f"{limit.as_float / 1000:g}"))
             if (share := _share(document, one, other)) is not None:
                 message = f"`{written.text(one)}` is a whole number, but {share.raw} is a fraction"
                 yield warning(share, message)
@@ -61,7 +61,7 @@ def _in_milliseconds(document: DocumentWithExpressions, one: Expr, other: Expr) 
     if name is None or not isinstance(one, Select) or one.operand != USAGE or measured_in(one) != "seconds":
         return None
     found = numeric(document.node, "params", name) or numeric(document.node, "parameters", name, "default")
-    seconds = 0.0 if found is None else float(str(found.value))
+    seconds = 0.0 if found is None else found.as_float
     return found if seconds >= LONG and seconds % 100 == 0 and seconds % 3600 else None
 
 
@@ -71,7 +71,7 @@ def _share(document: DocumentWithExpressions, one: Expr, other: Expr) -> Scalar 
     if name is None or not (isinstance(one, Call) and one.function in {"size", *COUNTS}):
         return None
     found = numeric(document.node, "params", name) or numeric(document.node, "parameters", name, "default")
-    return found if found is not None and float(str(found.value)) % 1 else None
+    return found if found is not None and found.as_float % 1 else None
 
 
 def _list_of(part: Expr) -> str | None:

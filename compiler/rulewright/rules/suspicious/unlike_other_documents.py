@@ -143,7 +143,7 @@ def _numbers(project: Project) -> Findings:
     for root in {each.source.path: each.root for each in project.loaded}.values():
         kind = kind_of(root)
         for key, value in _numbers_below(root):
-            found.setdefault((kind, key), []).append((float(str(value.value)), value))
+            found.setdefault((kind, key), []).append((value.as_float, value))
     for (_, key), numbers in found.items():
         numbers.sort(key=lambda each: each[0])
         for (size, odd), others in ((numbers[-1], numbers[:-1]), (numbers[0], numbers[1:])):
