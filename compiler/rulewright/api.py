@@ -134,7 +134,7 @@ def check_transcript(
     project = source if isinstance(source, Project | Plan) else load_project(os.fspath(source))
     plan, opened_judge = plan_of(project, profile), _judge_of(project, judge)
     if not isinstance(transcript, Transcript | Mapping | str | os.PathLike):
-        transcript = {"messages": transcript}
+        transcript = {"messages": _messages_in(transcript)}
     observed = None
     if isinstance(opened_judge, BatchJudge):
         engine = Engine(plan, parameters)
@@ -145,6 +145,17 @@ def check_transcript(
     if len(results) != 1:
         raise UsageError(f"`{transcript}` holds {len(results)} transcripts; use `scan`")
     return results[0] if observed is None else replace(results[0], exchanges=tuple(observed.exchanges))
+
+
+def _messages_in(transcript: Sequence[Mapping[str, object]]) -> list[Mapping[str, object]]:
+    """The messages of one conversation. Raises UsageError for a list of anything else, such as of conversations."""
+    found = list(transcript)
+    if not all(isinstance(each, Mapping) and "messages" not in each for each in found):
+        raise UsageError(
+            "`transcript` is a list whose items are not messages with `role` and `content`; check one conversation "
+            "at a time, or write several to a file of JSON lines for `scan`"
+        )
+    return found
 
 
 @naming_arguments

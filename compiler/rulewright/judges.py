@@ -57,8 +57,8 @@ def refuse_without_ask(judge: object) -> None:
     is_object = not isinstance(judge, type) and (callable(getattr(judge, "ask", None)) or isinstance(judge, BatchJudge))
     if not is_object:
         raise UsageError(
-            "`judge` must be an object with a method `ask`, or a string as for `--judge`, such as "
-            "`python:MODULE:CALLABLE` for a function"
+            "`judge` must be an object with a method `ask`, or a text such as `openai:MODEL` or, for a function, "
+            "`python:MODULE:CALLABLE`"
         )
     if iscoroutinefunction(getattr(judge, "ask", None)):
         raise UsageError("`ask` of `judge` must not be async; an async function is a judge as `python:MODULE:CALLABLE`")

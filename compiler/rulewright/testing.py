@@ -115,7 +115,10 @@ def load_bench(location: Path) -> TestBench:
         raise CheckError(f"no such file or folder: `{location}`")
     file = location if location.is_file() else project_file_above(location)
     if file is None and not looks_like_a_project(location):
-        raise CheckError(f"no project at `{location}` or above it")
+        raise CheckError(
+            f"no project at `{location}` or above it; name it with `project=`, or as `rulewright_project` in the "
+            "settings of pytest"
+        )
     try:
         project = load_project(file or location)
         return TestBench(project, compile_project(project))

@@ -280,3 +280,11 @@ def test_the_reply_or_the_error_of_a_judge_is_in_the_result(tmp_path: Path) -> N
     first, second = sorted(result.exchanges, key=lambda each: (each.repetition, each.attempt))[:2]
     assert (first.check_id, first.repetition, first.attempt, first.reply) == ("is-kind", 0, 0, "I can't say.")
     assert (second.attempt, second.reply, second.error) == (1, None, "ValueError: no client is configured")
+
+
+@pytest.mark.parametrize("chats", [[[{"role": "user", "content": "Hi"}]], [{"messages": []}], ["Hi", "Hello"]])
+def test_a_list_of_conversations_is_refused_with_what_to_do(tmp_path: Path, chats: Any) -> None:
+    (tmp_path / "checks").mkdir()
+    (tmp_path / "checks" / "no.yaml").write_text("id: no\nfail: answer == 'no'\n")
+    with pytest.raises(UsageError, match="check one conversation at a time"):
+        rulewright.check_transcript(tmp_path, chats)

@@ -94,7 +94,7 @@ def _scores(folder: Path, transcript: str, checks: Iterable[str] = ()) -> JsonOb
     scores = _row(folder / "scores.jsonl", transcript_id=transcript)
     if scores is None:
         known = [row["transcript_id"] for row in rows(folder / "scores.jsonl")]
-        ending = [name for name in known if name.endswith(f"__{transcript}")]
+        ending = [name for name in known if name.endswith((f"__{transcript}", f":{transcript}"))]
         guess = f"; did you mean `{ending[0]}`?" if ending else question(transcript, [*known, *checks])
         raise UsageError(f"the run has no transcript{' or check' if checks else ''} `{transcript}`{guess}")
     return scores

@@ -21,7 +21,7 @@ from rulewright_runtime import strict_json
 from rulewright_runtime.models import ModelError, event_stream
 from rulewright_runtime.models.call import CallFailure, Identity, ModelAnswer, ModelCall
 from rulewright_runtime.models.capabilities import Capabilities, capabilities_of
-from rulewright_runtime.models.wire import WIRES, ChatCompletions, decode_body, response_failure
+from rulewright_runtime.models.wire import WIRES, ChatCompletions, Messages, decode_body, response_failure
 from rulewright_runtime.strict_json import Json, JsonMapping, JsonObject
 
 WRAPPER: Final = "1"  # raised whenever requests to the same model change
@@ -265,10 +265,10 @@ async def read_body(response: httpx2.Response, most: int) -> bytes:
 def _hint(status: int, location: str | None, url: str) -> str:
     """What a status says about the address that was asked; empty for most."""
     if status == 404:
-        path = ChatCompletions.path
-        base = url.removesuffix(path)
-        if base.endswith(path):
-            return f"; asked: {url}, but a base URL ends before `{path}`"
+        for path, repeated in ((ChatCompletions.path, ChatCompletions.path), (Messages.path, "/v1")):
+            if url.endswith((path * 2, repeated + path)):
+                return f"; asked: {url}, but a base URL ends before `{path}`"
+        base = url.removesuffix(ChatCompletions.path)
         is_bare = base != url and not urlsplit(base).path
         if base == url or is_bare:
             return f"; asked: {url}" + f" (the base URL of most servers ends in `/v1`: `{base}/v1`)" * is_bare

@@ -109,6 +109,17 @@ def test_with_a_transcript_alone_every_verdict_on_it_is_listed(runs: Path, capsy
     assert re.search(r"did you mean `model-[ab]__night_shift_alone`\?", capsys.readouterr().err)
 
 
+def test_the_id_of_a_chat_without_its_file_is_answered_with_the_whole(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    chat = {"id": 4711, "question": "Hi", "answer": "no"}
+    write(tmp_path, {"checks/no.yaml": "id: no\nfail: answer == 'no'\n", "export.jsonl": json.dumps(chat) + "\n"})
+    paths = [str(tmp_path / "export.jsonl"), "--project", str(tmp_path), "--out", str(tmp_path / "run")]
+    assert main(["scan", *paths]) == 1
+    assert main(["why", str(tmp_path / "run"), "4711"]) == 3
+    assert "no transcript or check `4711`; did you mean `export:4711`?" in capsys.readouterr().err
+
+
 def test_with_a_check_alone_its_failures_are_listed(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     capsys.readouterr()
     assert main(["why", str(runs / "publish"), "RW-A2", "--format", "json"]) == 0

@@ -166,17 +166,20 @@ def test_a_wrong_address_is_reported(status: int, location: str, said: str) -> N
 
 
 @pytest.mark.parametrize(
-    ("path", "said"),
+    ("kind", "path", "said"),
     [
-        ("", "ends in `/v1`: `{}/v1`)"),
-        ("/v2", "list their models at {}/v2/models)"),
-        ("/v1/chat/completions", "ends before `/chat/completions`"),
+        ("openai", "", "ends in `/v1`: `{}/v1`)"),
+        ("openai", "/v2", "list their models at {}/v2/models)"),
+        ("openai", "/v1/chat/completions", "ends before `/chat/completions`"),
+        ("anthropic", "/v1", "ends before `/v1/messages`"),
+        ("anthropic", "/v1/messages", "ends before `/v1/messages`"),
+        ("anthropic", "/proxy", "asked: {}/proxy/v1/messages"),
     ],
 )
-def test_a_base_url_with_too_little_or_too_much_is_reported(path: str, said: str) -> None:
+def test_a_base_url_with_too_little_or_too_much_is_reported(kind: str, path: str, said: str) -> None:
     with model_server(lambda *_: Response(404, b'{"detail": "Not Found"}')) as server:
         root = server.base.removesuffix("/v1")
-        model = open_model(f"openai:m@{root}{path}")
+        model = open_model(f"{kind}:m@{root}{path}")
         assert isinstance(model, HttpModel)
         with pytest.raises(CallFailure) as raised:
             run(model, lambda: model.answer(CALL))

@@ -44,14 +44,15 @@ EXPECTED: Final = (
 )  # fmt: skip
 
 
+_COMPARED: Final = frozenset(("chosen", "rejected"))  # two chats, or two answers of preference data
 _PLAIN_NAME: Final = re.compile(r"[^\W_][\w .-]{0,39}")
 
 
 def columns_hint(names: Sequence[str]) -> str:
     """The option that names the speakers or columns; for two plain names as it may be typed, the user first unless a
-    name says otherwise."""
+    name says otherwise, and not for two answers to compare."""
     option = "`--columns user=NAME,assistant=NAME`"
-    if len(names) != 2 or not all(map(_PLAIN_NAME.fullmatch, names)):
+    if len(names) != 2 or _COMPARED.issuperset(map(str.lower, names)) or not all(map(_PLAIN_NAME.fullmatch, names)):
         return option
     places = {"user": 0, "assistant": 2}
     user, assistant = sorted(names, key=lambda name: places.get(ROLE_WORDS.get(name.lower(), ""), 1))

@@ -80,6 +80,11 @@ def test_a_table_without_a_column_that_is_known_says_which_would_be(tmp_path: Pa
     assert "`--columns user=NAME,assistant=NAME`, such as `--columns user=a,assistant=b`" in found
 
 
+def test_two_answers_to_compare_are_not_suggested_as_a_question_and_its_answer(tmp_path: Path) -> None:
+    (found,) = refusals(tmp_path, "chosen,rejected\nx,y\n", "a.csv")
+    assert "such as" not in found
+
+
 def test_a_table_that_names_a_column_twice_is_refused(tmp_path: Path) -> None:
     found = refusals(tmp_path, "user,assistant,assistant\nhi,hello,good day\n", "chat.csv")
     assert found == ["1: the header names the column `assistant` twice"]
