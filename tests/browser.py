@@ -137,7 +137,8 @@ def open_browser(profile: Path) -> Generator[Browser]:
         pytest.skip("no browser is installed (chromium and chromedriver)")
     log = profile / "driver.log"
     profile.mkdir(parents=True, exist_ok=True)
-    with subprocess.Popen([driver, "--port=0", f"--log-path={log}"], stdout=subprocess.PIPE, text=True) as process:
+    start, short = [driver, "--port=0", f"--log-path={log}"], {**os.environ, "TMPDIR": "/tmp"}  # a socket's path is
+    with subprocess.Popen(start, env=short, stdout=subprocess.PIPE, text=True) as process:
         try:
             address = f"http://127.0.0.1:{_port(process)}"
             flags = [*FLAGS.split(), f"--user-data-dir={profile / 'user'}"]

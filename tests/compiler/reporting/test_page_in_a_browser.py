@@ -139,6 +139,15 @@ def test_a_link_opens_the_conversation_without_the_script(browser: Browser, page
         browser.devtools("Emulation.setScriptExecutionDisabled", value=False)
 
 
+def test_the_names_of_runs_in_long_folders_fit_into_a_narrow_window(runs: Path, browser: Browser) -> None:
+    (runs / "now").rename(runs / ("now" * 70))
+    with served(runs) as server:
+        browser.show(server.url)
+        browser.resize(390)
+        browser.show(f"http://127.0.0.1:{server.server_address[1]}/")
+        assert browser.overflow() <= 0
+
+
 def test_a_person_decides_in_a_browser_with_the_keyboard(runs: Path, browser: Browser) -> None:
     tab, enter, space = "\ue004", "\ue007", " "
     with served(runs) as server:
