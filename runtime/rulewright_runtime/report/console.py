@@ -142,7 +142,7 @@ def _scores(summary: JsonMapping, columns: int) -> Iterator[str]:
     yield ""
 
 
-def _mean_line(name: str, mean: float | None, one: int, two: int) -> str:
+def _mean_line(name: str, mean: float | None, one: int, two: object) -> str:
     bar = left("" if mean is None else "█" * round(mean * _BAR), _BAR)
     return f"  {left(name, 30)}{right(number(mean), 6)}  {bar}{right(str(one), 10)}{right(str(two), 10)}"
 
@@ -151,20 +151,24 @@ def _categories(summary: JsonMapping, columns: int) -> Iterator[str]:
     groups = summary["categories"]
     if len(groups) < 2:
         return
-    yield left("Categories", 32) + right("mean", 6) + "  " + left("", _BAR) + right("of", 10) + right("failed", 10)
+    heads = right("counted", 10) + right("failed", 10)
+    yield left("Categories", 32) + right("mean", 6) + "  " + left("", _BAR) + heads
     for name, group in groups.items():
-        yield fit(_mean_line(name, group["overall"]["mean"], group["transcripts"], group["failed"]), columns)
+        failed = f"{group['failed']}/{group['transcripts']}"
+        yield fit(_mean_line(name, group["overall"]["mean"], group["overall"]["counted"], failed), columns)
     yield ""
 
 
 def _blindspots(summary: JsonMapping, columns: int) -> Iterator[str]:
+    known = summary["blindspots"]["known"]
     rates = {label: rate for label, rate in summary["blindspots"]["rates"].items() if rate}
     if not rates:
         return
     worst = sorted(rates.items(), key=lambda pair: (-pair[1], pair[0]))
-    yield left("Blindspots", 32) + "failures among the decided transcripts"
+    yield left("Blindspots", 32) + right("failed", 6) + "  " + left("", _BAR) + right("decided", 10)
     for label, rate in worst[:_MOST]:
-        yield fit("  " + left(label, 30) + right(percent(rate), 6) + "  " + "█" * max(1, round(rate * _BAR)), columns)
+        bar = left("█" * max(1, round(rate * _BAR)), _BAR)
+        yield fit(f"  {left(label, 30)}{right(percent(rate), 6)}  {bar}{right(str(known[label]), 10)}", columns)
     yield from _more(len(worst), "label")
     yield ""
 

@@ -170,12 +170,16 @@ def _models(summary: JsonMapping) -> Iterator[str]:
 def _means_of(what: str, summary: JsonMapping, groups: JsonMapping) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
     """The heads and the rows of a table of groups; without a headline it has no means."""
     name = headline_name(summary)
-    heads = (what, "transcripts", "failed", *([name] if name else []))
+    heads = (what, "transcripts", "failed", *([name, "counted"] if name else []))
     rows = [
-        (group, each["transcripts"], each["failed"], *([number(each["overall"]["mean"])] if name else []))
+        (group, each["transcripts"], each["failed"], *(_mean(each["overall"]) if name else ()))
         for group, each in groups.items()
     ]
     return heads, rows
+
+
+def _mean(overall: JsonMapping) -> tuple[str, int]:
+    return number(overall["mean"]), overall["counted"]
 
 
 def _harness(model: JsonMapping) -> str:
@@ -190,13 +194,19 @@ def _checks(summary: JsonMapping) -> Iterator[str]:
 
 def _blindspots(summary: JsonMapping) -> Iterator[str]:
     models = summary["models"] if len(summary["models"]) > 1 else {}
+    whole = summary["blindspots"]
+    groups = [(whole["rates"], whole["known"]), *((each["blindspots"], each["known"]) for each in models.values())]
     rows = [
-        (label, percent(rate), *(percent(model["blindspots"].get(label)) for model in models.values()))
-        for label, rate in summary["blindspots"]["rates"].items()
+        (label, *(_share_of(rates.get(label), known.get(label, 0)) for rates, known in groups))
+        for label in summary["blindspots"]["rates"]
     ]
     if rows:
         heads = ("label", "fails", *(escape(name) for name in models))
         yield from section("Blindspots", table(heads, rows))
+
+
+def _share_of(rate: float | None, known: int) -> str:
+    return percent(rate) if rate is None else f"{percent(rate)} of {known}"
 
 
 def _adjudication(summary: JsonMapping) -> Iterator[str]:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rulewright_runtime.verdicts import VerdictRecord
 
 
-VERSION: Final = 3
+VERSION: Final = 4
 # The totals of inputs and records; each total is the sum of its parts. A FAIL is `judged`, `unverified` because its
 # quotes do not occur, or `fail_closed` because no usable verdict was given; an UNCLEAR is the verdict `unclear`, an
 # error or a missing part.
@@ -98,8 +98,10 @@ class Group(Struct):
         return {**counts, "overall": self.overall.result()}
 
     def of_model(self) -> dict[str, object]:
-        """The same with `blindspots`, the rate of each label, and `harness`, the transcripts of each."""
-        return {**self.result(), "blindspots": self.profiles.rates(), "harness": dict(sorted(self.harness.items()))}
+        """The same with `blindspots`, the rate of each label, `known`, the transcripts that it is a share of, and
+        `harness`, the transcripts of each."""
+        flags = {"blindspots": self.profiles.rates(), "known": self.profiles.known}
+        return {**self.result(), **flags, "harness": dict(sorted(self.harness.items()))}
 
 
 class Summary(Struct):
@@ -249,7 +251,7 @@ class Summary(Struct):
             "dimension_scores": {name: means.result() for name, means in self.dimensions.items()},
             "verdicts": {name: total[name] for name in ("eligible", *VERDICTS)},
             "checks": dict(sorted(checks.items())),
-            "blindspots": {"rates": whole.profiles.rates(), "n_runs": self.rows},
+            "blindspots": {"rates": whole.profiles.rates(), "known": whole.profiles.known, "n_runs": self.rows},
             "categories": {
                 name: Group.of(each[name] for each in self.groups.values() if name in each).result()
                 for name in categories

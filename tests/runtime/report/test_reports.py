@@ -113,7 +113,19 @@ def test_gates_are_counted_by_what_they_answer() -> None:
 
 def test_blindspot_rates_are_failures_among_known_values() -> None:
     result = summary(row(), FAILED, row(blindspot_profile={"harm": None}))
-    assert result["blindspots"] == {"rates": {"harm": 0.5}, "n_runs": 3}
+    assert result["blindspots"] == {"rates": {"harm": 0.5}, "known": {"harm": 2}, "n_runs": 3}
+
+
+def test_every_share_and_mean_of_a_group_says_over_how_many_transcripts_it_is() -> None:
+    unknown: dict[str, Any] = {"overall_score": None, "blindspot_profile": {"harm": None}}
+    gathered = Summary({}, category_of={"a": "safety", "b": "empathy"})
+    for each in (row(scenario_id="a"), {**FAILED, "scenario_id": "b"}, row(scenario_id="b", model="n", **unknown)):
+        gathered.add(each, [Record("A1")])
+    page, shown = markdown(gathered.result()), scorecard(gathered.result()).splitlines()
+    assert "| harm | 50% of 2 | 50% of 2 | – |" in page
+    assert "| empathy | 2 | 1 | 0.00 | 1 |" in page
+    assert any(line.split()[:1] == ["harm"] and line.split()[-1] == "2" for line in shown)
+    assert any(line.split()[:1] == ["empathy"] and line.split()[-2:] == ["1", "1/2"] for line in shown)
 
 
 def test_what_awaits_a_person_is_listed() -> None:
