@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rulewright.scoring.batches import CaseScorecard, load_scorecard
+from rulewright.scoring.case_scorecards import CaseScorecard, load_scorecard
 from rulewright_runtime.cases.case_plan import Choices, SettingValue
 from rulewright_runtime.cases.case_settings import CaseSettings
 

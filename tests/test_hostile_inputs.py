@@ -21,8 +21,8 @@ from tests.shipped_plans import shipped_plan
 from rulewright.errors import RulewrightError
 from rulewright.lower.policy import compile_policy
 from rulewright.planning.harness import compile_run_plan
-from rulewright.scoring.batches import CaseScorecard, load_scorecard
-from rulewright.scoring.score_settings import gather
+from rulewright.scoring.case_scorecards import CaseScorecard, load_scorecard
+from rulewright.scoring.settings_file import gather
 from rulewright.shipped import shipped_root
 from rulewright_runtime.cases.case_reader import Batch, CaseReader
 from rulewright_runtime.cases.case_run import score_batches

@@ -22,7 +22,7 @@ from rulewright.expression.environment import Environment
 from rulewright.judges import ObservedJudge, PythonJudge, open_live, refuse_without_ask
 from rulewright.project import Project, load_project
 from rulewright.reporting.stored_run import FinishedRun, open_run
-from rulewright.scoring.batches import load_scorecard
+from rulewright.scoring.case_scorecards import load_scorecard
 from rulewright_runtime.commands.score import score as score_files
 from rulewright_runtime.english import ticked
 from rulewright_runtime.errors import RuntimeFailure

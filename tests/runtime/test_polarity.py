@@ -21,7 +21,7 @@ from rulewright.lower.case_scorecard import requirements_of_defaults
 from rulewright.lower.selection import select
 from rulewright.planning.scan import scan_plan
 from rulewright.project import load_project
-from rulewright.scoring.batches import load_scorecard
+from rulewright.scoring.case_scorecards import load_scorecard
 from rulewright_runtime import polarity
 from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.cases.case_plan import Label, Requirement

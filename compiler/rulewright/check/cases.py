@@ -16,8 +16,8 @@ from rulewright.load.json_reader import read_lines
 from rulewright.rules import findings
 from rulewright.rules.of_cases import CASES
 from rulewright.rules.suspicious.weights_far_apart import far_apart
-from rulewright.scoring.batches import SHIPPED, case_scorecards_of_project, lacks_scorecards, load_scorecard
-from rulewright.scoring.score_settings import settings_findings
+from rulewright.scoring.case_scorecards import SHIPPED, case_scorecards_of_project, lacks_scorecards, load_scorecard
+from rulewright.scoring.settings_file import settings_findings
 from rulewright.spelling import is_spelt_like
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
 from rulewright_runtime.cases.records import records_of

@@ -8,9 +8,10 @@ from typing import Final
 from rulewright.claims.workflow import prove_workflow
 from rulewright.diagnostics import Diagnostic
 from rulewright.documents.base import with_vocabulary
+from rulewright.documents.case_places import CASE_SETTINGS_FILE
 from rulewright.documents.check import CheckDocument, read_check
 from rulewright.documents.examples import example_chats
-from rulewright.documents.kinds import CASE_SCORECARD, CASE_SETTINGS_FILE, kind_of
+from rulewright.documents.kinds import CASE_SCORECARD, kind_of
 from rulewright.documents.layout import project_file_in
 from rulewright.documents.library import structure_findings
 from rulewright.documents.profile import every_check
@@ -50,8 +51,8 @@ from rulewright.proving.tables import (
     survey,
 )  # fmt: skip
 from rulewright.proving.verdicts import never_given
-from rulewright.scoring.batches import CaseScorecard, load_scorecard
-from rulewright.scoring.score_settings import gather
+from rulewright.scoring.case_scorecards import CaseScorecard, load_scorecard
+from rulewright.scoring.settings_file import gather
 from rulewright.witnesses.example_conversations import conversations_with
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
 from rulewright_runtime.cases.case_settings import CaseSettings

@@ -13,8 +13,8 @@ from rulewright.documents.kinds import CASE_SCORECARD, kind_of
 from rulewright.errors import DocumentError, UsageError
 from rulewright.load import load_file
 from rulewright.proving.tables import check_labels
-from rulewright.scoring.batches import find_scorecard, load_scorecard
-from rulewright.scoring.score_settings import gather
+from rulewright.scoring.case_scorecards import find_scorecard, load_scorecard
+from rulewright.scoring.settings_file import gather
 from rulewright_runtime.english import plural
 from rulewright_runtime.files.atomic import write_whole
 from rulewright_runtime.plan.envelope import encode, seal

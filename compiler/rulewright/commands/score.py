@@ -17,26 +17,14 @@ from msgspec.structs import replace
 
 from rulewright.arguments.shared_options import how_to_continue
 from rulewright.commands.output import answer, writing_to
-from rulewright.diagnostics import Severity
-from rulewright.documents.layout import nearest_project
-from rulewright.errors import DocumentError, UsageError
+from rulewright.errors import UsageError
 from rulewright.exit_codes import REFUSED
-from rulewright.proving.tables import check_labels
-from rulewright.render.human import render
 from rulewright.reporting.cases import write
-from rulewright.scoring.batches import (
-    CaseScorecard,
-    Destinations,
-    find_batches,
-    formats_to_write,
-    load_scorecard,
-    only_concern,
-    report_name,
-    usual_scorecard,
-)
-from rulewright.scoring.score_settings import ScoreSettings, describe, gather
+from rulewright.result_cache import CacheEntry
+from rulewright.scoring.batches import Destinations, find_batches, formats_to_write, only_concern, report_name
+from rulewright.scoring.score_settings import DEFAULT_FILE, ScoreSettings, collected, describe, usual_settings
 from rulewright_runtime.cases.baseline import Baseline, compare
-from rulewright_runtime.cases.case_plan import CaseScorecardPlan
+from rulewright_runtime.cases.case_plan import CaseScorecardPlan, decode
 from rulewright_runtime.cases.case_reader import Batch, CaseReader, Outputs
 from rulewright_runtime.cases.case_run import BatchRun, report_head, score_batches
 from rulewright_runtime.cases.case_settings import CaseSettings, check_thresholds
@@ -44,7 +32,7 @@ from rulewright_runtime.cases.hooks import Hooks
 from rulewright_runtime.cases.json_report import generation_time, problem_lines
 from rulewright_runtime.cases.second_opinions import QuestionCollector
 from rulewright_runtime.embedding.opening import open_embedding
-from rulewright_runtime.errors import BusyError
+from rulewright_runtime.errors import BusyError, PlanError
 from rulewright_runtime.files.atomic import open_whole
 from rulewright_runtime.files.locks import lock_file
 from rulewright_runtime.judging.judge import Judge, JudgeRequest
@@ -63,33 +51,49 @@ def run(args: argparse.Namespace) -> int:
     """Score and write the reports; return the exit code. Raises UsageError."""
     if args.resume and args.judge is None:
         raise UsageError("`--resume` asks a judge the remaining questions; name it with `--judge`")
-    card = load_scorecard(args.scorecard or usual_scorecard())
     flags = {flag: getattr(args, flag.lstrip("-").replace("-", "_")) for flag in FLAGS}
-    settings = gather(card.plan, file=args.config, environment=os.environ, flags=flags, assignments=args.set)
+    has_file = args.config is not None or os.path.lexists(DEFAULT_FILE)  # which only the compiler can read
+    entry, compiled = None if has_file else CacheEntry("plans", ["score", args.scorecard, args.set]), None
+    kept = None if entry is None else _kept(args, flags, entry)
+    if kept is None:
+        from rulewright.commands.compiled_scorecard import CompiledScorecard  # imports the compiler
+
+        compiled = CompiledScorecard(args.scorecard)
+        plan, settings = compiled.plan, compiled.settings(args.config, flags, args.set)
+    else:
+        plan, settings = kept
     for warning in settings.warnings:
         complain(f"warning: {warning}")
-    card = card.under(settings.written)
-    plan = card.plan
+    plan = replace(plan, choices=settings.written)
     if args.show_config:
         answer(args.format or "human", settings.as_data(plan), describe(settings), indent=2)
     prepared = settings.prepared(plan)  # refuses invalid settings, even if they are only shown
     check_thresholds(prepared, settings.choices)
-    return 0 if args.show_config else _score(args, card, settings, prepared)
-
-
-def _prove(card: CaseScorecard, prepared: CaseSettings) -> None:
-    """Refuse a label table with a gap. Rows that never decide are reported by lint, because settings may cause them."""
-    found = [each for each in check_labels(card, prepared) if each.code != "label-row-is-dead"]
-    if any(each.severity is Severity.ERROR for each in found):
-        raise DocumentError(found)
-    if found:
-        print(render(found), file=sys.stderr, end="")
-
-
-def _score(args: argparse.Namespace, card: CaseScorecard, settings: ScoreSettings, prepared: CaseSettings) -> int:
+    if args.show_config:
+        return 0
     args.concern = args.concern or only_concern(settings.place("cases"), args.batch)
-    plan = card.plan
-    _prove(card, prepared)
+    if compiled is not None:
+        compiled.prove(prepared, settings.written, entry)
+    return _score(args, plan, settings, prepared)
+
+
+def _kept(
+    args: argparse.Namespace, flags: Mapping[str, object], entry: CacheEntry
+) -> tuple[CaseScorecardPlan, ScoreSettings] | None:
+    """The kept plan of an unchanged scorecard whose label table was proved under the settings of this run, and these;
+    None if there is none. The plan is decoded like an untrusted one."""
+    found = entry.load()
+    if found is None:
+        return None
+    try:
+        plan = decode(found[1])
+    except PlanError:
+        return None
+    settings = collected(usual_settings(plan), plan, os.environ, flags, args.set)
+    return (plan, settings) if settings.written == plan.choices else None
+
+
+def _score(args: argparse.Namespace, plan: CaseScorecardPlan, settings: ScoreSettings, prepared: CaseSettings) -> int:
     batches, found_outputs = find_batches(settings.place("cases"), args.concern, args.batch)
     place = settings.place("outputs") or found_outputs
     outputs = Outputs(place) if place else None
@@ -145,8 +149,7 @@ def _judge(
     """The judge with its limits. Raises UsageError if the cases have more questions than the limits allow."""
     from rulewright import judges, project  # import the scheduler of calls and the loader of projects
 
-    root = nearest_project()
-    loaded = None if root is None or args.max_usd is None else project.load_project(root)
+    loaded = None if args.max_usd is None else project.load_nearest()
 
     def questions() -> list[JudgeRequest]:
         collector = QuestionCollector()

@@ -13,7 +13,7 @@ from msgspec import Struct, field
 
 from rulewright.errors import DocumentError, UsageError
 from rulewright.policies.policy_model import difference
-from rulewright.scoring.score_settings import gather
+from rulewright.scoring.settings_file import gather
 from rulewright.witnesses.candidates import Written, placed, written_in
 from rulewright.witnesses.guesses import varied
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan, Input, Setting

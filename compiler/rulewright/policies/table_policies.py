@@ -27,7 +27,7 @@ from rulewright.proving.tables import (
     label_table_of_all_settings,
     scorers_of,
 )  # fmt: skip
-from rulewright.scoring.batches import CaseScorecard
+from rulewright.scoring.case_scorecards import CaseScorecard
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
 from rulewright_runtime.cases.case_settings import CaseSettings
 from rulewright_runtime.errors import EvaluationError

@@ -1,6 +1,6 @@
 """Projects: their documents, the profile and scorecard of a run, and unread files."""
 
 from rulewright.project.project import Project, accepted, stopping
-from rulewright.project.project_reader import load_project, load_scorecards
+from rulewright.project.project_reader import load_nearest, load_project, load_scorecards
 
-__all__ = ["Project", "accepted", "load_project", "load_scorecards", "stopping"]
+__all__ = ["Project", "accepted", "load_nearest", "load_project", "load_scorecards", "stopping"]

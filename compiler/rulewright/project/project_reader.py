@@ -20,6 +20,7 @@ from rulewright.documents.layout import (
     DocumentPath,
     documents_in,
     looks_like_a_project,
+    nearest_project,
     path_meant,
     places,
     project_file_in,
@@ -64,6 +65,13 @@ def load_project(
     if file is not None and not dependencies.is_there(file):
         raise UsageError(f"project file not found: `{path}`")
     return _ProjectReader(environment=os.environ if environment is None else environment).project(start, file)
+
+
+def load_nearest() -> Project | None:
+    """Load the project of the working folder, or of its nearest parent with one; None without any. Raises as
+    `load_project` does."""
+    found = nearest_project()
+    return None if found is None else load_project(found)
 
 
 @dataclass(slots=True)

@@ -32,7 +32,7 @@ from rulewright.proving.intervals import Goal, TooMany
 from rulewright.proving.program_parts import inline, numbers_of, substitute
 from rulewright.proving.results import Counterexample, Proved, Refuted, Result, Unknown
 from rulewright.proving.search import DEPTH_ERRORS, Search, first_of
-from rulewright.scoring.batches import CaseScorecard
+from rulewright.scoring.case_scorecards import CaseScorecard
 from rulewright_runtime.cases.case_plan import CaseMetric, CaseScorecardPlan
 from rulewright_runtime.cases.case_settings import CaseSettings, defaults
 from rulewright_runtime.cases.scoring import CaseScorer

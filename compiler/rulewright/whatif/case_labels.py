@@ -10,7 +10,7 @@ import msgspec
 
 from rulewright.errors import UsageError
 from rulewright.policies.cases import CaseLabels, exact, is_counted_otherwise
-from rulewright.scoring.batches import load_scorecard
+from rulewright.scoring.case_scorecards import load_scorecard
 from rulewright.whatif.sweep import Change, breakpoints, changes, is_number, literals_of, range_of, swept
 from rulewright_runtime.cases.case_plan import CaseMetric, CaseScorecardPlan, Choices, SettingValue
 from rulewright_runtime.cases.case_settings import (

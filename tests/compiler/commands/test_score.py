@@ -19,7 +19,7 @@ from tests.safe_cases import case, write
 from tests.shared_data import ROOT
 
 from rulewright.cli import main
-from rulewright.scoring.batches import SCORECARDS, SHIPPED
+from rulewright.scoring.case_scorecards import SCORECARDS, SHIPPED
 from rulewright.scoring.score_settings import SUFFIXES
 from rulewright.shipped import shipped_root
 from rulewright_grammar import schema

@@ -43,8 +43,9 @@ from rulewright.project import Project, load_project
 from rulewright.proving.tables import check_labels
 from rulewright.render.output_formats import render
 from rulewright.reporting import cases as writing
-from rulewright.scoring.batches import load_scorecard
-from rulewright.scoring.score_settings import SUFFIXES, gather
+from rulewright.scoring.case_scorecards import load_scorecard
+from rulewright.scoring.score_settings import SUFFIXES
+from rulewright.scoring.settings_file import gather
 from rulewright.workflow import load_workflow
 from rulewright_runtime.cases.case_reader import Batch, CaseReader
 from rulewright_runtime.cases.case_run import report_head, score_batches

@@ -11,7 +11,7 @@ from rulewright.errors import DocumentError, UsageError
 from rulewright.linting.lint_run import lint_text
 from rulewright.load import load_text
 from rulewright.proving.tables import case_findings
-from rulewright.scoring.batches import load_scorecard
+from rulewright.scoring.case_scorecards import load_scorecard
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.plan.scorecard import Parameter, parameter_value

@@ -15,7 +15,7 @@ from rulewright.linting.lint_run import lint_text
 from rulewright.load import Mapping, load_text
 from rulewright.proving.scorecard_conditions import both_hold
 from rulewright.proving.tables import case_findings, table_findings
-from rulewright.scoring.batches import CaseScorecard, load_scorecard
+from rulewright.scoring.case_scorecards import CaseScorecard, load_scorecard
 from rulewright_runtime.cases.case_settings import CaseSettings
 from rulewright_runtime.plan.scorecard import parameter_values
 

@@ -154,7 +154,7 @@ def test_a_report_whose_label_is_not_that_of_its_scores_is_not_believed(
 
 
 def test_another_scorecard_over_the_same_scores_labels_them(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from rulewright.scoring.batches import find_scorecard
+    from rulewright.scoring.case_scorecards import find_scorecard
 
     shipped = find_scorecard("safe-v0")
     assert shipped is not None

@@ -9,7 +9,7 @@ import pytest
 from tests.safe_cases import case, write
 from tests.shared_data import ROOT
 
-from rulewright.scoring.batches import load_scorecard
+from rulewright.scoring.case_scorecards import load_scorecard
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
 from rulewright_runtime.cases.case_reader import Batch, CaseReader
 from rulewright_runtime.cases.case_run import BatchRun, score_batches

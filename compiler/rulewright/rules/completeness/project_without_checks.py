@@ -2,9 +2,10 @@ from typing import Final
 
 from rulewright import dependencies
 from rulewright.diagnostics import Findings, warning
-from rulewright.documents.layout import CASE_FOLDERS, has_workflow
+from rulewright.documents.case_places import CASE_FOLDERS
+from rulewright.documents.layout import has_workflow
 from rulewright.project import Project
-from rulewright.scoring.batches import case_scorecards_of_project, lacks_scorecards
+from rulewright.scoring.case_scorecards import case_scorecards_of_project, lacks_scorecards
 
 # A project file with only these keys does not say what it is for.
 BARE: Final = frozenset({"description", "project", "semantics"})

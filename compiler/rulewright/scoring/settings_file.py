@@ -1,0 +1,199 @@
+"""The settings file of `rulewright score`, and the settings of a run with those of its file."""
+
+import os
+from collections.abc import Collection, Iterator
+from collections.abc import Mapping as Lookup
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from msgspec.structs import replace
+
+from rulewright.diagnostics import Diagnostic, Findings, error, warning
+from rulewright.documents.base import descend, entries, fraction, items, numeric
+from rulewright.documents.kinds import CASES, kind_of
+from rulewright.errors import DocumentError, UsageError
+from rulewright.load import Mapping, Node, Scalar, Sequence, load_file
+from rulewright.scoring.score_settings import (
+    DEFAULT_FILE,
+    FORMATS,
+    OTHER_SETTINGS,
+    ScoreSettings,
+    collected,
+    usual_settings,
+)
+from rulewright.spelling import did_you_mean
+from rulewright_runtime.cases.case_plan import CaseScorecardPlan, SettingValue
+from rulewright_runtime.cases.case_settings import plain_value
+from rulewright_runtime.english import ticked
+from rulewright_runtime.errors import PlanError
+
+GROUPS: Final = ("archetypes", "metricIds")
+NO_PLACES: Final = "a parameter of the scorecard names its place in this file as `file: thresholds.NAME`, and none does"
+OTHER_KEYS: Final = (*GROUPS, *(each.key for each in OTHER_SETTINGS))
+
+
+def gather(
+    plan: CaseScorecardPlan,
+    *,
+    file: str | None,
+    environment: Lookup[str, str],
+    flags: Lookup[str, object],
+    assignments: list[str],
+) -> ScoreSettings:
+    """Collect the settings of a run; all but `file` as for `collected`.
+
+    Raises `DocumentError` for a settings file with mistakes, `UsageError` for a bad variable, flag or assignment.
+    """
+    settings = usual_settings(plan)
+    _read_file(plan, settings, file)
+    return collected(settings, plan, environment, flags, assignments)
+
+
+def _read_file(plan: CaseScorecardPlan, settings: ScoreSettings, file: str | None) -> None:
+    path = Path(file or DEFAULT_FILE)
+    if file is None and not os.path.lexists(path):
+        return
+    loaded = load_file(path, comments=True)
+    if loaded.diagnostics:
+        raise DocumentError(loaded.diagnostics)
+    if not isinstance(loaded.root, Mapping) or kind_of(loaded.root) == CASES:
+        raise UsageError(f"`{path}` must hold an object of settings; `--cases` names a file or folder of cases")
+    reader = _FileReader(plan, str(path))
+    reader.read(loaded.root, settings)
+    if reader.findings:
+        raise DocumentError(reader.findings)
+
+
+def settings_findings(root: Mapping, plan: CaseScorecardPlan) -> list[Diagnostic]:
+    """Return the findings of a settings file for a scorecard."""
+    reader = _FileReader(plan, root.source.path)
+    reader.read(root, ScoreSettings({}))
+    groups = [each for key in GROUPS for each in (root.get(key),) if isinstance(each, Mapping)]
+    levels = [root, *(entry.value for group in groups for entry in group.entries)]
+    odd = [
+        each
+        for level in levels
+        for each in (*_crossed_thresholds(level, root), *_numbers_in_quotes(level, plan), *_weights_of_zero(level))
+    ]
+    refused = {each.span for each in reader.findings}
+    return [*reader.findings, *(each for each in odd if each.span not in refused)]
+
+
+def _crossed_thresholds(settings: Node, root: Mapping) -> Findings:
+    """Report metrics whose threshold `review` is above `pass`: below `review` they fail, from `pass` on they pass. A
+    group that sets one of the two has the other from the whole file."""
+    for entry in entries(settings, "thresholds"):
+        usual = descend(root, "thresholds", entry.name)
+        low, high = (numeric(entry.value, key) or numeric(usual, key) for key in ("review", "pass"))
+        if low is not None and high is not None and float(low.raw) > float(high.raw):
+            message = f"`{entry.name}` fails below {low.raw} and passes from {high.raw}"
+            own, other = (low, high) if numeric(entry.value, "review") is not None else (high, low)
+            notes = [(other, "the other threshold")]
+            yield warning(own, message, code="bad-setting", notes=notes, help="swap the two if they are mixed up")
+
+
+def _weights_of_zero(settings: Node) -> Findings:
+    weights = entries(settings, "weights")
+    if weights and all(fraction(each.value) == 0 for each in weights):
+        yield error(weights[0].value, "all these weights are 0", code="all-weights-zero")
+
+
+def _numbers_in_quotes(settings: Node, plan: CaseScorecardPlan) -> Findings:
+    """Report numbers that are written as texts: `score` accepts them, other readers of the file do not."""
+    numbers = {each.file for each in plan.settings if each.file and each.parameter.type in ("number", "score")}
+    for path, _, value in _leaves(settings, numbers, ()) if isinstance(settings, Mapping) else ():
+        if path in numbers and isinstance(value, Scalar) and isinstance(value.value, str):
+            yield warning(value, f"`{path}` is the text `{value.value}`, not a number", code="bad-setting")
+
+
+@dataclass(slots=True)
+class _FileReader:
+    plan: CaseScorecardPlan
+    path: str
+    findings: list[Diagnostic] = field(default_factory=list)
+
+    def read(self, root: Mapping, settings: ScoreSettings) -> None:
+        settings.chosen.update(self.values(root, "", OTHER_KEYS))
+        for key, group in zip(GROUPS, (settings.archetypes, settings.metric_ids), strict=True):
+            group_node = self.mapping(root, key)
+            for entry in group_node.entries if group_node is not None else ():
+                if isinstance(entry.value, Mapping):
+                    group[entry.name] = self.values(entry.value, f"{key}.{entry.name}.", ())
+                else:
+                    self.report(entry.value, f"`{key}.{entry.name}` must be an object of settings")
+        for each in OTHER_SETTINGS:
+            written = self.formats(root) if each.key == "reportFormats" else self.text(root, each.key)
+            if written is not None:
+                settings.places[each.key] = SettingValue(written, f"{self.path}: {each.key}")
+
+    def report(self, node: Node, message: str, help_text: str | None = None) -> None:
+        self.findings.append(error(node, message, code="bad-setting", help=help_text))
+
+    def mapping(self, root: Mapping, key: str) -> Mapping | None:
+        node = root.get(key)
+        if node is not None and not isinstance(node, Mapping):
+            self.report(node, f"`{key}` must be an object")
+        return node if isinstance(node, Mapping) else None
+
+    def text(self, root: Mapping, key: str) -> str | None:
+        node = root.get(key)
+        if node is None:
+            return None
+        if isinstance(node, Scalar) and isinstance(node.value, str):
+            return node.value
+        self.report(node, f"`{key}` must be a text")
+        return None
+
+    def formats(self, root: Mapping) -> str | None:
+        node = root.get("reportFormats")
+        if node is None:
+            return None
+        if not isinstance(node, Sequence):
+            self.report(node, "`reportFormats` must be a list of forms")
+        names = [item.value if isinstance(item, Scalar) else None for item in items(root, "reportFormats")]
+        for item, form in zip(items(root, "reportFormats"), names, strict=True):
+            if form not in FORMATS:
+                quoted = "this" if form is None else f"`{form}`"
+                self.report(item, f"{quoted} is not a format of a report; expected {ticked(FORMATS)}")
+        return ", ".join(str(form) for form in names) or None
+
+    def values(self, node: Mapping, prefix: str, others: tuple[str, ...]) -> dict[str, SettingValue]:
+        """Return the settings of `node`; an unknown key is reported."""
+        by_path = {setting.file: setting for setting in self.plan.settings if setting.file}
+        chosen: dict[str, SettingValue] = {}
+        for path, key, value in _leaves(node, by_path.keys(), others):
+            setting = by_path.get(path)
+            if setting is None and any(known.startswith(f"{path}.") for known in by_path):
+                self.report(value, f"`{prefix}{path}` must be an object of settings")
+                continue
+            if setting is None:
+                known_keys = {*by_path, *others, *(name.partition(".")[0] for name in by_path)}
+                help = did_you_mean(path, known_keys) if by_path else NO_PLACES
+                self.report(key, f"`{prefix}{path}` sets nothing", help)
+                continue
+            written = value.value if isinstance(value, Scalar) else None
+            try:
+                if written is None:
+                    raise PlanError(f"`{prefix}{path}` must be one value")
+                # Messages use the name in the file.
+                named = replace(setting.parameter, name=f"{prefix}{path}")
+                value_read = plain_value(named, written)
+                chosen[setting.parameter.name] = SettingValue(value_read, f"{self.path}: {prefix}{path}")
+            except PlanError as failure:
+                self.report(value, str(failure))
+        return chosen
+
+
+def _leaves(
+    node: Mapping, paths: Collection[str], others: tuple[str, ...], prefix: str = ""
+) -> Iterator[tuple[str, Scalar, Node]]:
+    """The values below a mapping with their path and key; `others` are skipped, mappings in `paths` are not entered."""
+    for entry in node.entries:
+        path = f"{prefix}{entry.name}"
+        if not prefix and entry.name in others:
+            continue
+        if isinstance(entry.value, Mapping) and path not in paths and any(k.startswith(f"{path}.") for k in paths):
+            yield from _leaves(entry.value, paths, others, f"{path}.")
+        else:
+            yield path, entry.key, entry.value
