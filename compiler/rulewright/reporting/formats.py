@@ -10,6 +10,7 @@ from rulewright.expression.unparse import decompile, unparse
 from rulewright.render.build_servers import JUnitCase, github, junit_report
 from rulewright.render.sarif import sarif
 from rulewright.reporting.stored_run import FinishedRun, JudgedTranscript
+from rulewright_runtime.aggregate.inference import wilson
 from rulewright_runtime.aggregate.outcome import gates_not_run
 from rulewright_runtime.english import plural, some
 from rulewright_runtime.plan.question import Judging
@@ -150,7 +151,8 @@ def _lines(run: FinishedRun, status: int) -> Iterator[str]:
     if gates := gate_rows(summary):
         yield from table(GATE_HEADS, gates)
         yield ""
-    if lines := [*pass_rate_lines(summary["unresolved"]), *unresolved_lines(summary["unresolved"])]:
+    unresolved = summary["unresolved"]
+    if lines := [*_interval_lines(summary), *pass_rate_lines(unresolved), *unresolved_lines(unresolved)]:
         yield from (f"- {escape(line)}" for line in lines)
         yield ""
     yield from _scores(summary)
@@ -160,6 +162,13 @@ def _lines(run: FinishedRun, status: int) -> Iterator[str]:
     judge = judge_line(summary.get("judge"))
     about += [f"judged by {escape(judge)}"] if judge else []
     yield f"<sub>{', '.join([*about, f'plan {run.plan.hash[:12]}'])}</sub>"
+
+
+def _interval_lines(summary: JsonMapping) -> Iterator[str]:
+    """How certain the share of failing transcripts is, as the page says it."""
+    if total := summary["transcripts"]:
+        interval = wilson(summary["failed"]["count"], total)
+        yield f"95% interval of the share that failed: {percent(interval['low'])} to {percent(interval['high'])}"
 
 
 def sentence(summary: JsonMapping) -> str:
