@@ -308,11 +308,16 @@ class Space:
         return result, at if result & (result - 1) else None
 
     def explored(
-        self, start: State, ask: Callable[[Box, State], Answer[State, Found]], most: int | None = None
+        self,
+        start: State,
+        ask: Callable[[Box, State], Answer[State, Found]],
+        most: int | None = None,
+        within: Box | None = None,
     ) -> Iterator[tuple[Box, Found]]:
-        """Yield boxes with what `ask` finds in them, where it finds something; boxes cover all inputs. It is asked with
-        the `start`, or the state that it gave for the box that was split. Raises TooMany beyond `most` boxes."""
-        pending = [(self.everything, start)]
+        """Yield boxes with what `ask` finds in them, where it finds something; boxes cover all inputs, or those
+        `within` a box. It is asked with the `start`, or the state that it gave for the box that was split. Raises
+        TooMany beyond `most` boxes."""
+        pending = [(within or self.everything, start)]
         for _ in range(most or MAX_BOXES):
             if not pending:
                 return
@@ -328,9 +333,10 @@ class Space:
                 yield box, found
         raise TooMany
 
-    def boxes(self, goal: Goal) -> Iterator[Box]:
-        """Yield boxes on which every input meets the goal; together they cover all such inputs. Raises TooMany."""
-        for box, _ in self.explored(None, lambda box, _: (None, *self._meets(goal, box))):
+    def boxes(self, goal: Goal, within: Box | None = None) -> Iterator[Box]:
+        """Yield boxes on which every input meets the goal; together they cover all such inputs, or those `within` a
+        box. Raises TooMany."""
+        for box, _ in self.explored(None, lambda box, _: (None, *self._meets(goal, box)), within=within):
             yield box
 
     def falls(self, count: int) -> Iterator[tuple[int, int, Box]]:

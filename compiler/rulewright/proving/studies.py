@@ -20,6 +20,7 @@ from rulewright.expression.environment import Environment
 from rulewright.expression.types import BOOL, ListType, RecordType
 from rulewright.load import Scalar, place
 from rulewright.proving.atoms import ERROR, FALSE, TRUE
+from rulewright.proving.cascades import Cascade, Course
 from rulewright.proving.domains import Domain, Domains, Path, number, whole
 from rulewright.proving.gates import as_seen
 from rulewright.proving.intervals import Goal
@@ -37,6 +38,7 @@ Constants: TypeAlias = "tuple[tuple[Path, object], ...]"  # the usual values of 
 Values: TypeAlias = Mapping[Path, object]
 _NO_VALUES: Final[Values] = MappingProxyType({})
 AFTER: Final = " after those before it"
+MOST_ALONE: Final = 12  # tests that are looked at apart from the others of a value
 BY_DEFAULT: Final = " with the default parameters"
 _LOOP: Final[Path] = ("loop", "iteration")
 _COUNTERS: Final[tuple[Path, ...]] = (_LOOP, ("pair", "iteration"), ("review", "iteration"))
@@ -179,32 +181,61 @@ def _bodies(program: Program, domains: Domains) -> Iterator[tuple[Program, Domai
 
 def _tests(program: Program, domains: Domains, usual: Values) -> Iterator[Study]:
     """Yield the studies of the tests of a value's conditionals."""
+    courses = _Courses(program, domains, usual)
     settled: set[int] = set()
-    for test, around in choices(program):
-        part = extract(program, test)
-        is_written = part.nodes[-1].at and paths_of(part) and not free_locals(part)[-1]
-        if not is_written or not settled.isdisjoint(at for at, _ in around):
+    for test, around in courses.written:
+        if not settled.isdisjoint(at for at, _ in around):
             continue
-        study = replace(_study(part, domains, usual), is_part=True)
+        study = replace(_study(courses.tests[test], domains, usual), is_part=True)
         if around and not (study.never or study.always):
-            before = [(extract(program, at), bits) for at, bits in around]
-            study = _study_after(study, before, domains, usual)
+            study = _study_after(study, (*around, (test, TRUE)), courses)
         if study.never or study.always:
             settled.add(test)
         yield study
 
 
-def _study_after(study: Study, before: Sequence[tuple[Program, int]], domains: Domains, usual: Values) -> Study:
+def _study_after(study: Study, course: Course, courses: "_Courses") -> Study:
     """The study, with the result that the tests around it never let it hold, always or for the usual parameters."""
-    goal = [*((number, bits) for number, (_, bits) in enumerate(before)), (len(before), TRUE)]
-    programs = [*(program for program, _ in before), study.program]
-    if _PreparedConditions(programs, domains).exclude(goal):
+    if courses.exclude(course, courses.tests):
         return replace(study, never=True, given=AFTER)
-    filled = [with_values(program, usual) for program in programs]
-    is_reached = not usual or filled == programs or _PreparedConditions(filled[:-1], domains).exclude(goal[:-1])
-    if is_reached or is_never(filled[-1], domains, TRUE) or not _PreparedConditions(filled, domains).exclude(goal):
+    filled = courses.filled
+    is_same = all(filled[at] == courses.tests[at] for at, _ in course)
+    if is_same or courses.exclude(course[:-1], filled) or is_never(filled[course[-1][0]], courses.domains, TRUE):
         return study
-    return replace(study, never=True, given=f"{AFTER}{BY_DEFAULT}")
+    return replace(study, never=True, given=f"{AFTER}{BY_DEFAULT}") if courses.exclude(course, filled) else study
+
+
+class _Courses:
+    """The tests of a value's conditionals by their nodes, also `filled` with the usual parameters. Those that are
+    `written` read a variable, and have the tests around them."""
+
+    def __init__(self, program: Program, domains: Domains, usual: Values) -> None:
+        self.domains = domains
+        self.tests: dict[int, Program] = {}
+        self.written: list[tuple[int, Course]] = []
+        for test, around in choices(program):
+            part = self.tests[test] = extract(program, test)
+            if part.nodes[-1].at and paths_of(part) and not free_locals(part)[-1]:
+                self.written.append((test, around))
+        self.filled = {test: with_values(part, usual) for test, part in self.tests.items()}
+        self._cascades: dict[int, list[Cascade]] = {}
+
+    def exclude(self, course: Course, tests: Mapping[int, Program]) -> bool:
+        """Whether no input takes a course: a long one by what the one before it has left."""
+        if len(course) > MOST_ALONE:
+            return any(each.excludes(course) for each in self._prepared(tests))
+        alone = _PreparedConditions([tests[at] for at, _ in course], self.domains)
+        return alone.exclude([(number, bits) for number, (_, bits) in enumerate(course)])
+
+    def _prepared(self, tests: Mapping[int, Program]) -> list[Cascade]:
+        """The tests as they are, and with every call as a variable."""
+        if id(tests) not in self._cascades:
+            calls: dict[str, CallVariable] = {}
+            abstract = {at: abstracted(each, calls, self.domains) for at, each in tests.items()}
+            found = [Cascade(tests, self.domains)]
+            found += [Cascade(abstract, domains_of(calls, self.domains))] if calls else []
+            self._cascades[id(tests)] = found
+        return self._cascades[id(tests)]
 
 
 @dataclass
