@@ -41,15 +41,15 @@ from rulewright.proving.schemas import accepts_all_of
 from rulewright.proving.static_types import failures_of, typed
 from rulewright.proving.text_conditions import TextCondition, carried, condition_on_text
 from rulewright_runtime.errors import EvaluationError
-from rulewright_runtime.interpreter import prepare
+from rulewright_runtime.interpreter import Evaluator, prepare
 from rulewright_runtime.ir import NUMBERS, Node, Program, literal_value
-from rulewright_runtime.ir import literal as tagged
 from rulewright_runtime.score import Score
 from rulewright_runtime.values import INT_MAX, INT_MIN, UINT_MAX, Duration, Timestamp, UInt, Value
 
 Answer: TypeAlias = "Callable[[Any], tuple[bool, ...]]"
 Each = TypeVar("Each")
 MOST_JOINED: Final = 3  # texts in one
+_VALUE: Final = "__value"  # what stands for the open side of a comparison
 _LITERALS: Final = (*NUMBERS, "string", "bool", "null", "timestamp", "duration")
 _OTHERS: Final[tuple[Value, ...]] = (  # values of every kind, tried besides constants and what is between them
     math.nan, -math.inf, math.inf, True, False, None, "", "so", [],
@@ -326,7 +326,9 @@ class _Values(Rows):
 
     def combinations(self) -> Sequence[Box]:
         """What the comparisons say of each value, and of none."""
-        rows = {tuple([each.cells(_compares(each.program, value)) for each in self.several]) for value in self.tried()}
+        compares = [_compares(each.program) for each in self.several]
+        found = {tuple([bits_of(each, {_VALUE: value}) for each in compares]) for value in self.tried()}
+        rows = {tuple(map(BoxVariable.cells, self.several, bits)) for bits in found}
         return [*sorted(rows), tuple([each.lacking for each in self.several])]
 
     def tried(self) -> Iterator[Value]:
@@ -354,10 +356,8 @@ def _neighbours(value: Value) -> Iterator[Value]:
         yield from (UInt(each) if each > INT_MAX else each for each in ints if INT_MIN <= each <= UINT_MAX)
 
 
-def _compares(program: Program, value: Value) -> int:
-    """The result of a comparison with a value in place of its open side."""
-    node = program.nodes[-1]
-    given = Node("const", (), tagged(value))
+def _compares(program: Program) -> Evaluator:
+    """A comparison with a variable in place of its open side."""
+    node, given = program.nodes[-1], Node("name", (), [[_VALUE, []]])
     sides = [side if _is_simple(side := program.nodes[arg]) else given for arg in node.args]
-    joined = Node("call", (0, 1), node.value, node.at)
-    return bits_of(prepare(program.having((*sides, joined))), {})
+    return prepare(program.having((*sides, Node("call", (0, 1), node.value, node.at))))
