@@ -343,20 +343,33 @@ def build(text: str, environment: Environment, *, expect: Type | None = None, fo
 
 def parsed(text: str, environment: Environment) -> ast.Expr:
     """The syntax tree of `text`, with calls of the environment's lookups as index nodes. Raises ExpressionError."""
-    return with_lookups(parse(text, environment.dialect), environment)
+    tree = parse(text, environment.dialect)
+    try:
+        return with_lookups(tree, environment)
+    except RecursionError:
+        raise ExpressionError(text, [mistake(text, tree, TOO_DEEP, whole=True)]) from None
 
 
 def with_lookups(tree: ast.Expr, environment: Environment) -> ast.Expr:
     """The tree with calls of the environment's lookups as index nodes."""
-    return _with_lookups(tree, environment.lookups) if environment.lookups else tree
+    pending, lookups = [tree], environment.lookups
+    for each in pending if lookups else ():  # grows; a deep tree without such calls needs no recursion
+        if _is_lookup(each, lookups):
+            return _with_lookups(tree, lookups)
+        pending += ast.children(each)
+    return tree
 
 
 def _with_lookups(tree: ast.Expr, lookups: frozenset[str]) -> ast.Expr:
     tree = ast.with_children(tree, lambda child: _with_lookups(child, lookups))
-    if isinstance(tree, ast.Call) and tree.target is None and tree.function in lookups and len(tree.args) == 1:
+    if isinstance(tree, ast.Call) and _is_lookup(tree, lookups):
         name = ast.TextSpan(tree.span.start, tree.span.start + len(tree.function), tree.span.start)
         return ast.Index(ast.Name(tree.function, name), tree.args[0], tree.span)
     return tree
+
+
+def _is_lookup(tree: ast.Expr, lookups: frozenset[str]) -> bool:
+    return isinstance(tree, ast.Call) and tree.target is None and tree.function in lookups and len(tree.args) == 1
 
 
 def _reads(checked: CheckedExpression, environment: Environment) -> Iterator[tuple[str, ...]]:
