@@ -1,18 +1,21 @@
 """The weights of a document that are summed together: of dimensions, criteria, or a confidence loop's metrics."""
 
 import math
+import re
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from rulewright.documents.base import entries, numeric
 from rulewright.documents.scenario import ScenarioDocument
-from rulewright.documents.scorecard import ScorecardDocument
+from rulewright.documents.scorecard import CaseScorecardDocument, ScorecardDocument
 from rulewright.documents.workflow import TaskDocument
 from rulewright.load import Scalar
 from rulewright.project import Project
 
-Weighing: TypeAlias = "ScorecardDocument | ScenarioDocument | TaskDocument | Project"
+WEIGHTED: Final = re.compile(r"\bwmean\(\[[^\]]*\], *\[([\w, ]*)\]\)")
+NAME: Final = re.compile(r"\w+")
+Weighing: TypeAlias = "CaseScorecardDocument | ScorecardDocument | ScenarioDocument | TaskDocument | Project"
 
 
 def weights_of(document: Weighing) -> list[tuple[str, float, Scalar]]:
@@ -36,6 +39,10 @@ def _weight_scalars(document: Weighing) -> Iterator[tuple[str, Scalar]]:
     elif isinstance(document, ScenarioDocument):
         criteria = [each for turn in document.turns for each in turn.rubric if each.kind != "autofail"]
         weights = [(each.id, numeric(each.node, "weight")) for each in criteria]
+    elif isinstance(document, CaseScorecardDocument):
+        listed = None if document.composite is None else WEIGHTED.search(str(document.composite.value))
+        names = [] if listed is None else NAME.findall(listed[1])
+        weights = [(each.name, numeric(each.default)) for each in document.settings if each.name in names]
     elif isinstance(document, TaskDocument):
         metrics = document.metrics if document.on("confidence_loop") is not None else ()
         weights = [(metric.type, numeric(metric.node, "weight")) for metric in metrics]

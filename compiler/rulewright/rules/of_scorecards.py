@@ -65,6 +65,7 @@ CASE_SCORECARD: Final[tuple[Rule[CaseScorecardDocument], ...]] = (
     threshold_in_no_row,
     defaults_break_a_requirement,
     all_weights_zero,
+    weights_far_apart,
     setting_of_two_parameters,
     parameter_of_another_metric,
     misspelt_input_path,

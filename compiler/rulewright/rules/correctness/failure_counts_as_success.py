@@ -1,5 +1,6 @@
 import math
 import re
+from collections import Counter
 from typing import Final
 
 from rulewright.diagnostics import Findings, Guess, error, warning
@@ -13,12 +14,13 @@ OF_FAILURES: Final = re.compile(
 )
 
 _WORDS: Final = {"FAIL": "fail failed failing failures", "PASS": "pass passed passing", "UNCLEAR": "unclear undecided"}
+COUNTED: Final = ("hit", "miss", "exclude")
 CLASSES: Final = frozenset({"check_id", "eligible", "primary_bucket", "secondary_tags", "severity"})  # not the verdict
 VERDICT: Final = {word: verdict for verdict, words in _WORDS.items() for word in words.split()}
 
 
 def failure_counts_as_success(scorecard: ScorecardDocument) -> Findings:
-    """A dimension, the headline, a rate or a named count counts FAIL as PASS, or a FAIL raises no flag.
+    """A dimension, the headline, a rate or a count counts FAIL as PASS, UNCLEAR unlike others, or FAIL raises no flag.
 
     Why it matters: the worse a model does, the better its score looks, and reports show no blindspot.
     Instead: put FAIL into `miss` and PASS into `hit` of every dimension, and FAIL into `raised` of the flags.
@@ -30,6 +32,7 @@ def failure_counts_as_success(scorecard: ScorecardDocument) -> Findings:
             miscounted = " and ".join(f"{verdict} as a {key}" for verdict, key in wrong)
             place = scorecard.key_place("dimensions", rate.name, rate.kind, wrong[0][1])
             yield error(place, f"the dimension `{rate.name}` does not count {miscounted}")
+    yield from _undecided(scorecard)
     headline = next((str(each.value) for name, each in scorecard.output if scorecard.shows(name)), "")
     usual = [each for each in scorecard.rates if "PASS" in each.hit and "FAIL" in each.miss]
     for rate in scorecard.rates:
@@ -47,6 +50,17 @@ def failure_counts_as_success(scorecard: ScorecardDocument) -> Findings:
     yield from _misnamed(scorecard)
     if "FAIL" in (*scorecard.clear, *scorecard.unknown):
         yield error(scorecard.key_place("flags", "raised"), "a FAIL raises no flag")
+
+
+def _undecided(scorecard: ScorecardDocument) -> Findings:
+    """The only dimension of several that counts UNCLEAR otherwise than all others."""
+    counted = [(rate, key) for rate in scorecard.dimensions for key in COUNTED if "UNCLEAR" in getattr(rate, key)]
+    usual = Counter(key for _, key in counted).most_common(1)
+    odd = [(rate, key) for rate, key in counted if key != usual[0][0]]
+    if len(odd) == 1 and len(counted) == len(scorecard.dimensions) > len(COUNTED) - 1:
+        rate, key = odd[0]
+        message = f"the dimension `{rate.name}` lists UNCLEAR under `{key}`, but all others under `{usual[0][0]}`"
+        yield warning(scorecard.place("dimensions", rate.name, rate.kind, key), message)
 
 
 def _misnamed(scorecard: ScorecardDocument) -> Findings:

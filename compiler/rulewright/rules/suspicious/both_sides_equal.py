@@ -3,8 +3,17 @@ from typing import Final
 
 from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import repeated
-from rulewright.expression.direction import COMPARISONS
-from rulewright.expression.syntax_tree import Binary, Call, Conditional, Expr, ListLiteral, Literal, number_in
+from rulewright.expression.direction import COMPARISONS, ORDERED
+from rulewright.expression.syntax_tree import (
+    Binary,
+    Call,
+    Conditional,
+    Expr,
+    ListLiteral,
+    Literal,
+    field_of,
+    number_in,
+)
 from rulewright.lower.expressions_of import DocumentWithExpressions, parts_of
 
 JOINING: Final = frozenset({"&&", "||"})
@@ -29,6 +38,9 @@ def both_sides_equal(document: DocumentWithExpressions) -> Findings:
     for written, part in parts_of(document):
         if isinstance(part, Binary) and part.operator in operators and part.left == part.right:
             yield warning(written.span(part), f"both sides of `{part.operator}` are `{written.text(part.left)}`")
+        elif isinstance(part, Binary) and part.operator in ORDERED and (same := _of_itself(part)) is not None:
+            message = f"both sides of `{part.operator}` depend on `{written.text(same)}` alone"
+            yield warning(written.span(part), message)
         elif isinstance(part, Binary) and part.operator == "+" and _unscaled(part.right) in _summands(part.left):
             yield warning(written.span(part.right), f"`{written.text(_unscaled(part.right))}` is added twice")
         elif isinstance(part, Call) and part.function in COMPARING and len({*part.args}) == 1 < len(part.args):
@@ -37,6 +49,16 @@ def both_sides_equal(document: DocumentWithExpressions) -> Findings:
             yield warning(written.span(twice), f"`{written.text(twice)}` is in the list twice")
         elif isinstance(part, Conditional) and part.then == part.otherwise:
             yield warning(written.span(part), f"both branches are `{written.text(part.then)}`")
+
+
+def _of_itself(part: Binary) -> Expr | None:
+    """The value that a comparison holds against a multiple of itself: `loan > 0.9 * loan`."""
+    for side, other in ((part.left, part.right), (part.right, part.left)):
+        if isinstance(other, Binary) and other.operator == "*" and number_in(side) is None:
+            factor = other.left if other.right == side else other.right if other.left == side else None
+            if factor is not None and (number_in(factor) is not None or field_of(factor, "params")):
+                return side
+    return None
 
 
 def _repeated(part: ListLiteral) -> Expr | None:

@@ -3,10 +3,12 @@ from rulewright.expression.syntax_tree import (
     Binary,
     Call,
     Expr,
+    ListLiteral,
     Literal,
     Macro,
     Name,
     Select,
+    Unary,
     chain,
     children,
     last_name,
@@ -29,6 +31,7 @@ def condition_adds_nothing(document: DocumentWithExpressions) -> Findings:
             message = f"`{written(part)}` is redundant: the other side of `{_WORDS[joined]}` already decides it"
             yield warning(span_of(placed, part), message)
     yield from _of_one_value(document)
+    yield from _denied_before(document)
     yield from _not_empty(document)
     for expression, each in parts_of(document):
         sides = chain(each, "||") if isinstance(each, Binary) and each.operator == "||" else ()
@@ -43,6 +46,36 @@ def _is_decided(part: Expr) -> bool:
     if not isinstance(part, Binary) or part.operator not in ("==", "in") or last_name(part.left) != "verdict":
         return False
     return Name("NOT_APPLICABLE", part.span) not in (part.right, *children(part.right))
+
+
+def _denied_before(document: DocumentWithExpressions) -> Findings:
+    """The denials of what can't hold where another denial does: of a longer expression, of an order of calls after one
+    of these calls."""
+    for expression, part in operations_in(document, ("&&",)):
+        denied = [
+            (side, side.operand) for side in chain(part, "&&") if isinstance(side, Unary) and side.operator == "!"
+        ]
+        for side, wanted in denied:
+            other = next((each for each, needed in denied if each is not side and _needs(wanted, needed)), None)
+            if other is not None:
+                message = f"`{expression.text(side)}` is redundant: `{expression.text(other)}` already decides it"
+                yield warning(expression.span(side), message, help="remove one of the negations")
+                return
+
+
+def _needs(wanted: Expr, needed: Expr) -> bool:
+    """Whether a search finds something, or tools are called in order, only where another one does or is."""
+    match wanted, needed:
+        case Call(function="matches", target=one, args=(Literal(value=str(longer)),)), Call(
+            function="matches", target=other, args=(Literal(value=str(start)),)
+        ):
+            rest = longer.removeprefix(start)
+            return one == other and rest != longer and rest[:1] not in {*"?*+{|"} and not {*"|()"} & {*start}
+        case Call(function="called_in_order", args=(one, ListLiteral(items=names))), Call(
+            function="called", args=(other, name)
+        ):
+            return one == other and name in names
+    return False
 
 
 def _of_one_value(document: DocumentWithExpressions) -> Findings:

@@ -3,6 +3,7 @@ from typing import Final
 
 from rulewright.diagnostics import Findings, Guess, warning
 from rulewright.documents.base import descend, entries, place_of, text_scalars, texts
+from rulewright.documents.suggestions import DEGREES
 from rulewright.load import Mapping
 from rulewright.project import Project
 from rulewright.project.choices import usual_scorecard
@@ -48,7 +49,11 @@ def _of_a_milder_one(project: Project) -> Findings:
     graver = severities[severities.index(selected[1]) + 1 :]
     missed = next((check for check in project.checks if check.severity in graver), None)
     is_declared = project.file is not None and project.file.get("vocabulary", "severities") is not None
-    if missed is not None and is_declared:
+    ranks = {name: rank for rank, names in enumerate(DEGREES) for name in names}
+    is_reversed = missed is not None and ranks.get(missed.severity, len(ranks)) < ranks.get(
+        selected[1], 0
+    )  # `order-reversed`
+    if missed is not None and is_declared and not is_reversed:
         message = f"the gate `{found[0][0].name}` does not stop on the graver severity of `{missed.id}`"
         notes = [(missed.place("severity"), "its severity")]
         yield warning(found[0][0].of, message, notes=notes, help=Guess(missed.severity))

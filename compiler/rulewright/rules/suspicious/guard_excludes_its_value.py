@@ -3,7 +3,8 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from rulewright.diagnostics import Findings, warning
+from rulewright.diagnostics import Findings, Guess, warning
+from rulewright.documents.check import CheckDocument
 from rulewright.expression.syntax_tree import (
     Binary,
     Call,
@@ -13,15 +14,18 @@ from rulewright.expression.syntax_tree import (
     Index,
     Literal,
     Macro,
+    Name,
     Select,
     Unary,
     below,
     chain,
     children,
+    field_of,
 )
 from rulewright.lower.expressions_of import DocumentWithExpressions, WrittenExpression, expressions_of
 
 MOST: Final = 8  # sides of a condition that are guards
+USAGE: Final = "usage"
 OTHER: Final = {"or": "and", "and": "or"}
 PARSING: Final = frozenset({"json", "valid_against"})  # functions whose argument is JSON
 
@@ -35,6 +39,7 @@ def guard_excludes_its_value(document: DocumentWithExpressions) -> Findings:
     decide it.
     Instead: join a test for absence with `or`, and a test for presence with `and`.
     """
+    yield from _of_another_value(document)
     for written in expressions_of(document):
         inner = set[int]()  # parts of a chain of the same operator
         for part in written.parts:
@@ -45,6 +50,20 @@ def guard_excludes_its_value(document: DocumentWithExpressions) -> Findings:
                     yield from _joined(written, part)
                 below_it = (part.left, part.right)
                 inner.update(id(each) for each in below_it if getattr(each, "operator", "") == part.operator)
+
+
+def _of_another_value(document: DocumentWithExpressions) -> Findings:
+    """The `has(usage.cost)` that is all of `applies`, where the conditions read another key of `usage` only."""
+    applies = document.applies if isinstance(document, CheckDocument) else None
+    read = [part for each in expressions_of(document) if each.scalar is not applies for part in each.parts]
+    keys = {key for part in read if (key := field_of(part, USAGE))}
+    for written in expressions_of(document) if applies is not None and len(keys) == 1 else ():
+        match written.checked.expr:
+            case Has(operand=Name(name=name), field=field) as guard if written.scalar is applies and name == USAGE:
+                guarded = {part.field for part in read if isinstance(part, Has)}
+                if field not in keys and not keys & guarded:
+                    message = f"this guards `{USAGE}.{field}`, but the conditions read `{USAGE}.{min(keys)}`"
+                    yield warning(written.span(guard), message, help=Guess(f"has({USAGE}.{min(keys)})"))
 
 
 def _joined(written: WrittenExpression, part: Binary) -> Findings:

@@ -36,6 +36,13 @@ def limit_of_zero(subject: CheckDocument | Profile | Project | Workflow) -> Find
     """
     if isinstance(subject, Document):
         yield from _zeros(subject.node)
+        votes = numeric(subject.node, "routing", "repetitions")
+        if (
+            votes is not None
+            and votes.value == 0
+            and (getattr(subject, "has_edge", False) or getattr(subject, "is_judged", False))
+        ):
+            yield warning(votes, "`repetitions` is 0: no judge is asked", help="write the number of votes")
     elif hasattr(subject, "scripts"):
         yield from (each for loaded in subject.loaded for each in _contracts(loaded.root))
     elif subject.file is not None:

@@ -23,8 +23,8 @@ def tool_unlike_the_words(project: Project) -> Findings:
     `read_file` where it means `edit_file`.
     Instead: write the name of the tool that the words mean.
     """
-    yield from _opposed(project)
     called = {check.id: list(_called(check)) for check in project.checks if check.verdict_conditions}
+    yield from _opposed(project, called)
     known = {name for found in called.values() for name, _ in found if "_" in name}
     stems = {name: _stems(name.replace("_", " ")) for name in known}
     by_stem: dict[str, list[str]] = {}
@@ -44,12 +44,12 @@ def tool_unlike_the_words(project: Project) -> Findings:
             yield warning(where, message, help=Guess(min(meant)))
 
 
-def _opposed(project: Project) -> Findings:
+def _opposed(project: Project, called: dict[str, list[tuple[str, Span]]]) -> Findings:
     """The tools of whose names the words say the opposite: `soft_search` for `a hard search`."""
     for check in project.checks:
         note = next((found for key in WORDS if (found := scalar(check.node, key)) is not None), None)
         words = LETTERS.findall("" if note is None else str(note.value).lower())
-        for name, where in _called(check) if words and check.verdict_conditions else ():
+        for name, where in called.get(check.id, ()) if words else ():
             parts = name.split("_")
             pair = opposed(parts, words)
             if note is not None and pair is not None and {*parts} - {pair[0]} <= {*words} and len(parts) > 1:

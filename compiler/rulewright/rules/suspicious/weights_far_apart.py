@@ -2,7 +2,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from rulewright.diagnostics import Findings, Guess, warning
-from rulewright.documents.scorecard import ScorecardDocument
+from rulewright.documents.scorecard import CaseScorecardDocument, ScorecardDocument
 from rulewright.documents.workflow import TaskDocument
 from rulewright.load import Scalar
 from rulewright.project import Project
@@ -12,7 +12,7 @@ FAR: Final = 20  # times as large as the smallest, which a scale from 1 to 20 ha
 FAR_FROM_A_SHARE: Final = 5  # the same where the smallest is below 1 and the largest above
 
 
-def weights_far_apart(document: ScorecardDocument | TaskDocument | Project) -> Findings:
+def weights_far_apart(document: CaseScorecardDocument | ScorecardDocument | TaskDocument | Project) -> Findings:
     """One weight is many times as large as another, for instance 5 next to 0.5.
 
     Why it matters: a misplaced decimal point, or a percentage among shares, makes one part decide alone.
