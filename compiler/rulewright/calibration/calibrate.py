@@ -57,10 +57,11 @@ def calibrate(
     `next` item to label for it. With `measured_on` the labels belong to that run of the same judge. With `choose_on` a
     threshold of confidence is chosen on that split and reported on `split`, which must be another one; then no gate is
     decided. Raises UsageError where the other run has another judge, other prompts or other rules, for labels of items
-    that the run does not have or of conversations that have changed, and for a threshold that would be reported on the
-    split, or on a conversation, on which it was chosen.
+    that the run does not have or of conversations that have changed, for a threshold that would be reported on the
+    split, or on a conversation, on which it was chosen, and for a run that holds people's decisions.
     """
     labelled_run = measured_on or run
+    _refuse_decided(run, labelled_run)
     _refuse_unusable(labels, labelled_run, split, choose_on)
     gold = gold_of(labels, split)
     if measured_on is not None:
@@ -97,6 +98,14 @@ def calibrate(
         )
         result["gates"] = _gates(run, measured_errors, gold.labels if is_own else {}, required or {})
     return result
+
+
+def _refuse_decided(*runs: StoredRun) -> None:
+    """Raise UsageError for a run that holds people's decisions: a label would be compared with one of them."""
+    for run in runs:
+        if about := run.summary.get("adjudicated"):
+            decided = f"`{run.folder}` holds people's decisions, which are no verdicts of its checks"
+            raise UsageError(f"{decided}; calibrate `{about['from']}` instead")
 
 
 def _refuse_unusable(labels: Sequence[GoldLabel], run: StoredRun, split: str | None, choose_on: str | None) -> None:

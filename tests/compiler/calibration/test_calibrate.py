@@ -370,6 +370,24 @@ def test_an_outage_is_not_an_answer_and_its_labels_are_counted_separately(
     assert told in capsys.readouterr().out
 
 
+def test_no_label_is_compared_with_what_a_person_has_decided(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Silent(Named):
+        def ask(self, request: Any) -> str:
+            return ""
+
+    here = scanned(tmp_path / "here", "you", 10, Silent("same"))
+    path = labelled(tmp_path / "g.csv", range(1))
+    decision = [*item(0).split("/"), truth(0), "--by", "Ana", "--why", "read it"]
+    main(["adjudicate", str(here), "--decide", *decision])
+    decided = str(here / "adjudicated")
+    for words in ([decided], [str(here), "--measured-on", decided]):
+        capsys.readouterr()
+        assert refused("calibrate", *words, "--gold", str(path))
+        assert f"`{decided}` holds people's decisions, which are no verdicts of its checks" in capsys.readouterr().err
+
+
 def test_labels_of_which_none_can_be_compared_show_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     class Silent(Named):
         def ask(self, request: Any) -> str:
