@@ -149,7 +149,10 @@ def test_a_run_without_a_manifest_is_read_by_its_log(
 
 
 @pytest.mark.parametrize("way", ["rescored", "adjudicated", "forgotten"])
-def test_a_derived_run_has_a_log_of_its_own_rows(runs: tuple[Path, Path], tmp_path: Path, way: str) -> None:
+def test_a_derived_run_has_a_log_of_its_own_rows(
+    runs: tuple[Path, Path], tmp_path: Path, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # a transcript is also removed from the working folder
     folder = _copy(runs, tmp_path)
     derived = tmp_path / "derived"
     command = {
