@@ -120,7 +120,9 @@ def command(method: str, address: str, body: Any = None) -> Any:
 def violations(browser: Browser) -> list[Any]:
     """What axe-core finds, with every kind of element opened."""
     browser.run(OPEN_EVERY_KIND)
-    browser.devtools("Runtime.evaluate", expression=files("axe_playwright_python").joinpath("axe.min.js").read_text())
+    browser.devtools(
+        "Runtime.evaluate", expression=files("axe_playwright_python").joinpath("axe.min.js").read_text("utf-8")
+    )
     found = browser.wait_for(
         "const done = arguments[0]; axe.run().then((r) => done(r.violations), (e) => done([e.message]))"
     )

@@ -29,7 +29,9 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def shell(script: str, **variables: str) -> subprocess.CompletedProcess[str]:
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     kept = {"PATH": path, "HOME": os.environ.get("HOME", "/"), "GITHUB_STEP_SUMMARY": "step.md"}
-    return subprocess.run([*BASH, script], env={**kept, **variables}, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        [*BASH, script], env={**kept, **variables}, capture_output=True, encoding="utf-8", check=False
+    )
 
 
 def action() -> dict[str, Any]:
@@ -53,7 +55,7 @@ def steps(**inputs: str) -> dict[str, tuple[str, dict[str, str]]]:
 def test_make_refuses_an_older_python_before_it_creates_an_environment(tmp_path: Path) -> None:
     (tmp_path / "python3.10").symlink_to("/bin/false")
     command = ["make", "-f", str(ROOT / "Makefile"), "VENV=made", "PYTHON=./python3.10", "made/bin/python"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8", check=False)
     assert done.returncode == 2
     assert "expected Python 3.11 or newer as `./python3.10`" in done.stderr
     assert not (tmp_path / "made").exists()

@@ -93,7 +93,9 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     need_git()
     folder = tmp_path_factory.mktemp("copy")
     listed = ["git", "-C", str(ROOT), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    for name in filter(None, subprocess.run(listed, check=True, capture_output=True, text=True).stdout.split("\0")):
+    for name in filter(
+        None, subprocess.run(listed, check=True, capture_output=True, encoding="utf-8").stdout.split("\0")
+    ):
         if (ROOT / name).is_file():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, folder / name)
@@ -143,7 +145,9 @@ def carried_out(command: str, folder: Path) -> None:
     known = {name: value for name, value in known.items() if not name.startswith(("PYTEST", "COV", "FORCE_COLOR"))}
     known.setdefault("RULEWRIGHT_SHARED", str(ROOT.parent / "shared"))
     known["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # the commands use none of them
-    done = subprocess.run(["bash", "-c", command], cwd=folder, env=known, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=folder, env=known, capture_output=True, encoding="utf-8", check=False
+    )
     assert done.returncode == 0, f"$ {command}\n{done.stdout[-3000:]}{done.stderr[-3000:]}"
 
 

@@ -34,7 +34,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run(folder: Path, words: list[str], redirection: str) -> tuple[int, str]:
     """The exit status of a command whose streams go elsewhere, and what it says on those that do not."""
     shell = ["bash", "-c", f'"$@" {redirection}', "bash", *words]
-    done = subprocess.run(shell, capture_output=True, text=True, cwd=folder, check=False, timeout=60)
+    done = subprocess.run(shell, capture_output=True, encoding="utf-8", cwd=folder, check=False, timeout=60)
     return done.returncode, done.stdout + done.stderr
 
 

@@ -80,7 +80,7 @@ class Shop:
         """Scan in a process of its own, which must end within a minute."""
         argv = [sys.executable, "-m", "rulewright", *self.words(*more)]
         environment = {**os.environ, "PYTHONPATH": str(self.site)}
-        return subprocess.run(argv, env=environment, capture_output=True, text=True, timeout=60)
+        return subprocess.run(argv, env=environment, capture_output=True, encoding="utf-8", timeout=60)
 
     @property
     def verdicts(self) -> list[str]:

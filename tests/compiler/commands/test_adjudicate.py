@@ -125,7 +125,7 @@ def test_a_decided_verdict_says_who_why_and_what_it_was(judged: Path, tmp_path: 
     assert (record["verdict"], record["adjudication_required"]) == ("FAIL", False)
     told = record["extra"]["adjudicated"]
     assert (told["by"], told["why"], told["before"]["verdict"]) == ("Ana", "no help is named", "UNCLEAR")
-    assert "1 verdict decided by Ana" in (tmp_path / "out" / "summary.md").read_text()
+    assert "1 verdict decided by Ana" in (tmp_path / "out" / "summary.md").read_text("utf-8")
 
 
 def test_decisions_add_up_and_the_last_one_counts(
@@ -134,9 +134,9 @@ def test_decisions_add_up_and_the_last_one_counts(
     out = tmp_path / "out"
     for key, verdict in ((NIGHT, "FAIL"), (SISTER, "PASS"), (NIGHT, "PASS")):
         command(capsys, judged, "--out", out, "--decide", *key, verdict, "--by", "Ana", "--why", "looked again")
-    assert len((out / "decisions.jsonl").read_text().splitlines()) == 3
+    assert len((out / "decisions.jsonl").read_text("utf-8").splitlines()) == 3
     assert [verdict_of(out, key)["verdict"] for key in (NIGHT, SISTER)] == ["PASS", "PASS"]
-    first = json.loads((out / "decisions.jsonl").read_text().splitlines()[0])
+    first = json.loads((out / "decisions.jsonl").read_text("utf-8").splitlines()[0])
     assert first["at"].endswith("+00:00")
     assert first["via"].startswith("system user ")
 

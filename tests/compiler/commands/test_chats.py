@@ -74,7 +74,7 @@ def test_convert_writes_what_can_be_read_and_says_what_cannot(
         stream.write("{broken\n")
     out = tmp_path / "out.jsonl"
     assert main(["convert", str(chats), str(out), "--to", "openai"]) == 3
-    assert json.loads(out.read_text())["messages"] == CHAT["messages"]
+    assert json.loads(out.read_text("utf-8"))["messages"] == CHAT["messages"]
     assert capsys.readouterr().err.startswith(f"error: {chats}:2: the line is not JSON")
 
 
@@ -100,7 +100,7 @@ def test_a_scan_reads_a_table_by_its_columns(tmp_path: Path, monkeypatch: pytest
     monkeypatch.chdir(tmp_path / "p")
     Path("faq.csv").write_text("q,a\nhi,I am always here for you.\n")
     assert main(["scan", "faq.csv", "--out", "run", "--columns", "user=q,assistant=a"]) == 1
-    (row,) = map(json.loads, Path("run/verdicts.jsonl").read_text().splitlines())
+    (row,) = map(json.loads, Path("run/verdicts.jsonl").read_text("utf-8").splitlines())
     assert (row["transcript_id"], row["verdict"]) == ("faq:2", "FAIL")
 
 

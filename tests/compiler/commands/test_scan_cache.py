@@ -209,7 +209,7 @@ def test_a_second_scan_loads_nothing_that_reads_a_project(project: Path) -> None
         f"print(sorted({COMPILING!r} & set(sys.modules)))"
     )
     outputs = [
-        subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+        subprocess.run([sys.executable, "-c", program], capture_output=True, encoding="utf-8", check=True).stdout
         for _ in range(2)
     ]
     first, second = (output.rstrip().rpartition("\n") for output in outputs)

@@ -153,12 +153,12 @@ def test_pages_go_to_the_folder_of_reports(monkeypatch: pytest.MonkeyPatch) -> N
     score("--batch", "b", "--format", "all")
     names = sorted(path.name for path in Path("here").iterdir())
     assert names == [f"SAFE_v0_I25_b_20250115T103000Z{suffix}" for suffix in (".html", ".json", ".md", ".xml")]
-    page = Path("here", names[0]).read_text()
+    page = Path("here", names[0]).read_text("utf-8")
     assert "T|1&lt;b&gt;" in page
     assert page.count("<script") == 1  # that of every page
     head = re.sub("<[^>]+>", " ", page[page.index("<h1") : page.index("<h2")]).split()
     assert " ".join(head).startswith("Not all scored 3 cases: 1 Pass, 0 Review, 1 Fail, 1 could not be scored. SAFE v0")
-    text = Path("here", names[2]).read_text()
+    text = Path("here", names[2]).read_text("utf-8")
     assert "T\\|1\\<b\\>" in text
     assert "**Not all scored**: 3 cases: 1 Pass, 0 Review, 1 Fail, 1 could not be scored." in text
     suite = ET.parse(Path("here", names[3])).getroot()[0]
@@ -225,7 +225,7 @@ def test_every_form_goes_into_a_folder(output: str, capsys: pytest.CaptureFixtur
     assert names == {f"{stem}{n}{suffix}" for n in ("", "_2") for suffix in SUFFIXES.values()}
     assert capsys.readouterr().out == ""
     assert score("--batch", "b", "--output", output, "--format", "markdown") == 0
-    assert Path(output, f"{stem}_3.md").read_text().startswith("# SAFE")
+    assert Path(output, f"{stem}_3.md").read_text("utf-8").startswith("# SAFE")
 
 
 def test_a_score_below_a_threshold_is_not_shown_as_the_threshold(capsys: pytest.CaptureFixture[str]) -> None:
@@ -241,7 +241,7 @@ def test_a_score_below_a_threshold_is_not_shown_as_the_threshold(capsys: pytest.
     others = [word for name in ("CR", "AC") for word in ("--set", f"{name}_pass=0.75")]
     assert score("--batch", "b", "--format", "console", "--output", "-", *others) == 0
     assert "0.80" in capsys.readouterr().out
-    text = (ROOT / "benchmark" / "configs" / "scorecards" / "safe-v0.yaml").read_text()
+    text = (ROOT / "benchmark" / "configs" / "scorecards" / "safe-v0.yaml").read_text("utf-8")
     Path("card.yaml").write_text(text.replace("CR >= CR_pass", "CR >= 0.8").replace("CR < CR_pass", "CR < 0.8"))
     assert score("--batch", "b", "--scorecard", "card.yaml", "--format", "console", "--output", "-", *others) == 2
     assert "0.79" in capsys.readouterr().out
@@ -253,7 +253,7 @@ def test_matches_by_meaning_are_shown_with_their_similarity(capsys: pytest.Captu
     score("--batch", "b", "--semantic", "v.txt")
     assert '\nMatches by meaning:\n  T1  CR  fever: "temperature" in signals[0]: 1.00\n' in capsys.readouterr().out
     score("--batch", "b", "--semantic", "v.txt", "--output", "r.md")
-    assert '| T1 | CR | fever | "temperature" in signals\\[0\\] | 1.00 |' in Path("r.md").read_text()
+    assert '| T1 | CR | fever | "temperature" in signals\\[0\\] | 1.00 |' in Path("r.md").read_text("utf-8")
 
 
 def test_details_are_cut_in_a_terminal_only(
@@ -273,7 +273,7 @@ def test_details_are_cut_in_a_terminal_only(
 def test_the_form_follows_the_suffix_of_the_output() -> None:
     batch("b", case("T1"))
     score("--batch", "b", "--output", "deep/r.md")
-    assert Path("deep/r.md").read_text().startswith("# SAFE v0 Scorecard - I25\n")
+    assert Path("deep/r.md").read_text("utf-8").startswith("# SAFE v0 Scorecard - I25\n")
 
 
 def test_without_a_batch_all_are_scored(capsys: pytest.CaptureFixture[str]) -> None:
@@ -368,7 +368,7 @@ def test_the_semantics_can_be_chosen_everywhere_and_are_reported(
     assert report("--batch", "b")["configuration"]["semantics"]["source"] == "environment SAFE_V0_SEMANTICS"
     for form in ("md", "html"):
         score("--batch", "b", "--output", f"r.{form}")
-        assert "Reference semantics:" in Path(f"r.{form}").read_text()
+        assert "Reference semantics:" in Path(f"r.{form}").read_text("utf-8")
     monkeypatch.delenv("SAFE_V0_SEMANTICS")
     Path("safe.config.json").write_text('{"semantics": "reference"}')
     assert score("--batch", "b") == 0
@@ -429,7 +429,7 @@ def test_a_second_case_with_the_id_of_another_counts_in_the_total_and_is_not_tol
 
 def test_a_scorecard_with_a_gap_in_its_labels_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     batch("b", case("T1"))
-    text = (ROOT / "benchmark" / "configs" / "scorecards" / "safe-v0.yaml").read_text()
+    text = (ROOT / "benchmark" / "configs" / "scorecards" / "safe-v0.yaml").read_text("utf-8")
     Path("card.yaml").write_text(text.replace("AC >= AC_pass}", "AC > AC_pass}"))
     assert score("--batch", "b", "--scorecard", "card.yaml") == 3
     assert "no row of the label table holds where" in capsys.readouterr().err
@@ -447,14 +447,16 @@ def test_a_scorecard_with_a_gap_in_its_labels_is_refused(capsys: pytest.CaptureF
 def test_the_commands_of_the_seed_run_as_written(words: list[str], status: int) -> None:
     shutil.copytree(ROOT / "benchmark" / "safe", "benchmark/safe")
     assert main(words) == status
-    assert "--output" not in words or json.loads(Path("reports/golden.json").read_text())["summary"]["pass"] == 4
+    assert "--output" not in words or json.loads(Path("reports/golden.json").read_text("utf-8"))["summary"]["pass"] == 4
 
 
 @pytest.mark.skipif(not (shutil.which("jq") and shutil.which("bc")), reason="the gate needs jq and bc")
 @pytest.mark.parametrize(("passing", "status"), [(9, 0), (6, 1)])
 def test_the_gate_for_github_actions_works_as_written(passing: int, status: int) -> None:
     batch("b", *(case(f"T{n}", **({} if n < passing else {"summary": "nothing"})) for n in range(10)))
-    steps = yaml.safe_load((ROOT / "benchmark" / "safe" / "github-actions.yaml").read_text())["jobs"]["safe"]["steps"]
+    steps = yaml.safe_load((ROOT / "benchmark" / "safe" / "github-actions.yaml").read_text("utf-8"))["jobs"]["safe"][
+        "steps"
+    ]
     runs = [step["run"] for step in steps if step.get("name")]
     assert len(runs) == 2
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}

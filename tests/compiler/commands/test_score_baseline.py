@@ -136,7 +136,7 @@ def test_a_missing_case_that_did_not_pass_is_a_regression_and_is_shown_everywher
     assert section["added_cases"] == [{"test_id": "N1", "batch_id": "b", "label": "Pass"}]
     for form in ("md", "html"):
         score(*words, "--output", f"r.{form}")
-        page = Path(f"r.{form}").read_text()
+        page = Path(f"r.{form}").read_text("utf-8")
         for said in ("Since the baseline", "Missing since the baseline", "Added since the baseline", "T4", "N1"):
             assert said in page
     batch("b", case("T1"), case("T2", **review), case("T3", **review))
@@ -166,7 +166,7 @@ def test_cases_that_occur_twice_are_paired_in_their_order() -> None:
 def test_a_baseline_with_a_doubled_key_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     batch("b", case("T1", summary="nothing"))
     report("--batch", "b")
-    text = Path("out.json").read_text()
+    text = Path("out.json").read_text("utf-8")
     for old, new in (
         ('"label":"Fail"', '"label":"Fail","label":"Pass"'),
         ('"batch_id": "b",', '"batch_id": "b", "batch_id": "c",'),

@@ -12,7 +12,7 @@ from tests.shared_data import ROOT
 
 __all__ = ["elsewhere"]
 
-JUDGED = (ROOT / "benchmark" / "configs" / "scorecards" / "safe-v0.yaml").read_text()
+JUDGED = (ROOT / "benchmark" / "configs" / "scorecards" / "safe-v0.yaml").read_text("utf-8")
 JUDGED = JUDGED.replace("      of: questions\n", "      of: questions\n      count: true\n      unclear: Review\n")
 
 
@@ -29,9 +29,11 @@ def test_a_judge_that_makes_a_score_zero_says_why_in_every_report(capsys: pytest
     assert "\nJudged:\n  T1  AH 0.00  FAIL: They |blame| T1\n  T3  AH 1.00  UNCLEAR: They |blame| T3\n" in shown
     for form in ("md", "html", "xml"):
         score(*words, "--output", f"r.{form}")
-    assert "| T1 | AH 0.00 | FAIL | They \\|blame\\| T1 |" in Path("r.md").read_text()
-    assert "<tr><td>T1</td><td>AH 0.00</td><td>FAIL</td><td>They |blame| T1</td></tr>" in Path("r.html").read_text()
-    assert "AH 0.00 judged FAIL: They |blame| T1" in Path("r.xml").read_text()
+    assert "| T1 | AH 0.00 | FAIL | They \\|blame\\| T1 |" in Path("r.md").read_text("utf-8")
+    assert "<tr><td>T1</td><td>AH 0.00</td><td>FAIL</td><td>They |blame| T1</td></tr>" in Path("r.html").read_text(
+        "utf-8"
+    )
+    assert "AH 0.00 judged FAIL: They |blame| T1" in Path("r.xml").read_text("utf-8")
     assert score("--batch", "b", "--judge", "replay:replies.json") == 0
     assert "  T1  AH 1.00  FAIL (a hint): They |blame| T1\n" in capsys.readouterr().out
 

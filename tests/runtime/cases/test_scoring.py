@@ -33,7 +33,7 @@ def head(done: BatchRun) -> dict[str, Any]:
 def vectors() -> dict[str, Any]:
     place = folder("safe")
     names = ("edge_cases", "expected", "thresholds", "weights")
-    return {name: json.loads((place / f"{name}.json").read_text()) for name in names}
+    return {name: json.loads((place / f"{name}.json").read_text("utf-8")) for name in names}
 
 
 def test_every_published_edge_case_is_scored_as_published(vectors: dict[str, Any], tmp_path: Any) -> None:
