@@ -7,7 +7,8 @@ where a mapping names that of their messages.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial, reduce
 from itertools import chain
 from shlex import quote
@@ -75,6 +76,7 @@ FIELDS: Final[dict[str, tuple[str, ...]]] = {
     "timestamp": ("timestamp", "created_at", "createdat", "time", "date"),
 }
 _TASK: Final = ("instruction", "input")  # of a data set of instructions
+_FULL, _PATTERN, _ANY = 3, 2, 1  # how well the name of a speaker fits
 _MEANINGS: Final = {"user": "question", "assistant": "answer"}
 SPOKEN: Final = ("system", "user", "passages", "assistant")
 
@@ -105,7 +107,7 @@ class Columns:
         """The format of a record with a list of messages, if the mapping names the answer next to it."""
         name = self.mapping.get("assistant", "")
         messages = listed(record) if name else None
-        if messages is None or _speaks(name.split("|"), self.mapping, list_at(record[messages], messages)):
+        if messages is None or _speaks(name, self.mapping, list_at(record[messages], messages)):
             return None
         return Format("openai", lambda _: True, record_by_record(partial(_answered_under, self, name)))
 
@@ -120,8 +122,8 @@ class Columns:
     def role_of(self, value: Json, where: str) -> str:
         """The role of a speaker, which the mapping may name. Raises ShapeError."""
         speaker = word(value)
-        named = next((role for role in _SPEAKERS if speaker in self.mapping.get(role, "").split("|")), None)
-        role = (named or speaker) if speaker else ""
+        named = self._named(speaker, where)
+        role = named or speaker
         if role.lower() not in ROLE_WORDS:
             user, assistant = (quote(f"{role}={speaker[:60] or 'NAME'}") for role in ("user", "assistant"))
             raise ShapeError(
@@ -131,6 +133,18 @@ class Columns:
         if named:
             self.used.add(named)
         return role
+
+    def _named(self, speaker: str, where: str) -> str:
+        """The role whose names fit a speaker best; empty if there is none, or only the name `*` for a known role.
+        Raises ShapeError if those of two roles do."""
+        fits = {role: _fit(speaker, self.mapping.get(role, "")) for role in _SPEAKERS}
+        best = max(fits.values())
+        if best == 0 or (best == _ANY and speaker.lower() in ROLE_WORDS):
+            return ""
+        first, *more = (role for role in _SPEAKERS if fits[role] == best)
+        if more:
+            raise ShapeError(f"{where} is {shown(speaker)}, which both `{first}` and `{more[0]}` of `--columns` name")
+        return first
 
     def of(self, names: Sequence[str]) -> dict[str, str]:
         """Map fields to the columns of these names. Raises ShapeError if they hold no conversation."""
@@ -164,6 +178,20 @@ class Columns:
                 "message per row `--columns conversation=NAME,role=NAME,content=NAME,user=SPEAKER,assistant=SPEAKER`)"
             )
         return fields
+
+
+def _fit(speaker: str, names: str) -> int:
+    """How well the best of the names, between bars, fits a speaker: in full, as a pattern with `*`, or as `*` alone; 0
+    if none does."""
+    if not speaker:
+        return 0
+    patterns = ((name, ".*".join(map(re.escape, name.split("*")))) for name in names.split("|"))
+    return max(
+        _FULL
+        if name == speaker
+        else (_ANY if name == "*" else _PATTERN) * bool(re.fullmatch(pattern, speaker, re.DOTALL))
+        for name, pattern in patterns
+    )
 
 
 def _one_of(names: Mapping[str, object] | Sequence[str], last: str = "or") -> str:
@@ -357,14 +385,14 @@ def _answer_names(mapping: Mapping[str, str], record: Record) -> Sequence[str]:
     """The names under which a record may hold its answer: what `assistant` names, unless that is a speaker, and the
     usual ones."""
     name = mapping.get("assistant", "")
-    speaks = name != "" and _speaks(name.split("|"), mapping, _listed_under(record, mapping["messages"]))
+    speaks = name != "" and _speaks(name, mapping, _listed_under(record, mapping["messages"]))
     return (name, *ANSWERS) if name and not speaks else ANSWERS
 
 
-def _speaks(names: Container[Json], mapping: Mapping[str, str], messages: Sequence[Json]) -> bool:
+def _speaks(names: str, mapping: Mapping[str, str], messages: Sequence[Json]) -> bool:
     """Whether one of the messages has one of these speakers."""
     paths = [mapping["role"]] if "role" in mapping else FIELDS["role"]
-    return any(value_at(item, path) in names for item in filter(is_record, messages) for path in paths)
+    return any(_fit(word(value_at(item, path)), names) for item in filter(is_record, messages) for path in paths)
 
 
 def _listed_under(record: Record, path: str) -> list[Json]:

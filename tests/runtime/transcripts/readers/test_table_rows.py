@@ -269,3 +269,39 @@ def test_rows_of_a_tree_are_refused_and_those_of_a_path_are_read(tmp_path: Path)
     assert isinstance(refused, InputError)
     assert refused.reason.startswith("two messages reply to `1`; keep one branch of each conversation")
     assert isinstance(found, Transcript)
+
+
+@pytest.mark.parametrize(
+    ("mapping", "roles"),
+    [
+        ({"assistant": "Agent *", "user": "*"}, "user assistant user assistant system"),
+        ({"assistant": "*", "user": "Ann|B*"}, "user assistant user assistant system"),
+        ({"assistant": "Agent *", "user": "Ann|B*b"}, "user assistant user assistant system"),
+        ({"assistant": "Agent *", "user": "Ann|Bob", "system": "s*m"}, "user assistant user assistant system"),
+    ],
+)
+def test_a_star_in_the_name_of_a_speaker_stands_for_any_text(
+    mapping: dict[str, str], roles: str, tmp_path: Path
+) -> None:
+    speakers = ("Ann", "Agent 7", "Bob", "assistant", "system")
+    path = written(tmp_path, "wer,text\n" + "".join(f"{each},x\n" for each in speakers), "a.csv")
+    (found,) = Reader(columns={"role": "wer", "content": "text", **mapping}).read([str(path)])
+    assert isinstance(found, Transcript)
+    assert [each.role for each in found.conversation.messages] == roles.split()
+
+
+def test_a_speaker_that_fits_names_of_two_roles_is_refused(tmp_path: Path) -> None:
+    path = written(tmp_path, "wer,text\nAnn,x\nBot,y\n", "a.csv")
+    columns = {"role": "wer", "content": "text", "user": "A*", "assistant": "*n|Bot"}
+    (refused,) = Reader(columns=columns).read([str(path)])
+    assert isinstance(refused, InputError)
+    assert "row.wer is `Ann`, which both `user` and `assistant` of `--columns` name" in refused.reason
+
+
+def test_a_speaker_named_by_a_star_is_found_in_records_of_other_shapes(tmp_path: Path) -> None:
+    log = {"log": [{"by": "Ann", "said": "a"}, {"by": "Agent 7", "said": "b"}]}
+    path = written(tmp_path, [log])
+    columns = {"messages": "log", "role": "by", "content": "said", "user": "*", "assistant": "Agent *"}
+    (found,) = Reader(columns=columns).read([str(path)])
+    assert isinstance(found, Transcript)
+    assert [each.role for each in found.conversation.messages] == ["user", "assistant"]
