@@ -14,6 +14,7 @@ from rulewright.cli import main
 from rulewright.diagnostics import Severity
 from rulewright.linting.lint_run import lint, lint_text
 from rulewright.linting.lint_settings import RuleSelection
+from rulewright.rules.suspicious import output_without_case
 from rulewright_runtime.cases.case_reader import Batch, CaseReader
 from rulewright_runtime.errors import InputError
 
@@ -443,3 +444,23 @@ def test_a_folder_of_many_batches_is_listed_as_often_as_one_of_few(
         found.append(listed.count(str(project / "cases")))
 
     assert found[0] == found[1]
+
+
+def test_outputs_whose_cases_are_there_are_not_compared_with_all_cases(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compared = set[str]()
+
+    def compares(name: str, other: str) -> bool:
+        compared.add(name)
+        return name == other
+
+    monkeypatch.setattr(output_without_case, "is_slip_of", compares)
+    names = [f"case-{at}" for at in range(9)]
+    files = {
+        "rulewright.yaml": "project: own\n",
+        "cases/one.json": json.dumps([{"test_id": name} for name in names]),
+        "outputs/one.json": json.dumps([{"test_id": name, "summary": "Fine."} for name in [*names, "other"]]),
+    }
+    lint([folders.write(tmp_path, files)])
+    assert compared == {"other"}

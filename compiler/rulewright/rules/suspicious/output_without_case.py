@@ -17,9 +17,12 @@ def output_without_case(batch: CaseBatch) -> Findings:
     folder = cases_near(batch.path)
     # Where a file names no test id, the case may be in it.
     known = folder.counted("test_id") if ids and all(folder.values("test_id")) else Counter[str]()
-    for name, place in ids.items():
-        near = [each for each in sorted(known) if is_slip_of(name, each) and (each not in ids or known[each] > 1)]
-        if name not in known and near and not any(known[each] > 1 for each in near):  # else `duplicate-test-id`
+    sorted_ids = sorted(known)
+    for name, place in ids.items() if known else ():
+        if name in known:
+            continue
+        near = [each for each in sorted_ids if is_slip_of(name, each) and (each not in ids or known[each] > 1)]
+        if near and not any(known[each] > 1 for each in near):  # else `duplicate-test-id`
             yield warning(place, f"no case has the test id `{name}`", help=Guess(near[0]))
 
 
