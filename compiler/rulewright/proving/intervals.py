@@ -141,6 +141,7 @@ class Space:
         if sum(len(variable.values) for variable in read) > _MOST_DECISIONS:
             raise TooMany
         self._possible: dict[Hashable, bool] = {}
+        self._spans: dict[tuple[int, int], NumberRange] = {}
         self._facts: list[_Facts | _Joint] = [self._study(atom) for atom in self.atoms]
         self.everything: Box = tuple((1 << len(variable.values)) - 1 for variable in self.variables)
         self._sums = [each for each in self.variables if each.terms]
@@ -213,11 +214,19 @@ class Space:
             numbers = [exact for cell in variable.within(box) if (exact := exact_of(cell)) is not None]
             spans = divide(bounds[variable.path], cuts)
             bounds[variable.path] = reduce(NumberRange.joins, [each for each in spans if any(map(each.holds, numbers))])
-        sums = {each.terms: reduce(NumberRange.joins, each.within(box)) for each in self._sums}
+        sums = {each.terms: self._span_of(each.at, box[each.at]) for each in self._sums}
         for less, more in self._ordered:
             terms, span = difference(less, more, self._summed)
             sums[terms] = sums[terms].meets(span) if terms in sums else span
         return BoundedSums(bounds, sums)
+
+    def _span_of(self, at: int, cells: int) -> NumberRange:
+        """The interval of some cells of a sum."""
+        if (at, cells) not in self._spans:
+            values = self.variables[at].values
+            held = (value for number, value in enumerate(values) if cells >> number & 1)
+            self._spans[at, cells] = reduce(NumberRange.joins, held)
+        return self._spans[at, cells]
 
     def possible(self, box: Box) -> bool:
         """Whether the variables of a box may be consistent; False is exact."""

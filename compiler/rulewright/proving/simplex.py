@@ -43,16 +43,22 @@ class Simplex:
 
     def point(self, spans: Mapping[int, NumberRange]) -> list[Fraction] | None:
         """The numbers within the bounds of numbers and sums; None if there are none."""
+        if not self.is_possible(spans):
+            return None
+        step = min(self._steps(), default=Fraction(1))
+        return [Fraction(value + steps * step) for value, steps in self.values[: self.count]]
+
+    def is_possible(self, spans: Mapping[int, NumberRange]) -> bool:
+        """Whether numbers exist within the bounds of numbers and sums."""
         self.bounds = {at: _Limits.of(span) for at, span in spans.items()}
         if any(each.low > each.high for each in self.bounds.values()):
-            return None
+            return False
         for at in self.columns:
             self._move(at, self._nearest(at))
         while (row := self._outside()) is not None:
             if not self._repair(row):
-                return None
-        step = min(self._steps(), default=Fraction(1))
-        return [Fraction(value + steps * step) for value, steps in self.values[: self.count]]
+                return False
+        return True
 
     def _nearest(self, at: int) -> Value:
         """The value within its bounds that is nearest to that of a number or sum."""

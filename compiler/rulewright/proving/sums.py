@@ -65,17 +65,20 @@ class BoundedSums(Struct, frozen=True):
     def is_possible(self, simplex: Simplex | None = None) -> bool:
         """Whether values within all bounds exist, of which ints may be fractions; a `simplex` of the same numbers and
         sums, which may be of another question, saves work."""
-        return self._point(simplex) is not None
+        return (simplex or self.simplex()).is_possible(self._spans())
 
     def simplex(self) -> Simplex:
         """The variables and their sums, to ask which bounds are possible."""
         numbers = {path: number for number, path in enumerate(self.variables)}
         return Simplex(len(numbers), [{numbers[path]: factor for path, factor in terms} for terms in self.sums])
 
-    def _point(self, simplex: Simplex | None = None) -> dict[Path, Fraction] | None:
+    def _spans(self) -> dict[int, NumberRange]:
+        """The bounds of the variables and the sums, as the simplex numbers them."""
+        return dict(enumerate((*self.variables.values(), *self.sums.values())))
+
+    def _point(self) -> dict[Path, Fraction] | None:
         """Values of all variables within all bounds; None if there are none."""
-        spans = dict(enumerate((*self.variables.values(), *self.sums.values())))
-        values = (simplex or self.simplex()).point(spans)
+        values = self.simplex().point(self._spans())
         return None if values is None else dict(zip(self.variables, values, strict=True))
 
     def values(self, whole: frozenset[Path]) -> dict[Path, Fraction] | None:
