@@ -146,6 +146,7 @@ FOLLOWED_BY: Final = code_sets(
         unread-parameter""",
         "exit-on-failure": "exit-below-threshold",
         "failure-counts-as-success": "failure-is-rewarded unchanged-copy",
+        "failure-is-rewarded": "outcome-contradicts-condition",
         "file-of-another-format": "input-nobody-writes",
         "gate-check-never-applies": "check-no-scenario-reaches",
         "gate-ignores-a-severity": "check-without-part",

@@ -13,6 +13,7 @@ from itertools import chain, pairwise, permutations
 from operator import and_
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
+from rulewright.expression.declarations import profile_functions
 from rulewright.expression.types import BOOL, DURATION, DYN, STRING, TIMESTAMP
 from rulewright.proving.atoms import FALSE, TRUE, bits_of
 from rulewright.proving.box_variables import LONGEST, Box, BoxVariable, Relation, Rows, cell_mask
@@ -109,7 +110,9 @@ def _lacks(variable: BoxVariable, domains: Domains) -> Iterator[_Lack]:
 
 def _to_be_true(variable: BoxVariable, domains: Domains) -> frozenset[Path]:
     """What a condition needs besides a value: to be true or false, where its type is not known."""
-    is_known = variable.path or typed(variable.program, domains)[-1].type == BOOL
+    node = variable.program.nodes[-1]
+    results = {each.result for each in profile_functions().get(str(node.value), ())} if node.op == "call" else set()
+    is_known = variable.path or results == {BOOL} or typed(variable.program, domains)[-1].type == BOOL
     return frozenset() if is_known else frozenset({("true or false", unabridged(variable.program))})
 
 

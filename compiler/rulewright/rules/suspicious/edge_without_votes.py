@@ -1,11 +1,16 @@
+import re
 from typing import Final
 
 from rulewright.diagnostics import Findings, warning
-from rulewright.documents.base import flag, text_scalars
+from rulewright.documents.base import flag, scalar, text_scalars
 from rulewright.documents.check import JUDGE_ROUTES, TRACED
 from rulewright.documents.profile import Profile
 from rulewright_runtime.english import ticked
 
+# `Every check with all of its votes`, without a denial.
+VOTES: Final = re.compile(
+    r"(?!.*\b(?:0|no|not|without|zero)\b).*\b(?:all|its|own|three|full)\b[^.;]*\bvotes\b.*", re.I | re.S
+)
 UNJUDGED: Final = frozenset({"cue_response", "expression", "jurisdiction_rule", "lexicon_only", "memory_probe"})
 
 
@@ -25,6 +30,10 @@ def edge_without_votes(profile: Profile) -> Findings:
         yield warning(odd[0] if is_odd else place, message, notes=[(place, "the number of votes")] if is_odd else [])
     elif profile.repetitions and only_routes and not {*profile.include_routes} - UNJUDGED:
         yield warning(place, "none of the routes of this profile asks a judge", help="set it to 0")
+    described = scalar(profile.node, "description")
+    if profile.repetitions == 0 and profile.include_all and described and VOTES.fullmatch(str(described.value)):
+        message = "the description speaks of votes, but with 0 votes no judge is asked"
+        yield warning(place, message, notes=[(described, "said here")])
     if profile.repetitions == 0 and flag(profile.node, "llm_edge"):
         notes = [(profile.place("llm_repetitions"), "the number of votes")]
         help = "set it to false, or `llm_repetitions` to at least 1"

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 # What is written by mistake, what it means, and what was probably meant: in a character class, and elsewhere.
 IN_CLASS: Final = (
+    (r"(\[0-9\]|\\d)(\+?)\.(?=\[0-9\]|\\d)", "contains a dot that is any character", r"\1\2\."),
     (r"^(\[0-9\]|\\d)\*(?=[ a-zA-Z%]|\\s)", "may be no digit, and then excludes nothing", r"\1+"),
     (r"(?<![\\\[])\[:(\w+):\]", "is a class of these letters", r"[[:\1:]]"),
     (r"(?<!\\)\[A-z", "contains characters between `Z` and `a`", "[A-Za-z"),
