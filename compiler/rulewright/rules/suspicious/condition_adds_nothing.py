@@ -49,8 +49,7 @@ def _is_decided(part: Expr) -> bool:
 
 
 def _denied_before(document: DocumentWithExpressions) -> Findings:
-    """The denials of what can't hold where another denial does: of a longer expression, of an order of calls after one
-    of these calls."""
+    """The denials of an order of calls next to the denial of one of these calls."""
     for expression, part in operations_in(document, ("&&",)):
         denied = [
             (side, side.operand) for side in chain(part, "&&") if isinstance(side, Unary) and side.operator == "!"
@@ -64,13 +63,8 @@ def _denied_before(document: DocumentWithExpressions) -> Findings:
 
 
 def _needs(wanted: Expr, needed: Expr) -> bool:
-    """Whether a search finds something, or tools are called in order, only where another one does or is."""
+    """Whether tools are called in order only where another call is found."""
     match wanted, needed:
-        case Call(function="matches", target=one, args=(Literal(value=str(longer)),)), Call(
-            function="matches", target=other, args=(Literal(value=str(start)),)
-        ):
-            rest = longer.removeprefix(start)
-            return one == other and rest != longer and rest[:1] not in {*"?*+{|"} and not {*"|()"} & {*start}
         case Call(function="called_in_order", args=(one, ListLiteral(items=names))), Call(
             function="called", args=(other, name)
         ):
