@@ -57,12 +57,11 @@ def test_a_gate_that_a_scan_leaves_undecided_is_not_met_by_labels_of_its_other_c
     files = {
         "checks/W-1.yaml": f"id: W-1\n{rule}",
         "lexicons/you.yaml": "patterns:\n  - you must\n",
-        "configs/profiles.yaml": PART,
         "configs/scorecards/quality.yaml": SCORECARD,
         "rulewright.yaml": "project: p\nscorecard: quality\nscorecards: configs/scorecards\n",
     }
     if profile:
-        files["checks/W-2.yaml"] = f"id: W-2\n{rule}"
+        files |= {"checks/W-2.yaml": f"id: W-2\n{rule}", "configs/profiles.yaml": PART}
     if script:
         files["scenarios/night.json"] = json.dumps(script)
     plan = compile_project(write(tmp_path / "p", files), profile=profile)
