@@ -22,17 +22,22 @@ def refuse_unnamed(names: Iterable[str], name: str) -> None:
         raise ShapeError("some messages name no conversation and others do; name that of each message")
 
 
-def refuse_disorder(times: Iterable[object], order: str = "their times") -> None:
+def refuse_disorder(times: Iterable[object]) -> None:
     """Raise ShapeError if messages that were stored one by one are not in the order of their times. Times that can't be
     compared say nothing about the order."""
-    known = [each for each in times if each is not None and each != ""]
+    if late := _late(times):
+        raise ShapeError(f"the messages are not in the order of their times: {late} comes too late; sort them")
+
+
+def _late(values: Iterable[object]) -> str:
+    """The first value that is below the one before it, for a message; empty if there is none or they can't be
+    compared."""
+    known = [each for each in values if each is not None and each != ""]
     try:
         pairs = [(_instant(each), _instant(later), later) for each, later in pairwise(known)]
-        late = next((later for before, after, later in pairs if after < before), None)
+        return next((shown(later) for before, after, later in pairs if after < before), "")
     except (TypeError, ValueError):
-        return
-    if late is not None:
-        raise ShapeError(f"the messages are not in the order of {order}: {shown(late)} comes too late; sort them")
+        return ""
 
 
 def _instant(time: object) -> Any:
@@ -47,7 +52,7 @@ def refuse_confusion(rows: Sequence[Record], roles: Sequence[str], name: str, re
     """Raise ShapeError if rows of one conversation are not in the order of their numbers, if they are branches, and if
     they are unnamed and may be several conversations."""
     _refuse_misnumbered(rows)
-    _refuse_branches(rows)
+    _refuse_branches(rows, roles)
     if not name:
         _refuse_several(rows, roles, read)
 
@@ -55,16 +60,22 @@ def refuse_confusion(rows: Sequence[Record], roles: Sequence[str], name: str, re
 def _refuse_misnumbered(rows: Sequence[Record]) -> None:
     """Raise ShapeError if the rows number their messages or turns, and are not in this order."""
     for name in _NUMBERS:
-        refuse_disorder((row.get(name) for row in rows), f"`{name}`")
+        if late := _late(row.get(name) for row in rows):
+            again = "sort them, or name each conversation if the numbers begin again in it"
+            raise ShapeError(f"the messages are not in the order of `{name}`: {late} comes too late; {again}")
 
 
-def _refuse_branches(rows: Sequence[Record]) -> None:
-    """Raise ShapeError if two rows are replies to the same one: the rows are a tree, and not one conversation."""
-    seen: set[str] = set()
-    for parent in filter(None, (word(first_of(row, _PARENTS)) for row in rows)):
-        if parent in seen:
+def _refuse_branches(rows: Sequence[Record], roles: Sequence[str]) -> None:
+    """Raise ShapeError if rows are replies to the same one: the rows are a tree, and not one conversation. Results of
+    tools that were called at once are no branches, nor are the messages of both sides below the first of a thread."""
+    replies: dict[str, list[str]] = {}
+    for row, role in zip(rows, roles, strict=True):
+        replies.setdefault(word(first_of(row, _PARENTS)), []).append(role)
+    replies.pop("", None)
+    for parent, found in replies.items():
+        is_thread = len(replies) == 1 and len({*found}) > 1
+        if len(found) > 1 and not is_thread and {*found} != {"tool"}:
             raise ShapeError(f"two messages reply to {shown(parent)}; keep one branch of each conversation")
-        seen.add(parent)
 
 
 def _refuse_several(rows: Sequence[Record], roles: Sequence[str], read: Iterable[str]) -> None:

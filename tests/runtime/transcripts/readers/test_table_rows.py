@@ -257,7 +257,8 @@ def test_an_id_of_each_message_is_not_the_name_of_its_conversation(tmp_path: Pat
 
 def test_rows_that_are_not_in_the_order_of_their_numbers_are_refused(tmp_path: Path) -> None:
     rows = "conversation_id,role,content,turn_index\n1,assistant,b,2\n1,user,a,1\n2,user,c,1\n"
-    reason = "the messages are not in the order of `turn_index`: `1` comes too late; sort them"
+    reason = "the messages are not in the order of `turn_index`: `1` comes too late; "
+    reason += "sort them, or name each conversation if the numbers begin again in it"
     assert refusals(tmp_path, rows, "a.csv") == [f"2: {reason} (read as messages)", "a:2"]
 
 
@@ -305,3 +306,28 @@ def test_a_speaker_named_by_a_star_is_found_in_records_of_other_shapes(tmp_path:
     (found,) = Reader(columns=columns).read([str(path)])
     assert isinstance(found, Transcript)
     assert [each.role for each in found.conversation.messages] == ["user", "assistant"]
+
+
+THREAD = [("1", "", "user"), ("2", "1", "assistant"), ("3", "1", "user"), ("4", "1", "assistant")]
+TOOLS = [("1", "", "user"), ("2", "1", "assistant"), ("3", "2", "tool"), ("4", "2", "tool"), ("5", "4", "assistant")]
+
+
+@pytest.mark.parametrize("messages", [THREAD, TOOLS])
+def test_replies_in_a_thread_and_of_tools_that_were_called_at_once_are_no_branches(
+    messages: list[tuple[str, str, str]], tmp_path: Path
+) -> None:
+    rows = "chat_id,message_id,parent_id,role,content\n" + "".join(f"t,{','.join(each)},a\n" for each in messages)
+    (found,) = conversations(written(tmp_path, rows, "a.csv"))
+    assert [message.role for message in found.messages] == [role for _, _, role in messages]
+
+
+def test_rows_of_one_speaker_with_an_id_each_are_a_conversation_each(tmp_path: Path) -> None:
+    rows = "id,speaker,text,expected\n1,user,a,x\n2,user,b,y\n"
+    assert [found.expected for found in conversations(written(tmp_path, rows, "a.csv"))] == ["x", "y"]
+
+
+def test_stars_in_the_name_of_a_speaker_take_no_time_on_a_long_one(tmp_path: Path) -> None:
+    rows = f"chat_id,role,content\n1,{'ab' * 20_000}c,a\n1,Bot,b\n"
+    for user in ("*a*a*a*b*b*c", "*a*a*a*b*b*d|*bc"):
+        (found,) = conversations(written(tmp_path, rows, "a.csv"), columns={"user": user, "assistant": "Bot"})
+        assert found.messages[0].role == "user"
