@@ -41,8 +41,11 @@ DENIALS: Final = re.compile(
     r"\b(?:but|cannot|except|lacks?|missing|neither|never|no|nobody|none|not|nothing|unless|until|without)\b|n't | - ",
     re.IGNORECASE,
 )
-# `Only our own domains`, but not `Only replies that name a source pass`.
-NONE_ELSE: Final = re.compile(r"^Only (?!.*\b(?:pass|count)(?:e?s)?\b)")
+# `Only our own domains`, but not `Only replies that name a source pass` or `Only one link has to be ours`.
+NONE_ELSE: Final = re.compile(
+    r"^Only (?!(?:an?|one|two|the (?:first|last)|(?:the )?(?:answer|chat|conversation|message|reply|replie|turn)s?)\b)"
+    r"(?!.*\b(?:at least|pass|passes|counts?)\b)"
+)
 ONLY: Final = re.compile(r"\b(?:only (?:after|if|when|once)|not until)\b")
 BEFORE: Final = re.compile(r"^[^,;:.]* before [^,;:.]*\.?$")  # a sentence of one clause that says what comes first
 # In a sentence with one of these, a limit may be what fails: `replies under 20 characters are too short`.

@@ -53,11 +53,11 @@ def failure_counts_as_success(scorecard: ScorecardDocument) -> Findings:
 
 
 def _undecided(scorecard: ScorecardDocument) -> Findings:
-    """The only dimension of several that counts UNCLEAR otherwise than all others."""
+    """The only dimension of several that counts UNCLEAR as PASS, where all others do otherwise alike."""
     counted = [(rate, key) for rate in scorecard.dimensions for key in COUNTED if "UNCLEAR" in getattr(rate, key)]
     usual = Counter(key for _, key in counted).most_common(1)
     odd = [(rate, key) for rate, key in counted if key != usual[0][0]]
-    if len(odd) == 1 and len(counted) == len(scorecard.dimensions) > len(COUNTED) - 1:
+    if len(odd) == 1 and odd[0][1] == "hit" and len(counted) == len(scorecard.dimensions) > len(COUNTED) - 1:
         rate, key = odd[0]
         message = f"the dimension `{rate.name}` lists UNCLEAR under `{key}`, but all others under `{usual[0][0]}`"
         yield warning(scorecard.place("dimensions", rate.name, rate.kind, key), message)

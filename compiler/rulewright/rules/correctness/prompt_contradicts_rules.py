@@ -180,12 +180,15 @@ def _contradictions(clauses: dict[str, set[str]], others: dict[str, set[str]], *
 
 
 def _opposed(clauses: dict[str, set[str]], others: dict[str, set[str]]) -> Iterator[tuple[str, str]]:
-    """The opposite words by which a clause differs from one of the other text that is alike: `before` and `after`."""
+    """The opposite words by which a clause differs from one of the other text that is alike: `before` and `after`. A
+    text with both words speaks of both."""
+    own, others_own = ({*LETTERS.findall(" ".join(each).lower())} for each in (clauses, others))
     for one, words in clauses.items():
         for two, its_words in others.items():
             pair = opposed(LETTERS.findall(one.lower()), LETTERS.findall(two.lower()))
             both = _words(" ".join(pair or ()))
-            if pair is not None and len(words & its_words) >= SAME * len((words | its_words) - both):
+            says_both = pair is not None and (pair[0] in others_own or pair[1] in own)
+            if pair is not None and not says_both and len(words & its_words) >= SAME * len((words | its_words) - both):
                 yield pair
 
 

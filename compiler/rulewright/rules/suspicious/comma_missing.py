@@ -21,8 +21,7 @@ LEAST, MOST = 6, 12  # words of a phrase that may be two
 REPEATABLE: Final = frozenset(
     ["had", "long", "many", "more", "much", "never", "no", "really", "so", "that", "very", "yes"]
 )
-FOUR: Final = 4  # words of two phrases that begin alike: `don't say don't know`
-JOINING: Final = frozenset(["after", "and", "by", "for", "in", "is", "on", "or", "than", "to", "upon", "with"])
+FOUR: Final = 4  # words of two phrases that begin alike: `don't say don't know`, but not `i wish i could`
 WORDS: Final = re.compile(r"[a-z]+(?:, ?[a-z]+)+")
 NAMES: Final = re.compile(r"[a-z]+(?:_[a-z]+)+(?:, [a-z]+(?:_[a-z]+)+)*")
 CODES: Final = (
@@ -115,7 +114,7 @@ def _are_keys(root: Node | None, names: Iterable[str]) -> bool:
 
 def _repeated(words: list[str]) -> str:
     """Two words that a phrase says twice, or one that it says twice in a row; the empty text without any."""
-    if len(words) == FOUR and words[0] == words[2] and words[1] not in {words[0], *JOINING}:
+    if len(words) == FOUR and words[0] == words[2] != words[1] and not words[0].isalpha():
         return words[0]
     pairs = [*pairwise(words)]
     apart = (pair for at, pair in enumerate(pairs) if len(words) >= LEAST and pair in pairs[at + 2 :])

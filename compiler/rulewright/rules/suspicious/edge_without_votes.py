@@ -9,7 +9,8 @@ from rulewright_runtime.english import ticked
 
 # `Every check with all of its votes`, without a denial.
 VOTES: Final = re.compile(
-    r"(?!.*\b(?:0|no|not|without|zero)\b).*\b(?:all|its|own|three|full)\b[^.;]*\bvotes\b.*", re.I | re.S
+    r"(?!.*\b(?:0|disabled|no|none|not|off|skipped|without|zero)\b).*\bwith (?:all|its|three|full)\b[^.;]*\bvotes\b.*",
+    re.I | re.S,
 )
 UNJUDGED: Final = frozenset({"cue_response", "expression", "jurisdiction_rule", "lexicon_only", "memory_probe"})
 

@@ -24,13 +24,17 @@ def negated_twice(document: DocumentWithExpressions) -> Findings:
 
 
 def _compared(written: WrittenExpression) -> Findings:
-    """The only comparison of an item with one of an outer list, if no item may be unequal to it."""
-    for outer in (each for each in written.parts if isinstance(each, Macro)):
+    """The only comparison of an item with one of another list, if there is one to which no item may be unequal. Of
+    every one it may be said: `pass: prices.all(p, not prices.exists(q, q != p))`."""
+    for outer in (each for each in written.parts if isinstance(each, Macro) and each.kind == "exists"):
         for part in (each for body in outer.bodies for each in below(body)):
             if not (isinstance(part, Unary) and isinstance(part.operand, Macro) and part.operand.kind == "exists"):
                 continue
             own, others = set(part.operand.variables), set(outer.variables)
-            joined = [each for each in chain(part.operand.bodies[-1], "&&") if _joins(each, own, others)]
+            sides = chain(part.operand.bodies[-1], "&&")
+            joined = [each for each in sides if _joins(each, own, others)]
+            if len(sides) == 1 and part.operand.target == outer.target:  # whether all items are alike
+                continue
             if len(joined) == 1 and isinstance(joined[0], Binary) and joined[0].operator == "!=":
                 left, right = written.text(joined[0].left), written.text(joined[0].right)
                 message = f"`not` and `!=` cancel out: this holds where every item has the same value as `{right}`"

@@ -49,7 +49,8 @@ SAID_BY: Final = {  # names of parameters
 BY_USERS: Final = re.compile(rf"\b(?:{USERS})s?\b", re.IGNORECASE)
 # Whom the words are said to, or what they do to somebody: `wordings that hurry a customer`.
 AS_OBJECT: Final = re.compile(
-    r"\b(?:that|which|to) (?!(?:a|an|any|each|every|no|our|some|the|their)\b)\w+ (?:(?:a|an|any|our|the|their) )?"
+    r"\b(?:that|which|to) (?!(?:a|an|any|each|every|no|our|some|the|their)\b)\w+ (?:(?:at|for|on|to|with) )?"
+    r"(?:(?:a|an|any|our|the|their) )?"
     rf"(?:{USERS}|agent|assistant|bot|chatbot|model)s?\b",
     re.IGNORECASE,
 )
