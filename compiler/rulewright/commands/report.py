@@ -42,12 +42,12 @@ def _write_page(args: argparse.Namespace, found: FinishedRun, status: int, out: 
     if out == "-":
         print_run("html", report.text())
         return
-    if args.out is None and Path(out).exists() and report.is_incomplete():
-        raise UsageError(
-            f"`{out}` exists and may show conversations that were moved or changed since the run; write another page "
-            "with `--out`, or name their new location with `--transcripts`"
-        )
     with writing_to(out):
+        if args.out is None and report.hides_shown(Path(out)):
+            raise UsageError(
+                f"`{out}` shows conversations that were moved or changed since the run; write another page with "
+                "`--out`, or name their new location with `--transcripts`"
+            )
         written = report.write(Path(out), one_file=args.one_file)
     say(f"wrote {' and '.join(written.paths)}")
     if written.missing:

@@ -20,6 +20,8 @@ from rulewright_runtime.files.atomic import open_whole
 
 IN_ONE_FILE: Final = 200  # transcripts
 A_PAGE: Final = 25  # transcripts of a page in the folder
+SHOWN: Final = '<ol class="said">'  # of a conversation, in `parts.html`
+NOT_SHOWN: Final = "<p>The conversation is not shown"
 LIST: Final = "transcripts.html"
 
 
@@ -46,7 +48,7 @@ class RunReport(Struct, frozen=True):
         """
         report, answers = gather(self.run), JudgeAnswers(self.run, self.replies)
         stored = Conversations(self.run, self.transcripts)
-        folder = out.with_name(f"{out.stem}-pages")
+        folder = _folder_of(out)
         split = self.with_conversations and not one_file and len(report["transcripts"]) > IN_ONE_FILE
         if split:
             _replace_folder(folder, self._pages(report, self.chats(answers, stored), out.name))
@@ -57,11 +59,14 @@ class RunReport(Struct, frozen=True):
                 stream.write(piece.encode("utf-8", "replace"))
         return WrittenReport([str(out), *([f"{folder}{os.sep}"] if split else [])], stored.missing)
 
-    def is_incomplete(self) -> bool:
-        """Whether the report can't show a conversation that it should. Raises UsageError."""
+    def hides_shown(self, out: Path) -> bool:
+        """Whether the page at `out` shows a conversation that this report can't show. Raises OSError, UsageError."""
+        before = _shown_in(out) if self.with_conversations and out.exists() else []
+        if not any(before):
+            return False
         stored = Conversations(self.run, self.transcripts)
-        judged = self.run.judged() if self.with_conversations else iter(())
-        return any(stored.of(each.id, each.path, each.conversation) is None for each in judged)
+        now = [stored.of(each.id, each.path, each.conversation) is not None for each in self.run.judged()]
+        return any(shown and not can_be for shown, can_be in zip(before, now, strict=False))
 
     def text(self) -> str:
         """Return the whole report as one page."""
@@ -107,6 +112,20 @@ class RunReport(Struct, frozen=True):
             return f"{_page_of(number)}#t{number}"
 
         yield LIST, rendered("list.html", frame, **context, link=link, home=f"../{home}")
+
+
+def _folder_of(out: Path) -> Path:
+    """Return the folder next to a page for its conversations."""
+    return out.with_name(f"{out.stem}-pages")
+
+
+def _shown_in(out: Path) -> list[bool]:
+    """Return for each transcript of a page and its folder whether its conversation is shown. Raises OSError."""
+    found: list[bool] = []
+    for path in (out, *sorted(_folder_of(out).glob("chats-*.html"))):
+        with path.open(encoding="utf-8", errors="replace") as lines:
+            found += (SHOWN in line for line in lines if SHOWN in line or NOT_SHOWN in line)
+    return found
 
 
 def _page_of(number: int) -> str:

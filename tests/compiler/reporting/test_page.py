@@ -261,10 +261,27 @@ def test_a_page_is_not_replaced_by_one_that_shows_fewer_conversations(
     folder = finished.parent / "elsewhere"
     (finished.parent / "said").rename(folder)
     assert main(["report", str(finished)]) == 3
-    assert "exists and may show conversations that were moved or changed since the run" in capsys.readouterr().err
+    assert "shows conversations that were moved or changed since the run" in capsys.readouterr().err
     assert (finished / "report.html").read_text(encoding="utf-8") == page
     assert main(["report", str(finished), "--out", str(finished / "other.html")]) == 1
     assert main(["report", str(finished), "--transcripts", str(folder)]) == 1
+
+
+def test_a_page_without_the_moved_conversations_is_replaced(finished: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (finished.parent / "said").rename(finished.parent / "elsewhere")
+    for most in (200, 0):  # the conversations in the page, and in a folder
+        monkeypatch.setattr("rulewright.reporting.report_files.IN_ONE_FILE", most)
+        assert main(["report", str(finished)]) == 1
+        assert main(["report", str(finished)]) == 1
+
+
+def test_a_folder_of_pages_is_not_replaced_by_one_that_shows_fewer_conversations(
+    finished: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rulewright.reporting.report_files.IN_ONE_FILE", 0)
+    report(finished)
+    (finished.parent / "said").rename(finished.parent / "elsewhere")
+    assert main(["report", str(finished)]) == 3
 
 
 def test_a_moved_conversation_is_found_next_to_a_record_that_cannot_be_read(finished: Path) -> None:
