@@ -61,7 +61,7 @@ def calibrate(
     split, or on a conversation, on which it was chosen, and for a run that holds people's decisions.
     """
     labelled_run = measured_on or run
-    _refuse_decided(run, labelled_run)
+    refuse_decided(run, labelled_run)
     _refuse_unusable(labels, labelled_run, split, choose_on)
     gold = gold_of(labels, split)
     if measured_on is not None:
@@ -100,12 +100,13 @@ def calibrate(
     return result
 
 
-def _refuse_decided(*runs: StoredRun) -> None:
-    """Raise UsageError for a run that holds people's decisions: a label would be compared with one of them."""
+def refuse_decided(*runs: StoredRun) -> None:
+    """Raise UsageError for a run that holds people's decisions: a label would be compared with one of them, and items
+    would be drawn by them."""
     for run in runs:
         if about := run.summary.get("adjudicated"):
             decided = f"`{run.folder}` holds people's decisions, which are no verdicts of its checks"
-            raise UsageError(f"{decided}; calibrate `{about['from']}` instead")
+            raise UsageError(f"{decided}; name `{about['from']}` instead")
 
 
 def _refuse_unusable(labels: Sequence[GoldLabel], run: StoredRun, split: str | None, choose_on: str | None) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from rulewright.calibration.calibrate import FAILED as GATE_FAILED
-from rulewright.calibration.calibrate import INCONCLUSIVE, calibrate
+from rulewright.calibration.calibrate import INCONCLUSIVE, calibrate, refuse_decided
 from rulewright.calibration.gold import REPORT, draw, read_gold, to_csv, with_fingerprints, worth_labelling
 from rulewright.commands.output import answer, hand_over
 from rulewright.errors import UsageError
@@ -130,6 +130,7 @@ def _estimate(each: Mapping[str, object]) -> str:
 def gold(args: argparse.Namespace) -> int:
     """Draw and write the items; return the exit code. Raises UsageError."""
     stored = read_run(Path(args.run))
+    refuse_decided(stored)
     if args.draw < 1:
         raise UsageError(f"`--draw` is {args.draw}; expected at least 1")
     for check in args.check:

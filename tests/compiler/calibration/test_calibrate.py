@@ -382,9 +382,14 @@ def test_no_label_is_compared_with_what_a_person_has_decided(
     decision = [*item(0).split("/"), truth(0), "--by", "Ana", "--why", "read it"]
     main(["adjudicate", str(here), "--decide", *decision])
     decided = str(here / "adjudicated")
-    for words in ([decided], [str(here), "--measured-on", decided]):
+    gold = ["--gold", str(path)]
+    for words in (
+        ["calibrate", decided, *gold],
+        ["calibrate", str(here), "--measured-on", decided, *gold],
+        ["gold", decided],
+    ):
         capsys.readouterr()
-        assert refused("calibrate", *words, "--gold", str(path))
+        assert refused(*words)
         assert f"`{decided}` holds people's decisions, which are no verdicts of its checks" in capsys.readouterr().err
 
 
