@@ -1,4 +1,5 @@
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from rulewright.diagnostics import Findings, Guess, warning
@@ -11,6 +12,7 @@ from rulewright_runtime.english import ticked
 
 OF_SEVERITY: Final = re.compile(r"""v\.severity == ['"]?([\w-]+)['"]?""")
 NAME: Final = re.compile(r"[\w-]+")
+RANKS: Final = {name: rank for rank, names in enumerate(DEGREES) for name in names}  # `order-reversed` compares them
 
 
 def gate_ignores_a_severity(project: Project) -> Findings:
@@ -41,22 +43,28 @@ def gate_ignores_a_severity(project: Project) -> Findings:
 
 
 def _of_a_milder_one(project: Project) -> Findings:
-    """The only gate of the usual scorecard that selects a severity, where checks have a graver one than it selects."""
+    """The only gate of the usual scorecard that selects a severity, where checks have a graver one that the scorecard
+    does not name."""
     card, severities = usual_scorecard(project), project.vocabulary.severities
-    found = [] if card is None else [(gate, OF_SEVERITY.fullmatch(str(gate.of.value).strip())) for gate in card.gates]
-    if len(found) != 1 or (selected := found[0][1]) is None or selected[1] not in severities:
-        return
-    graver = severities[severities.index(selected[1]) + 1 :]
-    missed = next((check for check in project.checks if check.severity in graver), None)
     is_declared = project.file is not None and project.file.get("vocabulary", "severities") is not None
-    ranks = {name: rank for rank, names in enumerate(DEGREES) for name in names}
-    is_reversed = missed is not None and ranks.get(missed.severity, len(ranks)) < ranks.get(
-        selected[1], 0
-    )  # `order-reversed`
-    if missed is not None and is_declared and not is_reversed:
-        message = f"the gate `{found[0][0].name}` does not stop on the graver severity of `{missed.id}`"
+    if card is None or len(card.gates) != 1 or not is_declared:
+        return
+    gate = card.gates[0]
+    selected = OF_SEVERITY.fullmatch(str(gate.of.value).strip())
+    if selected is None or selected[1] not in severities or _may_be_gravest(selected[1], severities):
+        return
+    named = {*NAME.findall(card.node.source.text)}
+    graver = {*severities[severities.index(selected[1]) + 1 :]} - named
+    missed = next((check for check in project.checks if check.severity in graver), None)
+    if missed is not None and RANKS.get(missed.severity, len(DEGREES)) >= RANKS.get(selected[1], 0):
+        message = f"the gate `{gate.name}` does not stop on the graver severity of `{missed.id}`"
         notes = [(missed.place("severity"), "its severity")]
-        yield warning(found[0][0].of, message, notes=notes, help=Guess(missed.severity))
+        yield warning(gate.of, message, notes=notes, help=Guess(missed.severity))
+
+
+def _may_be_gravest(severity: str, severities: Sequence[str]) -> bool:
+    """Whether a severity of an unknown degree is the first of all, as in a list that is the wrong way round."""
+    return severity == severities[0] and severity not in RANKS
 
 
 def _of_other_words(project: Project) -> Findings:
