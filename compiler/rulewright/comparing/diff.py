@@ -21,6 +21,7 @@ from rulewright.comparing.recombine import (
     pairs,
     rank_of,
 )
+from rulewright.reporting.adjudication import CODE
 from rulewright.reporting.contrasts import cluster_of
 from rulewright.reporting.run_reader import headline_of
 from rulewright.reporting.stored_run import StoredRun, read_run
@@ -126,7 +127,7 @@ def _changed(runs: Sequence[StoredRun]) -> dict[str, object]:
     return {
         "judge": other_judge(*runs),
         "replies": other_replies(*runs),
-        "decisions": runs[0].summary.get("adjudicated") != runs[1].summary.get("adjudicated"),
+        "decisions": _decided(runs[0]) != _decided(runs[1]),
         "checks": sorted(name for name in both if checks[0][name] != checks[1][name]),
         "checks_added": sorted(checks[1].keys() - both),
         "checks_removed": sorted(checks[0].keys() - both),
@@ -134,9 +135,19 @@ def _changed(runs: Sequence[StoredRun]) -> dict[str, object]:
     }
 
 
+def _decided(run: StoredRun) -> set[tuple[str, str, str]]:
+    """The verdicts of people, each after its transcript and check."""
+    return {
+        (name, check, each.verdict)
+        for name, verdicts in run.verdicts.items()
+        for check, each in verdicts.items()
+        if each.rationale_code == CODE
+    }
+
+
 def _flips(runs: Sequence[StoredRun], paired: Pairs, recombiner: Recombiner) -> Iterator[dict[str, object]]:
     severities = {check.id: check.severity for run in runs for check in run.plan.checks}
-    judges_differ = bool(_changed(runs)["judge"])
+    judges_differ = bool(other_judge(*runs))
     for pair in paired.both:
         old, new = (run.verdicts[name] for run, name in zip(runs, pair, strict=True))
         for check in sorted(old.keys() | new.keys()):

@@ -95,6 +95,14 @@ def test_a_run_of_an_earlier_version_is_adjudicated(judged: Path, tmp_path: Path
     assert read_run(tmp_path / "out").plan.hash == document["hash"]
 
 
+def test_only_other_decisions_are_a_change(judged: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(judged, tmp_path / "copy")
+    for about, verdict, out in ((judged, "PASS", "a"), (copy, "PASS", "b"), (judged, "FAIL", "c")):
+        adjudicate(about, tmp_path / out, [decided(NIGHT, verdict)])
+    changed = [diff(tmp_path / "a", tmp_path / out)["changed"]["decisions"] for out in "bc"]
+    assert changed == [False, True]
+
+
 def test_the_cause_of_a_decided_verdict_is_the_decision(judged: Path, tmp_path: Path) -> None:
     adjudicate(judged, tmp_path / "out", [decided(NIGHT, "PASS")])
     compared = diff(judged, tmp_path / "out")
