@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice, product
 from typing import Any, Final, NamedTuple
 
@@ -71,7 +71,8 @@ def verify(check: Check, verifier: ExpressionVerifier, context: EvaluationContex
     undecided = [name for name in verifier.needs if _is_undecided(context.verdicts.get(name))]
     if not undecided or found.verdict not in ("PASS", "FAIL"):
         return found
-    if _possible(undecided, verifier, conditions, bindings, context) == {found.verdict}:
+    possible = _possible(undecided, verifier, conditions, bindings, context)
+    if all(verdict == found.verdict for verdict in possible):
         return found
     if found.verdict == "FAIL":
         return replace(found, needs_adjudication=True, cause="unclear")
@@ -88,19 +89,18 @@ def _possible(
     conditions: _Conditions,
     bindings: Record,
     context: EvaluationContext,
-) -> set[Verdict]:
-    """The verdicts of the check over the answers to the undecided verdicts; every one for too many to try."""
+) -> Iterator[Verdict]:
+    """Yield the verdicts of the check over the answers to the undecided verdicts; every one for too many to try."""
     if len(undecided) > MAX_UNDECIDED:
-        return set(VERDICTS)
-    possible: set[Verdict] = set()
+        yield from VERDICTS
+        return
     for answers in product(ANSWERS, repeat=len(undecided)):
         decided = {
             name: {**bindings["v"][name], "verdict": answer, "confidence": 1.0, "adjudication_required": False}
             for name, answer in zip(undecided, answers, strict=True)
         }
         answered = {**bindings, "v": {**bindings["v"], **decided}}
-        possible.add(_found(verifier, conditions, answered, context).verdict)
-    return possible
+        yield _found(verifier, conditions, answered, context).verdict
 
 
 def _found(

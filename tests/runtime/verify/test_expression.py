@@ -19,6 +19,7 @@ from rulewright_runtime.plan.verifiers import ExpressionVerifier
 from rulewright_runtime.transcripts.messages import Conversation, Message, Part, Role, ToolCall, Transcript
 from rulewright_runtime.transcripts.view import View
 from rulewright_runtime.verdicts import VerdictResult
+from rulewright_runtime.verify import expression as expression_module
 
 
 def says(role: Role, text: str, *calls: ToolCall, **more: Any) -> Message:
@@ -255,3 +256,18 @@ def test_a_fail_that_an_undecided_verdict_may_change_is_unproven() -> None:
     assert (found.verdict, found.cause, found.adjudication_required) == ("FAIL", "unclear", True)
     reader = expression("X2", fails='v("X1").verdict == FAIL')
     assert verdicts(undecided, expression(fails='v("base").verdict != PASS'), reader)["X2"].cause == "unclear"
+
+
+def test_no_answer_is_tried_after_one_that_changes_the_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [f"u{number}" for number in range(6)]
+    found, tried = expression_module._found, list[Any]()
+
+    def counted(*given: Any) -> Any:
+        tried.append(given)
+        return found(*given)
+
+    monkeypatch.setattr(expression_module, "_found", counted)
+    undecided = [expression(name, unclear="true", fails="false") for name in names]
+    reader = expression(fails=" || ".join(f'v("{name}").verdict == FAIL' for name in names))
+    assert verdicts(*undecided, reader)["X1"].verdict == "UNCLEAR"
+    assert len(tried) < 20  # of 729
