@@ -24,8 +24,14 @@ from rulewright.documents.vocabulary import Vocabulary, read_vocabulary
 from rulewright.load import Mapping, load_text
 from rulewright_grammar import schema
 from rulewright_runtime.__main__ import main as runtime
+from rulewright_runtime.cases import case_plan
 from rulewright_runtime.errors import JudgeError
+from rulewright_runtime.harness import harness_plan
 from rulewright_runtime.judging.judge import JudgeRequest, open_judge
+from rulewright_runtime.plan import scan
+from rulewright_runtime.report import summary
+from rulewright_runtime.runs import folder, log
+from rulewright_runtime.workflow import workflow_plan
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -254,3 +260,10 @@ def test_every_route_and_unit_is_explained() -> None:
 def test_every_decision_is_listed() -> None:
     listed = _LINK.findall((DOCS / "decisions" / "index.md").read_text(encoding="utf-8"))
     assert sorted(listed) == sorted(page.name for page in DOCS.glob("decisions/*.md") if page.name != "index.md")
+
+
+def test_the_version_of_every_format_is_the_one_that_is_written() -> None:
+    text = (DOCS / "compatibility.md").read_text(encoding="utf-8")
+    for written in (scan, case_plan, harness_plan, workflow_plan, log, folder):
+        assert f"`{written.FORMAT}`, version {written.VERSION} |" in text
+    assert f"`version` in the summary, now {summary.VERSION} |" in text
