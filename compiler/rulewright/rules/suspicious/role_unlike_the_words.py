@@ -24,16 +24,19 @@ from rulewright.load import Scalar
 from rulewright.lower.expressions_of import WrittenExpression, expressions_of
 
 USERS: Final = r"asker|buyer|caller|carer|caregiver|client|customer|guest|patient|person|shopper|student|user|visitor"
-# Who speaks in the words: `the customer has said yes`, `who asks what something costs`.
+# Who speaks in the words: `the customer has said yes`, `who asks what something costs`, but not `who is asked`.
 SPEAKS: Final = (
+    r"(?!(?:is|was) (?:\w+ed|said|told)\b)"
     r"(?:(?:has|have|had|is|was|again|first|ever|really|explicitly) )*"
     r"(?:agree|ask|asking|cancel|complain|confirm|consent|describe|demand|inquire|insist|mention|object|order|refuse|report|"
     r"request|said|say|says|state|talk|tell|tells|told|want|wish|write|writes)(?:e?s|e?d)?"
 )
+# What has to be there first, but not `the user's request is confirmed` or `a question about the customer's consent`.
+NEEDED: Final = r"\b(?:after|follows?|needs?|requires?|unless|until|upon|with|without)(?: (?:an?|any|the))?"
 OF_USERS: Final = re.compile(
     rf"\b(?:(?:{USERS})s?|who(?:ever)?|somebody|someone|anyone|anybody) (?:who )?{SPEAKS}\b"
-    rf"|\b(?:agreement|consent|permission|request|yes) (?:by|from|of) (?:a|any|the) (?:{USERS})\b"
-    rf"|\b(?:{USERS})(?:'s|s') (?:agreement|consent|permission|request|yes)\b",
+    rf"|{NEEDED} (?:agreement|consent|permission|request|yes) (?:by|from|of) (?:a|any|the) (?:{USERS})\b"
+    rf"|{NEEDED} (?:{USERS})(?:'s|s') (?:agreement|consent|permission|request|yes)\b",
     re.IGNORECASE,
 )
 OF_ASSISTANTS: Final = re.compile(

@@ -1,12 +1,13 @@
 import re
+from collections.abc import Iterator
 from typing import Final
 
 from rulewright.diagnostics import Findings, Guess, Span, warning
 from rulewright.documents.base import optional_text, scalar, text_scalars
 from rulewright.documents.check import CheckDocument
 from rulewright.documents.opposites import opposed
-from rulewright.expression.syntax_tree import Binary, Call, Literal, field_of, last_name
-from rulewright.lower.expressions_of import expressions_of
+from rulewright.expression.syntax_tree import Binary, Call, Literal, Unary, field_of, last_name
+from rulewright.lower.expressions_of import WrittenExpression, expressions_of
 from rulewright.project import Project
 
 WORDS: Final = ("note", "description", "pass_rule")
@@ -24,7 +25,8 @@ def tool_unlike_the_words(project: Project) -> Findings:
     Instead: write the name of the tool that the words mean.
     """
     called = {check.id: list(_called(check)) for check in project.checks if check.verdict_conditions}
-    yield from _opposed(project, called)
+    for check in project.checks:
+        yield from _opposed(check)
     known = {name for found in called.values() for name, _ in found if "_" in name}
     stems = {name: _stems(name.replace("_", " ")) for name in known}
     by_stem: dict[str, list[str]] = {}
@@ -44,12 +46,12 @@ def tool_unlike_the_words(project: Project) -> Findings:
             yield warning(where, message, help=Guess(min(meant)))
 
 
-def _opposed(project: Project, called: dict[str, list[tuple[str, Span]]]) -> Findings:
-    """The tools of whose names the words say the opposite: `soft_search` for `a hard search`."""
-    for check in project.checks:
-        note = next((found for key in WORDS if (found := scalar(check.node, key)) is not None), None)
-        words = LETTERS.findall("" if note is None else str(note.value).lower())
-        for name, where in called.get(check.id, ()) if words else ():
+def _opposed(check: CheckDocument) -> Findings:
+    """The first tool of whose name the words say the opposite: `soft_search` for `a hard search`."""
+    note = next((found for key in WORDS if (found := scalar(check.node, key)) is not None), None)
+    words = LETTERS.findall("" if note is None else str(note.value).lower())
+    for written in expressions_of(check) if note is not None else ():
+        for name, where in _called_in(written, check) if _demands(written, check) else ():
             parts = name.split("_")
             pair = opposed(parts, words)
             if note is not None and pair is not None and {*parts} - {pair[0]} <= {*words} and len(parts) > 1:
@@ -59,20 +61,30 @@ def _opposed(project: Project, called: dict[str, list[tuple[str, Span]]]) -> Fin
                 return
 
 
-def _called(check: CheckDocument) -> list[tuple[str, Span]]:
+def _demands(written: WrittenExpression, check: CheckDocument) -> bool:
+    """Whether a condition asks for something, so that it may name what the words name: a `pass` without a negation, a
+    `fail` with one. `fail: called(tool_calls, "hard_search")` forbids the opposite of `a soft search`."""
+    is_negated = any(isinstance(part, Unary) and part.operator == "!" for part in written.parts)
+    return is_negated == (written.scalar is check.fails)
+
+
+def _called(check: CheckDocument) -> Iterator[tuple[str, Span]]:
     """The names of tools that the conditions of a check compare or call for, also in lists of its parameters."""
-    found: list[tuple[str, Span]] = []
     for written in expressions_of(check):
-        for part in written.parts:
-            match part:
-                case Binary(operator="==" | "!=", left=left, right=Literal(value=str(name)) as literal):
-                    found += [(name, written.span(literal))] if last_name(left) == "name" else []
-                case Call(function="called", args=(_, Literal(value=str(name)) as literal, *_)):
-                    found.append((name, written.span(literal)))
-                case Binary(operator="in", left=left, right=right) if last_name(left) == "name":
-                    listed = text_scalars(check.node, "params", field_of(right, "params") or "")
-                    found += [(str(each.value), each.span) for each in listed]
-    return found
+        yield from _called_in(written, check)
+
+
+def _called_in(written: WrittenExpression, check: CheckDocument) -> Iterator[tuple[str, Span]]:
+    for part in written.parts:
+        match part:
+            case Binary(operator="==" | "!=", left=left, right=Literal(value=str(name)) as literal):
+                if last_name(left) == "name":
+                    yield name, written.span(literal)
+            case Call(function="called", args=(_, Literal(value=str(name)) as literal, *_)):
+                yield name, written.span(literal)
+            case Binary(operator="in", left=left, right=right) if last_name(left) == "name":
+                listed = text_scalars(check.node, "params", field_of(right, "params") or "")
+                yield from ((str(each.value), each.span) for each in listed)
 
 
 def _stems(text: str) -> set[str]:
