@@ -8,11 +8,13 @@ import pytest
 from tests.shared_data import folder
 
 from rulewright.diagnostics import Diagnostic
+from rulewright.documents.base import text_scalars
 from rulewright.documents.scenario import ScenarioCategory, ScoringDimension, read_scenario
 from rulewright.documents.validation import validate
 from rulewright.load import Mapping, load_text
 from rulewright.lower.harness import harness_findings, lower_run_plan
 from rulewright.project import load_project
+from rulewright.rules.suspicious.branch_never_taken import branch_never_taken
 from rulewright_grammar import schema
 from rulewright_runtime.harness.harness_plan import ScriptTurn, decode
 from rulewright_runtime.harness.play import Choice, choose
@@ -159,3 +161,18 @@ def test_the_model_reads_rubrics_probes_and_contrasts() -> None:
     assert (read.turns[0].rubric[0].weight, read.turns[0].autofail_triggers) == (2.0, ("mocks",))
     assert [(probe.turn, probe.kind, probe.expected) for probe in read.probes] == [(1, "recall", ("Esi",))]
     assert read.contrast_group == "g"
+
+
+def test_the_phrases_of_many_branches_are_read_once_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = 0
+
+    def counted(*where: Any) -> Any:
+        nonlocal read
+        read += 1
+        return text_scalars(*where)
+
+    monkeypatch.setattr("rulewright.rules.suspicious.branch_never_taken.text_scalars", counted)
+    phrases = [{"type": "contains_any", "values": [f"phrase {at:02}", f"Words {at // 2:02}"]} for at in range(40)]
+    branches = [{"branch_id": f"b{at}", "condition": each, "user_message": "E"} for at, each in enumerate(phrases)]
+    assert len(list(branch_never_taken(scenario(*branches)))) == 20
+    assert read <= 2 * len(branches)

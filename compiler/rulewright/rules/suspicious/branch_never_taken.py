@@ -1,4 +1,4 @@
-from collections.abc import Iterable
+from collections.abc import Iterator, Mapping
 
 from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import text_scalars
@@ -16,6 +16,7 @@ def branch_never_taken(scenario: ScenarioDocument) -> Findings:
         for branch in turn.branches:
             yield warning(branch, f"`{branch.branch_id}` is never taken: no reply comes before the first turn")
     for turn in scenario.turns[1:]:
+        known: dict[str, tuple[BranchDocument, Scalar]] = {}
         for i, branch in enumerate(turn.branches):
             if branch.type == "contains_any" and not branch.values and "condition" in branch.node:
                 yield warning(
@@ -34,23 +35,24 @@ def branch_never_taken(scenario: ScenarioDocument) -> Findings:
                     notes=[(hiding.key_place("condition"), "the earlier condition")],
                 )
             else:
-                yield from _idle_phrases(branch, turn.branches[:i])
+                yield from _idle_phrases(branch, known)
+            for text, phrase in _phrases(branch):
+                known.setdefault(text, (branch, phrase))
 
 
-def _idle_phrases(branch: BranchDocument, earlier: Iterable[BranchDocument]) -> Findings:
+def _idle_phrases(branch: BranchDocument, known: Mapping[str, tuple[BranchDocument, Scalar]]) -> Findings:
     """The phrases of a branch that an earlier one has as well: the earlier one is taken for them."""
-    phrases = text_scalars(branch.node, "condition", "values") if branch.type == "contains_any" else []
-    for phrase in phrases:
-        for other in (each for each in earlier if each.type == "contains_any"):
-            same = [each for each in text_scalars(other.node, "condition", "values") if _is_same(each, phrase)]
-            if same:
-                message = f"`{phrase.value}` never leads here: the earlier `{other.branch_id}` is taken for it"
-                yield warning(phrase, message, notes=[(same[0], "the same phrase")])
-                break
+    for text, phrase in _phrases(branch):
+        if text in known:
+            other, same = known[text]
+            message = f"`{phrase.value}` never leads here: the earlier `{other.branch_id}` is taken for it"
+            yield warning(phrase, message, notes=[(same, "the same phrase")])
 
 
-def _is_same(one: Scalar, other: Scalar) -> bool:
-    return str(one.value).lower() == str(other.value).lower()
+def _phrases(branch: BranchDocument) -> Iterator[tuple[str, Scalar]]:
+    """The phrases of which one is enough to take a branch, each also as it is compared."""
+    for phrase in text_scalars(branch.node, "condition", "values") if branch.type == "contains_any" else ():
+        yield str(phrase.value).lower(), phrase
 
 
 def _hides(first: BranchDocument, later: BranchDocument) -> bool:
