@@ -33,11 +33,14 @@ def threshold_in_no_row(scorecard: CaseScorecardDocument) -> Findings:
 
 
 def _only_together(scorecard: CaseScorecardDocument, limits: dict[str, str]) -> Findings:
-    """The only row that reads the thresholds below which metrics fail, if it holds only where all of them do."""
+    """The first row, if it alone reads the thresholds below which metrics fail, and holds only where all of them do. A
+    later row may be for what several metrics miss."""
     rows = [(row, {*WORD.findall(str(row.when.value))} & limits.keys()) for row in scorecard.labels]
-    reading = [(row, read) for row, read in rows if read]
-    for written in expressions_of(scorecard) if len(reading) == 1 and len(reading[0][1]) > 1 else ():
-        sides = chain(written.checked.expr, "&&") if written.scalar is reading[0][0].when else []
+    row, read = next(iter(rows), (None, set[str]()))
+    if row is None or len(read) < 2 or any(others for _, others in rows[1:]):
+        return
+    for written in expressions_of(scorecard):
+        sides = chain(written.checked.expr, "&&") if written.scalar is row.when else []
         if len(sides) > 1 and all(isinstance(side, Binary) and side.operator in ("<", "<=") for side in sides):
-            message = f"a case that fails only `{limits[min(reading[0][1])]}` is not `{reading[0][0].label}`"
+            message = f"a case that fails only `{limits[min(read)]}` is not `{row.label}`"
             yield warning(written.scalar, message, help="did you mean `||`?")
