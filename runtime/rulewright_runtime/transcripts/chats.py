@@ -120,6 +120,8 @@ class Chats:
             return self._mapped
         is_mapped = self._tabular and self._columns.mapping and _is_flat(row)
         found = (None if is_mapped else format_of(row)) or self._format_of_table(row)
+        if found is LINES:
+            return self._columns.lines_format(row) or found
         is_openai = found is not None and found.name == "openai"
         return (self._columns.answer_format(row) if is_openai else None) or found
 

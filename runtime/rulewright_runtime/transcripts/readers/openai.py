@@ -330,12 +330,14 @@ def prompt_messages(prompt: object) -> tuple[Message, ...]:
     return _one(prompt if isinstance(prompt, str) else msgspec.json.encode(prompt).decode(), "user")
 
 
-def _read_lines(records: Sequence[Record]) -> Iterator[Conversation | ShapeError]:
-    """Yield the conversations of a file whose lines are messages: those that the lines name, or else one. Data of a
-    whole conversation are taken from the first line that has them."""
+def read_lines(
+    records: Sequence[Record], keys: Sequence[str] = CONVERSATION_KEYS
+) -> Iterator[Conversation | ShapeError]:
+    """Yield the conversations of a file whose lines are messages: those that the lines name under one of the keys, or
+    else one. Data of a whole conversation are taken from the first line that has them."""
     by_name: dict[str, dict[int, Record]] = {}
     for number, record in enumerate(records):
-        by_name.setdefault(name_of(first_of(record, CONVERSATION_KEYS)), {})[number] = record
+        by_name.setdefault(name_of(first_of(record, keys)), {})[number] = record
     for name, numbered in by_name.items():
         first, lines = next(iter(numbered)), [*numbered.values()]
         shared = {key: line[key] for line in reversed(lines) for key in SHARED_KEYS if line.get(key) not in (None, "")}
@@ -370,7 +372,7 @@ def _of_line(lines: Mapping[int, Record]) -> ShapeError | None:
 
 _read: Final = record_by_record(conversations)
 LINES: Final = Format(
-    "messages", lambda record: "role" in record and "content" in record, _read_lines, joins=True, local_ids=True
+    "messages", lambda record: "role" in record and "content" in record, read_lines, joins=True, local_ids=True
 )
 FORMAT: Final = Format("openai", lambda record: _is_chat(record) or _is_exchange(record), _read)
 

@@ -25,11 +25,13 @@ from rulewright_runtime.transcripts.readers.message_rows import refuse_confusion
 from rulewright_runtime.transcripts.readers.openai import (
     ANSWERS,
     CONVERSATION_KEYS,
+    LINES,
     answer_beside,
     answered,
     conversations,
     instructions,
     listed,
+    read_lines,
 )
 from rulewright_runtime.transcripts.readers.record_values import (
     Record,
@@ -110,6 +112,15 @@ class Columns:
         if messages is None or _speaks(name, self.mapping, list_at(record[messages], messages)):
             return None
         return Format("openai", lambda _: True, record_by_record(partial(_answered_under, self, name)))
+
+    def lines_format(self, record: Record) -> Format | None:
+        """The format of a record with a message, if the mapping names the conversation that it belongs to."""
+        name = self.mapping.get("conversation")
+        if name is None:
+            return None
+        if record.get(name) is not None:
+            self.used.add("conversation")
+        return replace(LINES, read=partial(read_lines, keys=(name, *CONVERSATION_KEYS)))
 
     def value(self, record: Record, field: str, usual: str) -> Json:
         """The value of a field at the path that the mapping has for it, else under its `usual` key; None if there is

@@ -308,6 +308,18 @@ def test_a_speaker_named_by_a_star_is_found_in_records_of_other_shapes(tmp_path:
     assert [each.role for each in found.conversation.messages] == ["user", "assistant"]
 
 
+@pytest.mark.parametrize(("name", "kept"), [("ticket", {"ticket": 7}), ("meta.nr", {"meta": {"nr": 7}})])
+def test_the_column_that_names_the_conversation_of_a_line_may_be_said(
+    name: str, kept: dict[str, Any], tmp_path: Path
+) -> None:
+    other = json.loads(json.dumps(kept).replace("7", "8"))
+    said = [{"role": role, "content": "a", **about} for about in (kept, other) for role in ("user", "assistant")]
+    reader = Reader(columns={"conversation": name})
+    found = list(reader.read([str(written(tmp_path, said, "a.jsonl"))]))
+    assert [each.id for each in found if isinstance(each, Transcript)] == ["a:7", "a:8"]
+    assert reader.unused_columns() == []
+
+
 THREAD = [("1", "", "user"), ("2", "1", "assistant"), ("3", "1", "user"), ("4", "1", "assistant")]
 TOOLS = [("1", "", "user"), ("2", "1", "assistant"), ("3", "2", "tool"), ("4", "2", "tool"), ("5", "4", "assistant")]
 
