@@ -21,9 +21,11 @@ from rulewright_runtime.regex import compile_regex
 if TYPE_CHECKING:
     from rulewright.project import Project
 
+DIGIT: Final = r"(?:\[0-9\]|\\d)"
+DOT: Final = rf"{DIGIT}\+?\.(?={DIGIT})"  # between digits; several of them may be meant: `\d\d\d.\d\d\d.\d\d\d\d`
 # What is written by mistake, what it means, and what was probably meant: in a character class, and elsewhere.
 IN_CLASS: Final = (
-    (r"(\[0-9\]|\\d)(\+?)\.(?=\[0-9\]|\\d)", "contains a dot that is any character", r"\1\2\."),
+    (rf"^((?:(?!{DOT}).)*{DIGIT}\+?)\.(?={DIGIT})(?!.*{DOT})", "contains a dot that is any character", r"\1\."),
     (r"^(\[0-9\]|\\d)\*(?=[ a-zA-Z%]|\\s)", "may be no digit, and then excludes nothing", r"\1+"),
     (r"(?<![\\\[])\[:(\w+):\]", "is a class of these letters", r"[[:\1:]]"),
     (r"(?<!\\)\[A-z", "contains characters between `Z` and `a`", "[A-Za-z"),
