@@ -1,5 +1,5 @@
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from msgspec import Struct, structs
@@ -42,11 +42,13 @@ from rulewright.expression.syntax_tree import (
 )
 from rulewright.load import Mapping, Scalar, walk
 from rulewright.lower.compared_numbers import ComparedNumber, compared_numbers, deciding_conditions
+from rulewright.lower.expressions_of import expressions_of
 from rulewright.rules.correctness.bad_schema import schemas_of
 
 OF_BOTH: Final = frozenset({"messages", "transcript", "turns"})  # what hold what the user says, too
 SEARCHES: Final = frozenset({"contains", "contains_all", "contains_any", "has_any_word", "matches"})
 COUNTED: Final = re.compile(r"\b(\d{1,9}) [^\W\d_]+")
+ARITHMETIC: Final = frozenset({"+", "-", "*", "/"})
 SECONDS: Final = unit_of("seconds")
 POSITIVE: Final = re.compile(r"\bpositive (\w+)", re.IGNORECASE)
 FAILS_OUTSIDE: Final = {"<=": ">", ">=": "<", "<": ">=", ">": "<="}  # what `fail` tests to keep a limit
@@ -145,7 +147,9 @@ def _of_named_numbers(claims: Claims, check: CheckDocument, numbers: list[Compar
     palabras`, or of seconds, a thousand times the stated one."""
     idle = {each.place: each for each in _unnamed(claims.words, numbers)}
     stated = [(found[1], found[0]) for found in COUNTED.finditer(claims.words)]
-    named = [(entry.name, entry.value) for entry in entries(check.node, "params") if isinstance(entry.value, Scalar)]
+    settings = [(entry.name, entry.value) for entry in entries(check.node, "params") if isinstance(entry.value, Scalar)]
+    calculated = {*_calculated(check)}
+    named = [(name, value) for name, value in settings if name not in calculated]
     pairs = [(number, words, idle.get(value.span)) for name, value in named for number, words in _after(name, stated)]
     pairs += [(n, words, each) for each in idle.values() for n, words in stated if _in_thousands(each, float(n))]
     for _, wording, number in pairs:
@@ -154,6 +158,14 @@ def _of_named_numbers(claims: Claims, check: CheckDocument, numbers: list[Compar
             message = f"the description says `{wording}`, but this number is {number.value:g}"
             yield warning(number.place, message, notes=[(place, "said here")])
             return
+
+
+def _calculated(check: CheckDocument) -> Iterator[str | None]:
+    """The parameters that a condition calculates with, so that its limit is another number: `params.retries + 1`."""
+    for written in expressions_of(check):
+        for part in written.parts:
+            if isinstance(part, Binary) and part.operator in ARITHMETIC:
+                yield from (field_of(side, "params") for side in (part.left, part.right))
 
 
 def _after(name: str, stated: list[tuple[str, str]]) -> list[tuple[str, str]]:
