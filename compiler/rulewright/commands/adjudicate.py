@@ -11,17 +11,7 @@ from msgspec.structs import replace
 
 from rulewright.errors import UsageError
 from rulewright.exit_codes import UNDECIDED
-from rulewright.reporting.adjudication import (
-    Adjudication,
-    adjudicate,
-    fingerprint,
-    known_decisions,
-    not_possible,
-    original,
-    read_decisions,
-    waiting,
-    with_decisions,
-)
+from rulewright.reporting import adjudication
 from rulewright.reporting.stored_run import StoredRun, open_run, stored
 from rulewright_runtime.english import plural
 from rulewright_runtime.plan.part import ANSWERS, Answer
@@ -40,18 +30,18 @@ def run(args: argparse.Namespace) -> int:
     """List, decide, recompute."""
     folder = Path(args.run)
     out = Path(args.out) if args.out else folder / DECIDED
-    found = stored(original(folder))
-    known = known_decisions(out)
+    found = stored(adjudication.original(folder))
+    known = adjudication.known_decisions(out)
     taken = list(_taken(args))
     if not taken:
         if args.file:
             complain(f"note: `{args.file}` holds no decision; each line needs a `verdict` and its `why`")
-        still = waiting(with_decisions(found, known))
+        still = adjudication.waiting(adjudication.with_decisions(found, known))
         _list(found, still, len({decision.key for decision in known}), args)
         return UNDECIDED if still else exit_status(open_run(out).summary if known else found.summary)
-    summary = adjudicate(folder, out, taken)
+    summary = adjudication.adjudicate(folder, out, taken)
     decided = {decision.key for decision in taken}
-    open_now = waiting(with_decisions(found, known_decisions(out)))
+    open_now = adjudication.waiting(adjudication.with_decisions(found, adjudication.known_decisions(out)))
     say(f"{len(decided)} decided, {len(open_now)} still waiting; the recomputed run is in {out}")
     outcomes = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in summary["outcomes"].items() if count)
     say(f"transcripts: {outcomes}")
@@ -67,9 +57,9 @@ def _not_to_decide(summary: JsonMapping) -> Iterator[str]:
         yield f"refused by the scan: {plural(refused, 'input')}"
 
 
-def _taken(args: argparse.Namespace) -> Iterator[Adjudication]:
+def _taken(args: argparse.Namespace) -> Iterator[adjudication.Adjudication]:
     """The decisions given to this command, with the time and the place."""
-    given = list(read_decisions(Path(args.file), args.by)) if args.file else []
+    given = list(adjudication.read_decisions(Path(args.file), args.by)) if args.file else []
     given += [_decision((transcript, check), verdict, args.by, args.why) for transcript, check, verdict in args.decide]
     _refuse_contradictions(given)
     at, via = datetime.now(UTC).isoformat(timespec="seconds"), here("command").describe()
@@ -77,25 +67,25 @@ def _taken(args: argparse.Namespace) -> Iterator[Adjudication]:
         yield replace(decision, at=decision.at or at, via=via)
 
 
-def _refuse_contradictions(given: list[Adjudication]) -> None:
+def _refuse_contradictions(given: list[adjudication.Adjudication]) -> None:
     """Raise UsageError for two decisions of one command about a verdict: neither is the later one."""
-    first: dict[tuple[str, str], Adjudication] = {}
+    first: dict[tuple[str, str], adjudication.Adjudication] = {}
     for decision in given:
         earlier = first.setdefault(decision.key, decision)
         if earlier.verdict != decision.verdict:
             raise UsageError(f"{decision.about} is both `{earlier.verdict}` and `{decision.verdict}`")
 
 
-def _decision(key: tuple[str, str], verdict: str, by: str, why: str | None) -> Adjudication:
+def _decision(key: tuple[str, str], verdict: str, by: str, why: str | None) -> adjudication.Adjudication:
     if verdict not in ANSWERS:
-        raise UsageError(not_possible(verdict))
-    return Adjudication(*key, cast("Answer", verdict), by, why or "")
+        raise UsageError(adjudication.not_possible(verdict))
+    return adjudication.Adjudication(*key, cast("Answer", verdict), by, why or "")
 
 
 def _list(run: StoredRun, still: list[Waiting], settled: int, args: argparse.Namespace) -> None:
     if args.format == "jsonl":
         for transcript, record in still:
-            seen = fingerprint(transcript, run.fingerprint(transcript), run.checks[record.check_id])
+            seen = adjudication.fingerprint(transcript, run.fingerprint(transcript), run.checks[record.check_id])
             keys = {"transcript_id": transcript, "check_id": record.check_id, "verdict": None, "by": args.by or None}
             was = {"why": None, "was": record.verdict, "reason": record.rationale_code, "seen": seen}
             print(json.dumps({**keys, **was}, ensure_ascii=False))

@@ -22,21 +22,7 @@ from typing import (
 
 from msgspec import Struct
 
-from rulewright.documents.base import (
-    descend,
-    entries,
-    flag,
-    fraction,
-    items,
-    number,
-    optional_text,
-    optional_texts,
-    scalar,
-    text,
-    text_scalars,
-    texts,
-    value,
-)
+from rulewright.documents import base
 from rulewright.load import Entry, Mapping, Node, Scalar
 from rulewright.spelling import suggest
 from rulewright_grammar import schema
@@ -55,23 +41,23 @@ class ModelFields(NamedTuple):
 
 
 READERS: Final[Table[object, Reader]] = {
-    str: text,
-    str | None: optional_text,
-    bool: lambda node: flag(node) or False,
-    bool | None: flag,
-    int | None: number,
-    float | None: fraction,
-    object: value,
-    Scalar: scalar,
-    Scalar | None: scalar,
+    str: base.text,
+    str | None: base.optional_text,
+    bool: lambda node: base.flag(node) or False,
+    bool | None: base.flag,
+    int | None: base.number,
+    float | None: base.fraction,
+    object: base.value,
+    Scalar: base.scalar,
+    Scalar | None: base.scalar,
     Node | None: lambda node: node,
-    tuple[str, ...]: texts,
-    tuple[str, ...] | None: optional_texts,
-    tuple[Scalar, ...]: text_scalars,
-    tuple[int, ...]: lambda node: tuple(found for each in items(node) if (found := number(each)) is not None),
+    tuple[str, ...]: base.texts,
+    tuple[str, ...] | None: base.optional_texts,
+    tuple[Scalar, ...]: base.text_scalars,
+    tuple[int, ...]: lambda node: tuple(found for each in base.items(node) if (found := base.number(each)) is not None),
     tuple[tuple[str, Scalar], ...]: lambda node: tuple(expressions_in(node)),
-    tuple[tuple[str, str], ...]: lambda node: tuple((key, text(each)) for key, each in entries_of(node)),
-    dict[str, str]: lambda node: {key: text(each) for key, each in entries_of(node)},
+    tuple[tuple[str, str], ...]: lambda node: tuple((key, base.text(each)) for key, each in entries_of(node)),
+    dict[str, str]: lambda node: {key: base.text(each) for key, each in entries_of(node)},
 }
 _PLANS: Final[dict[type, ModelFields]] = {}  # the fields of a model that are read by their types
 
@@ -109,7 +95,7 @@ def read(model: type[Model], where: Node | None, /, **known: Any) -> Model:
     """The model of a mapping; `known` gives the values of fields that are not read from it."""
     for name, steps, reader, usual in _plan(model).fields:
         if name not in known:
-            found = reader(descend(where, *steps))
+            found = reader(base.descend(where, *steps))
             known[name] = usual if usual is not None and found in (None, "") else found
     if hasattr(model, "node"):
         known["node"] = where
@@ -125,7 +111,7 @@ def read_each(model: type[Model], node: Node | None) -> Iterator[Model]:
     """The models of the mappings in a list or, if the model has a `Key`, in a mapping. Entries without a required
     text (a field of type `Scalar`) are skipped."""
     key, needed = _plan(model).key, _plan(model).needed
-    listed = (("", each) for each in items(node) if isinstance(each, Mapping))
+    listed = (("", each) for each in base.items(node) if isinstance(each, Mapping))
     for name, each in mappings_in(node) if key else listed:
         found = read(model, each, **({key: name} if key else {}))
         if all(getattr(found, field) is not None for field in needed):
@@ -134,7 +120,7 @@ def read_each(model: type[Model], node: Node | None) -> Iterator[Model]:
 
 def entries_of(node: Node | None) -> list[tuple[str, Node]]:
     """The keys of a mapping with their values; empty if it is not a mapping."""
-    return [(entry.name, entry.value) for entry in entries(node)]
+    return [(entry.name, entry.value) for entry in base.entries(node)]
 
 
 def mappings_in(node: Node | None) -> Iterator[tuple[str, Mapping]]:

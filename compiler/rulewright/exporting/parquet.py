@@ -6,15 +6,7 @@ from pathlib import Path
 from typing import IO, Final
 
 from rulewright.errors import UsageError
-from rulewright.exporting.flat_records import (
-    COLUMNS,
-    Record,
-    add_to_manifest,
-    column_of,
-    flat,
-    score_records,
-    verdict_records,
-)
+from rulewright.exporting import flat_records
 from rulewright.reporting.stored_run import FinishedRun
 from rulewright_runtime.aggregate.scorecard_values import plain_path
 from rulewright_runtime.files.atomic import open_whole
@@ -37,11 +29,11 @@ def write_parquet(run: FinishedRun, folder: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     with open_whole(folder / VERDICTS) as stream:
         verdicts = _write_verdicts(arrow, parquet, run, stream)
-    table = _score_table(arrow, run, list(score_records(run)))
+    table = _score_table(arrow, run, list(flat_records.score_records(run)))
     with open_whole(folder / SCORES) as stream:
         parquet.write_table(table, stream, compression="zstd")
     files = [described(VERDICTS, folder / VERDICTS, verdicts), described(SCORES, folder / SCORES, table.num_rows)]
-    add_to_manifest(run, folder, files)
+    flat_records.add_to_manifest(run, folder, files)
     return [folder / VERDICTS, folder / SCORES]
 
 
@@ -57,8 +49,8 @@ def _write_verdicts(arrow: Json, parquet: Json, run: FinishedRun, stream: IO[byt
     types = {"quotes": arrow.list_(arrow.string())}
     arrow_types = {"int64": arrow.int64(), "double": arrow.float64(), "bool": arrow.bool_()}
     types |= {column: arrow_types[name] for column, name in _TYPES.items()}
-    schema = arrow.schema([(column, types.get(column, arrow.string())) for column in COLUMNS])
-    records, count = verdict_records(run), 0
+    schema = arrow.schema([(column, types.get(column, arrow.string())) for column in flat_records.COLUMNS])
+    records, count = flat_records.verdict_records(run), 0
     with parquet.ParquetWriter(stream, schema, compression="zstd") as writer:
         while batch := list(islice(records, _ROWS)):
             writer.write_table(arrow.Table.from_pylist(batch, schema=schema))
@@ -66,10 +58,10 @@ def _write_verdicts(arrow: Json, parquet: Json, run: FinishedRun, stream: IO[byt
     return count
 
 
-def _score_table(arrow: Json, run: FinishedRun, records: list[Record]) -> Json:
+def _score_table(arrow: Json, run: FinishedRun, records: list[flat_records.Record]) -> Json:
     """The table of outputs: a mapping has a column for each key (`dimension_scores.safety`, `gates.safety.passed`);
     values that are neither scalars nor lists of texts are JSON."""
-    rows = [dict(flat(record)) for record in records]
+    rows = [dict(flat_records.flat(record)) for record in records]
     names = dict.fromkeys(name for row in rows for name in row)
     types = {} if run.plan.scorecard is None else _types(arrow, run.plan.scorecard)
     return arrow.table({name: _column(arrow, types.get(name), [row.get(name) for row in rows]) for name in names})
@@ -78,10 +70,10 @@ def _score_table(arrow: Json, run: FinishedRun, records: list[Record]) -> Json:
 def _types(arrow: Json, scorecard: ScorecardPlan) -> dict[str, object]:
     """The types of the columns whose values the engine computes, whether or not a transcript of this run has one."""
     double, texts = arrow.float64(), arrow.list_(arrow.string())
-    types = {column_of(scorecard.headline): double, "because": texts}
+    types = {flat_records.column_of(scorecard.headline): double, "because": texts}
     own = {part.name for part in scorecard.variables}
     for part in scorecard.output:
-        column = column_of(part.name)
+        column = flat_records.column_of(part.name)
         match plain_path(part.value, own):
             case ("dimensions",):
                 types |= {f"{column}.{each.rate.name}": double for each in scorecard.dimensions}

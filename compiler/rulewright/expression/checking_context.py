@@ -9,18 +9,9 @@ from msgspec.structs import replace
 
 from rulewright.diagnostics import Guess
 from rulewright.errors import ExpressionMistake, Reason
+from rulewright.expression import syntax_tree as ast
 from rulewright.expression.declarations import Overload
 from rulewright.expression.environment import Environment
-from rulewright.expression.syntax_tree import (
-    Binary,
-    Conditional,
-    Expr,
-    ListLiteral,
-    Literal,
-    MapLiteral,
-    Name,
-    selections,
-)
 from rulewright.expression.types import DYN, ERROR, EnumType, OptionalType, RecordType, Type
 from rulewright.expression.unify import Substitution, most_general
 from rulewright.spelling import CloseMatches
@@ -34,11 +25,11 @@ _SHOWN: Final = 4
 
 
 def mistake(
-    text: str, e: Expr, message: str, help: str | None = None, *, whole: bool = False, reason: Reason = Reason.OTHER
+    text: str, e: ast.Expr, message: str, help: str | None = None, *, whole: bool = False, reason: Reason = Reason.OTHER
 ) -> ExpressionMistake:
     """The mistake `message` at the offset that an error about `e` points to, or with `whole` at the start of `e`."""
     start = e.span.start if whole else e.span.at
-    end = start + len(e.operator) if isinstance(e, Binary) and not whole else e.span.end
+    end = start + len(e.operator) if isinstance(e, ast.Binary) and not whole else e.span.end
     return ExpressionMistake.at(text, " ".join(message.splitlines()), start, end, help, reason)
 
 
@@ -109,7 +100,7 @@ class CheckingContext(ABC):
         self.known = Substitution()
         self.mistakes: list[ExpressionMistake] = []
         self.locals: list[tuple[str, Type]] = []
-        self.ranges: dict[str, Expr] = {}  # the literal list or map that a macro's variable runs over
+        self.ranges: dict[str, ast.Expr] = {}  # the literal list or map that a macro's variable runs over
         self.names: dict[int, str] = {}
         self.constants: set[int] = set()
         self.functions: dict[int, str] = {}
@@ -119,12 +110,12 @@ class CheckingContext(ABC):
         self.compared: dict[int, EnumType | None] = {}  # bare words right of a comparison, with the enum compared
 
     @abstractmethod
-    def visit(self, e: Expr) -> Type:
+    def visit(self, e: ast.Expr) -> Type:
         """The type of `e`; ERROR after a mistake that was reported."""
 
     def report(
         self,
-        e: Expr,
+        e: ast.Expr,
         message: str,
         help: str | None = None,
         *,
@@ -144,10 +135,10 @@ class CheckingContext(ABC):
                 return t
         return None
 
-    def qualified(self, e: Expr) -> tuple[str, bool] | None:
+    def qualified(self, e: ast.Expr) -> tuple[str, bool] | None:
         """The dotted name that `e` is and whether it is absolute; None for others and if the root is bound."""
-        root, fields = selections(e)
-        if not isinstance(root, Name) or (not root.absolute and self.local(root.name) is not None):
+        root, fields = ast.selections(e)
+        if not isinstance(root, ast.Name) or (not root.absolute and self.local(root.name) is not None):
             return None
         return ".".join((root.name, *fields)), root.absolute
 
@@ -157,26 +148,26 @@ class CheckingContext(ABC):
             return new
         return most_general(current, new) if self.known.fits(current, new) else DYN
 
-    def no_member(self, e: Expr, word: str, enum: EnumType) -> Type:
+    def no_member(self, e: ast.Expr, word: str, enum: EnumType) -> Type:
         """Report that `word` is not a member of `enum`."""
         message = f"unknown value `{word}` for `{enum.name}`; expected {one_of(enum.members)}"
         return self.report(e, message, did_you_mean(word, enum.members), reason=Reason.UNKNOWN_VALUE)
 
-    def conform(self, e: Expr, enum: EnumType) -> None:
+    def conform(self, e: ast.Expr, enum: EnumType) -> None:
         """Report every text or constant in `e` that isn't a member of `enum`; of a map, the keys are checked."""
         match e:
-            case Literal(value=str() as word) if word not in enum.members:
+            case ast.Literal(value=str() as word) if word not in enum.members:
                 self.no_member(e, word, enum)
-            case Name(name=word) if id(e) in self.constants and word not in enum.members:
+            case ast.Name(name=word) if id(e) in self.constants and word not in enum.members:
                 self.no_member(e, word, enum)
-            case Name(name=word) if self.local(word) is not None and word in self.ranges:
+            case ast.Name(name=word) if self.local(word) is not None and word in self.ranges:
                 self.conform(self.ranges[word], enum)
-            case ListLiteral():
+            case ast.ListLiteral():
                 for item in e.items:
                     self.conform(item, enum)
-            case MapLiteral():
+            case ast.MapLiteral():
                 for key, _ in e.entries:
                     self.conform(key, enum)
-            case Conditional():
+            case ast.Conditional():
                 self.conform(e.then, enum)
                 self.conform(e.otherwise, enum)

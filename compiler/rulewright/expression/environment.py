@@ -7,47 +7,29 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Final
 
+from rulewright.expression import types
 from rulewright.expression.declarations import Functions, Overload, profile_functions, strict_functions
 from rulewright.expression.syntax_tree import Dialect
-from rulewright.expression.types import (
-    BOOL,
-    BYTES,
-    DOUBLE,
-    DURATION,
-    DYN,
-    INT,
-    NULL,
-    STRING,
-    TIMESTAMP,
-    UINT,
-    EnumType,
-    ListType,
-    MapType,
-    OptionalType,
-    RecordType,
-    Type,
-    TypeType,
-)
 
-_NONE: Final[Mapping[str, Type]] = MappingProxyType({})
+_NONE: Final[Mapping[str, types.Type]] = MappingProxyType({})
 _NO_FUNCTIONS: Final[Functions] = MappingProxyType({})
 _NO_WORDS: Final[Mapping[str, str]] = MappingProxyType({})
 
-TYPE_NAMES: Final[Mapping[str, Type]] = MappingProxyType(
+TYPE_NAMES: Final[Mapping[str, types.Type]] = MappingProxyType(
     {
-        "bool": TypeType(BOOL),
-        "bytes": TypeType(BYTES),
-        "double": TypeType(DOUBLE),
-        "int": TypeType(INT),
-        "list": TypeType(ListType(DYN)),
-        "map": TypeType(MapType(DYN, DYN)),
-        "null_type": TypeType(NULL),
-        "optional_type": TypeType(OptionalType(DYN)),
-        "string": TypeType(STRING),
-        "type": TypeType(TypeType()),
-        "uint": TypeType(UINT),
-        "google.protobuf.Duration": TypeType(DURATION),
-        "google.protobuf.Timestamp": TypeType(TIMESTAMP),
+        "bool": types.TypeType(types.BOOL),
+        "bytes": types.TypeType(types.BYTES),
+        "double": types.TypeType(types.DOUBLE),
+        "int": types.TypeType(types.INT),
+        "list": types.TypeType(types.ListType(types.DYN)),
+        "map": types.TypeType(types.MapType(types.DYN, types.DYN)),
+        "null_type": types.TypeType(types.NULL),
+        "optional_type": types.TypeType(types.OptionalType(types.DYN)),
+        "string": types.TypeType(types.STRING),
+        "type": types.TypeType(types.TypeType()),
+        "uint": types.TypeType(types.UINT),
+        "google.protobuf.Duration": types.TypeType(types.DURATION),
+        "google.protobuf.Timestamp": types.TypeType(types.TIMESTAMP),
     }
 )
 
@@ -66,7 +48,7 @@ class Environment:
     `v["name"]`. With `validate` the checker reports malformed literals of `matches`, `timestamp` and `duration`.
     """
 
-    variables: Mapping[str, Type] = field(default_factory=lambda: _NONE)
+    variables: Mapping[str, types.Type] = field(default_factory=lambda: _NONE)
     functions: Functions = field(default_factory=lambda: _NO_FUNCTIONS)
     container: str = ""
     abbreviations: Mapping[str, str] = field(default_factory=lambda: _NO_WORDS)
@@ -77,7 +59,7 @@ class Environment:
     validate: bool = True
     members: frozenset[str] = field(init=False, compare=False)
     overloads: Functions = field(init=False, compare=False, repr=False)
-    resolved: dict[object, tuple[Type, ...]] = field(init=False, compare=False, repr=False)
+    resolved: dict[object, tuple[types.Type, ...]] = field(init=False, compare=False, repr=False)
 
     def __hash__(self) -> int:
         return hash(tuple(self.variables))
@@ -97,7 +79,7 @@ class Environment:
         """Whether expressions are plain CEL."""
         return self.dialect is Dialect.STRICT
 
-    def having(self, variables: Mapping[str, Type]) -> Environment:
+    def having(self, variables: Mapping[str, types.Type]) -> Environment:
         """This environment with more variables; the new ones take precedence."""
         return replace(self, variables={**self.variables, **variables})
 
@@ -113,7 +95,7 @@ class Environment:
             prefix = prefix.rpartition(".")[0]
         yield name
 
-    def variable(self, name: str, absolute: bool = False) -> tuple[str, Type] | None:
+    def variable(self, name: str, absolute: bool = False) -> tuple[str, types.Type] | None:
         """The full name and the type of the variable or type `name`, or None."""
         for candidate in self.candidates(name, absolute):
             type_ = self.variables.get(candidate) or TYPE_NAMES.get(candidate)
@@ -130,14 +112,14 @@ class Environment:
         return None
 
 
-def enums_in(t: Type) -> Iterator[EnumType]:
+def enums_in(t: types.Type) -> Iterator[types.EnumType]:
     """Yield every enum inside `t`, including record fields."""
     pending, seen = [t], set[int]()
     while pending:
         here = pending.pop()
-        if isinstance(here, EnumType):
+        if isinstance(here, types.EnumType):
             yield here
-        elif isinstance(here, RecordType):
+        elif isinstance(here, types.RecordType):
             if id(here) not in seen:
                 seen.add(id(here))
                 pending.extend(here.fields.values())

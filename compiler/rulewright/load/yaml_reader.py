@@ -8,16 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 import yaml
+from yaml import events
 from yaml._yaml import CParser
-from yaml.events import (
-    AliasEvent,
-    DocumentStartEvent,
-    MappingEndEvent,
-    MappingStartEvent,
-    ScalarEvent,
-    SequenceEndEvent,
-    SequenceStartEvent,
-)
 
 from rulewright.diagnostics import Diagnostic
 from rulewright.load import load_errors as mistakes
@@ -92,13 +84,13 @@ class _YamlReader:
     def follow_events(self, next_event: Callable[[], object]) -> None:
         """Dispatch libyaml's events; others only start or end the stream or a document."""
         handlers: dict[type, Callable[[object], None]] = {
-            ScalarEvent: self.scalar,
-            MappingStartEvent: self.open,
-            SequenceStartEvent: self.open,
-            MappingEndEvent: self.close,
-            SequenceEndEvent: self.close,
-            AliasEvent: self.alias,
-            DocumentStartEvent: self.document,
+            events.ScalarEvent: self.scalar,
+            events.MappingStartEvent: self.open,
+            events.SequenceStartEvent: self.open,
+            events.MappingEndEvent: self.close,
+            events.SequenceEndEvent: self.close,
+            events.AliasEvent: self.alias,
+            events.DocumentStartEvent: self.document,
         }
         while (event := next_event()) is not None:
             handler = handlers.get(type(event))
@@ -150,11 +142,11 @@ class _YamlReader:
             self.give_up(mistakes.too_deep(self.source, start))
         if event.tag is not None or event.anchor is not None:
             start = self.after_properties(start)
-            self.refuse_tag(event, ("map",) if type(event) is MappingStartEvent else ("seq",))
+            self.refuse_tag(event, ("map",) if type(event) is events.MappingStartEvent else ("seq",))
         if event.anchor is not None:
             self.anchors[event.anchor] = None
         self.values += 1
-        index: dict[str, Entry] | None = {} if type(event) is MappingStartEvent else None
+        index: dict[str, Entry] | None = {} if type(event) is events.MappingStartEvent else None
         self.stack.append(_YamlFrame(event, start, self.values + self.aliased, index))
 
     def close(self, event: Any) -> None:

@@ -16,29 +16,15 @@ from rulewright.lower.machines import lower_machine
 from rulewright.lower.phases import lower_phases
 from rulewright.lower.selection import repetitions
 from rulewright.spelling import unknown_name
+from rulewright_runtime.plan import verifiers
 from rulewright_runtime.plan.part import PROBE_KINDS
 from rulewright_runtime.plan.question import WholeWindow
 from rulewright_runtime.plan.scan import Probe
-from rulewright_runtime.plan.verifiers import (
-    OUTCOMES,
-    CorpusVerifier,
-    CueResponse,
-    Edge,
-    JudgeVerifier,
-    JurisdictionRule,
-    LexiconVerifier,
-    LongitudinalVerifier,
-    Outcome,
-    ProbeVerifier,
-    ScenarioRule,
-    TraceVerifier,
-    Verifier,
-)
 
 EXPECTATIONS: Final = {"should_recall": "recall", "should_not_mention_unprompted": "abstention"}
 
 
-def lower_verifier(check: CheckDocument, lowering: LoweringContext) -> Verifier | None:
+def lower_verifier(check: CheckDocument, lowering: LoweringContext) -> verifiers.Verifier | None:
     """Return the check's verifier, or None with a finding."""
     if not check.routing.route:
         return None  # schema validation reports the missing route
@@ -55,18 +41,20 @@ def scorer_type(check: CheckDocument) -> str:
     return _ROUTES[check.routing.route][0]
 
 
-def _judge(check: CheckDocument, lowering: LoweringContext) -> JudgeVerifier | None:
+def _judge(check: CheckDocument, lowering: LoweringContext) -> verifiers.JudgeVerifier | None:
     judging = lowering.judging(check)
-    return None if judging is None else JudgeVerifier(judging)
+    return None if judging is None else verifiers.JudgeVerifier(judging)
 
 
-def _jurisdiction_rule(check: CheckDocument, lowering: LoweringContext) -> JurisdictionRule | None:
+def _jurisdiction_rule(check: CheckDocument, lowering: LoweringContext) -> verifiers.JurisdictionRule | None:
     lowered = lower_rules(check, lowering.project, lowering.findings)
     lowering.lexicons |= {} if lowered is None else lowered[1]
     return None if lowered is None else lowered[0]
 
 
-def _longitudinal(check: CheckDocument, lowering: LoweringContext) -> LongitudinalVerifier | TraceVerifier | None:
+def _longitudinal(
+    check: CheckDocument, lowering: LoweringContext
+) -> verifiers.LongitudinalVerifier | verifiers.TraceVerifier | None:
     name, machines = check.routing.state_machine, lowering.project.state_machines
     document = None if name is None or not lowering.policies.is_seed else machines.get(name)
     if document is not None and document.name not in lowering.machines:
@@ -82,12 +70,12 @@ def _longitudinal(check: CheckDocument, lowering: LoweringContext) -> Longitudin
                 unknown_name(place, "state machine", name or "", machines, code="unknown-state-machine")
             )
             return None
-        return TraceVerifier(machine)
+        return verifiers.TraceVerifier(machine)
     judging = lowering.judging(check)
-    return None if judging is None else LongitudinalVerifier(judging, machine)
+    return None if judging is None else verifiers.LongitudinalVerifier(judging, machine)
 
 
-def _corpus_verifier(check: CheckDocument, lowering: LoweringContext) -> CorpusVerifier | None:
+def _corpus_verifier(check: CheckDocument, lowering: LoweringContext) -> verifiers.CorpusVerifier | None:
     name, corpora = check.routing.corpus, lowering.project.corpora
     document = None if name is None else corpora.get(name)
     if document is None:
@@ -101,11 +89,11 @@ def _corpus_verifier(check: CheckDocument, lowering: LoweringContext) -> CorpusV
     if document.name not in lowering.corpora:
         lowering.corpora[document.name], lexicons = lower_corpus(document, lowering.findings)
         lowering.lexicons |= lexicons
-    outcomes = cast("tuple[Outcome, ...]", check.routing.outcomes or OUTCOMES)
-    return CorpusVerifier(document.name, outcomes)
+    outcomes = cast("tuple[verifiers.Outcome, ...]", check.routing.outcomes or verifiers.OUTCOMES)
+    return verifiers.CorpusVerifier(document.name, outcomes)
 
 
-def _lexicon_verifier(check: CheckDocument, lowering: LoweringContext) -> LexiconVerifier | None:
+def _lexicon_verifier(check: CheckDocument, lowering: LoweringContext) -> verifiers.LexiconVerifier | None:
     name = check.routing.deterministic_precheck
     if name is None:
         lowering.lacks(check, "`deterministic_precheck`, the lexicon that decides")
@@ -113,7 +101,7 @@ def _lexicon_verifier(check: CheckDocument, lowering: LoweringContext) -> Lexico
     lowering.use_lexicon(check, name)
     edge = _edge(check, lowering) if _has_edge(check, lowering) else None
     window = lowering.window(check) if lowering.policies.is_seed and check.routing.unit_of_analysis else WholeWindow()
-    return LexiconVerifier(
+    return verifiers.LexiconVerifier(
         lexicon=name,
         window=window,
         detected=f"{check.name}_detected",
@@ -129,14 +117,14 @@ def _has_edge(check: CheckDocument, lowering: LoweringContext) -> bool:
     return allowed and check.has_edge and repetitions(check, lowering.profile) > 0
 
 
-def _edge(check: CheckDocument, lowering: LoweringContext) -> Edge | None:
+def _edge(check: CheckDocument, lowering: LoweringContext) -> verifiers.Edge | None:
     judging = lowering.judging(check)
     if judging is None:
         return None
-    return Edge(judging, ("hit", "unclear") if check.scorer.unclear_policy == "llm_edge" else ("hit",))
+    return verifiers.Edge(judging, ("hit", "unclear") if check.scorer.unclear_policy == "llm_edge" else ("hit",))
 
 
-def _scenario_rule(check: CheckDocument, lowering: LoweringContext) -> ScenarioRule | None:
+def _scenario_rule(check: CheckDocument, lowering: LoweringContext) -> verifiers.ScenarioRule | None:
     name = check.routing.scenario_marker or ""
     markers = lowering.project.marker_set(name)
     if markers is None:
@@ -151,25 +139,25 @@ def _scenario_rule(check: CheckDocument, lowering: LoweringContext) -> ScenarioR
     lowering.lexicons[f"{stem}/ai_disclosure"] = phrases(markers.ai_disclosure, "assistant", fold)
     lowering.lexicons[f"{stem}/false_human"] = phrases(markers.false_human, "assistant", fold)
     names = (f"{stem}/identity_question", f"{stem}/ai_disclosure", f"{stem}/false_human")
-    return ScenarioRule(*names, questions="every" if lowering.policies.is_seed else "first")
+    return verifiers.ScenarioRule(*names, questions="every" if lowering.policies.is_seed else "first")
 
 
-def lower_probes(check: CheckDocument, lowering: LoweringContext) -> ProbeVerifier | None:
+def lower_probes(check: CheckDocument, lowering: LoweringContext) -> verifiers.ProbeVerifier | None:
     """Return the verifier of a `memory_probe` check, or None with a finding."""
     routing = check.routing
     if not routing.probes:
         lowering.lacks(check, "`probes`, the kinds of probes to verify", code="incomplete-routing")
         return None
-    default = ProbeVerifier(("recall",))
+    default = verifiers.ProbeVerifier(("recall",))
     kinds: Any = tuple(kind for kind in PROBE_KINDS if kind in routing.probes)
-    return ProbeVerifier(
+    return verifiers.ProbeVerifier(
         kinds,
         default.at_least if routing.recalled_share is None else routing.recalled_share,
         default.likeness if routing.likeness is None else routing.likeness,
     )
 
 
-def lower_cue(check: CheckDocument, lowering: LoweringContext) -> CueResponse | None:
+def lower_cue(check: CheckDocument, lowering: LoweringContext) -> verifiers.CueResponse | None:
     """Return the verifier of a `cue_response` check, or None with a finding."""
     routing = check.routing
     named = {key: getattr(routing, key) for key in ("cue", "expected_reply", "forbidden_reply")}
@@ -179,7 +167,9 @@ def lower_cue(check: CheckDocument, lowering: LoweringContext) -> CueResponse | 
         return None
     if not all(has_lexicons):
         return None
-    return CueResponse(routing.cue, routing.expected_reply, routing.forbidden_reply, routing.within_replies or 1)
+    return verifiers.CueResponse(
+        routing.cue, routing.expected_reply, routing.forbidden_reply, routing.within_replies or 1
+    )
 
 
 def probes_of(scenario: ScenarioDocument) -> Iterator[Probe]:
@@ -198,7 +188,7 @@ def probes_of(scenario: ScenarioDocument) -> Iterator[Probe]:
 
 
 # The kind of scorer that the verdicts of each route name, and what builds its verifier.
-_ROUTES: Final[dict[str, tuple[str, Callable[[CheckDocument, LoweringContext], Verifier | None]]]] = {
+_ROUTES: Final[dict[str, tuple[str, Callable[[CheckDocument, LoweringContext], verifiers.Verifier | None]]]] = {
     "lexicon_only": ("regex", _lexicon_verifier),
     "regex_with_llm_edge": ("regex", _lexicon_verifier),
     "scenario_rule": ("scenario_rule", _scenario_rule),

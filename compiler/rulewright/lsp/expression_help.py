@@ -9,22 +9,12 @@ from msgspec import Struct
 
 from rulewright.errors import ExpressionError
 from rulewright.expression import syntax_tree as ast
+from rulewright.expression import types
 from rulewright.expression.build import parsed, with_lookups
 from rulewright.expression.checker import Checker
 from rulewright.expression.declarations import Overload
 from rulewright.expression.environment import Environment
 from rulewright.expression.parser import parse_unfinished
-from rulewright.expression.types import (
-    DYN,
-    ERROR,
-    EnumType,
-    ListType,
-    MapType,
-    OptionalType,
-    RecordType,
-    Type,
-    TypeParam,
-)
 from rulewright.expression.unify import Substitution
 from rulewright.function_pages import function_page
 from rulewright.lsp.cursor import MARK
@@ -108,8 +98,8 @@ def _ancestors(tree: ast.Expr, index: int) -> list[ast.Expr]:
     return ancestors if isinstance(written, str) and MARK in written else []
 
 
-def _type(checker: Checker, part: ast.Expr) -> Type:
-    return checker.known.resolve(checker.types.get(id(part), DYN), final=True)
+def _type(checker: Checker, part: ast.Expr) -> types.Type:
+    return checker.known.resolve(checker.types.get(id(part), types.DYN), final=True)
 
 
 def _suggestions(ancestors: list[ast.Expr], checker: Checker) -> Iterator[Suggestion]:
@@ -132,9 +122,9 @@ def _quoted(ancestors: list[ast.Expr], checker: Checker) -> Iterable[str]:
     """The texts that quotes may hold: the members of an enum, or the names that a lookup knows."""
     outer = ancestors[1] if len(ancestors) > 1 else None
     known = _type(checker, outer.operand) if isinstance(outer, ast.Index) else _expected_enum(ancestors, checker)
-    if isinstance(known, RecordType):
+    if isinstance(known, types.RecordType):
         return known.fields
-    return known.members if isinstance(known, EnumType) else ()
+    return known.members if isinstance(known, types.EnumType) else ()
 
 
 def _members(operand: ast.Expr, checker: Checker) -> Iterator[Suggestion]:
@@ -147,26 +137,26 @@ def _members(operand: ast.Expr, checker: Checker) -> Iterator[Suggestion]:
             yield from (_function(name, environment.overloads[name], prefix) for name in names)
             return
     type_ = _type(checker, operand)
-    inner = type_.value if isinstance(type_, OptionalType) else type_
-    if isinstance(inner, RecordType):
+    inner = type_.value if isinstance(type_, types.OptionalType) else type_
+    if isinstance(inner, types.RecordType):
         yield from (Suggestion(name, "field", _brief(type_)) for name, type_ in inner.fields.items())
     for name, overloads in environment.overloads.items():
         fitting = tuple(each for each in overloads if each.method and _takes(each, type_))
         if fitting and _WORD.match(name):
             yield _function(name, fitting)
-    if isinstance(type_, (ListType, MapType)):
+    if isinstance(type_, (types.ListType, types.MapType)):
         yield from (Suggestion(name, "function", "macro") for name in _ON_LISTS)
-    elif isinstance(type_, OptionalType):
+    elif isinstance(type_, types.OptionalType):
         yield from (Suggestion(name, "function", "macro") for name in _ON_OPTIONALS)
 
 
-def _takes(each: Overload, target: Type) -> bool:
+def _takes(each: Overload, target: types.Type) -> bool:
     """Whether a method may be called on a type; false for an unknown type."""
-    if target in (DYN, ERROR) or isinstance(target, RecordType):
+    if target in (types.DYN, types.ERROR) or isinstance(target, types.RecordType):
         return False
     substitution = Substitution()
     parameters = substitution.instantiate(each.arguments, each.generic)
-    return not isinstance(each.arguments[0], TypeParam) and substitution.fits(target, parameters[0])
+    return not isinstance(each.arguments[0], types.TypeParam) and substitution.fits(target, parameters[0])
 
 
 def _roots(ancestors: list[ast.Expr], checker: Checker, members: Iterable[str]) -> Iterator[Suggestion]:
@@ -190,18 +180,18 @@ def _roots(ancestors: list[ast.Expr], checker: Checker, members: Iterable[str]) 
 def _bound(macro: ast.Macro, checker: Checker) -> str:
     """The type of a macro's variable, where its target determines it."""
     target = _type(checker, macro.target)
-    return _brief(target.element) if isinstance(target, ListType) and len(macro.variables) == 1 else "bound here"
+    return _brief(target.element) if isinstance(target, types.ListType) and len(macro.variables) == 1 else "bound here"
 
 
-def _expected_enum(ancestors: list[ast.Expr], checker: Checker) -> EnumType | None:
+def _expected_enum(ancestors: list[ast.Expr], checker: Checker) -> types.EnumType | None:
     """The enum type of the other side of a comparison, or None."""
     for inner, outer in pairwise(ancestors):
         if isinstance(outer, ast.ListLiteral):
             continue
         if isinstance(outer, ast.Binary) and outer.operator not in ("&&", "||"):
             type_ = _type(checker, outer.left if outer.right is inner or outer.left is not inner else outer.right)
-            type_ = type_.element if isinstance(type_, ListType) else type_
-            return type_ if isinstance(type_, EnumType) else None
+            type_ = type_.element if isinstance(type_, types.ListType) else type_
+            return type_ if isinstance(type_, types.EnumType) else None
         return None
     return None
 
@@ -211,19 +201,19 @@ def _function(name: str, overloads: tuple[Overload, ...], prefix: str = "") -> S
     return Suggestion(name.removeprefix(prefix), "function", f"{overloads[0].written(name)}{ellipsis}")
 
 
-def _brief(type_: Type) -> str:
+def _brief(type_: types.Type) -> str:
     """A type on one line."""
-    if isinstance(type_, EnumType):
+    if isinstance(type_, types.EnumType):
         return " | ".join(type_.members[:MAX_SHOWN]) + (" | ..." if len(type_.members) > MAX_SHOWN else "")
     return str(type_)
 
 
-def _describe_type(type_: Type) -> str:
+def _describe_type(type_: types.Type) -> str:
     """A type with its fields or members."""
-    if isinstance(type_, EnumType):
+    if isinstance(type_, types.EnumType):
         return f"{type_.name}: {_brief(type_)}"
-    record = type_.element if isinstance(type_, ListType) else type_
-    if isinstance(record, RecordType):
+    record = type_.element if isinstance(type_, types.ListType) else type_
+    if isinstance(record, types.RecordType):
         names = list(record.fields)
         return f"{type_} {{{', '.join(names[:MAX_SHOWN])}{', ...' if len(names) > MAX_SHOWN else ''}}}"
     return str(type_)
@@ -245,7 +235,7 @@ def _describe_part(part: ast.Expr, checker: Checker) -> str:
             return _code(f"{name}: a constant")
         case ast.Name(name=name) | ast.Select(field=name) | ast.Has(field=name):
             type_ = _type(checker, part)
-            return "" if type_ == ERROR else _code(f"{name}: {_describe_type(type_)}")
+            return "" if type_ == types.ERROR else _code(f"{name}: {_describe_type(type_)}")
         case ast.Call(function=name):
             return _describe_call(name, part, checker)
         case ast.Macro(kind=name):

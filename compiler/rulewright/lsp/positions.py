@@ -5,16 +5,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from lsprotocol.types import (
-    CodeDescription,
-    Diagnostic,
-    DiagnosticRelatedInformation,
-    DiagnosticSeverity,
-    DiagnosticTag,
-    Location,
-    Position,
-    Range,
-)
+from lsprotocol import types
 from msgspec.structs import replace
 from pygls.uris import from_fs_path, to_fs_path
 
@@ -31,23 +22,23 @@ WIDTHS: Final[dict[str, Callable[[str], int]]] = {
 }
 
 
-def position_at(source: Source, offset: int, encoding: str = UTF16) -> Position:
+def position_at(source: Source, offset: int, encoding: str = UTF16) -> types.Position:
     return _position(source, *source.position(offset), encoding)
 
 
-def range_at(source: Source, start: int, end: int, encoding: str) -> Range:
+def range_at(source: Source, start: int, end: int, encoding: str) -> types.Range:
     """Return the range between two offsets."""
-    return Range(position_at(source, start, encoding), position_at(source, end, encoding))
+    return types.Range(position_at(source, start, encoding), position_at(source, end, encoding))
 
 
-def range_of(span: Span, source: Source | None, encoding: str = UTF16) -> Range:
+def range_of(span: Span, source: Source | None, encoding: str = UTF16) -> types.Range:
     """Return the range of a span; without its source every character counts as one unit."""
-    return Range(
+    return types.Range(
         _position(source, span.line, span.column, encoding), _position(source, span.end_line, span.end_column, encoding)
     )
 
 
-def offset_at(source: Source, position: Position, encoding: str = UTF16) -> int:
+def offset_at(source: Source, position: types.Position, encoding: str = UTF16) -> int:
     """Return the offset of a position; one after the line's end is clamped, one inside a character gives its start."""
     line = source.line_text(position.line + 1)
     width = WIDTHS[encoding]
@@ -71,16 +62,16 @@ def uri_of(path: str) -> str:
     return str(from_fs_path(path))
 
 
-def _position(source: Source | None, line: int, column: int, encoding: str) -> Position:
+def _position(source: Source | None, line: int, column: int, encoding: str) -> types.Position:
     prefix = None if source is None else source.line_text(line)[: column - 1]
-    return Position(line - 1, column - 1 if prefix is None else WIDTHS[encoding](prefix))
+    return types.Position(line - 1, column - 1 if prefix is None else WIDTHS[encoding](prefix))
 
 
 NAME: Final = "rulewright"
 SEVERITIES: Final = {
-    Severity.ERROR: DiagnosticSeverity.Error,
-    Severity.WARNING: DiagnosticSeverity.Warning,
-    Severity.ADVICE: DiagnosticSeverity.Information,
+    Severity.ERROR: types.DiagnosticSeverity.Error,
+    Severity.WARNING: types.DiagnosticSeverity.Warning,
+    Severity.ADVICE: types.DiagnosticSeverity.Information,
 }
 # Codes of text without effect, which editors fade.
 _FADED: Final = ("dead-key", "directive-ignored-by-route", "listed-twice")
@@ -88,27 +79,29 @@ _FADED: Final = ("dead-key", "directive-ignored-by-route", "listed-twice")
 
 def to_protocol(
     finding: Finding, sources: Mapping[str, Source], uri: Callable[[str], str], encoding: str
-) -> Diagnostic:
+) -> types.Diagnostic:
     """Convert a finding to a protocol diagnostic; `uri` maps a path to the editor's URI."""
 
-    def range_in_source(span: Span) -> Range:
+    def range_in_source(span: Span) -> types.Range:
         return range_of(span, sources.get(span.path), encoding)
 
     page = _page(finding.code)
     related = [
-        DiagnosticRelatedInformation(Location(uri(note.span.path), range_in_source(note.span)), note.message)
+        types.DiagnosticRelatedInformation(
+            types.Location(uri(note.span.path), range_in_source(note.span)), note.message
+        )
         for note in finding.notes
     ]
     faded = finding.code.startswith("unused-") or finding.code in _FADED
-    return Diagnostic(
+    return types.Diagnostic(
         range=range_in_source(finding.span),
         message=finding.advised,
         severity=SEVERITIES[finding.severity],
         code=finding.code,
-        code_description=None if page is None else CodeDescription(page),
+        code_description=None if page is None else types.CodeDescription(page),
         source=NAME,
         related_information=related or None,
-        tags=[DiagnosticTag.Unnecessary] if faded else None,
+        tags=[types.DiagnosticTag.Unnecessary] if faded else None,
     )
 
 

@@ -13,25 +13,7 @@ from functools import partial
 from itertools import combinations, pairwise, product
 from typing import Final, NamedTuple, TypeVar
 
-from rulewright.expression.types import (
-    BOOL,
-    BYTES,
-    DOUBLE,
-    DURATION,
-    DYN,
-    INT,
-    SCORE,
-    STRING,
-    TIMESTAMP,
-    UINT,
-    EnumType,
-    ListType,
-    MapType,
-    OptionalType,
-    RecordType,
-    Type,
-    WrapperType,
-)
+from rulewright.expression import types
 from rulewright.proving.domains import Absent, Domain, Domains, Path
 from rulewright.proving.languages import Language, holding, one_of, outcomes
 from rulewright.proving.program_parts import COMPARISONS, exact_of, extract, numbers_of, path_at, shape, value_of
@@ -125,12 +107,12 @@ def choices_at(domains: Domains, guessed: Sequence[Value], path: Path) -> list[V
     domain, (type_, absent) = domains.find(path), domains.declared(path)
     if domain is not None:
         return choices(domain, guessed)
-    if type_ is None or type_ == DYN:
+    if type_ is None or type_ == types.DYN:
         return [*guessed, *_ANYTHING, *([Absent(len(path) - 1)] if len(path) > 1 else [])]
     return [*_of_type(type_, guessed), *map(Absent, sorted(absent, reverse=True))]
 
 
-def _of_type(type_: Type, guessed: Sequence[Value]) -> list[Value]:
+def _of_type(type_: types.Type, guessed: Sequence[Value]) -> list[Value]:
     """The guesses that are of a type, with the fields that they lack, and a usual value."""
     found: dict[str, Value] = {}
     for make in (*(partial(completed, each, type_) for each in guessed), partial(usual_value, type_)):
@@ -303,9 +285,10 @@ def _around(value: Value) -> list[Value]:
 
 
 _START_OF_2026: Final = 1_767_225_600
-_USUAL: Final[dict[Type, Value]] = {
-    BOOL: True, INT: 1, UINT: UInt(1), DOUBLE: 1.0, STRING: "so", BYTES: b"so", SCORE: Score(1, 2), DYN: "so",
-    TIMESTAMP: Timestamp(_START_OF_2026 * NANOS), DURATION: Duration(NANOS),
+_USUAL: Final[dict[types.Type, Value]] = {
+    types.BOOL: True, types.INT: 1, types.UINT: UInt(1), types.DOUBLE: 1.0, types.SCORE: Score(1, 2),
+    types.STRING: "so", types.BYTES: b"so", types.DYN: "so",
+    types.TIMESTAMP: Timestamp(_START_OF_2026 * NANOS), types.DURATION: Duration(NANOS),
 }  # fmt: skip
 
 
@@ -313,40 +296,42 @@ class MisfitError(ValueError):
     """A value is of another type, or no value of a type is known."""
 
 
-def usual_value(type_: Type) -> Value:
+def usual_value(type_: types.Type) -> Value:
     """A value of the type. Raises MisfitError."""
     match type_:
-        case EnumType(members=members):
+        case types.EnumType(members=members):
             return members[0]
-        case ListType():
+        case types.ListType():
             return []
-        case MapType() | RecordType():
+        case types.MapType() | types.RecordType():
             return completed({}, type_)
-        case OptionalType():
+        case types.OptionalType():
             return NONE
-        case WrapperType():
+        case types.WrapperType():
             return None
     if type_ not in _USUAL:
         raise MisfitError
     return _USUAL[type_]
 
 
-def completed(value: Value, type_: Type) -> Value:
+def completed(value: Value, type_: types.Type) -> Value:
     """The value, with usual values for the fields that its records lack. Raises MisfitError."""
     match type_:
-        case RecordType(fields=fields, optional=optional) if isinstance(value, dict) and value.keys() <= fields.keys():
+        case types.RecordType(fields=fields, optional=optional) if (
+            isinstance(value, dict) and value.keys() <= fields.keys()
+        ):
             lacking = {name: usual_value(t) for name, t in fields.items() if name not in optional | value.keys()}
             return {**lacking, **{name: completed(each, fields[name]) for name, each in value.items()}}
-        case MapType(value=of) if isinstance(value, dict):
+        case types.MapType(value=of) if isinstance(value, dict):
             return {key: completed(each, of) for key, each in value.items()}
-        case ListType(element=of) if isinstance(value, list | tuple):
+        case types.ListType(element=of) if isinstance(value, list | tuple):
             return [completed(each, of) for each in value]
-        case OptionalType(value=of) if isinstance(value, Optional):
+        case types.OptionalType(value=of) if isinstance(value, Optional):
             return Optional(completed(value.value, of)) if value.present else value
-        case WrapperType(of=of):
+        case types.WrapperType(of=of):
             return None if value is None else completed(value, of)
-        case EnumType(members=members) if value in members:
+        case types.EnumType(members=members) if value in members:
             return value
-    if type_ != DYN and type(value) is not type(_USUAL.get(type_)):
+    if type_ != types.DYN and type(value) is not type(_USUAL.get(type_)):
         raise MisfitError
     return value

@@ -2,25 +2,12 @@ from typing import Final
 
 from rulewright.diagnostics import Findings, warning
 from rulewright.documents.check import CheckDocument
-from rulewright.expression.syntax_tree import (
-    NOWHERE,
-    Binary,
-    Call,
-    Expr,
-    Literal,
-    Macro,
-    Name,
-    Unary,
-    chain,
-    children,
-    field_of,
-    last_name,
-)
+from rulewright.expression import syntax_tree as ast
 from rulewright.lower.expressions_of import expressions_of
 from rulewright.proving.verdicts import never_given
 
-ANSWER: Final = Name("answer", NOWHERE)
-LISTS: Final = (Name("messages", NOWHERE), Name("turns", NOWHERE), Name("replies", NOWHERE))
+ANSWER: Final = ast.Name("answer", ast.NOWHERE)
+LISTS: Final = (ast.Name("messages", ast.NOWHERE), ast.Name("turns", ast.NOWHERE), ast.Name("replies", ast.NOWHERE))
 
 
 def check_never_fails(check: CheckDocument) -> Findings:
@@ -41,21 +28,23 @@ def check_never_fails(check: CheckDocument) -> Findings:
         yield warning(check.fails or check.verdict_conditions[0], "this check can never fail")
 
 
-def _finds_itself(part: Expr) -> bool:
+def _finds_itself(part: ast.Expr) -> bool:
     """Whether a part looks in the answer for what no message of the assistant contains."""
-    if not isinstance(part, Macro) or part.kind != "exists" or not isinstance(part.bodies[0], Unary):
+    if not isinstance(part, ast.Macro) or part.kind != "exists" or not isinstance(part.bodies[0], ast.Unary):
         return False
     sought, inner = part.target, part.bodies[0].operand
-    own = isinstance(sought, Call) and any(
-        field_of(each, "turn") == "content" or each == ANSWER for each in sought.args
+    own = isinstance(sought, ast.Call) and any(
+        ast.field_of(each, "turn") == "content" or each == ANSWER for each in sought.args
     )
-    if not own or not isinstance(inner, Macro) or inner.kind != "exists":
+    if not own or not isinstance(inner, ast.Macro) or inner.kind != "exists":
         return False
-    return inner.target in LISTS and any(_is_of_assistant(each) for each in chain(inner.bodies[0], "&&"))
+    return inner.target in LISTS and any(_is_of_assistant(each) for each in ast.chain(inner.bodies[0], "&&"))
 
 
-def _is_of_assistant(part: Expr) -> bool:
+def _is_of_assistant(part: ast.Expr) -> bool:
     """Whether a comparison of a role holds for the assistant."""
-    if not isinstance(part, Binary) or part.operator not in ("==", "in") or last_name(part.left) != "role":
+    if not isinstance(part, ast.Binary) or part.operator not in ("==", "in") or ast.last_name(part.left) != "role":
         return False
-    return any(isinstance(each, Literal) and each.value == "assistant" for each in (part.right, *children(part.right)))
+    return any(
+        isinstance(each, ast.Literal) and each.value == "assistant" for each in (part.right, *ast.children(part.right))
+    )
