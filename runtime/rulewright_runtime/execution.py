@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import msgspec
 
-from rulewright_runtime.aggregate.outcome import without_scores
+from rulewright_runtime.aggregate.outcome import NotRun, without_scores
 from rulewright_runtime.errors import InputError, OutageError, PlanError
 from rulewright_runtime.judging.judge import Judge, open_judge
 from rulewright_runtime.matching.match import Matcher
@@ -114,7 +114,7 @@ class _ScenarioChecks(NamedTuple):
     first: tuple[_Applied, ...]
     last: tuple[_Applied, ...]
     expected: tuple[str, ...]
-    left_out: list[tuple[str, tuple[int, ...]]]
+    left_out: list[NotRun]
     script: ScriptedScenario
 
 
@@ -144,13 +144,13 @@ class Engine:
         self._last = reading_verdicts(plan)
         self._prepared: JsonObject = {}  # by check, shared between transcripts
         self._checks_by_scenario: dict[str, _ScenarioChecks] = {}
-        self._left_out: list[tuple[str, tuple[int, ...]]] = []
+        self._left_out: list[NotRun] = []
         self._scorecard: Any = None
         if plan.scorecard is not None:
             from rulewright_runtime.aggregate.aggregation import Scorecard
 
             self._scorecard = Scorecard(plan.scorecard, parameters)
-            self._left_out = [(part.id, self._scorecard.waiting_for(part.id)) for part in plan.left_out]
+            self._left_out = [NotRun(part.id, self._scorecard.waiting_for(part.id)) for part in plan.left_out]
         elif parameters:
             raise PlanError(f"unknown parameter `{next(iter(parameters))}`: the plan declares none")
         self._gates_of = self._gates_of_checks() if gates_only else {}
@@ -339,7 +339,7 @@ class Engine:
         row = {"transcript_id": item.id, "scenario_id": item.scenario_id}
         row["model"] = self._name(item)
         expected = [name for name in checks.expected if name not in skipped]
-        waiting = [*checks.left_out, *((name, ()) for name in skipped)]
+        waiting = [*checks.left_out, *(NotRun(name, is_skipped=True) for name in skipped)]
         row |= self._scorecard.score(verdicts, expected, waiting, incomplete=bool(gaps))
         if skipped:
             row |= without_scores(row, self._scorecard.plan.shown)
@@ -349,13 +349,13 @@ class Engine:
         """The project's name of the transcript's model."""
         return self._plan.models.get(item.model, item.model)
 
-    def _left_out_in(self, bindings: JsonMapping) -> list[tuple[str, tuple[int, ...]]]:
+    def _left_out_in(self, bindings: JsonMapping) -> list[NotRun]:
         """The checks that apply in a scenario but that the profile left out, each with the gates it leaves open."""
         decisions = Decider(self._plan.left_out).decide(bindings) if self._left_out else ()
         return [
             waiting
             for waiting, eligibility in zip(self._left_out, decisions, strict=True)
-            if waiting[1] and eligibility.eligible and not eligibility.suppressed
+            if waiting.gates and eligibility.eligible and not eligibility.suppressed
         ]
 
 

@@ -232,7 +232,7 @@ def _open_gates(run: StoredRun, card: Scorecard, row: JsonMapping) -> frozenset[
     if row.get("missing"):
         return frozenset(range(len(card.plan.gates)))
     waiting = waiting_in(card, row, skipped_checks(run, row))
-    return frozenset(index for _, gates in waiting for index in gates)
+    return frozenset(index for each in waiting for index in each.gates)
 
 
 def _without_verdicts(transcript: str, state: str) -> GateRow | None:

@@ -64,6 +64,8 @@ def why_undecided(judged: JudgedTranscript) -> str:
         return "the transcript is incomplete"
     if idle := gates_not_run(judged.engine["gates"]):
         return f"{some(idle)} did not run"
+    if (most := judged.engine.get("coverage_at_most")) is not None:
+        return f"the coverage is at most {most}"
     return f"the coverage is {judged.engine['coverage']}"
 
 

@@ -26,7 +26,7 @@ from rulewright.reporting.run_reader import (
     summary_of,
 )
 from rulewright_runtime.aggregate.aggregation import Scorecard
-from rulewright_runtime.aggregate.outcome import ENGINE, engine_results, without_scores
+from rulewright_runtime.aggregate.outcome import ENGINE, NotRun, engine_results, without_scores
 from rulewright_runtime.english import plural
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.plan.scan import Check, Plan
@@ -234,11 +234,13 @@ def score_again(
     return {**kept, **scored, **(without_scores(scored, scorecard.plan.shown) if skipped else {}), **missing}
 
 
-def waiting_in(scorecard: Scorecard, row: JsonMapping, skipped: Collection[str]) -> list[tuple[str, tuple[int, ...]]]:
+def waiting_in(scorecard: Scorecard, row: JsonMapping, skipped: Collection[str]) -> list[NotRun]:
     """Return the checks that were left out of a row, each with the gates that it leaves open. A gate may ignore what a
     profile leaves out, but not a check that was `skipped`."""
     return [
-        (name, tuple(scorecard.may_hold(name)) if name in skipped else scorecard.waiting_for(name))
+        NotRun(name, tuple(scorecard.may_hold(name)), is_skipped=True)
+        if name in skipped
+        else NotRun(name, scorecard.waiting_for(name))
         for name in row.get("left_out", ())
     ]
 

@@ -155,7 +155,8 @@ def _numbers(
     """Yield the numbers of a row that a parameter may be compared with: rates, confidences, the score and the
     coverage."""
     yield from (Fraction(rate.numerator, rate.denominator) for rate in card.rates(summed[1]) if rate is not None)
-    yield from _exact((row.get(card.plan.headline), row[ENGINE]["coverage"], *{each.confidence for each in verdicts}))
+    coverage = (row[ENGINE].get(name) for name in ("coverage", "coverage_at_most"))
+    yield from _exact((row.get(card.plan.headline), *coverage, *{each.confidence for each in verdicts}))
 
 
 def _exact(values: Iterable[object]) -> Iterator[Fraction]:

@@ -16,6 +16,7 @@ from msgspec import UNSET
 
 from rulewright_runtime.aggregate.bounds import (
     MAX_EXACT,
+    UNBOUNDED,
     answered,
     exact_bounds,
     interval,
@@ -47,6 +48,7 @@ from rulewright_runtime.aggregate.outcome import (
     MINIMUM_COVERAGE,
     RESERVED,
     UNHASHABLE,
+    NotRun,
     engine_results,
     remove_credit,
     request_adjudication,
@@ -176,7 +178,7 @@ class Scorecard:
         self,
         verdicts: Sequence[VerdictRecord],
         expected: Iterable[str] | None = None,
-        left_out: Iterable[tuple[str, tuple[int, ...]]] = (),
+        left_out: Iterable[NotRun] = (),
         *,
         incomplete: bool = False,
         summed: Summed | None = None,
@@ -184,7 +186,7 @@ class Scorecard:
         """The scores row of one transcript: the scorecard's output fields in its order, ready for JSON.
 
         `expected` names the checks that must have a record (those of the plan that were not suppressed); one without a
-        record counts as eligible and as an error. `left_out` names checks that apply but were not run, with the gates
+        record counts as eligible and as an error. `left_out` holds checks that apply but were not run, with the gates
         that wait for them (`waiting_for`); the row lists them as `left_out`. Scores are rounded once, to doubles. The
         key `engine` holds the engine's own results (`outcome.engine_results`), whatever the scorecard outputs. A row
         with an undecided condition has the list `undecided` of `{place, check_id, reason}`, and its `status` is never
@@ -210,7 +212,7 @@ class Scorecard:
         self,
         verdicts: Sequence[VerdictRecord],
         effects: Sequence[Effect],
-        left_out: Iterable[tuple[str, tuple[int, ...]]] = (),
+        left_out: Iterable[NotRun] = (),
         *,
         incomplete: bool = False,
         totals: Totals,
@@ -220,7 +222,7 @@ class Scorecard:
         bindings = dict(self._base)
         ready: dict[str, Value] = {}
         waiting = tuple(left_out)
-        totals.add(waiting_effect(check_id, gates) for check_id, gates in waiting)
+        totals.add(map(waiting_effect, waiting))
         results = self._judge_gates(totals, bindings, ready)
         self._add_rates(totals, bindings, ready)
         counts = {count.name: total for count, total in zip(self.plan.counts, totals.counts, strict=True)}
@@ -237,18 +239,19 @@ class Scorecard:
             results if self._has_gates or any(strength >= 0 for strength in totals.strongest) else None,
             self._minimum_coverage,
             undecided=bool(undecided) or incomplete,
+            skipped=sum(each.is_skipped for each in waiting),
         )
         if row[ENGINE]["unproven"] and self.plan.unproven == "adjudicate" and row.get("status") in ("valid", "invalid"):
             row["status"] = "needs_adjudication"
         if waiting:
-            row["left_out"] = [check_id for check_id, _ in waiting]
+            row["left_out"] = [each.check_id for each in waiting]
         return row
 
     def score(
         self,
         verdicts: Sequence[VerdictRecord],
         expected: Iterable[str] | None = None,
-        left_out: Sequence[tuple[str, tuple[int, ...]]] = (),
+        left_out: Sequence[NotRun] = (),
         *,
         incomplete: bool = False,
     ) -> dict[str, Value]:
@@ -269,7 +272,7 @@ class Scorecard:
     def bounds(
         self,
         verdicts: Sequence[VerdictRecord],
-        left_out: Iterable[tuple[str, tuple[int, ...]]] = (),
+        left_out: Iterable[NotRun] = (),
         *,
         incomplete: bool = False,
         summed: Summed | None = None,
@@ -279,20 +282,24 @@ class Scorecard:
         `unknown` lists the checks without a verdict, `outcomes` the possible outcomes, `decided_by` the smallest set of
         checks whose answers decide the outcome. `overall_score` and each of `dimensions` are `{low, high, absent}`;
         each of `gates` has its possible `states` and the checks it is `decided_by`. If `exact` is false, the overall
-        score and the outcomes are outer bounds. `summed` are the effects of these verdicts, if they are already known.
+        score and the outcomes are outer bounds. A skipped check that leaves no gate open decides no outcome. `summed`
+        are the effects of these verdicts, if they are already known.
         """
-        waiting = [self.effects.missing(name) for name, _ in left_out]
+        left_out = tuple(left_out)
+        unasked = [each for each in left_out if each.is_skipped and not each.gates]
+        waiting = [self.effects.missing(each.check_id) for each in left_out if each not in unasked]
         records = [*verdicts, *waiting]
         places = [place for place, verdict in enumerate(records) if is_unknown(verdict)]
-        if not places:
+        if not places and not unasked:
             return None
         names = [records[place].check_id for place in places]
-        options = [{answer: answered(records[place], answer) for answer in ANSWERS} for place in places]
-        effects = [{answer: self.effects.of(record, incomplete) for answer, record in each.items()} for each in options]
+        options = [_options(records[place]) for place in places]
+        effects = [self._effects_of(each, incomplete) for each in options]
         known, _ = summed or self.summed(verdicts, incomplete=incomplete)
         stored = [*known, *(self.effects.of(verdict, incomplete) for verdict in waiting)]
         totals = self._totals(effect for place, effect in enumerate(stored) if place not in places)
-        gates, dimensions = self._gate_bounds(totals, names, effects), self._rate_bounds(totals, effects)
+        others = [self._effects_of(_options(self.effects.missing(each.check_id)), incomplete) for each in unasked]
+        gates, dimensions = self._gate_bounds(totals, names, effects), self._rate_bounds(totals, [*effects, *others])
         order = {verdict.check_id: place for place, verdict in enumerate(records)}
 
         def row_of(answers: Sequence[str]) -> dict[str, Value]:
@@ -300,7 +307,7 @@ class Scorecard:
             for place, option, effect, answer in zip(places, options, effects, answers, strict=True):
                 completed[place], in_order[place] = option[answer], effect[answer]
             sums = totals.copied().add(in_order[place] for place in places).ordered(order)
-            return self._row(completed, in_order, incomplete=incomplete, totals=sums)
+            return self._row(completed, in_order, unasked, incomplete=incomplete, totals=sums)
 
         is_exact = len(names) <= MAX_EXACT and not any(self.effects.credits)
         marks = [
@@ -308,7 +315,13 @@ class Scorecard:
             for index, each in enumerate(effects)
         ]
         bounds = exact_bounds(names, row_of, marks, self.plan.headline) if is_exact else outer_bounds(names, gates)
+        if unasked:  # their answers decide no outcome, but the score
+            bounds |= {"exact": False, "overall_score": UNBOUNDED}
+        names += [each.check_id for each in unasked]
         return {"unknown": names, **bounds, "gates": gates, "dimensions": dimensions}
+
+    def _effects_of(self, options: Mapping[str, Value], incomplete: bool) -> dict[str, Effect]:
+        return {answer: self.effects.of(record, incomplete) for answer, record in options.items()}
 
     def rates(self, totals: Totals) -> list[Score | None]:
         """The exact value of every dimension and rate; None for one without a counted verdict."""
@@ -438,6 +451,11 @@ class Scorecard:
             request_adjudication(row)
             row["undecided"] = undecided
         return row
+
+
+def _options(verdict: VerdictRecord) -> dict[str, Value]:
+    """The verdict with each possible answer."""
+    return {answer: answered(verdict, answer) for answer in ANSWERS}
 
 
 def _optional(value: Value) -> Optional:

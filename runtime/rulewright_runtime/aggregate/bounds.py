@@ -22,6 +22,7 @@ from rulewright_runtime.values import Value
 from rulewright_runtime.verdicts import VerdictRecord
 
 MAX_EXACT: Final = 6  # unknown verdicts of one row
+UNBOUNDED: Final = {"low": 0.0, "high": 1.0, "absent": True}
 _COPIED: Final = (
     "check_id", "severity", "primary_bucket", "evidence", "scorer_version", "prompt_hash", "rationale_code",
     "secondary_tags", "extra",
@@ -102,7 +103,7 @@ def outer_bounds(unknown: Sequence[str], gates: Mapping[str, Mapping[str, object
         "exact": False,
         "outcomes": ["failed"] if stopped else sorted(OUTCOMES),
         "decided_by": [] if stopped else list(unknown),
-        "overall_score": {"low": 0.0, "high": 1.0, "absent": True},
+        "overall_score": UNBOUNDED,
     }
 
 

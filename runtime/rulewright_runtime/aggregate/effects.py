@@ -11,7 +11,7 @@ from typing import Any, Final, Self
 
 import msgspec
 
-from rulewright_runtime.aggregate.outcome import NO_RECORD, VerdictKey
+from rulewright_runtime.aggregate.outcome import NO_RECORD, NotRun, VerdictKey
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.interpreter import Evaluator, prepare
 from rulewright_runtime.ir import Program
@@ -109,9 +109,10 @@ class Totals:
         return other
 
 
-def waiting_effect(check_id: str, gates: tuple[int, ...]) -> Effect:
+def waiting_effect(check: NotRun) -> Effect:
     """The effect of a check that applies and was not run: it only leaves its gates open."""
-    return Effect(check_id, tuple((gate, LEAVES_OPEN) for gate in gates), (), (), (), (), (), None, ())
+    gates = tuple((gate, LEAVES_OPEN) for gate in check.gates)
+    return Effect(check.check_id, gates, (), (), (), (), (), None, ())
 
 
 def passed(gate: GatePlan, strongest: int) -> bool | None:

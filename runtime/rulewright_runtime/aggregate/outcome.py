@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, Literal, NamedTuple, get_args
 
 from rulewright_runtime.ir import Node, Program
 from rulewright_runtime.score import Score, leave
@@ -30,12 +30,22 @@ GATE_STATES: Final[tuple[GateState, ...]] = get_args(GateState)
 _CLEAR: Final = frozenset({"PASS", "NOT_APPLICABLE"})
 
 
+class NotRun(NamedTuple):
+    """A check that applies and was not run, with the gates that it leaves open: a profile left it out, or a scan of
+    gates only skipped it."""
+
+    check_id: str
+    gates: tuple[int, ...] = ()
+    is_skipped: bool = False
+
+
 def engine_results(
     verdicts: Sequence[VerdictRecord],
     gates: Mapping[str, Mapping[str, Value]] | None = None,
     minimum_coverage: Score = MINIMUM_COVERAGE,
     *,
     undecided: bool = False,
+    skipped: int = 0,
 ) -> dict[str, Value]:
     """The engine's own results for one transcript, stored under the key `engine` of its row: `outcome`, `decided_by`
     (`gates` or `checks`), `because` (the checks that made it fail or left it undecided), `unproven` (the failed checks
@@ -43,11 +53,11 @@ def engine_results(
 
     `gates` maps gate names to `{state, reasons}`; None if no check belongs to a gate. `undecided` means that a
     condition of the scorecard is undecided or that the transcript is incomplete. `coverage` is the share of PASS and
-    FAIL among the verdicts of checks that applied, null if none did.
+    FAIL among the verdicts of checks that applied, null if none did. If checks were `skipped`, it is null, and
+    `coverage_at_most` is the share if all of these were PASS or FAIL: only that decides.
     """
     eligible = [verdict for verdict in verdicts if verdict.eligible is not False]
-    resolved = sum(verdict.verdict in ("PASS", "FAIL") for verdict in eligible)
-    coverage = Score(resolved, len(eligible)) if eligible else None
+    coverage = _coverage(eligible, skipped)
     failed, left_open = _reasons(eligible) if gates is None else _reasons_of(gates)
     outcome: Outcome = "passed"
     if failed:
@@ -63,8 +73,15 @@ def engine_results(
         "because": because,
         "unproven": _unproven(eligible, because) if failed else {},
         "gates": gates or {},
-        "coverage": None if coverage is None else leave(coverage),
+        "coverage": None if coverage is None or skipped else leave(coverage),
+        **({"coverage_at_most": leave(coverage)} if coverage is not None and skipped else {}),
     }
+
+
+def _coverage(eligible: Sequence[VerdictRecord], skipped: int) -> Score | None:
+    of = len(eligible) + skipped
+    resolved = sum(verdict.verdict in ("PASS", "FAIL") for verdict in eligible)
+    return Score(resolved + skipped, of) if of else None
 
 
 def gates_not_run(gates: Mapping[str, Mapping[str, Value]]) -> list[str]:

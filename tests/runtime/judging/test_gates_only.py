@@ -11,6 +11,7 @@ from tests.folders import write_turns
 from tests.model_server import chat, model_server
 from tests.rounds import every
 from tests.runtime.plans import asked, plan, talk
+from tests.runtime.programs import const, program
 from tests.runtime.runs.watched_run import judge
 from tests.shared_data import ROOT
 from tests.shipped_plans import shipped_plan
@@ -22,6 +23,7 @@ from rulewright_runtime.judging.judge import JudgeRequest
 from rulewright_runtime.plan.file import seal
 from rulewright_runtime.plan.question import TextSegment
 from rulewright_runtime.plan.scan import Plan
+from rulewright_runtime.report.summary import exit_status
 from rulewright_runtime.runs.store import run
 from rulewright_runtime.transcript_execution import TranscriptResult
 
@@ -80,12 +82,48 @@ def test_gates_have_the_states_of_the_whole_run_whatever_is_answered(severities:
             for each in (whole, skipped)
         ]
         assert states[0] == states[1], by_check
+        assert _coverage_counts_only_what_was_asked(whole, skipped), by_check
         assert after <= before
         asked_in_all, asked_of_all = asked_in_all + after, asked_of_all + before
         left = {check.id for check in made.checks} - {verdict.check_id for verdict in skipped.verdicts}
         assert left <= set((skipped.scores or {}).get("left_out", ()))
         assert not left or (skipped.scores or {})["overall_score"] is None
     assert asked_in_all < 0.8 * asked_of_all
+
+
+def _coverage_counts_only_what_was_asked(whole: TranscriptResult, skipped: TranscriptResult) -> bool:
+    """Whether the outcomes agree, except where only answers that were skipped leave too few."""
+    of_all, of_gates = ((each.scores or {})["engine"] for each in (whole, skipped))
+    if of_all["outcome"] == of_gates["outcome"]:
+        return True
+    is_enough = of_gates["coverage"] is None and of_gates["coverage_at_most"] >= 0.8
+    return (of_all["outcome"], of_gates["outcome"]) == ("undecided", "passed") and is_enough
+
+
+def test_answers_of_skipped_checks_leave_no_transcript_undecided() -> None:
+    made = gated("S4_GATE", "S4_GATE", *["S2"] * 8)
+    answers = {check.id: "PASS" for check in made.checks} | {"X0": "NOT_APPLICABLE", "X1": "NOT_APPLICABLE"}
+    for engine in Engine(made), Engine(made, gates_only=True):
+        scores = row(engine, answers)[0].scores or {}
+        assert scores["engine"]["outcome"] == "passed"
+
+
+@pytest.mark.parametrize("answer", ["PASS", "NOT_APPLICABLE", "FAIL", "UNCLEAR"])
+def test_a_gate_with_a_pass_rate_has_the_states_of_the_whole_run(tmp_path: Path, answer: str) -> None:
+    made = gated("S4_GATE", "S4_GATE", *["S2"] * 8)
+    assert made.scorecard is not None
+    gates = tuple(replace(gate, pass_rate=program(const(0.9))) for gate in made.scorecard.gates)
+    made = seal(replace(made, scorecard=replace(made.scorecard, gates=gates)))
+    write_turns(tmp_path / "m__s.jsonl", "hello", "a reply of words")
+    answers = {check.id: "PASS" for check in made.checks} | {"X1": answer}
+    states = []
+    for name, gates_only in (("whole", False), ("gates", True)):
+        out = tmp_path / name
+        judge = Answering(answers)
+        summary = run(made, [tmp_path / "m__s.jsonl"], out, judge=judge, gates_only=gates_only)
+        found = {name: gate["states"] for name, gate in summary["unresolved"]["gates"].items()}
+        states.append((found, exit_status(summary)))
+    assert states[0] == states[1]
 
 
 def test_a_plan_without_gates_is_refused() -> None:
