@@ -149,6 +149,9 @@ class RowKind(NamedTuple):
         return 1 - math.prod(1 - q[stratum] for stratum in self.doubts)
 
 
+_MISSING: Final = RowKind(False, True, False, False, ())  # no verdict at all
+
+
 class GateRow(Struct, frozen=True):
     """One transcript at one gate, and which of its verdicts may make it fail: those of strata with labels by their
     stratum, and those `unmeasured`."""
@@ -290,9 +293,10 @@ def _share_failing(kinds: Counter[RowKind], q: Mapping[Stratum, float], case: in
 
 def gate_interval(rows: Sequence[GateRow], measured: MeasuredErrors, refused: int = 0) -> JsonObject:
     """Return the share of rows that truly fail, `{value, low, high}`. Missing verdicts, `refused` inputs and strata
-    without labels widen the interval; in `value` the former two fail and the latter count as recorded."""
+    without labels widen the interval; in `value` the former two fail and the latter count as recorded. `value` is None
+    if every verdict is missing, for example because the gate holds no check."""
     chance, kinds = random.Random(SEED), Counter(row.kind for row in rows)
-    kinds[RowKind(False, True, False, False, ())] += refused
+    kinds[_MISSING] += refused
     low: list[float] = []
     high: list[float] = []
     for _ in range(DRAWS):
@@ -302,7 +306,8 @@ def gate_interval(rows: Sequence[GateRow], measured: MeasuredErrors, refused: in
             mean, variance = _share_failing(kinds, q, case)
             samples.append(min(1.0, max(0.0, mean + noise * math.sqrt(variance))))
     cut = round((1 - LEVEL) / 2 * DRAWS)
-    value = _share_failing(kinds, measured.means(), LIKELY)[0]
+    is_known = any(kind != _MISSING for kind in kinds)
+    value = _share_failing(kinds, measured.means(), LIKELY)[0] if is_known else None
     return {"value": value, "low": sorted(low)[cut], "high": sorted(high)[DRAWS - 1 - cut]}
 
 

@@ -70,6 +70,11 @@ def test_a_gate_of_two_doubtful_checks_fails_as_often_as_either() -> None:
     assert gate_interval(missing, MeasuredErrors(shares, {}))["high"] == 1.0
 
 
+def test_a_gate_without_a_verdict_has_no_share_of_failures() -> None:
+    found = gate_interval([gate_row("u", unknown=True)], MeasuredErrors({}, {}), refused=1)
+    assert found == {"value": None, "low": 0.0, "high": 1.0}
+
+
 TRUTHS = rounds(50, 2_000)
 
 
