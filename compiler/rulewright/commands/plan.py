@@ -24,6 +24,7 @@ from rulewright_runtime.files.atomic import write_whole
 from rulewright_runtime.files.locks import lock_folder
 from rulewright_runtime.judging.judge import is_live
 from rulewright_runtime.plan.scan import NO_SCENARIO, Plan
+from rulewright_runtime.report.text import percent
 from rulewright_runtime.terminal import complain, say
 from rulewright_runtime.transcripts.completeness import ScriptedScenario
 from rulewright_runtime.transcripts.messages import Transcript
@@ -161,7 +162,7 @@ def _windows(asked: int, unbounded: int) -> str:
     """The number of judged windows, and how many of them are whole transcripts because there is no cue."""
     if not unbounded:
         return str(asked)
-    return f"{asked}, {unbounded} of them the whole transcript without a cue ({unbounded / asked:.0%})"
+    return f"{asked}, {unbounded} of them the whole transcript without a cue ({percent(unbounded / asked)})"
 
 
 def write_questions(args: argparse.Namespace) -> int:

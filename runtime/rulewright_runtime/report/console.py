@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from rulewright_runtime.aggregate.inference import wilson
 from rulewright_runtime.english import plural
 from rulewright_runtime.plan.part import VERDICTS
 from rulewright_runtime.report.gathered import is_unresolved, pass_rate_lines, unresolved_lines
@@ -95,9 +96,11 @@ def _failed(summary: JsonMapping, paint: _Paint, columns: int) -> Iterator[str]:
     if not summary["transcripts"]:
         yield left("Failed", 20) + "no transcript was judged"
         return
+    interval = wilson(failed["count"], summary["transcripts"])
     share = f"{failed['count']} of {summary['transcripts']} ({percent(failed['rate'])})"
     by = "a gate" if summary["decided_by"] == "gates" else "checks (no gate contains a check)"
     yield left("Failed", 20) + paint("bad" if failed["count"] else "good", share) + f" by {by}" * bool(failed["count"])
+    yield left("", 20) + f"95% interval {percent(interval['low'])} to {percent(interval['high'])}"
     yield from wrapped(outside_gates(summary), columns, left("", 20)) if outside_gates(summary) else ()
     if failed["unproven"]:
         yield from paint.lines("open", wrapped(unproven(summary), columns, left("", 20)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from decimal import ROUND_HALF_UP, Decimal
 from typing import TYPE_CHECKING, Any, Final
 
 from rulewright_runtime.cells import width
@@ -113,10 +114,10 @@ def place_of(refused: Mapping[str, object]) -> str:
 
 
 def percent(part: float | None) -> str:
-    """A share as a percentage without decimals, or a dash. Only all is `100%`, and only none is `0%`."""
+    """A share as a whole percentage, rounded half up, or a dash. Only all is `100%`, and only none is `0%`."""
     if part is None:
         return "–"
-    return "<1%" if 0 < part < 0.01 else ">99%" if 0.99 < part < 1 else f"{part:.0%}"
+    return "<1%" if 0 < part < 0.01 else ">99%" if 0.99 < part < 1 else f"{_half_up(100 * _decimal(part), 0)}%"
 
 
 def p_value(p: float) -> str:
@@ -125,10 +126,19 @@ def p_value(p: float) -> str:
 
 
 def number(value: float | None) -> str:
-    """A score with two decimals, or a dash. Only 1 is `1.00`, and only 0 is `0.00`."""
+    """A score with two decimals, rounded half up, or a dash. Only 1 is `1.00`, and only 0 is `0.00`."""
     if value is None:
         return "–"
-    return f"{min(max(value, 0.01), 0.99) if 0 < value < 1 else value:.2f}"
+    return _half_up(_decimal(min(max(value, 0.01), 0.99) if 0 < value < 1 else value), 2)
+
+
+def _decimal(value: float) -> Decimal:
+    """The decimal that a number is written as: 0.145, not the next double below it."""
+    return Decimal(repr(value))
+
+
+def _half_up(value: Decimal, places: int) -> str:
+    return str(value.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP))
 
 
 def csv_cell(text: str) -> str:

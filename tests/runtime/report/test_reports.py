@@ -168,6 +168,7 @@ def test_without_a_gate_the_report_says_that_checks_decide() -> None:
     }
     result = summary(row(engine=bare))
     assert "1 of 1 (100%) by checks (no gate contains a check)" in scorecard(result)
+    assert f"\n{'':20}95% interval 21% to 100%\n" in scorecard(result)
     assert "No gate contains a check" in markdown(result)
 
 

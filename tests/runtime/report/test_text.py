@@ -21,6 +21,14 @@ def test_a_share_is_shown_as_all_or_none_only_if_it_is(value: float | None, shar
     assert (percent(value), number(value)) == (share, score)
 
 
+@pytest.mark.parametrize(
+    ("value", "share", "score"),
+    [(5 / 40, "13%", "0.13"), (29 / 200, "15%", "0.15"), (0.135, "14%", "0.14"), (0.1249, "12%", "0.12")],
+)
+def test_a_half_is_rounded_up(value: float, share: str, score: str) -> None:
+    assert (percent(value), number(value)) == (share, score)
+
+
 def test_a_pass_rate_is_shown_apart_from_the_required_one_that_it_misses() -> None:
     counts = {"passed": 34_998, "failed": 15_002, "open": 0, "required": 0.7, "states": ["failed"], "models": {}}
     line = gate_line("held", {"pass_rate": counts, "states": ["failed"], "answers": []})
