@@ -2,8 +2,15 @@
 
 import argparse
 
-from rulewright.arguments.argument_kinds import flag, formats, option, repeated
-from rulewright.arguments.shared_options import add_action, add_spending_options, at_least
+from rulewright.arguments.shared_options import (
+    add_action,
+    add_spending_options,
+    at_least,
+    flag,
+    formats,
+    option,
+    repeated,
+)
 
 
 def score_arguments(parser: argparse.ArgumentParser) -> None:

@@ -2,14 +2,18 @@
 
 import argparse
 
-from rulewright.arguments.argument_kinds import flag, formats, option, output, repeated
 from rulewright.arguments.shared_options import (
     add_fail_on,
     add_finished_run,
     add_policy_options,
     add_sources,
     at_least,
+    flag,
+    formats,
     number,
+    option,
+    output,
+    repeated,
     whole,
 )
 

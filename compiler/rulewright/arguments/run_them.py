@@ -3,7 +3,6 @@
 import argparse
 from pathlib import Path
 
-from rulewright.arguments.argument_kinds import flag, formats, option, output
 from rulewright.arguments.shared_options import (
     LEDGER,
     add_action,
@@ -15,6 +14,10 @@ from rulewright.arguments.shared_options import (
     add_transcripts,
     at_least,
     existing,
+    flag,
+    formats,
+    option,
+    output,
     seconds_of,
     temperature,
 )

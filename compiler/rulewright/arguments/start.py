@@ -2,8 +2,7 @@
 
 import argparse
 
-from rulewright.arguments.argument_kinds import flag, formats, option, output
-from rulewright.arguments.shared_options import add_reading_options, existing
+from rulewright.arguments.shared_options import add_reading_options, existing, flag, formats, option, output
 
 
 def init_arguments(parser: argparse.ArgumentParser) -> None:

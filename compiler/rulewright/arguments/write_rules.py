@@ -2,8 +2,15 @@
 
 import argparse
 
-from rulewright.arguments.argument_kinds import flag, formats, option, repeated
-from rulewright.arguments.shared_options import existing, existing_file, existing_or_standard_input
+from rulewright.arguments.shared_options import (
+    existing,
+    existing_file,
+    existing_or_standard_input,
+    flag,
+    formats,
+    option,
+    repeated,
+)
 
 # The same as in `categories`, which takes longer to import.
 CATEGORIES = ("correctness", "suspicious", "completeness", "style", "pedantic")

@@ -7,8 +7,7 @@ from msgspec.structs import replace
 
 from rulewright.diagnostics import Diagnostic, Findings, Guess, Span, error, warning
 from rulewright.documents.base import descend, entries, fraction
-from rulewright.documents.case_batch import CaseBatch, read_batch
-from rulewright.documents.case_folder import cases_near
+from rulewright.documents.case_batch import CaseBatch, cases_near, read_batch
 from rulewright.documents.kinds import BATCH, CASE_SETTINGS, kind_of, misspelt_list
 from rulewright.errors import DocumentError
 from rulewright.load import Loaded, Mapping, Node, Scalar, Source, load_file

@@ -8,11 +8,10 @@ from typing import Final
 from rulewright.claims.workflow import prove_workflow
 from rulewright.diagnostics import Diagnostic
 from rulewright.documents.base import with_vocabulary
-from rulewright.documents.case_places import CASE_SETTINGS_FILE
 from rulewright.documents.check import CheckDocument, read_check
 from rulewright.documents.examples import example_chats
 from rulewright.documents.kinds import CASE_SCORECARD, kind_of
-from rulewright.documents.layout import project_file_in
+from rulewright.documents.layout import CASE_SETTINGS_FILE, project_file_in
 from rulewright.documents.library import structure_findings
 from rulewright.documents.profile import every_check
 from rulewright.documents.scorecard import (

@@ -8,8 +8,7 @@ from rulewright.commands.running import note_decisions
 from rulewright.errors import UsageError
 from rulewright.exporting.every_eval_ever import RunSource, reports
 from rulewright.exporting.otel import events
-from rulewright.exporting.parquet import write_parquet
-from rulewright.exporting.spreadsheet import write_csv
+from rulewright.exporting.run_tables import write_csv, write_parquet
 from rulewright.reporting.stored_run import FinishedRun, open_judged
 from rulewright_runtime.english import reason_of
 from rulewright_runtime.files.atomic import open_whole, write_whole

@@ -1,5 +1,7 @@
-"""Batches: the test cases or outputs in a file, as the scorecard reads them that scores them."""
+"""Batches: the test cases or outputs in a file, as the scorecard reads them that scores them; folders of test cases."""
 
+from collections import Counter
+from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 
@@ -8,8 +10,9 @@ from msgspec import Struct
 from rulewright.diagnostics import Span
 from rulewright.documents.base import items
 from rulewright.documents.kinds import OUTPUT_KEYS, outputs_by_id
-from rulewright.documents.layout import holds_outputs
+from rulewright.documents.layout import folder_near, holds_outputs, searched_files, values_in
 from rulewright.load import Mapping, Node, Sequence
+from rulewright.once_a_run import once_a_run
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
 from rulewright_runtime.cases.records import LIST_KEYS, id_of
 from rulewright_runtime.cases.shape import FAILURES, OUTPUTS, read_names
@@ -116,3 +119,45 @@ def _record(node: Mapping, name: str | None, expected: frozenset[str]) -> CaseRe
 def source_of(node: Node) -> str:
     """The text of a node as it is written."""
     return node.source.text[node.start : node.end]
+
+
+class CaseFolder:
+    """The files of the folder `cases` near a file, in order, and the values of keys in each."""
+
+    def __init__(self, files: tuple[Path, ...]) -> None:
+        self.files = files
+        self._values: dict[str, list[tuple[str, ...]]] = {}
+        self._counted: dict[str, Counter[str]] = {}
+        self._numbers: dict[str, dict[str, list[int]]] = {}
+
+    def values(self, key: str) -> list[tuple[str, ...]]:
+        """The values of a key in each of the files, each as often as it is there."""
+        if key not in self._values:
+            self._values[key] = [values_in(file, key) for file in self.files]
+        return self._values[key]
+
+    def counted(self, key: str) -> Counter[str]:
+        """The values of a key in all files, with their numbers."""
+        if key not in self._counted:
+            self._counted[key] = Counter(value for values in self.values(key) for value in values)
+        return self._counted[key]
+
+    def holding(self, key: str, values: frozenset[str]) -> Iterator[tuple[Path, frozenset[str]]]:
+        """The files in which a key has one of the values, in order, each with its values of the key."""
+        numbers = self._numbers.setdefault(key, {})
+        if not numbers:
+            for number, found in enumerate(self.values(key)):
+                for value in dict.fromkeys(found):
+                    numbers.setdefault(value, []).append(number)
+        for number in sorted({each for value in values for each in numbers.get(value, ())}):
+            yield self.files[number], frozenset(self.values(key)[number])
+
+
+def cases_near(path: Path) -> CaseFolder:
+    """The folder of test cases near a file."""
+    return _read(folder_near(path))
+
+
+@once_a_run
+def _read(folder: Path | None) -> CaseFolder:
+    return CaseFolder(tuple(searched_files(folder)))

@@ -1,7 +1,7 @@
 """What the id and the texts of a check claim about its condition."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -183,3 +183,16 @@ def claims_of(check: CheckDocument) -> Claims:
     places = tuple(found for key in WORDS if (found := scalar(check.node, key)) is not None)
     words = " ".join(filter(None, (optional_text(check.node, key) for key in WORDS)))
     return Claims(check.id, words, places, optional_text(check.node, "pass_rule") or "")
+
+
+_PAIRS: Final = """above below, accept refuse, accepts refuses, after before, afterwards beforehand, all none,
+allowed forbidden, always never, decrease increase, earlier later, earliest latest, exclude include, excludes includes,
+external internal, first last, hard soft, higher lower, highest lowest, inside outside, largest smallest, least most,
+less more, fewer more, longer shorter, longest shortest, maximum minimum, over under, with without"""
+OPPOSITES: Final = frozenset(frozenset(pair.split()) for pair in _PAIRS.replace("\n", " ").split(", "))
+
+
+def opposed(one: Collection[str], other: Collection[str]) -> tuple[str, str] | None:
+    """A word of the first that the second lacks, with its opposite, which the first lacks; None without such a pair."""
+    own, others = {*one} - {*other}, {*other} - {*one}
+    return next(((word, two) for word in sorted(own) for two in sorted(others) if {word, two} in OPPOSITES), None)

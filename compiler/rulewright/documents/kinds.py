@@ -5,7 +5,7 @@ from pathlib import PurePath
 from typing import Final
 
 from rulewright.documents.base import text
-from rulewright.documents.case_places import CASE_SETTINGS_FILE
+from rulewright.documents.layout import CASE_SETTINGS_FILE
 from rulewright.load import Mapping, Node, Scalar, Sequence, Source
 from rulewright.spelling import suggest
 from rulewright_runtime.cases.records import CASE_KEYS, LIST_KEYS, SUFFIXES

@@ -11,7 +11,6 @@ from msgspec import Struct
 
 from rulewright import dependencies
 from rulewright.diagnostics import Guess
-from rulewright.documents.case_places import CASE_FOLDERS, OUTPUT_FOLDER
 from rulewright.documents.project_file import USUAL_PLACES, ProjectFile
 from rulewright.spelling import is_slip_of
 
@@ -19,6 +18,9 @@ PROJECT_FILE_NAMES: Final = ("rulewright.yaml", "rulewright.yml", "rulewright.js
 SUFFIXES: Final = frozenset({".json", ".yaml", ".yml"})
 CASE_LINES: Final = frozenset({".jsonl", ".ndjson"})
 TABLES: Final = frozenset({".csv", ".tsv"})
+CASE_FOLDERS: Final = ("cases", "test_cases")  # of a project
+OUTPUT_FOLDER: Final = "outputs"  # next to the cases, or in their folder
+CASE_SETTINGS_FILE: Final = "safe.config.json"  # which may hold comments
 MAX_SEARCHED: Final = 2**20  # bytes of a file that is searched without reading it as a document
 USUAL_WORKFLOWS: Final = ("workflow.yaml", "workflow.yml", "workflows/default.yaml")
 

@@ -15,7 +15,6 @@ from rulewright.causes.repeated import with_consequences_in_cases
 from rulewright.check.document import document_findings
 from rulewright.diagnostics import Diagnostic, Guess, error, in_order
 from rulewright.documents.base import scalar
-from rulewright.documents.case_places import CASE_FOLDERS, CASE_SETTINGS_FILE, OUTPUT_FOLDER
 from rulewright.documents.kinds import (
     CASE_SETTINGS,
     CASES,
@@ -25,6 +24,9 @@ from rulewright.documents.kinds import (
     seems_a_document,
 )
 from rulewright.documents.layout import (
+    CASE_FOLDERS,
+    CASE_SETTINGS_FILE,
+    OUTPUT_FOLDER,
     PROJECT_FILE_NAMES,
     TABLES,
     case_lines_in,

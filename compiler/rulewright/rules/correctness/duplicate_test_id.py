@@ -3,8 +3,7 @@ from itertools import islice
 from typing import Final
 
 from rulewright.diagnostics import Findings, error, warning
-from rulewright.documents.case_batch import CaseBatch, CaseRecord, source_of
-from rulewright.documents.case_folder import cases_near
+from rulewright.documents.case_batch import CaseBatch, CaseRecord, cases_near, source_of
 from rulewright.documents.layout import text_of
 from rulewright_runtime.english import plural
 

@@ -6,7 +6,7 @@ from typing import Final
 from rulewright.diagnostics import Findings, Guess, warning
 from rulewright.documents.base import repeated, scalar
 from rulewright.documents.check import CheckDocument
-from rulewright.documents.opposites import opposed
+from rulewright.documents.check_claims import opposed
 from rulewright.documents.prompt_prose import VERDICT
 from rulewright.load import Scalar, place
 from rulewright.spelling import is_slip_of

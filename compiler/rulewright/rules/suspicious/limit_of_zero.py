@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING, Final
 
 from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import Document, numeric, text
+from rulewright.documents.check import CheckDocument
 from rulewright.load import Mapping, Node, Sequence, walk
 from rulewright_runtime.judging.judge import is_live
 
 if TYPE_CHECKING:
-    from rulewright.documents.check import CheckDocument
     from rulewright.documents.profile import Profile
     from rulewright.project import Project
     from rulewright.workflow import Workflow
@@ -37,11 +37,8 @@ def limit_of_zero(subject: CheckDocument | Profile | Project | Workflow) -> Find
     if isinstance(subject, Document):
         yield from _zeros(subject.node)
         votes = numeric(subject.node, "routing", "repetitions")
-        if (
-            votes is not None
-            and votes.value == 0
-            and (getattr(subject, "has_edge", False) or getattr(subject, "is_judged", False))
-        ):
+        asks = isinstance(subject, CheckDocument) and (subject.has_edge or subject.is_judged)
+        if asks and votes is not None and votes.value == 0:
             yield warning(votes, "`repetitions` is 0: no judge is asked", help="write the number of votes")
     elif hasattr(subject, "scripts"):
         yield from (each for loaded in subject.loaded for each in _contracts(loaded.root))

@@ -3,8 +3,7 @@ from typing import Final
 
 from rulewright.diagnostics import Findings, Guess, warning
 from rulewright.documents.base import text_of
-from rulewright.documents.case_batch import CaseBatch
-from rulewright.documents.case_folder import cases_near
+from rulewright.documents.case_batch import CaseBatch, cases_near
 from rulewright.spelling import is_spelt_like
 
 GROUPS: Final = ("archetype", "metric_id")

@@ -7,8 +7,7 @@ from typing import Final
 
 from rulewright.diagnostics import Findings, Guess, warning
 from rulewright.documents.base import descend, entries
-from rulewright.documents.case_places import CASE_FOLDERS, OUTPUT_FOLDER
-from rulewright.documents.layout import folder_near, searched_files, text_of
+from rulewright.documents.layout import CASE_FOLDERS, OUTPUT_FOLDER, folder_near, searched_files, text_of
 from rulewright.documents.scorecard import CaseScorecardDocument
 from rulewright.load import Node, Scalar, walk
 from rulewright.spelling import MIN_LENGTH, is_slip_of, is_spelt_like

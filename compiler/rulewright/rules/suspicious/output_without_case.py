@@ -1,8 +1,7 @@
 from collections import Counter
 
 from rulewright.diagnostics import Findings, Guess, warning
-from rulewright.documents.case_batch import CaseBatch, records_by_id
-from rulewright.documents.case_folder import cases_near
+from rulewright.documents.case_batch import CaseBatch, cases_near, records_by_id
 from rulewright.load import Mapping, Scalar
 from rulewright.spelling import is_slip_of
 

@@ -5,7 +5,7 @@ from typing import Final
 from rulewright.diagnostics import Findings, Guess, Span, warning
 from rulewright.documents.base import optional_text, scalar, text_scalars
 from rulewright.documents.check import CheckDocument
-from rulewright.documents.opposites import opposed
+from rulewright.documents.check_claims import opposed
 from rulewright.expression.syntax_tree import Binary, Call, Literal, Unary, field_of, last_name
 from rulewright.lower.expressions_of import WrittenExpression, expressions_of
 from rulewright.project import Project

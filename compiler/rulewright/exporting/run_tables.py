@@ -1,6 +1,9 @@
-"""Exports the records of a run as two Parquet files."""
+"""Exports the records of a run as two tables: Parquet files, or CSV files that spreadsheets open."""
 
+import csv
+import io
 import json
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import IO, Final
@@ -11,13 +14,12 @@ from rulewright.reporting.stored_run import FinishedRun
 from rulewright_runtime.aggregate.scorecard_values import plain_path
 from rulewright_runtime.files.atomic import open_whole
 from rulewright_runtime.plan.scorecard import ScorecardPlan
-from rulewright_runtime.runs.folder import described
+from rulewright_runtime.runs.folder import RunFile, described
 from rulewright_runtime.strict_json import Json
 
-VERDICTS: Final = "verdicts.parquet"
-SCORES: Final = "scores.parquet"
 _ROWS: Final = 20_000  # verdicts in memory at a time
 _TYPES: Final = {"line": "int64", "confidence": "double", "eligible": "bool", "adjudication_required": "bool"}
+_FORMULA: Final = tuple("=+-@\t\r")  # what a spreadsheet would calculate instead of show
 
 
 def write_parquet(run: FinishedRun, folder: Path) -> list[Path]:
@@ -27,14 +29,16 @@ def write_parquet(run: FinishedRun, folder: Path) -> list[Path]:
     """
     arrow, parquet = _pyarrow()
     folder.mkdir(parents=True, exist_ok=True)
-    with open_whole(folder / VERDICTS) as stream:
-        verdicts = _write_verdicts(arrow, parquet, run, stream)
+    verdicts, scores = folder / "verdicts.parquet", folder / "scores.parquet"
+    with open_whole(verdicts) as stream:
+        count = _write_verdicts(arrow, parquet, run, stream)
     table = _score_table(arrow, run, list(flat_records.score_records(run)))
-    with open_whole(folder / SCORES) as stream:
+    with open_whole(scores) as stream:
         parquet.write_table(table, stream, compression="zstd")
-    files = [described(VERDICTS, folder / VERDICTS, verdicts), described(SCORES, folder / SCORES, table.num_rows)]
-    flat_records.add_to_manifest(run, folder, files)
-    return [folder / VERDICTS, folder / SCORES]
+    flat_records.add_to_manifest(
+        run, folder, [described(verdicts.name, verdicts, count), described(scores.name, scores, table.num_rows)]
+    )
+    return [verdicts, scores]
 
 
 def _pyarrow() -> tuple[Json, Json]:
@@ -102,3 +106,50 @@ def _column(arrow: Json, known: object, values: list[Json]) -> object:
     return arrow.array(
         [each if each is None or type(each) is str else json.dumps(each) for each in values], arrow.string()
     )
+
+
+def write_csv(run: FinishedRun, folder: Path) -> list[Path]:
+    """Write both files to `folder` and return their paths; in the run's own folder they are added to its manifest.
+
+    Raises UsageError for a damaged run, OSError.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    scores = [dict(flat_records.flat(record)) for record in flat_records.score_records(run)]
+    columns = list(dict.fromkeys(name for row in scores for name in row))
+    files = [
+        _write(folder / "verdicts.csv", flat_records.COLUMNS, flat_records.verdict_records(run)),
+        _write(folder / "scores.csv", columns, scores),
+    ]
+    flat_records.add_to_manifest(run, folder, files)
+    return [folder / each.name for each in files]
+
+
+def _write(path: Path, columns: Iterable[str], records: Iterable[flat_records.Record]) -> RunFile:
+    names, count = list(columns), 0
+    with open_whole(path) as stream:
+        text = io.TextIOWrapper(stream, "utf-8-sig", newline="")  # without the mark, Excel reads another encoding
+        rows = csv.writer(text)
+        rows.writerow(map(_cell, names))
+        for record in records:
+            rows.writerow(_cell(record.get(name)) for name in names)
+            count += 1
+        text.flush()
+        text.detach()
+    return described(path.name, path, count)
+
+
+def _cell(value: Json) -> Json:
+    """A text that begins like a formula gets an apostrophe, so that a reply of a model can't calculate anything."""
+    match value:
+        case bool():
+            return str(value).upper()
+        case list() | dict():
+            return _cell("\n".join(_lines(value)))
+        case str() if value.startswith(_FORMULA):
+            return f"'{value}"
+    return value
+
+
+def _lines(value: Json) -> Iterator[str]:
+    texts = isinstance(value, list) and all(isinstance(each, str) for each in value)
+    yield from value if texts else [json.dumps(value, ensure_ascii=False)]
