@@ -19,7 +19,7 @@ from rulewright.reporting.forget import LABELS
 from rulewright.reporting.stored_run import StoredRun, conversations
 from rulewright.spelling import question
 from rulewright_runtime.digests import sha256
-from rulewright_runtime.english import reason_of
+from rulewright_runtime.english import plural, reason_of
 from rulewright_runtime.files.input_files import read_expanded
 from rulewright_runtime.judging.evidence import fold
 from rulewright_runtime.person_names import folded_name
@@ -141,7 +141,7 @@ class _LabelsSeen(Struct, frozen=True):
 
 def _label(row: Sequence[str], count: int) -> GoldLabel:
     if len(row) != count:
-        raise UsageError(f"expected {count} fields, found {len(row)}")
+        raise UsageError(f"expected {plural(count, 'field')}, found {len(row)}")
     name, target, annotator, split, *conversation = (text_of_cell(field.strip()) for field in row)
     transcript, _, check = name.rpartition("/")
     if not transcript or not check:

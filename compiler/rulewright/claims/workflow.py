@@ -20,6 +20,7 @@ from rulewright.proving.program_parts import paths_of
 from rulewright.proving.results import Property, Proved, Refuted, Result, Unknown
 from rulewright.proving.workflow_values import Truths, spoken
 from rulewright.workflow import Workflow, load_workflow
+from rulewright_runtime.english import plural
 from rulewright_runtime.workflow.machine import EVENTS, TERMINAL, Machine, Status
 from rulewright_runtime.workflow.workflow_plan import TaskPlan
 
@@ -117,7 +118,7 @@ def _property(
     elif open_:
         result = Unknown(f"task `{open_[0]}`: {why_open}")
     else:
-        hidden = [f"and {len(remarks) - MOST_PATHS} more tasks"] if len(remarks) > MOST_PATHS else []
+        hidden = [f"and {plural(len(remarks) - MOST_PATHS, 'more task')}"] if len(remarks) > MOST_PATHS else []
         result = Proved(remarks=(*remarks[:MOST_PATHS], *hidden))
     return Property(claim, result, place)
 

@@ -17,6 +17,7 @@ from rulewright.errors import UsageError
 from rulewright.project import load_project
 from rulewright.reporting.forget import forget, summary_lines
 from rulewright_runtime.calls.ledger import Ledger, LedgerError
+from rulewright_runtime.english import plural
 from rulewright_runtime.files.atomic import write_whole
 from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.terminal import say
@@ -64,9 +65,9 @@ def _shown(found: JsonMapping) -> Iterator[str]:
     yield f"ledger      {found['ledger']}, {found['bytes']} bytes"
     for model, row in found["models"].items():
         usd = "" if row["usd"] is None else f", ${row['usd']}"
-        yield f"model       {model}: {row['answered']} of {row['calls']} calls answered{usd}"
+        yield f"model       {model}: {row['answered']} of {plural(row['calls'], 'call')} answered{usd}"
     yield f"attempts    {', '.join(f'{number} {kind}' for kind, number in found['attempts'].items()) or 'none'}"
-    yield f"runs        {found['runs']} with {found['transcripts']} transcripts"
+    yield f"runs        {found['runs']} with {plural(found['transcripts'], 'transcript')}"
 
 
 def _figures(ledger: Ledger) -> dict[str, Any]:
@@ -99,7 +100,7 @@ def _figures(ledger: Ledger) -> dict[str, Any]:
 def _export(ledger: Ledger, args: argparse.Namespace) -> None:
     lines = list(_lines(ledger))
     write_whole(args.out, "".join(lines).encode())
-    say(f"wrote {len(lines)} calls to {args.out}")
+    say(f"wrote {plural(len(lines), 'call')} to {args.out}")
 
 
 def _lines(ledger: Ledger) -> Iterator[str]:
@@ -124,7 +125,7 @@ def _lines(ledger: Ledger) -> Iterator[str]:
 
 
 def _prune_older(ledger: Ledger, args: argparse.Namespace) -> None:
-    say(f"removed {ledger.prune_older(time.time() - args.older_than * DAY)} calls")
+    say(f"removed {plural(ledger.prune_older(time.time() - args.older_than * DAY), 'call')}")
 
 
 def _forget(path: Path, args: argparse.Namespace) -> int:
@@ -139,6 +140,6 @@ def _forget(path: Path, args: argparse.Namespace) -> int:
             removed = ledger.prune(args.transcript)
     if removed or runs:
         done.changed.insert(0, path)
-        say(f"removed {removed} calls of `{args.transcript}`")
+        say(f"removed {plural(removed, 'call')} of `{args.transcript}`")
     say(*summary_lines(done, args.transcript))
     return 0 if done.is_whole else 1

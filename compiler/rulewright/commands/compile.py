@@ -53,7 +53,7 @@ def _compile_case_scorecard(args: argparse.Namespace) -> int:
     number = settings.written.number
     facts = {"hash": plan.hash, "scorecard": plan.name, "metrics": len(plan.metrics), "settings": number}
     chosen = f", {number} setting{'s' * (number != 1)} other than the defaults" if number else ""
-    _hand_over(args, encode(plan), facts, f"scorecard {plan.name}, {len(plan.metrics)} metrics{chosen}")
+    _hand_over(args, encode(plan), facts, f"scorecard {plan.name}, {plural(len(plan.metrics), 'metric')}{chosen}")
     return 0
 
 

@@ -20,6 +20,7 @@ from rulewright.function_pages import FunctionPage, function_names, function_pag
 from rulewright.load import Mapping, plain
 from rulewright.manual import explain, pages
 from rulewright.spelling import did_you_mean
+from rulewright_runtime.english import plural
 from rulewright_runtime.plugins import FUNCTIONS, declared, installed, named
 from rulewright_runtime.report.text import wrapped_lines
 from rulewright_runtime.terminal import width_for
@@ -128,4 +129,4 @@ def _page(name: str, root: Mapping) -> list[str]:
         lines.append(f"  {each}: {about['type']}, {about.get('description', '')}{default}")
     judged = "a judge decides" if "prompt" in root else "no judge is asked"
     examples = items(root, "examples")
-    return [*lines, "", f"Verified by {len(examples)} examples; {judged}."]
+    return [*lines, "", f"Verified by {plural(len(examples), 'example')}; {judged}."]

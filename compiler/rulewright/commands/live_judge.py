@@ -119,8 +119,8 @@ class LiveProgress:
         done, progress, spent = summary.rows + summary.refused.count, scheduler.progress, scheduler.budget.spent
         counts = {name: sum(check.get(name, 0) for check in summary.checks.values()) for name in ("PASS", "FAIL")}
         parts = [
-            f"{done} of {self._total} transcripts",
-            f"{progress.answered + progress.from_ledger} replies",
+            f"{done} of {plural(self._total, 'transcript')}",
+            f"{plural(progress.answered + progress.from_ledger, 'reply', 'replies')}",
             f"{progress.in_flight} in flight",
             *([f"{progress.retried} retried"] if progress.retried else []),
             *([f"${spent.usd:.2f}"] if spent.usd else []),

@@ -116,7 +116,7 @@ def _write(out: str | None, contents: Mapping[str, Mapping[str, object]]) -> lis
 
 
 def _answered(first: int, answered: int) -> str:
-    return f"answers {answered} of the {first} questions asked first"
+    return f"answers {answered} of the {plural(first, 'question')} asked first"
 
 
 def _figures(planned: Mapping[str, Any]) -> Sequence[str]:

@@ -112,7 +112,7 @@ def _region(region: JsonMapping) -> Iterator[str]:
     yield from ("", f"{region['place']}: {region['before']} -> {region['after']}{changed}")
     yield from (f"  where {condition}" for condition in region["where"][:MOST] if condition != "true")
     if len(region["where"]) > MOST:
-        yield f"  and {len(region['where']) - MOST} more conditions; `--format json` shows all"
+        yield f"  and {plural(len(region['where']) - MOST, 'more condition')}; `--format json` shows all"
     yield from _witness(region)
 
 

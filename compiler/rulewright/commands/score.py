@@ -32,6 +32,7 @@ from rulewright_runtime.cases.hooks import Hooks
 from rulewright_runtime.cases.json_report import generation_time, problem_lines
 from rulewright_runtime.cases.second_opinions import QuestionCollector
 from rulewright_runtime.embedding.opening import open_embedding
+from rulewright_runtime.english import plural
 from rulewright_runtime.errors import BusyError, PlanError
 from rulewright_runtime.files.atomic import open_whole
 from rulewright_runtime.files.locks import lock_file
@@ -177,7 +178,7 @@ def _progress() -> Generator[Callable[[int], None] | None]:
         nonlocal last
         if monotonic() - last >= _TICK:
             last = monotonic()
-            terminal.show_progress(f"{done} cases")
+            terminal.show_progress(f"{plural(done, 'case')}")
 
     try:
         yield show

@@ -253,5 +253,5 @@ def rescore(args: argparse.Namespace) -> int:
         raise UsageError(f"`{unknown[0]}`{more}: this needs a question that was never asked; scan again")
     policy = policy_of(under.run, under.other, parameters_given(args.set))
     summary = write_rescored(recorded, under.run, policy, out)
-    say(f"wrote {out}: {len(recorded.rows)} transcripts of {folder} under scorecard {summary['scorecard']}")
+    say(f"wrote {out}: {plural(len(recorded.rows), 'transcript')} of {folder} under scorecard {summary['scorecard']}")
     return exit_status(summary)

@@ -247,7 +247,7 @@ def _standing(args: argparse.Namespace, plan: WorkflowPlan, settings: RunSetting
             return list(_unfinished(args, plan, settings, store))
         run = resumable(plan, store, args.resume)
         done = [status for status, _ in store.records(run.run_id).values()].count("COMPLETED")
-        stands = f"{run.status} since {run.started_at}, {done} of {len(plan.tasks)} tasks COMPLETED"
+        stands = f"{run.status} since {run.started_at}, {done} of {plural(len(plan.tasks), 'task')} COMPLETED"
         return [f"would continue {run.run_id}: {stands}"]
 
 
@@ -326,7 +326,7 @@ def _show_result(result: Result, file: str) -> None:
 
 def _rehearse(plan: WorkflowPlan, settings: RunSettings) -> list[str]:
     """Lines about what a run would do, in order, with the agents; nothing is called."""
-    lines = [f"{plan.name}: {len(plan.tasks)} tasks, at most {plan.limits.max_concurrent_tasks} in parallel"]
+    lines = [f"{plan.name}: {plural(len(plan.tasks), 'task')}, at most {plan.limits.max_concurrent_tasks} in parallel"]
     for number, group in enumerate(plan.groups, 1):
         lines.append(f"{number}. {', '.join(group)}")
         for name in group:
@@ -355,7 +355,7 @@ def _runs(args: argparse.Namespace) -> int:
 
 
 def _run_line(run: JsonMapping) -> str:
-    done = f"{run['completed']} of {run['tasks']} tasks COMPLETED"
+    done = f"{run['completed']} of {plural(run['tasks'], 'task')} COMPLETED"
     waiting = f", waiting: {', '.join(run['waiting'])}" if run["waiting"] else ""
     cost = f", {run['cost_usd']:.4f} USD" if run["cost_usd"] else ""
     return f"{run['run_id']:<8} {run['status']:<9} {run['workflow']}  {run['started_at']}  {done}{cost}{waiting}"

@@ -8,6 +8,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from rulewright_runtime.cells import width
+from rulewright_runtime.english import plural
 from rulewright_runtime.report.text import number
 from rulewright_runtime.terminal import WIDTH, fit, left, right
 from rulewright_runtime.workflow.run_database import Store
@@ -68,7 +69,7 @@ def elapsed(run: StoredWorkflow) -> str:
 def one_line(tasks: list[TaskProgress], run: StoredWorkflow) -> str:
     done = sum(task.status == "COMPLETED" for task in tasks)
     active = [_active(task) for task in tasks if task.status not in ("PENDING", "COMPLETED", "FAILED")]
-    return "; ".join([f"{done} of {len(tasks)} tasks, {elapsed(run)}", *active])
+    return "; ".join([f"{done} of {plural(len(tasks), 'task')}, {elapsed(run)}", *active])
 
 
 def _active(task: TaskProgress) -> str:

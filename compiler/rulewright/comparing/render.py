@@ -49,7 +49,7 @@ def _text(comparison: JsonMapping) -> Iterator[str]:
         yield f"{row['transcript_id']}: {row['before']} -> {row['after']}{_because(row)}"
         yield f"  cause: {cause(row)}"
     if len(comparison["outcomes"]) > MAX_ROWS:
-        yield f"and {len(comparison['outcomes']) - MAX_ROWS} more transcripts; `--format json` holds all"
+        yield f"and {plural(len(comparison['outcomes']) - MAX_ROWS, 'more transcript')}; `--format json` holds all"
     flips = _listed(comparison)
     for flip in flips[:MAX_ROWS]:
         yield ""
@@ -57,7 +57,7 @@ def _text(comparison: JsonMapping) -> Iterator[str]:
         yield f"  cause: {cause(flip)}"
         yield from (f"  {line}" for line in quotes(flip))
     if len(flips) > MAX_ROWS:
-        yield f"and {len(flips) - MAX_ROWS} more flips; `--format json` holds all"
+        yield f"and {plural(len(flips) - MAX_ROWS, 'more flip')}; `--format json` holds all"
     if unpaired := list(_unpaired_checks(comparison)):
         yield ""
         yield from unpaired

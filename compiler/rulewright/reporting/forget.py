@@ -322,7 +322,7 @@ def _object(line: bytes) -> JsonObject:
 def summary_lines(done: Forgotten, transcript_id: str) -> Iterator[str]:
     """Return the report as lines. Raises UsageError if no file named the transcript."""
     if done.changed:
-        yield f"removed `{transcript_id}` from {len(done.changed)} files:"
+        yield f"removed `{transcript_id}` from {plural(len(done.changed), 'file')}:"
         yield from (f"  {path}" for path in done.changed)
     if done.naming:
         number = plural(len(done.naming), "file")

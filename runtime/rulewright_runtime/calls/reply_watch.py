@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from rulewright_runtime.english import plural
+
 UNUSABLE: Final = 16  # replies before the first usable one, or chats in a row after it
 
 
@@ -60,7 +62,7 @@ class ReplyWatch:
         """Why the next run makes calls again; empty if it makes none."""
         if not self.asked_again:
             return ""
-        which = f" about the last {len(self._chats)} chats" if self.has_usable else ""
+        which = f" about the last {plural(len(self._chats), 'chat')}" if self.has_usable else ""
         return f"no reply of the judge{which} is a verdict, so the next run asks again: {self._last_reason}"
 
     @property

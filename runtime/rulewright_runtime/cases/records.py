@@ -12,7 +12,7 @@ from typing import IO, Any, Final
 import msgspec
 from msgspec import Struct
 
-from rulewright_runtime.english import reason_of
+from rulewright_runtime.english import plural, reason_of
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.files.input_files import open_regular
 from rulewright_runtime.files.json_scanner import BOM, CHUNK, MAX_RECORD, JsonScanner, end_of_value
@@ -329,7 +329,7 @@ def _unclosed_end(file: str, rest: bytes, path: str, start: int, count: int) -> 
     if rest.strip() and end_of_value(rest + b",", 0):  # complete: only the end of the array is missing
         yield Record(rest.rstrip(), path, 0, start)
         count += 1
-    yield InputError(f"the file ends inside the array, after {count} elements", file)
+    yield InputError(f"the file ends inside the array, after {plural(count, 'element')}", file)
 
 
 def syntax_message(error: Exception) -> str:

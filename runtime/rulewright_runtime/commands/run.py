@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from rulewright_runtime.commands.options import integer, parse_parameters, read_file
+from rulewright_runtime.english import plural
 from rulewright_runtime.plan.file import decode
 from rulewright_runtime.report.summary import exit_status
 from rulewright_runtime.report.text import place_of
@@ -30,7 +31,7 @@ def run_command(options: JsonObject) -> int:
         max_expanded=integer(options, "max_expanded"),
         jobs=integer(options, "jobs") or 1,
         ray=options.get("ray"),
-        progress=lambda done: safe_stream(sys.stderr).show_progress(f"{done} transcripts"),
+        progress=lambda done: safe_stream(sys.stderr).show_progress(f"{plural(done, 'transcript')}"),
     )
     safe_stream(sys.stderr).show_progress("")
     complain(*(f"{place_of(each)}: {each['reason']}" for each in summary["refused"]["inputs"]))

@@ -14,6 +14,8 @@ from contextlib import suppress
 from io import BufferedReader, RawIOBase
 from typing import TYPE_CHECKING, BinaryIO, Final, Protocol, cast
 
+from rulewright_runtime.english import plural
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from types import ModuleType
@@ -217,5 +219,5 @@ def unread_note(unread: Mapping[str, int], read_as: str = "chats") -> list[str]:
         return []
     kinds = sorted(unread.items(), key=lambda kind: (-kind[1], kind[0]))
     named = [f"{number} {kind}" for kind, number in kinds[:_KINDS_SHOWN]]
-    more = [f"{len(kinds) - _KINDS_SHOWN} more kinds"] if len(kinds) > _KINDS_SHOWN else []
+    more = [f"{plural(len(kinds) - _KINDS_SHOWN, 'more kind')}"] if len(kinds) > _KINDS_SHOWN else []
     return [f"note: {count} file{'s' * (count != 1)} not read as {read_as}: {', '.join([*named, *more])}"]

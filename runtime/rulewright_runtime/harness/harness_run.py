@@ -23,6 +23,7 @@ import msgspec
 from msgspec.structs import replace
 
 from rulewright_runtime import strict_json
+from rulewright_runtime.english import plural
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.files.atomic import make_room, open_part, sync, sync_folder, write_whole
 from rulewright_runtime.files.locks import lock_folder
@@ -222,7 +223,7 @@ def _conversation(script: Script, converse: _Converse, folder: _Folder) -> JsonO
     if os.path.exists(path):
         finished = _summary_row(_lines(path, script))
         if finished["error"] is None and finished["turns"] != len(script.turns):
-            raise _damage_error(path, f"it answers {finished['turns']} of {len(script.turns)} turns")
+            raise _damage_error(path, f"it answers {finished['turns']} of {plural(len(script.turns), 'turn')}")
         if finished["error"] is None:
             return finished
         os.replace(path, part)

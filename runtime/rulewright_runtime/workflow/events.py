@@ -80,7 +80,7 @@ def _usage(details: Details) -> str:
         plural(details["retry_count"], "retry", "retries"),
         f"{details['duration_ms'] / 1000:.1f} s",
     ]
-    parts += [f"{details['tokens_used']} tokens", f"{cost:.4f} USD"] if cost or details["tokens_used"] else []
+    parts += [f"{plural(details['tokens_used'], 'token')}", f"{cost:.4f} USD"] if cost or details["tokens_used"] else []
     return ", ".join(parts)
 
 

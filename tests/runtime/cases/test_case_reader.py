@@ -295,7 +295,7 @@ def test_cases_of_other_concerns_are_left_out_and_counted(tmp_path: Path) -> Non
     [
         ("", "the file is empty"),
         ("[", "the file ends inside the array, after 0 elements"),
-        ('[{"test_id": "a"}', "the file ends inside the array, after 1 elements"),
+        ('[{"test_id": "a"}', "the file ends inside the array, after 1 element"),
         ("[] 7", "unexpected text after the end of the array"),
         ('{"cases": [', "the JSON ends too early"),
         ("hello", "malformed JSON at byte 0"),
@@ -505,10 +505,10 @@ def test_json_lines_without_a_record_are_refused(tmp_path: Path) -> None:
         ("[1,,2]", ["1", "malformed JSON: 2 commas before `$[1]`", "2"]),
         ("[,1]", ["malformed JSON: 1 comma before `$[0]`", "1"]),
         ("[1,]", ["1", "malformed JSON: 1 comma after the last element"]),
-        ("[1,", ["1", "the file ends inside the array, after 1 elements"]),
+        ("[1,", ["1", "the file ends inside the array, after 1 element"]),
         ("[1,tru,2]", ["1", "tru", "2"]),
-        ("[1,[{]", ["1", "the file ends inside the array, after 1 elements"]),
-        ('[1,{"a', ["1", "the file ends inside the array, after 1 elements"]),
+        ("[1,[{]", ["1", "the file ends inside the array, after 1 element"]),
+        ('[1,{"a', ["1", "the file ends inside the array, after 1 element"]),
         ("[1,2", ["1", "2", "the file ends inside the array, after 2 elements"]),
     ],
 )

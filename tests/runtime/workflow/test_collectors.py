@@ -128,7 +128,7 @@ def test_ruff_scores_the_files_without_findings(tmp_path: Path) -> None:
     assert of("lint_score", tmp_path, []).details == "no findings"
     assert of("lint_score", tmp_path, [], outputs=["src/note.txt"]).details == "no findings"
     elsewhere = {"filename": "/elsewhere/a.py", "code": "F401"}
-    assert of("lint_score", tmp_path, [elsewhere], outputs=["src"]).details == "1 findings in 1 of 3 files"
+    assert of("lint_score", tmp_path, [elsewhere], outputs=["src"]).details == "1 finding in 1 of 3 files"
 
 
 def test_bandit_scores_what_it_scanned(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@ from rulewright.diagnostics import Findings, advice
 from rulewright.documents.base import texts
 from rulewright.documents.scenario import numbered_turns
 from rulewright.project import Project
+from rulewright_runtime.english import plural
 
 PROSE = ("expected_behaviors", "autofail_triggers")
 
@@ -21,7 +22,7 @@ def expectation_without_question(project: Project) -> Findings:
     unasked = [turn for turn in turns if not turn.rubric and any(texts(turn.node, key) for key in PROSE)]
     if unasked:
         key = next(key for key in PROSE if texts(unasked[0].node, key))
-        share = f"{len(unasked)} of {len(turns)} turns {'states' if len(unasked) == 1 else 'state'}"
+        share = f"{len(unasked)} of {plural(len(turns), 'turn')} {'states' if len(unasked) == 1 else 'state'}"
         yield advice(
             unasked[0].key_place(key),
             f"{share} expectations only in prose, and no profile asks about them",

@@ -6,6 +6,7 @@ from rulewright.documents.base import items, scalar, text_scalars
 from rulewright.load import Scalar
 from rulewright.project import Project
 from rulewright.spelling import did_you_mean, is_spelt_like, suggest
+from rulewright_runtime.english import plural
 
 DECLARED: Final = {"buckets": "primary_bucket", "severities": "severity"}  # declared words, and the key that uses them
 SOUGHT: Final = (("eligibility", "scenario_tags_any"), ("routing", "safety_override_suppressed_by"))
@@ -40,7 +41,7 @@ def _declared(project: Project) -> Findings:
                 yield error(each, message, help=Guess(meant))
         lacking = [word for word in unknown if not did_you_mean(word, known)] if listed else []
         if lacking and words is not None and words.source.text[words.start] == "[":
-            message = f"`{part}` does not declare `{lacking[0]}`, the {key} of {used[lacking[0]]} checks"
+            message = f"`{part}` does not declare `{lacking[0]}`, the {key} of {plural(used[lacking[0]], 'check')}"
             written = f"{words.source.text[words.start : words.end - 1].rstrip()}, {', '.join(lacking)}]"
             yield error(words, message, fix=replace(words, written, f"write `{written}`", safe=False))
 

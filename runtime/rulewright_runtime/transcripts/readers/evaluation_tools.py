@@ -11,6 +11,7 @@ from typing import Final
 
 import msgspec
 
+from rulewright_runtime.english import plural
 from rulewright_runtime.strict_json import Json, JsonObject
 from rulewright_runtime.transcripts.messages import Conversation, Message, Part, ToolCall, repeats
 from rulewright_runtime.transcripts.readers.content import arguments, as_json, tool_call
@@ -314,7 +315,7 @@ def missing(log: Record, held: int) -> Iterator[str]:
         yield f"the log's status is {shown(status)}, so samples may be missing; run the evaluation to its end"
     elif isinstance(count, int):
         for number in range(held + 1, min(count, held + _MOST_MISSING) + 1):
-            yield f"the log counts {count} samples and holds {held}: sample {number} is missing"
+            yield f"the log counts {plural(count, 'sample')} and holds {held}: sample {number} is missing"
         if count > held + _MOST_MISSING:
             yield f"the log counts {count} samples: those after sample {held + _MOST_MISSING} are missing, too"
 

@@ -13,6 +13,7 @@ from datetime import datetime
 from functools import partial
 from typing import Final
 
+from rulewright_runtime.english import plural
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.transcripts.messages import Conversation
 from rulewright_runtime.transcripts.readers.message_rows import refuse_disorder
@@ -130,7 +131,9 @@ def _intercom(record: Record) -> Iterator[JsonObject]:
     listed = list_at(inner.get("conversation_parts"), "conversation_parts.conversation_parts")
     total = word(inner.get("total_count")).removesuffix(".0")
     if total.isdecimal() and int(total[:20]) > len(listed):
-        raise ShapeError(f"`conversation_parts` holds {len(listed)} of {total[:20]} parts; export all of them")
+        raise ShapeError(
+            f"`conversation_parts` holds {len(listed)} of {plural(int(total[:20]), 'part')}; export all of them"
+        )
     parts = _items(inner, "conversation_parts")
     refuse_disorder(part.get("created_at") for part in parts)
     for part in [record_at(record.get("source"), "source"), *parts]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from rulewright_runtime.english import plural
 from rulewright_runtime.workflow.collectors.report_reading import (
     CollectionError,
     ReportReading,
@@ -44,7 +45,7 @@ def checklist(root: Path, path: str, scope: Sequence[str] = ()) -> ReportReading
     done = sum(item.ticked for item in items)
     missing = next((item.words for item in items if not item.ticked), "")
     first = f"; first open item: {missing}" if missing else ""
-    return share(path, done, len(items), f"{done} of {len(items)} items ticked{first}")
+    return share(path, done, len(items), f"{done} of {plural(len(items), 'item')} ticked{first}")
 
 
 def outside_code(text: str) -> Iterator[str]:
@@ -118,7 +119,7 @@ def requirement_coverage(root: Path, lists: Sequence[str], paths: Sequence[str])
         if text.split() not in copies:
             covered |= required & set(_ID.findall(text))
     missing = sorted(required - covered)
-    details = f"{len(covered)} of {len(required)} requirements found"
+    details = f"{len(covered)} of {plural(len(required), 'requirement')} found"
     if missing:
         details += f"; missing: {', '.join(missing[:10])}" + (" ..." if len(missing) > 10 else "")
     return share(names, len(covered), len(required), details)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
+from rulewright_runtime.english import plural
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.workflow.collectors.report_reading import (
     SKIPPED_FOLDERS,
@@ -142,9 +143,9 @@ def _clean_files(path: str, bad: Sequence[str], looked_at: Sequence[str]) -> Rep
     files, dirty = {*looked_at, *bad}, set(bad)
     if not files:  # a clean report in a format that names only files with findings
         return ReportReading(1, 1, "no findings")
-    details = f"no findings in {len(files)} files"
+    details = f"no findings in {plural(len(files), 'file')}"
     if bad:
-        details = f"{len(bad)} findings in {len(dirty)} of {len(files)} files"
+        details = f"{plural(len(bad), 'finding')} in {len(dirty)} of {plural(len(files), 'file')}"
     return share(path, len(files) - len(dirty), len(files), details)
 
 
