@@ -43,6 +43,7 @@ from rulewright_runtime.transcripts.readers.shapes import (
     item_messages,
     messages,
     record_by_record,
+    refuse_agent,
     role_at,
 )
 
@@ -141,6 +142,7 @@ def conversations(record: Record, names: Sequence[str] = ANSWERS) -> Iterator[Co
     elif _is_exchange(record):
         yield from _exchange(record)
     elif key is not None:
+        refuse_agent((each.get("role") for each in filter(is_record, record[key])), option=f"messages={key},")
         asked = talk(record[key], key)
         found = (*instructions(record), *asked, *answer_beside(record, asked, key, names))
         yield _conversation(record, found, key, names=names)
@@ -343,6 +345,7 @@ def read_lines(
         shared = {key: line[key] for line in reversed(lines) for key in SHARED_KEYS if line.get(key) not in (None, "")}
         try:
             refuse_unnamed(by_name, name)
+            refuse_agent(line.get("role") for line in lines)
             refuse_disorder(first_of(line, TIMES) for line in lines)
             refuse_confusion(lines, [*map(_role, lines)], name, _OF_LINES)
         except ShapeError as wrong:

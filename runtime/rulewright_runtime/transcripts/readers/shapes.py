@@ -39,6 +39,7 @@ ROLE_WORDS: Final[dict[str, Role]] = {
     "gpt": "assistant", "model": "assistant", "agent": "assistant",
     "tool": "tool", "function": "tool", "observation": "tool", "ipython": "tool",
 }  # fmt: skip
+_AGENT: Final = "agent"  # a program, or a person
 EXPECTED: Final = (
     "expected", "expected_output", "ideal", "ground_truth", "target", "reference_answer", "reference",
 )  # fmt: skip
@@ -114,6 +115,23 @@ def role_at(value: object, where: str, key: str = "role") -> Role:
         expected = "`system`, `developer`, `user`, `assistant` or `tool`"
         raise ShapeError(f"{where}.{key} is {shown(value)}; expected {expected}")
     return role
+
+
+def refuse_agent(speakers: Iterable[Json], named: str = "", option: str = "") -> None:
+    """Raise ShapeError where a speaker `agent` may be a person of a service desk, whose messages are not the
+    assistant's: next to another word for the assistant, or to the one that is `named`. `option` is what `--columns`
+    needs as well."""
+    words = [*dict.fromkeys(map(word, speakers))]
+    agent = next((each for each in words if each.lower() == _AGENT), None)
+    if agent is None:
+        return
+    bots = (each for each in words if each != agent and ROLE_WORDS.get(each.lower()) == "assistant")
+    if bot := named or next(bots, ""):
+        options = (quote(f"{option}system={agent}"), quote(f"{option}assistant={bot}|{agent}"))
+        raise ShapeError(
+            f"`{bot}` is the assistant, so `{agent}` may be a person; say so with `--columns {options[0]}`, or name "
+            f"both with `--columns {options[1]}`"
+        )
 
 
 def chat(values: object, where: str = "messages") -> tuple[Message, ...]:

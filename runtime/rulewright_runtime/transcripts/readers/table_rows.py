@@ -57,6 +57,7 @@ from rulewright_runtime.transcripts.readers.shapes import (
     messages,
     passages,
     record_by_record,
+    refuse_agent,
 )
 
 FIELDS: Final[dict[str, tuple[str, ...]]] = {
@@ -114,13 +115,26 @@ class Columns:
         return Format("openai", lambda _: True, record_by_record(partial(_answered_under, self, name)))
 
     def lines_format(self, record: Record) -> Format | None:
-        """The format of a record with a message, if the mapping names the conversation that it belongs to."""
-        name = self.mapping.get("conversation")
-        if name is None:
+        """The format of a record with a message, if the mapping names speakers or the conversation that it belongs
+        to."""
+        name = self.mapping.get("conversation", "")
+        if self.mapping.keys().isdisjoint(("conversation", *_SPEAKERS)):
             return None
         if record.get(name) is not None:
             self.used.add("conversation")
-        return replace(LINES, read=partial(read_lines, keys=(name, *CONVERSATION_KEYS)))
+        return replace(LINES, read=partial(self._read_lines, (*([name] if name else []), *CONVERSATION_KEYS)))
+
+    def _read_lines(self, keys: Sequence[str], lines: Sequence[Record]) -> Iterator[Conversation | ShapeError]:
+        return read_lines([*map(self._with_role, lines)], keys)
+
+    def _with_role(self, line: Record) -> Record:
+        """The line with the role of its speaker if the mapping names one."""
+        try:
+            role = self._named(word(line.get("role")), "role")
+        except ShapeError:  # named twice: an unknown role is refused with its line
+            return line
+        self.used.update([role] if role else [])
+        return {**line, "role": role} if role else line
 
     def value(self, record: Record, field: str, usual: str) -> Json:
         """The value of a field at the path that the mapping has for it, else under its `usual` key; None if there is
@@ -156,6 +170,13 @@ class Columns:
         if more:
             raise ShapeError(f"{where} is {shown(speaker)}, which both `{first}` and `{more[0]}` of `--columns` name")
         return first
+
+    def refuse_agent(self, speakers: Iterable[Json], *, named: bool = True) -> None:
+        """Raise ShapeError where a speaker that the mapping does not name may be a person. `named`
+        says whether the mapping names speakers for the assistant."""
+        names = [self.mapping.get(role, "") for role in _SPEAKERS]
+        unknown = [each for each in speakers if not any(_fit(word(each), name) for name in names)]
+        refuse_agent(unknown, self.mapping.get("assistant", "") if named else "")
 
     def of(self, names: Sequence[str]) -> dict[str, str]:
         """Map fields to the columns of these names. Raises ShapeError if they hold no conversation."""
@@ -278,6 +299,7 @@ def _of_rows(
             return error.at(number)
     try:
         refuse_unnamed(names, name)
+        columns.refuse_agent(row.get(fields["role"]) for row in rows)
         refuse_disorder(row.get(fields.get("timestamp", "")) for row in rows)
         refuse_confusion(rows, [each[-1].role for each in found], name, fields.values())
     except ShapeError as error:
@@ -407,8 +429,12 @@ def _answer_names(mapping: Mapping[str, str], record: Record) -> Sequence[str]:
 
 def _speaks(names: str, mapping: Mapping[str, str], messages: Sequence[Json]) -> bool:
     """Whether one of the messages has one of these speakers."""
+    return any(_fit(word(speaker), names) for speaker in _speakers(mapping, messages))
+
+
+def _speakers(mapping: Mapping[str, str], messages: Sequence[Json]) -> Iterator[Json]:
     paths = [mapping["role"]] if "role" in mapping else FIELDS["role"]
-    return any(_fit(word(value_at(item, path)), names) for item in filter(is_record, messages) for path in paths)
+    return (value_at(item, path) for item in filter(is_record, messages) for path in paths)
 
 
 def _listed_under(record: Record, path: str) -> list[Json]:
@@ -447,6 +473,8 @@ def _mapped_messages(columns: Columns, record: Record, path: str) -> list[Messag
     if not values:
         raise ShapeError(f"`{path}` is empty; a conversation needs at least one message")
     found = [message for at, each in enumerate(values) for message in _mapped_message(columns, each, f"{path}[{at}]")]
+    is_answer = value_at(record, columns.mapping.get("assistant", "")) is not None
+    columns.refuse_agent(_speakers(columns.mapping, values), named=not is_answer)
     first = next((at for at, each in enumerate(found) if each.role == "assistant"), len(found))
     return [*found[:first], *_retrieved(columns, record), *found[first:]]
 

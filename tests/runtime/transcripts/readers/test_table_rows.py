@@ -343,3 +343,61 @@ def test_stars_in_the_name_of_a_speaker_take_no_time_on_a_long_one(tmp_path: Pat
     for user in ("*a*a*a*b*b*c", "*a*a*a*b*b*d|*bc"):
         (found,) = conversations(written(tmp_path, rows, "a.csv"), columns={"user": user, "assistant": "Bot"})
         assert found.messages[0].role == "user"
+
+
+HANDED_OVER = [("user", "Where is it?"), ("Bot", "Wait."), ("Agent", "Ann here.")]
+ROWS = "".join(f"c,{who},{text}\n" for who, text in HANDED_OVER)
+MESSAGES = [{"conversation_id": "c", "role": who, "content": text} for who, text in HANDED_OVER]
+LOGGED = [{"log": [{"who": who, "text": text} for who, text in HANDED_OVER]}]
+LISTED = [{"messages": [{"role": who, "content": text} for who, text in HANDED_OVER]}]
+LOG = {"messages": "log", "role": "who", "content": "text"}
+
+
+@pytest.mark.parametrize(
+    ("value", "name", "columns"),
+    [
+        (f"chat,speaker,text\n{ROWS}", "chat.csv", {"conversation": "chat"}),
+        (f"conversation_id,role,content\n{ROWS}", "chat.csv", {}),
+        (MESSAGES, "chat.jsonl", {}),
+        (LOGGED, "chat.jsonl", LOG),
+        (LISTED, "chat.jsonl", {"messages": "messages"}),
+    ],
+)
+def test_an_agent_next_to_a_bot_is_not_the_assistant_unless_the_columns_say_so(
+    tmp_path: Path, value: Any, name: str, columns: dict[str, str]
+) -> None:
+    path = written(tmp_path, value, name)
+    (refused,) = Reader(columns=columns).read([path])
+    assert isinstance(refused, InputError)
+    assert "`Bot` is the assistant, so `Agent` may be a person" in refused.reason
+    for role, names in (("system", "Agent"), ("assistant", "Bot|Agent")):
+        (found,) = conversations(path, columns={**columns, role: names})
+        assert lines(found)[1:] == ["assistant: Wait.", f"{role}: Ann here."]
+
+
+@pytest.mark.parametrize(
+    ("value", "name", "columns"),
+    [
+        (f"chat,speaker,text\n{ROWS}".replace("c,Bot,Wait.\n", ""), "chat.csv", {"conversation": "chat"}),
+        ([{"log": [LOGGED[0]["log"][0], LOGGED[0]["log"][2]]}], "chat.jsonl", LOG),
+    ],
+)
+def test_an_agent_alone_is_the_assistant_unless_another_one_is_named(
+    tmp_path: Path, value: Any, name: str, columns: dict[str, str]
+) -> None:
+    path = written(tmp_path, value, name)
+    (found,) = conversations(path, columns=columns)
+    assert lines(found)[1:] == ["assistant: Ann here."]
+    (refused,) = Reader(columns={**columns, "assistant": "Bot"}).read([path])
+    assert isinstance(refused, InputError)
+
+
+def test_a_list_of_messages_with_an_agent_next_to_a_bot_is_refused_with_the_names_that_read_it(tmp_path: Path) -> None:
+    (reason,) = refusals(tmp_path, LISTED)
+    assert "`--columns messages=messages,system=Agent`" in reason
+
+
+def test_speakers_of_a_file_with_a_message_per_line_may_be_named(tmp_path: Path) -> None:
+    rows = [{"role": "Kunde", "content": "Wo?"}, {"role": "Bot", "content": "Da."}]
+    (found,) = conversations(written(tmp_path, rows), columns={"user": "Kunde"})
+    assert lines(found) == ["user: Wo?", "assistant: Da."]
