@@ -177,7 +177,7 @@ def _columns(text: str) -> dict[str, str]:
     pairs = text.split(",")
     for pair in pairs:
         field, _, name = pair.partition("=")
-        if not name or field not in FIELDS:
+        if field not in FIELDS or not (name or pair == "conversation="):
             meant = None if field in FIELDS else f"{name}={field}" if name in FIELDS else suggestion(field, FIELDS)
             guess = f"; did you mean `{meant}`?" if meant else ""
             raise argparse.ArgumentTypeError(f"`{pair}` is not `FIELD=NAME`; the fields are {', '.join(FIELDS)}{guess}")

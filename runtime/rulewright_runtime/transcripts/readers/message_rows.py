@@ -48,12 +48,12 @@ def _instant(time: object) -> Any:
     return float(text) if text.replace(".", "", 1).isdigit() else datetime.fromisoformat(text)
 
 
-def refuse_confusion(rows: Sequence[Record], roles: Sequence[str], name: str, read: Iterable[str]) -> None:
-    """Raise ShapeError if rows of one conversation are not in the order of their numbers, if they are branches, and if
-    they are unnamed and may be several conversations."""
+def refuse_confusion(rows: Sequence[Record], roles: Sequence[str], read: Iterable[str], *, certain: bool) -> None:
+    """Raise ShapeError if rows of one conversation are not in the order of their numbers, if they are branches, and,
+    unless it is `certain` that they are one, if they may be several conversations."""
     _refuse_misnumbered(rows)
     _refuse_branches(rows, roles)
-    if not name:
+    if not certain:
         _refuse_several(rows, roles, read)
 
 
@@ -89,7 +89,7 @@ def _refuse_several(rows: Sequence[Record], roles: Sequence[str], read: Iterable
     if name is not None:
         raise ShapeError(
             f"no row names its conversation, and `{name}` may be its name: say so with "
-            f"`--columns {quote(f'conversation={name}')}`, or leave this column out if all rows are one conversation"
+            f"`--columns {quote(f'conversation={name}')}`, or with `--columns conversation=` that all rows are one"
         )
 
 

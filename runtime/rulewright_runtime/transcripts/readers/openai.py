@@ -336,7 +336,7 @@ def read_lines(
     records: Sequence[Record], keys: Sequence[str] = CONVERSATION_KEYS
 ) -> Iterator[Conversation | ShapeError]:
     """Yield the conversations of a file whose lines are messages: those that the lines name under one of the keys, or
-    else one. Data of a whole conversation are taken from the first line that has them."""
+    else one; without keys always one. Data of a whole conversation are taken from the first line that has them."""
     by_name: dict[str, dict[int, Record]] = {}
     for number, record in enumerate(records):
         by_name.setdefault(name_of(first_of(record, keys)), {})[number] = record
@@ -347,7 +347,7 @@ def read_lines(
             refuse_unnamed(by_name, name)
             refuse_agent(line.get("role") for line in lines)
             refuse_disorder(first_of(line, TIMES) for line in lines)
-            refuse_confusion(lines, [*map(_role, lines)], name, _OF_LINES)
+            refuse_confusion(lines, [*map(_role, lines)], _OF_LINES, certain=bool(name) or not keys)
         except ShapeError as wrong:
             yield wrong.at(first)
             continue

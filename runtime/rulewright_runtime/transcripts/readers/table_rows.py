@@ -89,11 +89,13 @@ class Columns:
 
     def __init__(self, mapping: Mapping[str, str], used: set[str]) -> None:
         """`mapping` maps fields (`user`, `content`) to column names; those that a record has are added to `used`.
-        Raises RuntimeFailure for an unknown field."""
+        An empty name for `conversation` means that all messages of a file are one. Raises RuntimeFailure for an
+        unknown field."""
         for field in mapping:
             if field not in FIELDS:
                 raise RuntimeFailure(f"unknown field `{field}` in a column mapping; expected {_one_of(FIELDS)}")
-        self.mapping = dict(mapping)
+        self.mapping = {field: name for field, name in mapping.items() if name}
+        self.is_one_conversation = mapping.get("conversation") == ""
         self.used = used
         self._paths = () if "messages" in self.mapping else [path for path in self.mapping.values() if "." in path]
 
@@ -116,13 +118,14 @@ class Columns:
 
     def lines_format(self, record: Record) -> Format | None:
         """The format of a record with a message, if the mapping names speakers or the conversation that it belongs
-        to."""
-        name = self.mapping.get("conversation", "")
-        if self.mapping.keys().isdisjoint(("conversation", *_SPEAKERS)):
+        to, or says that all messages are one conversation."""
+        if self.mapping.keys().isdisjoint(("conversation", *_SPEAKERS)) and not self.is_one_conversation:
             return None
-        if record.get(name) is not None:
+        name = self.mapping.get("conversation", "")
+        if (name and record.get(name) is not None) or self.is_one_conversation:
             self.used.add("conversation")
-        return replace(LINES, read=partial(self._read_lines, (*([name] if name else []), *CONVERSATION_KEYS)))
+        usual = () if self.is_one_conversation else CONVERSATION_KEYS
+        return replace(LINES, read=partial(self._read_lines, (*([name] if name else []), *usual)))
 
     def _read_lines(self, keys: Sequence[str], lines: Sequence[Record]) -> Iterator[Conversation | ShapeError]:
         return read_lines([*map(self._with_role, lines)], keys)
@@ -272,13 +275,16 @@ def joined(rows: Sequence[Record], fields: Mapping[str, str], columns: Columns) 
     from the first row of a conversation that has them; `columns` name speakers."""
     by_name: dict[str, dict[int, Record]] = {}
     column = _naming(rows, fields)
+    if columns.is_one_conversation:
+        columns.used.add("conversation")
+        column = None
     for number, row in enumerate(rows):
-        by_name.setdefault(name_of(row.get(column)), {})[number] = row
+        by_name.setdefault(name_of(column and row.get(column)), {})[number] = row
     for name, numbered in by_name.items():
         yield _of_rows(by_name, name, numbered, fields, columns)
 
 
-def _naming(rows: Sequence[Record], fields: Mapping[str, str]) -> str:
+def _naming(rows: Sequence[Record], fields: Mapping[str, str]) -> str | None:
     """The column that names a row's conversation: an `id` only if it is not that of each message of a dialogue."""
     if "conversation" in fields or "id" not in fields:
         return fields.get("conversation", "")
@@ -301,7 +307,8 @@ def _of_rows(
         refuse_unnamed(names, name)
         columns.refuse_agent(row.get(fields["role"]) for row in rows)
         refuse_disorder(row.get(fields.get("timestamp", "")) for row in rows)
-        refuse_confusion(rows, [each[-1].role for each in found], name, fields.values())
+        certain = bool(name) or columns.is_one_conversation
+        refuse_confusion(rows, [each[-1].role for each in found], fields.values(), certain=certain)
     except ShapeError as error:
         return error.at(first)
     merged: JsonObject = {}

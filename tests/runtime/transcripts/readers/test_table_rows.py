@@ -237,6 +237,22 @@ def test_rows_of_several_chats_whose_name_is_in_an_unknown_column_are_refused(na
     assert [each.id for each in named.read([str(path)]) if isinstance(each, Transcript)] == ["a:7", "a:8"]
 
 
+@pytest.mark.parametrize("suffix", ["csv", "jsonl"])
+def test_rows_that_a_column_divides_are_one_chat_or_several_as_the_mapping_says(suffix: str, tmp_path: Path) -> None:
+    said = zip(("user", "assistant") * 2, "abcd", ("Monday", "Monday", "Tuesday", "Tuesday"), strict=True)
+    rows = [{"role": role, "content": content, "day": day} for role, content, day in said]
+    csv = "role,content,day\n" + "".join(",".join(row.values()) + "\n" for row in rows)
+    path = written(tmp_path, csv if suffix == "csv" else rows, f"a.{suffix}")
+    (refused,) = Reader().read([str(path)])
+    assert isinstance(refused, InputError)
+    assert "`--columns conversation=day`, or with `--columns conversation=` that all rows are one" in refused.reason
+    for name, expected in (("day", 2), ("", 1)):
+        reader = Reader(columns={"conversation": name})
+        found = [*reader.read([str(path)])]
+        assert [type(each) for each in found] == [Transcript] * expected
+        assert reader.unused_columns() == []
+
+
 @pytest.mark.parametrize(
     ("name", "values"),
     [("turn", "1,1,2,2"), ("lang", "de,de,en,de"), ("n", "1,2,3,4"), ("day", "1,2,2,2"), ("shop", "a,a,a,a"),
