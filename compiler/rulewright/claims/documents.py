@@ -10,8 +10,8 @@ from rulewright.diagnostics import Diagnostic
 from rulewright.documents.base import with_vocabulary
 from rulewright.documents.check import CheckDocument, read_check
 from rulewright.documents.examples import example_chats
-from rulewright.documents.kinds import CASE_SCORECARD, kind_of
-from rulewright.documents.layout import CASE_SETTINGS_FILE, project_file_in
+from rulewright.documents.kinds import CASE_SCORECARD, CASE_SETTINGS_FILE, kind_of
+from rulewright.documents.layout import project_file_in
 from rulewright.documents.library import structure_findings
 from rulewright.documents.profile import every_check
 from rulewright.documents.scorecard import (

@@ -5,7 +5,6 @@ from pathlib import PurePath
 from typing import Final
 
 from rulewright.documents.base import text
-from rulewright.documents.layout import CASE_SETTINGS_FILE
 from rulewright.load import Mapping, Node, Scalar, Sequence, Source
 from rulewright.spelling import suggest
 from rulewright_runtime.cases.records import CASE_KEYS, LIST_KEYS, SUFFIXES
@@ -16,6 +15,7 @@ CASES: Final = "cases"  # test cases, or outputs of an engine for them
 BATCH: Final = "test_cases"  # the key of a list that contains nothing else
 OUTPUT_KEYS: Final = frozenset({"signals", "followup_questions"})  # of an engine
 CASE_SETTINGS: Final = "case_settings"  # of `rulewright score`
+CASE_SETTINGS_FILE: Final = "safe.config.json"  # which may hold comments
 
 PRICES: Final = frozenset({"pricing", "model_pricing"})
 BLINDSPOTS: Final = frozenset({"blindspots", "blindspot_map"})

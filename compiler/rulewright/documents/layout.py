@@ -20,7 +20,6 @@ CASE_LINES: Final = frozenset({".jsonl", ".ndjson"})
 TABLES: Final = frozenset({".csv", ".tsv"})
 CASE_FOLDERS: Final = ("cases", "test_cases")  # of a project
 OUTPUT_FOLDER: Final = "outputs"  # next to the cases, or in their folder
-CASE_SETTINGS_FILE: Final = "safe.config.json"  # which may hold comments
 MAX_SEARCHED: Final = 2**20  # bytes of a file that is searched without reading it as a document
 USUAL_WORKFLOWS: Final = ("workflow.yaml", "workflow.yml", "workflows/default.yaml")
 

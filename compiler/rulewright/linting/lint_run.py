@@ -17,6 +17,7 @@ from rulewright.diagnostics import Diagnostic, Guess, error, in_order
 from rulewright.documents.base import scalar
 from rulewright.documents.kinds import (
     CASE_SETTINGS,
+    CASE_SETTINGS_FILE,
     CASES,
     RULE_KINDS,
     is_command_output,
@@ -25,7 +26,6 @@ from rulewright.documents.kinds import (
 )
 from rulewright.documents.layout import (
     CASE_FOLDERS,
-    CASE_SETTINGS_FILE,
     OUTPUT_FOLDER,
     PROJECT_FILE_NAMES,
     TABLES,

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from rulewright.documents.layout import CASE_SETTINGS_FILE
+from rulewright.documents.kinds import CASE_SETTINGS_FILE
 from rulewright.errors import UsageError
 from rulewright.spelling import question
 from rulewright_runtime.cases.case_plan import SEMANTICS, CaseScorecardPlan, Choices, Setting, SettingValue
