@@ -46,21 +46,9 @@ from typing import Any, Final
 
 import msgspec
 
-from rulewright_runtime import strict_json
+from rulewright_runtime import strict_json, values
 from rulewright_runtime.errors import PlanError, RuntimeFailure
 from rulewright_runtime.score import Score, parse_score
-from rulewright_runtime.values import (
-    INT_MAX,
-    INT_MIN,
-    MAX_DEPTH,
-    UINT_MAX,
-    Duration,
-    Optional,
-    Timestamp,
-    TypeValue,
-    UInt,
-    make_map,
-)
 
 CONNECTIVES: Final = frozenset({"and", "or", "not", "cond"})
 NUMBERS: Final = ("int", "uint", "double", "score")  # the tags of literals
@@ -111,7 +99,7 @@ def literal(value: object) -> list[Any]:
             return ["null"]
         case bool():
             return ["bool", value]
-        case UInt():
+        case values.UInt():
             return ["uint", str(int(value))]
         case int():
             return ["int", str(value)]
@@ -123,13 +111,13 @@ def literal(value: object) -> list[Any]:
             return ["bytes", base64.b64encode(value).decode()]
         case Score():
             return ["score", str(value)]
-        case TypeValue():
+        case values.TypeValue():
             return ["type", value.name]
-        case Timestamp():
+        case values.Timestamp():
             return ["timestamp", str(value.nanos)]
-        case Duration():
+        case values.Duration():
             return ["duration", str(value.nanos)]
-        case Optional():
+        case values.Optional():
             return ["optional", [literal(value.value)] if value.present else []]
         case list() | tuple():
             return ["list", [literal(item) for item in value]]
@@ -148,7 +136,7 @@ def literal_value(tagged: Any, depth: int = 0) -> Any:
         if tag == "null" and not rest:
             return None
         (body,) = rest
-        if depth > MAX_DEPTH:
+        if depth > values.MAX_DEPTH:
             raise ValueError("it is nested too deeply")
         if tag == "bool" and isinstance(body, bool):
             return body
@@ -157,9 +145,9 @@ def literal_value(tagged: Any, depth: int = 0) -> Any:
         if tag == "list" and isinstance(body, (list, tuple)):
             return [literal_value(item, depth + 1) for item in body]
         if tag == "map":
-            return make_map([(literal_value(k, depth + 1), literal_value(v, depth + 1)) for k, v in body])
+            return values.make_map([(literal_value(k, depth + 1), literal_value(v, depth + 1)) for k, v in body])
         if tag == "optional" and isinstance(body, (list, tuple)) and len(body) <= 1:
-            return Optional(literal_value(body[0], depth + 1)) if body else Optional(None, False)
+            return values.Optional(literal_value(body[0], depth + 1)) if body else values.Optional(None, False)
     except (RuntimeFailure, TypeError, ValueError, KeyError) as why:
         raise PlanError(f"malformed literal: {why}") from None
     raise PlanError(f"unknown literal `{tag}`")
@@ -171,7 +159,7 @@ def _scalar(tag: str, body: Any) -> Any:
     if tag == "string":
         return body
     if tag == "type":
-        return TypeValue(body)
+        return values.TypeValue(body)
     if tag == "bytes":
         return base64.b64decode(body, validate=True)
     if tag == "double":
@@ -180,13 +168,13 @@ def _scalar(tag: str, body: Any) -> Any:
         return parse_score(body)
     number = int(body)
     if tag == "timestamp":
-        return Timestamp(number)
+        return values.Timestamp(number)
     if tag == "duration":
-        return Duration(number)
-    low, high = (INT_MIN, INT_MAX) if tag == "int" else (0, UINT_MAX)
+        return values.Duration(number)
+    low, high = (values.INT_MIN, values.INT_MAX) if tag == "int" else (0, values.UINT_MAX)
     if not low <= number <= high:
         raise ValueError(f"{tag} out of range")
-    return number if tag == "int" else UInt(number)
+    return number if tag == "int" else values.UInt(number)
 
 
 # The maximum sizes of a program; the size counts shared nodes once per use.

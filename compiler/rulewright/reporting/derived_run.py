@@ -15,18 +15,7 @@ from rulewright_runtime.files.atomic import open_whole, write_whole
 from rulewright_runtime.plan.envelope import encode
 from rulewright_runtime.report.gathered import FirstEntries
 from rulewright_runtime.report.summary import Summary
-from rulewright_runtime.runs.folder import (
-    DECISIONS,
-    GENERATED,
-    LOG,
-    MANIFEST,
-    REPLIES,
-    ROWS,
-    SUMMARY,
-    ContentEntry,
-    remove,
-    write_summary,
-)
+from rulewright_runtime.runs import folder
 from rulewright_runtime.runs.run_rows import log_of, summary_of, verdict_key
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
 from rulewright_runtime.verdicts import VerdictResult
@@ -43,22 +32,23 @@ def write_derived(
     contents of these files, if the new run has them. Raises OSError.
     """
     summary = _summary_of(recorded, run, about)
-    for name in (SUMMARY, MANIFEST, *GENERATED):  # whoever finds a summary can trust what is next to it
-        remove(os.fspath(out / name))
+    # Whoever finds a summary can trust what is next to it.
+    for name in (folder.SUMMARY, folder.MANIFEST, *folder.GENERATED):
+        folder.remove(os.fspath(out / name))
     if decisions:  # first: whatever happens, what a person said is kept
-        write_whole(out / DECISIONS, decisions)
+        write_whole(out / folder.DECISIONS, decisions)
     write_whole(out / "plan.json", _plan_of(recorded, run))
-    known = {name: ContentEntry(name, 0) for name in ROWS}
+    known = {name: folder.ContentEntry(name, 0) for name in folder.ROWS}
     with ExitStack() as stack:
-        streams = {name: stack.enter_context(open_whole(out / name)) for name in ROWS}
-        rows = (own if replies else {**own, REPLIES: b""} for own in _written(run, streams, known))
+        streams = {name: stack.enter_context(open_whole(out / name)) for name in folder.ROWS}
+        rows = (own if replies else {**own, folder.REPLIES: b""} for own in _written(run, streams, known))
         log = b"" if run.log is None else log_of(replace(run.log.header, plan=run.plan.hash), run.log.steps, rows)
         deque(rows, maxlen=0)  # without a log
-    for name, data in ((REPLIES, replies), (LOG, log)):
+    for name, data in ((folder.REPLIES, replies), (folder.LOG, log)):
         if data:
             write_whole(out / name, data)
     entries = {name: content.entry() for name, content in known.items()}
-    write_summary(out, run.plan, summary, DECISIONS, known=entries)
+    folder.write_summary(out, run.plan, summary, folder.DECISIONS, known=entries)
     return summary
 
 
@@ -68,17 +58,17 @@ def _plan_of(recorded: StoredRun, run: StoredRun) -> bytes:
 
 
 def _written(
-    run: StoredRun, streams: Mapping[str, IO[bytes]], contents: Mapping[str, ContentEntry]
+    run: StoredRun, streams: Mapping[str, IO[bytes]], contents: Mapping[str, folder.ContentEntry]
 ) -> Iterator[dict[str, bytes]]:
     """Write the lines of each transcript, as a scan does, and yield them by file."""
     shared: dict[int, bytes] = {}  # of the records without quotes, which transcripts share
     for name, row in run.rows.items():
         lines = [shared.get(id(verdict)) or _line(verdict, shared) for verdict in run.verdicts[name].values()]
         verdicts, scores = verdict_key(row).join([b"", *lines]), msgspec.json.encode(row) + b"\n"
-        for file, data, number in zip(ROWS, (verdicts, scores), (len(lines), 1), strict=True):
+        for file, data, number in zip(folder.ROWS, (verdicts, scores), (len(lines), 1), strict=True):
             streams[file].write(data)
             contents[file].add(data, number)
-        yield dict(zip(ROWS, (verdicts, scores), strict=True))
+        yield dict(zip(folder.ROWS, (verdicts, scores), strict=True))
 
 
 def _line(verdict: VerdictResult, shared: dict[int, bytes]) -> bytes:

@@ -9,16 +9,10 @@ from contextlib import nullcontext
 
 from msgspec.structs import replace
 
+from rulewright_runtime.cases import case_settings
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan, Choices, SettingValue, decode
 from rulewright_runtime.cases.case_reader import Batch, CaseReader, Outputs
 from rulewright_runtime.cases.case_run import report_head, score_batches
-from rulewright_runtime.cases.case_settings import (
-    check_thresholds,
-    configuration,
-    defaults,
-    plain_value,
-    prepare_settings,
-)
 from rulewright_runtime.cases.json_report import generation_time, problem_lines, write_json
 from rulewright_runtime.cases.records import json_files
 from rulewright_runtime.commands.options import parse_parameters, read_file
@@ -63,8 +57,8 @@ def score(
     """Score files and folders of cases, write the JSON report to `out` (None: standard output) and errors to standard
     error. Returns the exit status. Raises RuntimeFailure when scoring can't start."""
     choices = _choices(plan, parameters)
-    settings = prepare_settings(plan, choices)
-    check_thresholds(settings, choices)
+    settings = case_settings.prepare_settings(plan, choices)
+    case_settings.check_thresholds(settings, choices)
     batches = [Batch(os.path.splitext(os.path.basename(file))[0], file) for file in _files(cases)]
     indexed = Outputs(outputs) if outputs is not None else None
     run = score_batches(
@@ -79,7 +73,7 @@ def score(
         batch_id=", ".join(batch.name for batch in batches),
         concern_id=concern or "",
         generated_at=generation_time(),
-        about={"configuration": configuration(plan, choices)},
+        about={"configuration": case_settings.configuration(plan, choices)},
     )
     complain(*problem_lines(run))
     if out is None:
@@ -104,6 +98,7 @@ def _choices(plan: CaseScorecardPlan, parameters: JsonMapping) -> Choices:
     for name in parameters.keys() - declared.keys():
         raise PlanError(f"unknown parameter `{name}`; the plan declares {ticked(declared)}")
     overrides = {
-        name: SettingValue(plain_value(declared[name], value), f"--set {name}") for name, value in parameters.items()
+        name: SettingValue(case_settings.plain_value(declared[name], value), f"--set {name}")
+        for name, value in parameters.items()
     }
-    return replace(plan.choices, parameters={**defaults(plan), **plan.choices.parameters, **overrides})
+    return replace(plan.choices, parameters={**case_settings.defaults(plan), **plan.choices.parameters, **overrides})

@@ -12,19 +12,8 @@ from msgspec.structs import replace
 
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.files.input_files import expanded_size, is_compressed, open_expanded, open_regular
+from rulewright_runtime.transcripts import containers
 from rulewright_runtime.transcripts.columnar import RowGroup, row_groups
-from rulewright_runtime.transcripts.containers import (
-    MAX_DOCUMENT,
-    as_record,
-    blank_lines,
-    decoded,
-    is_document,
-    kind_of,
-    numbered_lines,
-    rest_of_line,
-    too_long,
-    unreadable,
-)
 from rulewright_runtime.transcripts.turn_lines import printable
 
 if TYPE_CHECKING:
@@ -73,7 +62,7 @@ def split(path: str, limit: int, chats: Callable[[], Chats]) -> Iterator[Piece |
     try:
         size = os.path.getsize(path)
         packed = size > _LEAST_PACKED and is_compressed(path)
-        size = expanded_size(path, MAX_DOCUMENT + 1) if packed else size
+        size = expanded_size(path, containers.MAX_DOCUMENT + 1) if packed else size
         lines = _lines_of(path, limit) if size > 2 * PIECE else None
     except OSError:
         yield Piece(file)
@@ -84,26 +73,30 @@ def split(path: str, limit: int, chats: Callable[[], Chats]) -> Iterator[Piece |
         if not groups:
             yield Piece(file, size=size)
         return
-    joins = chats().joins if lines == "chats" and size <= MAX_DOCUMENT else None
+    joins = chats().joins if lines == "chats" and size <= containers.MAX_DOCUMENT else None
     try:
         with open_expanded(path) as stream:
             for part in _cut(stream, path, limit, joins, packed=packed):
                 whole = {"chats": lines == "chats", "file_size": size}
                 yield part if isinstance(part, InputError) else replace(part, **whole)
     except OSError as error:
-        yield unreadable(error, printable(path))
+        yield containers.unreadable(error, printable(path))
 
 
 def _lines_of(path: str, limit: int) -> Literal["turns", "chats"] | None:
     """The content of each line, judging by the first of several: a native conversation or a chat; None if lines may
     belong together."""
-    if kind_of(path) != "json" or is_document(path, path, limit):
+    if containers.kind_of(path) != "json" or containers.is_document(path, path, limit):
         return None
     with open_expanded(path) as stream:
-        lines = numbered_lines(stream, path, limit)
+        lines = containers.numbered_lines(stream, path, limit)
         _, first = next(lines, (0, b""))
         several = next(lines, None) is not None
-    record = as_record(decoded(first, path, 1), path, 1) if isinstance(first, bytes) and first else None
+    record = (
+        containers.as_record(containers.decoded(first, path, 1), path, 1)
+        if isinstance(first, bytes) and first
+        else None
+    )
     if not several or not isinstance(record, dict):
         return None
     from rulewright_runtime.transcripts.readers import (  # imports every format, so only for large files
@@ -119,7 +112,7 @@ def _lines_of(path: str, limit: int) -> Literal["turns", "chats"] | None:
 
 def _row_groups(path: str) -> list[RowGroup]:
     """The row groups of a Parquet file of chats; empty for any other file and for one that can't be read."""
-    if kind_of(path) != "parquet":
+    if containers.kind_of(path) != "parquet":
         return []
     try:
         return row_groups(path)
@@ -149,15 +142,15 @@ def _cut(
                 first = number
             if len(line) > limit and not line.endswith(b"\n"):
                 yield from flush()
-                size = rest_of_line(stream, line, limit)
-                yield too_long(size, limit, printable(path), number)
+                size = containers.rest_of_line(stream, line, limit)
+                yield containers.too_long(size, limit, printable(path), number)
                 start = end = end + size
             elif joins and not line.isspace() and joins(line):
                 yield from flush()
                 yield Piece(file, line=number)
                 return
             else:
-                blank = blank_lines(stream) if line.isspace() else b""
+                blank = containers.blank_lines(stream) if line.isspace() else b""
                 lines += [line, blank] if packed else []
                 end += len(line) + len(blank)
                 if end - start >= PIECE:
@@ -166,7 +159,7 @@ def _cut(
             number += 1
     except OSError as error:
         yield from flush()
-        yield unreadable(error, printable(path))
+        yield containers.unreadable(error, printable(path))
         return
     yield from flush()
 

@@ -24,22 +24,9 @@ from rulewright_runtime.errors import InputError, RuntimeFailure
 from rulewright_runtime.files.input_files import expanded_size, open_expanded, read_small, unread_note
 from rulewright_runtime.files.scratch_database import FirstValues
 from rulewright_runtime.strict_json import UNDECODED, Decoder, Json, JsonObject, decode
+from rulewright_runtime.transcripts import containers
 from rulewright_runtime.transcripts.chat_files import MAX_LINE, chat_files, has_turns
 from rulewright_runtime.transcripts.columnar import columnar_rows, rows_of
-from rulewright_runtime.transcripts.containers import (
-    MAX_DOCUMENT,
-    Row,
-    csv_rows,
-    finite,
-    is_document,
-    kind_of,
-    numbered_lines,
-    records,
-    refused_as_a_whole,
-    rows,
-    unreadable,
-    until_unreadable,
-)
 from rulewright_runtime.transcripts.messages import Transcript, Turn
 from rulewright_runtime.transcripts.pieces import Piece, read_bytes, split
 from rulewright_runtime.transcripts.turn_lines import (
@@ -144,17 +131,17 @@ class Reader:
         try:
             stream = read_bytes(piece)
         except OSError as error:
-            yield unreadable(error, shown)
+            yield containers.unreadable(error, shown)
             return
         if stream is None:
             yield InputError("the file became shorter while it was read", shown)
             return
-        lines = numbered_lines(stream, shown, self._max_line, piece.line)
+        lines = containers.numbered_lines(stream, shown, self._max_line, piece.line)
         if not piece.chats:
             yield from self._read_lines(shown, lines, of_batch=True)
             return
         chats = self._chats(shown, piece.file_size, part=True)
-        yield from self._admit_all(chats.read(records(lines, shown)))
+        yield from self._admit_all(chats.read(containers.records(lines, shown)))
 
     def _file(self, path: str) -> Iterator[Transcript | InputError]:
         shown = printable(path)
@@ -166,25 +153,25 @@ class Reader:
                 return
             yield from self._read_other(path, shown)
         except OSError as error:
-            yield unreadable(error, shown)
+            yield containers.unreadable(error, shown)
 
     def _read_other(self, path: str, shown: str) -> Iterator[Transcript | InputError]:
         """Read any file but a small, well-formed file of turns. Raises OSError."""
-        kind = kind_of(path)
+        kind = containers.kind_of(path)
         if kind == "text" or (kind == "json" and self._is_text_chat(path)):
             with open_expanded(path) as stream:
-                lines = until_unreadable(numbered_lines(stream, shown, self._max_line), shown)
+                lines = containers.until_unreadable(containers.numbered_lines(stream, shown, self._max_line), shown)
                 yield from self._admit_all(self._chats(shown, 0).read(self._plain_text(shown).rows(lines)))
             return
-        if kind == "json" and (refused := refused_as_a_whole(path, shown)):
+        if kind == "json" and (refused := containers.refused_as_a_whole(path, shown)):
             yield refused
             return
         if kind == "json" and self._is_native(path, shown):
             with open_expanded(path) as stream:
-                lines = until_unreadable(numbered_lines(stream, shown, self._max_line), shown)
+                lines = containers.until_unreadable(containers.numbered_lines(stream, shown, self._max_line), shown)
                 yield from self._read_lines(shown, lines)
             return
-        chats = self._chats(shown, expanded_size(path, MAX_DOCUMENT + 1), tabular=kind in TABLES)
+        chats = self._chats(shown, expanded_size(path, containers.MAX_DOCUMENT + 1), tabular=kind in TABLES)
         yield from self._admit_all(chats.read(_rows(kind, path, shown, self._max_line)))
 
     def _plain_text(self, shown: str) -> PlainText:
@@ -215,10 +202,10 @@ class Reader:
 
     def _is_native(self, path: str, shown: str) -> bool:
         """Whether the lines are turns, or conversations with `turns`: the first record of a known format decides."""
-        if is_document(path, shown, self._max_line):
+        if containers.is_document(path, shown, self._max_line):
             return False
         decoded = False
-        for _, row in rows(path, shown, self._max_line):
+        for _, row in containers.rows(path, shown, self._max_line):
             if isinstance(row, InputError):
                 continue
             if (turns := has_turns(row)) is not None:
@@ -322,7 +309,7 @@ def from_record(record: Mapping[str, object]) -> Transcript:
     from rulewright_runtime.transcripts.readers import is_turns
 
     try:
-        text = json.dumps(finite(dict(record)), ensure_ascii=False, default=_as_json)
+        text = json.dumps(containers.finite(dict(record)), ensure_ascii=False, default=_as_json)
         given = decode(text.encode(), type=JsonObject)
     except RecursionError:
         raise InputError("the record is nested too deeply", "chat") from None
@@ -346,11 +333,11 @@ def _as_json(value: Any) -> Json:
     if isinstance(value, date | time | Decimal | UUID):
         return None if (text := str(value)) in ("NaN", "NaT") else text
     if getattr(getattr(value, "dtype", None), "kind", None) in _NUMPY_KINDS:
-        return finite(value.tolist())
+        return containers.finite(value.tolist())
     raise TypeError(f"it holds a value of the type `{type(value).__name__}`")
 
 
-def _rows(kind: str, path: str, shown: str, limit: int) -> Iterator[Row]:
+def _rows(kind: str, path: str, shown: str, limit: int) -> Iterator[containers.Row]:
     """The records of a file of this kind."""
     if kind == "zip":
         from rulewright_runtime.transcripts.archives import eval_rows
@@ -358,4 +345,4 @@ def _rows(kind: str, path: str, shown: str, limit: int) -> Iterator[Row]:
         return eval_rows(path, shown)
     if kind in ("parquet", "arrow"):
         return columnar_rows(path, shown, kind)
-    return csv_rows(path, shown, limit) if kind == "csv" else rows(path, shown, limit)
+    return containers.csv_rows(path, shown, limit) if kind == "csv" else containers.rows(path, shown, limit)

@@ -6,14 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
-from rulewright_runtime.plan.question import (
-    AnchoredWindow,
-    EachReplyWindow,
-    ExchangeWindow,
-    LastPairWindow,
-    NearbyWindow,
-    Window,
-)
+from rulewright_runtime.plan import question
 from rulewright_runtime.plan.scan import CueAnchor, Scenario
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.transcripts.messages import Turn
@@ -27,7 +20,7 @@ class WindowTurns(msgspec.Struct, frozen=True):
 
 
 def select(
-    window: Window,
+    window: question.Window,
     turns: Sequence[Turn],
     check_id: str,
     scenario: Scenario,
@@ -37,15 +30,15 @@ def select(
 
     `find_cues` returns the indices of the turns in which a lexicon hits; it is called only for a window with a `cue`.
     """
-    if isinstance(window, AnchoredWindow):
+    if isinstance(window, question.AnchoredWindow):
         return _anchored(window, turns, check_id, scenario, find_cues)
-    if isinstance(window, LastPairWindow):
+    if isinstance(window, question.LastPairWindow):
         return (_last_pair(turns),)
-    if isinstance(window, NearbyWindow):
+    if isinstance(window, question.NearbyWindow):
         return (_nearby(turns, window.radius),)
-    if isinstance(window, EachReplyWindow):
+    if isinstance(window, question.EachReplyWindow):
         return _each_reply(turns)
-    if isinstance(window, ExchangeWindow):
+    if isinstance(window, question.ExchangeWindow):
         return _exchanges(window, turns, scenario)
     return (_whole(turns),)
 
@@ -55,7 +48,7 @@ def _whole(turns: Sequence[Turn], **about: object) -> WindowTurns:
 
 
 def _anchored(
-    window: AnchoredWindow,
+    window: question.AnchoredWindow,
     turns: Sequence[Turn],
     check_id: str,
     scenario: Scenario,
@@ -81,7 +74,7 @@ def _anchored(
 
 
 def _parts(
-    window: AnchoredWindow, indices: list[int], turns: Sequence[Turn], scenario: Scenario, about: JsonObject
+    window: question.AnchoredWindow, indices: list[int], turns: Sequence[Turn], scenario: Scenario, about: JsonObject
 ) -> tuple[WindowTurns, ...]:
     """The turns around cues as one window or, if the plan limits its size, as several, each with its first and last
     turn in `shown`."""
@@ -134,7 +127,7 @@ def _each_reply(turns: Sequence[Turn]) -> tuple[WindowTurns, ...]:
     )
 
 
-def _exchanges(window: ExchangeWindow, turns: Sequence[Turn], scenario: Scenario) -> tuple[WindowTurns, ...]:
+def _exchanges(window: question.ExchangeWindow, turns: Sequence[Turn], scenario: Scenario) -> tuple[WindowTurns, ...]:
     """Runs of turns without a gap in their numbers, split at sessions; windows without a reply are dropped."""
     runs = [
         run

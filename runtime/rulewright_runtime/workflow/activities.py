@@ -6,16 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from rulewright_runtime.english import ticked
+from rulewright_runtime.workflow import artifacts
 from rulewright_runtime.workflow.adapters.agent_adapter import AgentError
-from rulewright_runtime.workflow.artifacts import (
-    UNREADABLE,
-    breaches,
-    broken_lock,
-    changed_paths,
-    contents,
-    hashes,
-    outside_root,
-)
 from rulewright_runtime.workflow.events import EventDraft, Level
 from rulewright_runtime.workflow.gate import GateReport, judge_evidence
 from rulewright_runtime.workflow.machine import Activity, Event, iterations_used
@@ -28,23 +20,27 @@ MAX_REASON: Final = 500  # characters of the reason why a task ended or a person
 
 def _work(step: TaskStep) -> Event:
     task, root = step.task, step.run.root
-    inputs = hashes(root, task.inputs)
-    if problems := [*breaches(task.inputs, root), *_unreadable(inputs)]:
+    inputs = artifacts.hashes(root, task.inputs)
+    if problems := [*artifacts.breaches(task.inputs, root), *_unreadable(inputs)]:
         step.reason = f"inputs: {'; '.join(problems)}"
         return "failed"
-    if problems := list(outside_root(task.outputs, root)):
+    if problems := list(artifacts.outside_root(task.outputs, root)):
         step.reason = f"outputs: {'; '.join(problems)}"
         return "failed"
     agent = step.worker
     reply = step.ask(agent, "work")
     step.write(events=(*_changed_approvals(step, inputs), *step.made.events))
-    problems = [*outside_root(task.outputs, root), *breaches(task.outputs, root), *_unreadable(step.hashes())]
+    problems = [
+        *artifacts.outside_root(task.outputs, root),
+        *artifacts.breaches(task.outputs, root),
+        *_unreadable(step.hashes()),
+    ]
     if problems:
         raise AgentError(f"outputs: {'; '.join(problems)}")
     step.answered(f"{agent}/work")
     step.change(inputs=inputs, iteration=step.record.iteration + 1, feedback=(), reply=reply.text[:MAX_SHOWN])
     step.change(seen=None, locked=None)
-    outputs = contents(root, task.outputs)
+    outputs = artifacts.contents(root, task.outputs)
     step.write(outputs=outputs)
     step.refuse_injections((f"`{path}`", decoded(content)) for path, content in outputs)
     details = {"iteration": step.record.iteration, "purpose": "work"}
@@ -63,7 +59,7 @@ def _changed_approvals(step: TaskStep, inputs: Mapping[str, str]) -> Iterator[Ev
 
 
 def _unreadable(digests: Mapping[str, str]) -> list[str]:
-    return [f"`{path}` can't be read" for path, digest in digests.items() if digest == UNREADABLE]
+    return [f"`{path}` can't be read" for path, digest in digests.items() if digest == artifacts.UNREADABLE]
 
 
 def _challenge(step: TaskStep) -> Event:
@@ -153,7 +149,7 @@ def gate_report(step: TaskStep) -> GateReport:
     record, run = step.record, step.run
     violations = [
         f"locked output `{path}` was {'changed' if path in (record.locked or ()) else 'added'} after its review"
-        for path in broken_lock(record.locked, run.root, step.task.outputs)
+        for path in artifacts.broken_lock(record.locked, run.root, step.task.outputs)
     ]
     since = record.started_at
     return judge_evidence(step.task, record.context, run.root, run.now(), violations=violations, since=since)
@@ -166,9 +162,9 @@ def why_not_approved(step: TaskStep) -> str:
     item = None if step.record.item is None else step.run.store.item(step.record.item)
     if item is None or item.status != "RESOLVED" or not _approves_outputs(step.record):
         return ""
-    changed = changed_paths(item.context.get("outputs", {}), step.hashes())
+    changed = artifacts.changed_paths(item.context.get("outputs", {}), step.hashes())
     if step.record.state.place == "sign_off":
-        changed += changed_paths(item.context.get("evidence", {}), step.evidence_hashes())
+        changed += artifacts.changed_paths(item.context.get("evidence", {}), step.evidence_hashes())
         if not changed and (report := gate_report(step)).verdict != "PASS":
             return f"the gate says {report.verdict} now: {'; '.join(report.reasons)}"[:MAX_REASON]
     return f"{paths(changed)} changed after the question" if changed else ""
@@ -211,7 +207,7 @@ def _human(step: TaskStep) -> Event:
 def _decide(step: TaskStep) -> Event:
     """Decide about a loop. An approval of outputs that were changed since they were reviewed does not count."""
     partner, seen = _PARTNERS.get(step.record.state.place), step.record.seen
-    if partner is not None and seen is not None and (changed := changed_paths(seen, step.hashes())):
+    if partner is not None and seen is not None and (changed := artifacts.changed_paths(seen, step.hashes())):
         warning = f"{paths(changed)} changed after the review, which does not count any more"
         step.change(context=step.record.context.forget((partner,)))
         step.comment(partner, warning)

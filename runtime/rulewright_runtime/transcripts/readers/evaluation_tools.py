@@ -14,6 +14,7 @@ import msgspec
 from rulewright_runtime.english import plural
 from rulewright_runtime.strict_json import Json, JsonObject
 from rulewright_runtime.transcripts.messages import Conversation, Message, Part, ToolCall, repeats
+from rulewright_runtime.transcripts.readers import shapes
 from rulewright_runtime.transcripts.readers.content import arguments, as_json, tool_call
 from rulewright_runtime.transcripts.readers.openai import conversations, prompt_messages
 from rulewright_runtime.transcripts.readers.record_values import (
@@ -31,17 +32,6 @@ from rulewright_runtime.transcripts.readers.record_values import (
     shown,
     text_at,
     word,
-)
-from rulewright_runtime.transcripts.readers.shapes import (
-    EXPECTED,
-    Format,
-    attempt,
-    chat,
-    each_of,
-    ended,
-    messages,
-    passages,
-    role_at,
 )
 
 # A dataset uses snake_case keys, a test run camelCase.
@@ -110,7 +100,7 @@ def _exchange(case: Record, where: str) -> Iterator[Message]:
         raise ShapeError(f"{where}input is not a text")
     yield Message("user", (Part(text=case["input"]),))
     yield from _tools(case, where)
-    yield from passages(first_of(case, _PASSAGES))
+    yield from shapes.passages(first_of(case, _PASSAGES))
     answer = first_of(case, _ANSWER)
     if answer is None:
         yield Message("assistant", metadata={"error": "`actual_output` is missing"})
@@ -125,11 +115,11 @@ def _talk(case: Record, where: str) -> Iterator[Message]:
     for index, value in enumerate(turns):
         path = f"{where}turns[{index}]"
         turn = record_at(value, path)
-        role = role_at(turn.get("role"), path)
+        role = shapes.role_at(turn.get("role"), path)
         if not isinstance(turn.get("content"), str):
             raise ShapeError(f"{path}.content is not a text")
         yield from _tools(turn, f"{path}.")
-        yield from passages(first_of(turn, _PASSAGES))
+        yield from shapes.passages(first_of(turn, _PASSAGES))
         metadata = rest(turn, "role", "content", *_TOOLS, *_PASSAGES)
         yield Message(role, (Part(text=turn["content"]),), metadata=metadata)
 
@@ -163,10 +153,10 @@ def _call(tool: Record, where: str) -> ToolCall:
     return msgspec.structs.replace(call, arguments=parsed, raw=raw)
 
 
-DEEPEVAL: Final = Format(
+DEEPEVAL: Final = shapes.Format(
     "deepeval",
     lambda record: _is_test_run(record) or _is_case(record) or is_talk(record),
-    each_of(_cases, _case_conversation),
+    shapes.each_of(_cases, _case_conversation),
     local_ids=True,
 )
 
@@ -229,7 +219,7 @@ def _scenario(*records: Record) -> Json:
 
 def _expected(variables: object, test: object) -> object:
     """The expected answer: a variable of that name, or else the value of the only `equals` assertion."""
-    named = first_of(variables, EXPECTED) if is_record(variables) else None
+    named = first_of(variables, shapes.EXPECTED) if is_record(variables) else None
     if named is not None or not is_record(test) or not is_list(test.get("assert")):
         return named
     values = [each.get("value") for each in test["assert"] if is_record(each) and each.get("type") == "equals"]
@@ -243,7 +233,7 @@ def _exchanged(result: Record, response: Record, where: str) -> tuple[Message, .
     listed = next((each for each in recorded if is_list(each) and each), None)
     if listed is None or not all(is_record(each) and "role" in each for each in listed):
         return ()
-    found = chat(listed, f"{where}.response.metadata.messages")
+    found = shapes.chat(listed, f"{where}.response.metadata.messages")
     answer = _answer(result, response, where)
     texts = [each.text for each in found if each.role != "system"]
     is_among = all(any(repeats(text, each.text) for text in texts) for each in answer if each.text)
@@ -268,14 +258,14 @@ def _output(output: Json, where: str) -> list[Message]:
         calls = tuple(tool_call(each, f"{where}.response.output[{index}]") for index, each in enumerate(output))
         return [Message("assistant", tool_calls=calls)]
     if is_record(output) and ("content" in output or "tool_calls" in output):
-        return messages({"role": "assistant", **output}, f"{where}.response.output")
+        return shapes.messages({"role": "assistant", **output}, f"{where}.response.output")
     return [Message("assistant", (Part(text=output if isinstance(output, str) else as_json(output)),))]
 
 
-PROMPTFOO: Final = Format(
+PROMPTFOO: Final = shapes.Format(
     "promptfoo",
     lambda record: _results(record) is not None,
-    each_of(_numbered_results, _result_conversation),
+    shapes.each_of(_numbered_results, _result_conversation),
     local_ids=True,
 )
 
@@ -297,13 +287,13 @@ def is_sample(record: Record) -> bool:
 def _read_logs(records: Sequence[Record]) -> Iterator[Conversation | ShapeError]:
     for record in records:
         if is_sample(record):
-            yield attempt(sample_conversation, record, {}, "the sample")
+            yield shapes.attempt(sample_conversation, record, {}, "the sample")
             continue
         if not is_list(record.get("samples")):
             yield ShapeError("the log has no samples; run the evaluation without `--no-log-samples`")
             continue
         for index, sample in enumerate(record["samples"]):
-            yield attempt(sample_conversation, sample, record["eval"], f"samples[{index}]")
+            yield shapes.attempt(sample_conversation, sample, record["eval"], f"samples[{index}]")
         yield from map(ShapeError, missing(record, len(record["samples"])))
 
 
@@ -325,7 +315,7 @@ def sample_conversation(value: object, header: Record, where: str) -> Conversati
     sample = record_at(value, where)
     read = {key: _attached(sample.get(key), sample, where) for key in ("messages", "input", "output")}
     recorded = read["messages"]
-    found = list(chat(recorded, f"{where}.messages")) if recorded else _input_messages(read["input"], where)
+    found = list(shapes.chat(recorded, f"{where}.messages")) if recorded else _input_messages(read["input"], where)
     output = record_at(read["output"] or {}, f"{where}.output")
     # what is scored: the last message, or an answer that a solver has set
     answers = [answer for each in conversations(output) for answer in each.messages] if output.get("choices") else []
@@ -335,7 +325,7 @@ def sample_conversation(value: object, header: Record, where: str) -> Conversati
         if found[-1].role != "assistant" or not any(repeats(each.text, answer.text) for each in found)
     ]
     if answers and found[-1].role == "assistant":
-        found = ended(found, answers[-1].metadata)
+        found = shapes.ended(found, answers[-1].metadata)
     error = sample.get("error") or (output.get("error") or "the sample has no answer") * (found[-1].role != "assistant")
     if error:  # the reply that would have followed is unknown
         reason = error.get("message") if is_record(error) else error
@@ -355,8 +345,8 @@ def sample_conversation(value: object, header: Record, where: str) -> Conversati
 
 def _input_messages(question: Json, where: str) -> list[Message]:
     if is_list(question):
-        return list(chat(question, f"{where}.input"))
-    return messages({"role": "user", "content": question}, f"{where}.input")
+        return list(shapes.chat(question, f"{where}.input"))
+    return shapes.messages({"role": "user", "content": question}, f"{where}.input")
 
 
 def _attached(value: Json, sample: Record, where: str) -> Json:
@@ -376,4 +366,6 @@ def _attached(value: Json, sample: Record, where: str) -> Json:
     return content
 
 
-INSPECT: Final = Format("inspect", lambda record: _is_log(record) or is_sample(record), _read_logs, local_ids=True)
+INSPECT: Final = shapes.Format(
+    "inspect", lambda record: _is_log(record) or is_sample(record), _read_logs, local_ids=True
+)

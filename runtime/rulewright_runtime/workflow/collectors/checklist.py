@@ -8,13 +8,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from rulewright_runtime.english import plural
-from rulewright_runtime.workflow.collectors.report_reading import (
-    CollectionError,
-    ReportReading,
-    read_text,
-    share,
-    texts_below,
-)
+from rulewright_runtime.workflow.collectors import report_reading
 
 # Any short mark in brackets makes an item, so that `[-]`, `[n/a]` and `[]` count as open and are not ignored; brackets
 # followed by `(`, `[` or `:` are a link.
@@ -31,21 +25,21 @@ class ChecklistItem(NamedTuple):
     words: str
 
 
-def checklist(root: Path, path: str, scope: Sequence[str] = ()) -> ReportReading:
+def checklist(root: Path, path: str, scope: Sequence[str] = ()) -> report_reading.ReportReading:
     """Count the ticked items of all items in `path`, nested ones too; only `[x]` followed by words is ticked.
 
     Items in code blocks and comments are not counted. Raises CollectionError for an unclosed one, which may hide items.
     """
-    lines, unclosed = _visible(read_text(root, path))
+    lines, unclosed = _visible(report_reading.read_text(root, path))
     items = [item for line in lines if (item := _item(line)) is not None]
     if unclosed:
-        raise CollectionError(path, f"a {unclosed} is not closed")
+        raise report_reading.CollectionError(path, f"a {unclosed} is not closed")
     if not items:
-        raise CollectionError(path, "holds no checklist item such as `- [ ] tests written`")
+        raise report_reading.CollectionError(path, "holds no checklist item such as `- [ ] tests written`")
     done = sum(item.ticked for item in items)
     missing = next((item.words for item in items if not item.ticked), "")
     first = f"; first open item: {missing}" if missing else ""
-    return share(path, done, len(items), f"{done} of {plural(len(items), 'item')} ticked{first}")
+    return report_reading.share(path, done, len(items), f"{done} of {plural(len(items), 'item')} ticked{first}")
 
 
 def outside_code(text: str) -> Iterator[str]:
@@ -101,25 +95,25 @@ def _strip_comments(line: str, inside: bool) -> tuple[str, bool]:
 _ID: Final = re.compile(r"(?<!\w)(?<!\w-)[A-Z][A-Z0-9]*(?:-[A-Z][A-Z0-9]*)*-\d+(?!-?\w)")
 
 
-def requirement_coverage(root: Path, lists: Sequence[str], paths: Sequence[str]) -> ReportReading:
+def requirement_coverage(root: Path, lists: Sequence[str], paths: Sequence[str]) -> report_reading.ReportReading:
     """Count the ids (`REQ-1`, `AUTH-NFR-12`) in the files `lists` that occur in the files and folders of `paths`.
 
     The lists themselves and copies of them do not count. Raises CollectionError without ids or without `paths`.
     """
     names = ", ".join(lists)
-    texts = [read_text(root, path) for path in lists]
+    texts = [report_reading.read_text(root, path) for path in lists]
     required = {match for text in texts for match in _ID.findall(text)}
     if not required:
-        raise CollectionError(names or "requirements", "holds no requirement id such as `REQ-1`")
+        raise report_reading.CollectionError(names or "requirements", "holds no requirement id such as `REQ-1`")
     if not paths:
-        raise CollectionError(names, "no outputs or tests to search for the requirements")
+        raise report_reading.CollectionError(names, "no outputs or tests to search for the requirements")
     copies = [text.split() for text in texts]
     covered: set[str] = set()
-    for _, text in texts_below(root, paths):
+    for _, text in report_reading.texts_below(root, paths):
         if text.split() not in copies:
             covered |= required & set(_ID.findall(text))
     missing = sorted(required - covered)
     details = f"{len(covered)} of {plural(len(required), 'requirement')} found"
     if missing:
         details += f"; missing: {', '.join(missing[:10])}" + (" ..." if len(missing) > 10 else "")
-    return share(names, len(covered), len(required), details)
+    return report_reading.share(names, len(covered), len(required), details)
