@@ -19,7 +19,7 @@ from tests.runtime.plans import Scripted, asked, plan, reply, talk
 from tests.shared_data import ROOT, folder
 from tests.shipped_plans import shipped_plan
 
-from rulewright_runtime.calls import reply_watch
+from rulewright_runtime.calls import breaker
 from rulewright_runtime.calls.scheduler import CallLimits
 from rulewright_runtime.errors import JudgeError
 from rulewright_runtime.execution import execute
@@ -40,7 +40,7 @@ KIND: Final = ("PASS", "NOT_APPLICABLE")
 @pytest.fixture(autouse=True)
 def _asks_to_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """A run goes on although none of its replies is a verdict: each of them is to be judged."""
-    monkeypatch.setattr(reply_watch, "UNUSABLE", 10**9)
+    monkeypatch.setattr(breaker, "UNUSABLE", 10**9)
 
 
 OWN: Final = ("FAIL", "UNCLEAR")

@@ -1,8 +1,8 @@
 """The head of a run's page: the verdict, one sentence, the main figures, and the facts."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from decimal import Decimal
-from typing import Any, Final
+from typing import Final
 
 from msgspec import Struct
 
@@ -16,8 +16,8 @@ from rulewright_runtime.plan.scorecard import HEADLINE, LABEL
 from rulewright_runtime.report.gathered import is_unresolved
 from rulewright_runtime.report.summary import equations, exit_status, judge_line, label_name, scores
 from rulewright_runtime.report.text import number, percent
+from rulewright_runtime.strict_json import JsonMapping
 
-Data = Mapping[str, Any]
 _LEAST: Final = Decimal("0.0001")  # USD that are shown as a number
 
 
@@ -32,7 +32,7 @@ class Overview(Struct, frozen=True):
     facts: tuple[tuple[str, str], ...]
 
 
-def overview(report: Data, status: int | None = None, answers: JudgeAnswers | None = None) -> Overview:
+def overview(report: JsonMapping, status: int | None = None, answers: JudgeAnswers | None = None) -> Overview:
     """Return the overview of a report; `status` is the exit code if `--fail-on` determined it, `answers` count the
     judge's tokens."""
     summary = report["summary"]
@@ -44,7 +44,7 @@ def overview(report: Data, status: int | None = None, answers: JudgeAnswers | No
     )
 
 
-def _measured(report: Data) -> Iterator[Range]:
+def _measured(report: JsonMapping) -> Iterator[Range]:
     """The means of the run: the headline, and the dimensions."""
     summary, intervals = report["summary"], report["intervals"]
     for place, (name, means) in enumerate(scores(summary)):
@@ -56,14 +56,14 @@ def _measured(report: Data) -> Iterator[Range]:
         yield Range(name, means["mean"], bounds, interval, means["counted"], means["absent"])
 
 
-def _figures(report: Data, measured: tuple[Range, ...]) -> Iterator[Figure]:
+def _figures(report: JsonMapping, measured: tuple[Range, ...]) -> Iterator[Figure]:
     if report["summary"]["transcripts"]:
         yield from _figures_of_judged(report, measured)
     if refused := report["summary"]["refused"]["count"]:
         yield Figure("Refused", str(refused), ("inputs that could not be read",), "bad")
 
 
-def _figures_of_judged(report: Data, measured: tuple[Range, ...]) -> Iterator[Figure]:
+def _figures_of_judged(report: JsonMapping, measured: tuple[Range, ...]) -> Iterator[Figure]:
     summary, intervals = report["summary"], report["intervals"]
     failed, outcomes = summary["failed"], summary["outcomes"]
     notes = [f"{percent(failed['rate'])} of {plural(summary['transcripts'], 'transcript')}"]
@@ -100,11 +100,11 @@ def _score(name: str, score: Range, *, exact: bool) -> Figure:
     return Figure(name, number(score.mean), tuple(notes), range=score)
 
 
-def _ends(ends: Data) -> str:
+def _ends(ends: JsonMapping) -> str:
     return f"{number(ends['low'])} to {number(ends['high'])}"
 
 
-def _coverage(summary: Data) -> Figure:
+def _coverage(summary: JsonMapping) -> Figure:
     verdicts = summary["verdicts"]
     answered = verdicts["PASS"] + verdicts["FAIL"]
     share = answered / verdicts["eligible"] if verdicts["eligible"] else None
@@ -114,7 +114,7 @@ def _coverage(summary: Data) -> Figure:
     return Figure("Coverage", percent(share), tuple(notes))
 
 
-def cost(summary: Data, answers: JudgeAnswers | None) -> list[str]:
+def cost(summary: JsonMapping, answers: JudgeAnswers | None) -> list[str]:
     """Return the cost of the judge's calls: their number, tokens and USD. Without a price the cost is unknown, never
     0."""
     if not summary.get("judge_calls"):
@@ -132,7 +132,7 @@ def cost(summary: Data, answers: JudgeAnswers | None) -> list[str]:
     return [calls, *tokens, f"{least}{usd:.4f} USD" if usd >= _LEAST or not usd else f"under {_LEAST} USD"]
 
 
-def _facts(report: Data, answers: JudgeAnswers | None) -> Iterator[tuple[str, str]]:
+def _facts(report: JsonMapping, answers: JudgeAnswers | None) -> Iterator[tuple[str, str]]:
     summary = report["summary"]
     yield "plan", report["plan_hash"]
     judge = judge_line(summary.get("judge"))

@@ -17,10 +17,9 @@ from aiolimiter import AsyncLimiter
 from anyio.from_thread import start_blocking_portal
 from msgspec.structs import replace
 
-from rulewright_runtime.calls.breaker import Breaker
+from rulewright_runtime.calls.breaker import Breaker, ReplyWatch
 from rulewright_runtime.calls.budget import Budget, Price, Spending, actual_spending, max_spending
 from rulewright_runtime.calls.ledger import Ledger, LedgerError
-from rulewright_runtime.calls.reply_watch import ReplyWatch
 from rulewright_runtime.models.call import CallFailure, CallRequest, Model, ModelAnswer, request_key
 from rulewright_runtime.terminal import complain, safe_stream
 

@@ -1,7 +1,8 @@
 """A worker process, which judges pieces of the input for a run of several jobs. It needs a plan, but no project.
 
 It reads frames from its standard input and writes an answer to each task to its standard output. The first frame is a
-`Setup`, all others are a `PieceTask`.
+`Setup`, all others are a `PieceTask`. A frame is the length of a message in eight bytes, big-endian, and the message in
+MessagePack.
 """
 
 from __future__ import annotations
@@ -9,12 +10,12 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from typing import IO
 
 from rulewright_runtime.processes.quick_process import seldom_collected  # before anything that imports msgspec
 
 # isort: split
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import IO, Any, Final
 
 import msgspec
 
@@ -24,10 +25,55 @@ from rulewright_runtime.files.input_files import MAX_EXPANDED
 from rulewright_runtime.judging.judge import open_judge
 from rulewright_runtime.plan.file import decode
 from rulewright_runtime.processes.process_end import end_now, keep
-from rulewright_runtime.runs.frames import Answer, PieceTask, Setup, next_frame, put_frame
-from rulewright_runtime.runs.run_rows import RowWriter, summary_of
+from rulewright_runtime.runs.run_rows import Row, RowWriter, summary_of
 from rulewright_runtime.transcripts.messages import Transcript
+from rulewright_runtime.transcripts.pieces import Piece
 from rulewright_runtime.transcripts.transcript_reader import Reader
+
+_LENGTH: Final = 8
+
+
+class Setup(msgspec.Struct, frozen=True):
+    """The common part of all tasks of a run: the encoded plan and the settings."""
+
+    plan: bytes
+    max_line: int
+    max_expanded: int | None
+    judge: str | None
+    parameters: Mapping[str, Any] | None
+    columns: Mapping[str, str] | None
+
+
+class PieceTask(msgspec.Struct, frozen=True, array_like=True):
+    """Pieces to judge; the first `done` inputs are already judged."""
+
+    pieces: tuple[Piece, ...]
+    done: int = 0
+
+
+class Answer(msgspec.Struct, frozen=True, array_like=True):
+    """The rows of a task with their encoded summary and the columns that its records had, or the `failure` that ends
+    the run."""
+
+    rows: tuple[Row, ...] = ()
+    summary: bytes = b""
+    failure: str = ""
+    columns: tuple[str, ...] = ()
+
+
+def put_frame(stream: IO[bytes], message: bytes) -> None:
+    """Write one frame. Raises OSError."""
+    stream.write(len(message).to_bytes(_LENGTH, "big"))
+    stream.write(message)
+    stream.flush()
+
+
+def next_frame(stream: IO[bytes]) -> bytes | None:
+    """The message of the next frame; None at the end of the stream, even within a frame."""
+    head = stream.read(_LENGTH)
+    size = int.from_bytes(head, "big")
+    message = stream.read(size)
+    return message if len(head) == _LENGTH and len(message) == size else None
 
 
 class Worker:

@@ -12,9 +12,9 @@ import anyio
 import pytest
 
 from rulewright_runtime.calls import breaker, scheduler
+from rulewright_runtime.calls.breaker import UNUSABLE
 from rulewright_runtime.calls.budget import Budget, BudgetError
 from rulewright_runtime.calls.ledger import Ledger
-from rulewright_runtime.calls.reply_watch import UNUSABLE
 from rulewright_runtime.calls.scheduler import CallLimits, CallPortal, HeldError, Scheduler
 from rulewright_runtime.errors import OutageError
 from rulewright_runtime.models.call import (

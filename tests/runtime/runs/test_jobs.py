@@ -18,8 +18,8 @@ from tests.shipped_plans import shipped_plan
 
 from rulewright_runtime.errors import InputError, PlanError
 from rulewright_runtime.plan.envelope import encode
-from rulewright_runtime.runs import frames, jobs, store
-from rulewright_runtime.transcripts import chats, pieces
+from rulewright_runtime.runs import jobs, store, worker
+from rulewright_runtime.transcripts import chats, containers, pieces
 from rulewright_runtime.transcripts.transcript_reader import Reader
 
 BENCHMARK = Path(__file__).resolve().parents[3] / "benchmark"
@@ -93,10 +93,10 @@ def test_a_worker_whose_parent_was_killed_ends_without_a_word(data: Path) -> Non
         assert process.stdout
         assert process.stderr
         process.stdout.close()
-        setup = frames.Setup(encode(shipped_plan(profile="publish")), 2**20, None, REPLIES, None, None)
-        task = frames.PieceTask(tuple(each for each in Reader().pieces([data]) if isinstance(each, pieces.Piece)))
+        setup = worker.Setup(encode(shipped_plan(profile="publish")), 2**20, None, REPLIES, None, None)
+        task = worker.PieceTask(tuple(each for each in Reader().pieces([data]) if isinstance(each, pieces.Piece)))
         for message in (setup, task):
-            frames.put_frame(process.stdin, msgspec.msgpack.encode(message))
+            worker.put_frame(process.stdin, msgspec.msgpack.encode(message))
         process.stdin.close()
         assert process.stderr.read() == b""
 
@@ -210,7 +210,7 @@ def test_a_compressed_file_is_shared_out_with_the_same_bytes(
 
 def test_a_large_file_of_chats_is_read_in_pieces_as_in_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pieces, "PIECE", 600)
-    for module in (pieces, chats):
+    for module in (containers, chats):
         monkeypatch.setattr(module, "MAX_DOCUMENT", 1000)
     session = {"type": "user", "sessionId": "s", "uuid": "u", "message": {"role": "user", "content": "hi"}}
     native = {"scenario_id": "s", "model": "m", "turns": [{"turn": 1, "role": "user", "content": "a"}]}

@@ -22,7 +22,7 @@ from tests.model_server import Response, Server, chat, model_server
 from tests.rounds import every, rounds
 from tests.runtime.runs.watched_run import PLAN, SECONDS, at_home, judge, opinion, transcripts
 
-from rulewright_runtime.calls import reply_watch
+from rulewright_runtime.calls import breaker
 from rulewright_runtime.calls.budget import BudgetError
 from rulewright_runtime.calls.ledger import Ledger, LedgerError
 from rulewright_runtime.calls.scheduler import CallLimits
@@ -345,7 +345,7 @@ def test_a_run_that_starts_over_in_the_same_folder_is_stopped_again(tmp_path: Pa
 def test_a_small_run_without_a_verdict_ends_undecided_and_the_next_one_asks_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reply_watch, "UNUSABLE", 999)
+    monkeypatch.setattr(breaker, "UNUSABLE", 999)
     path = transcripts(tmp_path / "t", 1)
     with model_server(garbage) as server:
         asked = [0]
