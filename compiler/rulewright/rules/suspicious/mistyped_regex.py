@@ -104,6 +104,7 @@ EMPTY: Final = tuple(
     )
 )
 CLASS: Final = re.compile(r"(?<!\\)\[\^?\]?(?:\\.|[^\]\\])*\]")
+CASED: Final = re.compile(r"(?<!\\)[^\W\d_]")  # a letter that an expression matches, not `\d`
 MATCHES: Final = re.compile(r"\bmatches\([^()]*\bparams\.(\w+)\)")
 GROUP: Final = re.compile(r"\((?:\?:)?((?:[^()\[\]\\]|\\.)*)\)")  # without another group or a class in it
 BETWEEN_WORDS: Final = re.compile(r"(?<=[a-z]{3})s(?=[+*][a-z]{3})")  # in an expression with `\\s+`, a space
@@ -168,10 +169,15 @@ def _of_lexicon(lexicon: LexiconDocument) -> list[Scalar]:
 
 def _case_of_letters(written: list[Scalar], whose: str) -> Findings:
     """The only expression of some that does not ignore case."""
-    exact = [each for each in written if not str(each.value).startswith("(?i)") and _compiled(str(each.value))]
+    exact = [each for each in written if _is_exact(str(each.value))]
     if len(exact) == 1 and len(written) > MOST and _slip(str(exact[0].value)) is None:
         message = f"this expression does not ignore case, but the others of {whose} do"
         yield warning(exact[0], message, help="begin it with `(?i)`")
+
+
+def _is_exact(text: str) -> bool:
+    """Whether a valid expression matches letters in one case only."""
+    return not text.startswith("(?i)") and CASED.search(text) is not None and _compiled(text) is not None
 
 
 def _whole_matches(corpus: Node) -> Findings:
