@@ -50,8 +50,10 @@ SAID_BY: Final = {  # names of parameters
     "assistant": frozenset({"admissions", "answers", "apologies", "disclaimers", "promises", "refusals", "replies"}),
 }
 BY_USERS: Final = re.compile(rf"\b(?:{USERS})s?\b", re.IGNORECASE)
-# Whom the words are said to, or what they do to somebody: `wordings that hurry a customer`.
+# Whom the words are said to, or what they do to somebody: `wordings that hurry a customer`,
+# `words that no visitor likes to hear`.
 AS_OBJECT: Final = re.compile(
+    rf"\b(?:{USERS})s?\b[^,;:.]* (?:get|hear|read|see)s?\b|"
     r"\b(?:that|which|to) (?!(?:a|an|any|each|every|no|our|some|the|their)\b)\w+ (?:(?:at|for|on|to|with) )?"
     r"(?:(?:a|an|any|our|the|their) )?"
     rf"(?:{USERS}|agent|assistant|bot|chatbot|model)s?\b",
