@@ -1,5 +1,6 @@
 from rulewright.diagnostics import Findings, warning
 from rulewright.documents.check import CheckDocument
+from rulewright.documents.vocabulary import DEFAULT_NAME
 from rulewright_runtime.english import ticked
 
 
@@ -7,12 +8,15 @@ def gate_severity_outside_gate_bucket(check: CheckDocument) -> Findings:
     """A check has a gate severity, but its bucket has no gate.
 
     Why it matters: a gate only looks at the buckets that the vocabulary assigns to gates, so this failure merely lowers
-    a rate.
+    a rate. In a vocabulary of your own, only the gravest severity needs a gate everywhere.
     Instead: move the check to a bucket with a gate, or give it a milder severity.
     """
     words = check.vocabulary
     if (
         check.severity in words.gate_severities
+        and (
+            words.name == DEFAULT_NAME or check.severity == words.severities[-1]
+        )  # milder ones need no gate everywhere
         and words.gate_buckets <= {*words.buckets}  # else `unknown-value`
         and check.primary_bucket
         and check.primary_bucket not in words.gate_buckets
