@@ -75,7 +75,7 @@ def limits_in(words: str) -> Iterator[Limit]:
         for found in _compiled(wording, form).finditer(words):
             if found["unit"] == "of" and ONE.match(words, found.end() + 1):  # `three of five` is a share
                 continue
-            yield Limit(_number(found["number"]), _unit(words, found), operator, found[0])
+            yield Limit(number_of(found["number"]), _unit(words, found), operator, found[0])
     if "never twice" in lowered:
         yield Limit(1, "", "<=", words[(at := lowered.index("never twice")) : at + len("never twice")])
 
@@ -88,7 +88,7 @@ def _compiled(wording: tuple[str, ...], form: str) -> re.Pattern[str]:
 
 def numbers_in(words: str) -> list[tuple[float, str]]:
     """All numbers that words name, with the word after each."""
-    return [(_number(found["number"]), _unit(words, found)) for found in ONE.finditer(words)]
+    return [(number_of(found["number"]), _unit(words, found)) for found in ONE.finditer(words)]
 
 
 def _unit(words: str, found: re.Match[str]) -> str:
@@ -123,7 +123,8 @@ def units_agree(number: float, unit: str, value: float, measured: str) -> bool:
     return value == number or (kind != "" and not other and value == number * factor)
 
 
-def _number(text: str) -> float:
+def number_of(text: str) -> float:
+    """The value of a number in words or digits that `NUMBER` matches."""
     if text.lower() in FRACTIONS:
         return FRACTIONS[text.lower()]
     digits = text.replace(",", "")

@@ -8,7 +8,16 @@ from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import entries, numeric, scalar, text
 from rulewright.documents.check import CheckDocument
 from rulewright.documents.check_claims import BANNED, DENIALS, Claims, claims_of
-from rulewright.documents.prose_limits import Limit, limits_in, may_measure, numbers_in, unit_of, units_agree
+from rulewright.documents.prose_limits import (
+    NUMBER,
+    Limit,
+    limits_in,
+    may_measure,
+    number_of,
+    numbers_in,
+    unit_of,
+    units_agree,
+)
 from rulewright.expression.direction import comparisons, denies
 from rulewright.expression.subjects import (
     counted,
@@ -47,7 +56,7 @@ from rulewright.rules.correctness.bad_schema import schemas_of
 
 OF_BOTH: Final = frozenset({"messages", "transcript", "turns"})  # what hold what the user says, too
 SEARCHES: Final = frozenset({"contains", "contains_all", "contains_any", "has_any_word", "matches"})
-COUNTED: Final = re.compile(r"\b(\d{1,9}) [^\W\d_]+")
+COUNTED: Final = re.compile(rf"\b({NUMBER}) [^\W\d_]+", re.IGNORECASE)
 ARITHMETIC: Final = frozenset({"+", "-", "*", "/"})
 SECONDS: Final = unit_of("seconds")
 POSITIVE: Final = re.compile(r"\bpositive (\w+)", re.IGNORECASE)
@@ -146,12 +155,12 @@ def _of_named_numbers(claims: Claims, check: CheckDocument, numbers: list[Compar
     """A number that the words give otherwise, in any language: of a parameter that they name after a number, as in `80
     palabras`, or of seconds, a thousand times the stated one."""
     idle = {each.place: each for each in _unnamed(claims.words, numbers)}
-    stated = [(found[1], found[0]) for found in COUNTED.finditer(claims.words)]
+    stated = [(number_of(found[1]), found[0]) for found in COUNTED.finditer(claims.words)]
     settings = [(entry.name, entry.value) for entry in entries(check.node, "params") if isinstance(entry.value, Scalar)]
     calculated = {*_calculated(check)}
     named = [(name, value) for name, value in settings if name not in calculated]
     pairs = [(number, words, idle.get(value.span)) for name, value in named for number, words in _after(name, stated)]
-    pairs += [(n, words, each) for each in idle.values() for n, words in stated if _in_thousands(each, float(n))]
+    pairs += [(n, words, each) for each in idle.values() for n, words in stated if _in_thousands(each, n)]
     for _, wording, number in pairs:
         place = claims.place_of(wording)
         if number is not None and place is not None:
@@ -168,7 +177,7 @@ def _calculated(check: CheckDocument) -> Iterator[str | None]:
                 yield from (field_of(side, "params") for side in (part.left, part.right))
 
 
-def _after(name: str, stated: list[tuple[str, str]]) -> list[tuple[str, str]]:
+def _after(name: str, stated: list[tuple[float, str]]) -> list[tuple[float, str]]:
     """The numbers that are followed by the name of a parameter, if there is only one."""
     found = [each for each in stated if each[1].split()[-1].lower() == name.lower()]
     return found if len(found) == 1 and len(name) > 2 else []
@@ -413,7 +422,7 @@ def _joined(claims: Claims, condition: Condition) -> Contradiction | None:
     if condition.sign < 0 and not turned and not (of_one and claims.denies):
         return None
     meant = "||" if of_one != turned else "&&"
-    if join == meant or claims.stand_together([stems(each) for each in sides]):
+    if join == meant or claims.stand_together([structs.replace(condition, expr=each).stems for each in sides]):
         return None
     joined_by = "or" if of_one else "and"
     message = f"the description says `{joined_by}`, so `{_word(meant)}` belongs here instead of `{_word(join)}`"
