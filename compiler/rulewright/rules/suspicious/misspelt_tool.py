@@ -32,7 +32,7 @@ def misspelt_tool(project: Project) -> Findings:
     usual = {word for word, count in counts.items() if count > 1}
     yield from _misspelt(checks, recorded.keys(), counts.keys(), usual)
     shown = {str(node.value) for each in checks for node in walk(each.get("examples")) if isinstance(node, Scalar)}
-    yield from _of_two_checks(checks, {*recorded, *usual}, shown)
+    yield from _of_two_places(checks, {*recorded, *usual}, shown)
     arguments = set[str]().union(*recorded.values())
     yield from _unknown_arguments(checks, arguments) if arguments else _unlike_guards(checks)
     yield from (found for check in checks for found in _of_another_tool(check, recorded))
@@ -138,19 +138,18 @@ def _meant_both(check: CheckDocument) -> Iterator[set[str]]:
     yield from ({*texts(check.node, "params", name)} for name in check.params)
 
 
-def _of_two_checks(checks: list[CheckDocument], known: set[str], shown: set[str]) -> Findings:
-    """The names with an underscore that only one check has, where an earlier one has a similar name, unless examples
-    have both."""
+def _of_two_places(checks: list[CheckDocument], known: set[str], shown: set[str]) -> Findings:
+    """The names with an underscore that only one place has, where an earlier one has a similar name, unless examples
+    have both, or a check means both."""
     seen: dict[str, CheckDocument] = {}
     for check in checks:
         for word, where in _words(check):
             near = next((name for name in seen if "_" in name and is_spelt_like(word, name)), None)
             if near is None or "_" not in word or {word, near} <= shown:
                 pass
-            elif seen[near] is not check and known.isdisjoint((word, near)):
-                yield warning(
-                    where, f"`{word}` occurs only here, and `{near}` only in `{seen[near].id}`", help="use one spelling"
-                )
+            elif known.isdisjoint((word, near)) and not any({word, near} <= each for each in _meant_both(check)):
+                other = "next to it" if seen[near] is check else f"only in `{seen[near].id}`"
+                yield warning(where, f"`{word}` occurs only here, and `{near}` {other}", help="use one spelling")
             seen.setdefault(word, check)
 
 
