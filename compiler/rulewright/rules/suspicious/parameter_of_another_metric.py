@@ -32,6 +32,7 @@ def parameter_of_another_metric(scorecard: CaseScorecardDocument) -> Findings:
             if owner != side.name and other.name in settings and own in settings:
                 message = f"`{side.name}` is compared with `{other.name}`, a parameter of `{owner}`"
                 yield warning(written.span(other), message, help=Guess(own))
+    yield from _weighed(scorecard, metrics, settings)
     yield from _mixed(scorecard, metrics, settings)
     yield from _foreign(scorecard, metrics)
     yield from _prose(scorecard, metrics)
@@ -40,6 +41,19 @@ def parameter_of_another_metric(scorecard: CaseScorecardDocument) -> Findings:
 def _owner(parameter: str, metrics: set[str]) -> str | None:
     """The metric that a parameter is named after."""
     return next((each for each in metrics if parameter.startswith(f"{each}_")), None)
+
+
+def _weighed(scorecard: CaseScorecardDocument, metrics: set[str], settings: set[str]) -> Findings:
+    """The metrics that are multiplied by the weight of another one: `weight_kept * found`."""
+    weights = {name: {f"weight_{name}", f"{name}_weight"} & settings for name in metrics}
+    for written, part in operations_in(scorecard, ("*",)):
+        for side, other in ((part.left, part.right), (part.right, part.left)):
+            if not isinstance(side, Name) or not isinstance(other, Name) or not weights.get(side.name):
+                continue
+            owner = next((name for name, own in weights.items() if other.name in own), side.name)
+            if owner != side.name:
+                message = f"`{side.name}` is multiplied by `{other.name}`, a parameter of `{owner}`"
+                yield warning(written.span(side), message, help=Guess(owner))
 
 
 def _mixed(scorecard: CaseScorecardDocument, metrics: set[str], settings: set[str]) -> Findings:
