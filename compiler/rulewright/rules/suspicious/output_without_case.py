@@ -1,6 +1,6 @@
 from collections import Counter
 
-from rulewright.diagnostics import Findings, Guess, warning
+from rulewright.diagnostics import Findings, Guess, Span, warning
 from rulewright.documents.case_batch import CaseBatch, cases_near, records_by_id
 from rulewright.load import Mapping, Scalar
 from rulewright.spelling import is_slip_of
@@ -22,15 +22,19 @@ def output_without_case(batch: CaseBatch) -> Findings:
             continue
         near = [each for each in sorted_ids if is_slip_of(name, each) and (each not in ids or known[each] > 1)]
         if near and not any(known[each] > 1 for each in near):  # else `duplicate-test-id`
-            yield warning(place, f"no case has the test id `{name}`", help=Guess(near[0]))
+            help = Guess(near[0]) if isinstance(place, Scalar) else f"name the file after `{near[0]}`, if that is meant"
+            yield warning(place, f"no case has the test id `{name}`", help=help)
 
 
-def _ids(batch: CaseBatch) -> dict[str, Scalar]:
-    """The test ids of a file of outputs, where they are written; empty for a file of cases."""
+def _ids(batch: CaseBatch) -> dict[str, Scalar | Span]:
+    """The test ids of a file of outputs, where they are written, or its first key if its name is the test id; empty for
+    a file of cases."""
     if batch.cases:
         return {}
     named = (each.node.get("test_id") for each in batch.records)
-    ids = {str(name.value): name for name in named if isinstance(name, Scalar)}
+    ids: dict[str, Scalar | Span] = {str(name.value): name for name in named if isinstance(name, Scalar)}
     if isinstance(batch.root, Mapping) and records_by_id(batch.root):
         ids |= {entry.name: entry.key for entry in batch.root.entries}
+    elif not ids and len(batch.records) == 1 and batch.records[0].key == batch.path.stem:
+        ids[batch.path.stem] = batch.records[0].place("test_id")
     return ids
