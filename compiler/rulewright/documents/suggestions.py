@@ -157,9 +157,9 @@ def elsewhere(path: str, name: str, properties: Container[str]) -> str | None:
 
 
 def key_without_colon(node: Mapping, name: str, properties: Iterable[str]) -> Fix | None:
-    """The fix that adds a colon after the key that begins an entry in braces, or is before them; None if there is
-    none."""
-    entry, (word, _, rest) = node.index[name], name.partition(" ")
+    """The fix that adds a colon, or the space after it, behind the key that begins an entry in braces, or is before
+    them; None if there is none."""
+    entry, (word, _, rest) = node.index[name], name.partition(":" if name.partition(":")[0] in properties else " ")
     is_lone = isinstance(entry.value, Scalar) and entry.value.value is None and entry.key.style == ""
     is_before = entry.key.style == "" and rest[:1] in ("{", "[")
     if not (is_lone or is_before) or not rest or word not in properties or word in node:

@@ -426,12 +426,17 @@ def _missing(departure: Departure, node: Node, path: str, _: Owners) -> Findings
     for name in departure.wanted:
         if name not in node:
             unknown = [key for key in node.keys if departure.properties and key not in departure.properties]
-            misspelt = [key for key in unknown if suggest(key, [name]) or synonym(key, [name])]
+            misspelt = [key for key in unknown if _may_mean(key, name)]
             misspelt = misspelt or (unknown if len(unknown) == len(departure.wanted) == 1 else [])
             notes = [(node.key_span(key), "possibly meant here") for key in misspelt[:1]]
             help = meaning(name, departure.named.get(name, {}))
             message = f"`{name}` is missing{_where(path)}"
             yield error(first_place(node), message, code="missing-key", notes=notes, help=help)
+
+
+def _may_mean(key: str, name: str) -> bool:
+    """Whether an unknown key may be meant for a name, also one without the space after its colon: `on:follow_up`."""
+    return key.startswith(f"{name}:") or bool(suggest(key, [name]) or synonym(key, [name]))
 
 
 def _twice(_: Departure, node: Node, path: str, __: Owners) -> Findings:

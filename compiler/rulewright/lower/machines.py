@@ -90,7 +90,7 @@ def mistakes(document: StateMachineDocument, lexicons: Mapping[str, LexiconDocum
             notes = () if found.help else (Note(document.key_place("states"), "the states"),)
             yield replace(found, notes=notes)
     for part in document.transitions:
-        if part.cue not in document.cues:
+        if part.cue and part.cue not in document.cues:  # else `missing-key`
             yield unknown_name(part.place("on"), "cue", part.cue, document.cues, code="unknown-cue")
     for cue in document.cues.values():
         yield from _cue_mistakes(cue, lexicons)

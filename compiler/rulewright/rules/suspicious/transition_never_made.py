@@ -13,7 +13,7 @@ def transition_never_made(machine: StateMachineDocument) -> Findings:
     Instead: move it before the earlier one, give that one a stricter `when`, or remove it.
     """
     used = {transition.cue for transition in machine.transitions}
-    for entry in entries(machine.node, "cues") if machine.transitions else ():
+    for entry in entries(machine.node, "cues") if machine.transitions and "" not in used else ():
         if entry.name not in used and not any(suggest(each, [entry.name]) for each in used):
             yield warning(entry.key, f"no transition is made on `{entry.name}`")
     if len(machine.transitions) < 2:
