@@ -1,7 +1,7 @@
 """The settings file of `rulewright score`, and the settings of a run with those of its file."""
 
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from collections.abc import Mapping as Lookup
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -168,8 +168,7 @@ class _FileReader:
                 self.report(value, f"`{prefix}{path}` must be an object of settings")
                 continue
             if setting is None:
-                known_keys = {*by_path, *others, *(name.partition(".")[0] for name in by_path)}
-                help = did_you_mean(path, known_keys) if by_path else NO_PLACES
+                help = _known_paths(path, by_path, others) if by_path else NO_PLACES
                 self.report(key, f"`{prefix}{path}` sets nothing", help)
                 continue
             written = value.value if isinstance(value, Scalar) else None
@@ -183,6 +182,14 @@ class _FileReader:
             except PlanError as failure:
                 self.report(value, str(failure))
         return chosen
+
+
+def _known_paths(path: str, settings: Iterable[str], others: Iterable[str]) -> str | None:
+    """The path that was probably meant, or those below the same key."""
+    group = path.rpartition(".")[0]
+    known = {*settings, *others, *(name.partition(".")[0] for name in settings)} - {group}
+    below = sorted({name for name in settings if group and name.startswith(f"{group}.")})
+    return did_you_mean(path, known) or (f"expected {ticked(below)}" if below else None)
 
 
 def _leaves(
