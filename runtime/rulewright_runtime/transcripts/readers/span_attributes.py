@@ -1,4 +1,4 @@
-"""The attributes of a span, as plain values under dotted names, and the executions of tools that spans record."""
+"""The attributes of a span, as plain values under dotted names, and the results of tools and retrievers in spans."""
 
 from __future__ import annotations
 
@@ -20,10 +20,12 @@ from rulewright_runtime.transcripts.readers.record_values import (
     is_record,
     list_at,
     object_in,
+    parsed,
     record_at,
     shown,
     word,
 )
+from rulewright_runtime.transcripts.readers.shapes import passages
 
 TEXTS: Final = ("gen_ai.prompt", "gen_ai.completion")  # may be plain texts; the others are messages
 _INDEX: Final = re.compile(r"[0-9]{1,6}")
@@ -211,3 +213,84 @@ def _completed(conversation: Conversation, results: Mapping[str, ToolExecution])
         if text is not None and not has_result:
             found.insert(end, Message("tool", (Part(text=text),), call.name, tool_call_id=call.id or None))
     return msgspec.structs.replace(conversation, messages=tuple(found))
+
+
+_DOCUMENTS: Final = "retrieval.documents"
+_COMPARED: Final = 100  # characters of a retrieved paragraph that are looked for in a prompt
+_TELLING: Final = 20  # characters of one that is not a heading
+
+
+class TracedCall(msgspec.Struct, frozen=True):
+    """A call of a model: its trace, when it was, and its messages."""
+
+    trace: str
+    at: float | str
+    conversation: Conversation
+
+
+class Retrieval(msgspec.Struct, frozen=True):
+    """Retrieved texts: the trace, when they were retrieved (falsy if unknown), and the message that holds them."""
+
+    trace: str
+    at: float | str
+    message: Message
+
+
+def retrieved_in(attributes: Record) -> Message | None:
+    """The texts that a span of OpenInference retrieved; None for a span of another kind, or without any text."""
+    if attributes.get("openinference.span.kind") != "RETRIEVER":
+        return None
+    listed = attributes.get(_DOCUMENTS) or from_numbered_keys(attributes, f"{_DOCUMENTS}.")
+    documents = [each.get("document", each) if is_record(each) else each for each in listed if is_list(listed)]
+    texts = [each for each in documents if not is_record(each) or each.get("content")]
+    return retrieval_message(texts or attributes.get("output.value"))
+
+
+def retrieval_message(value: object) -> Message | None:
+    """The result of a retriever as a message of a tool: a text, a list of texts or of objects with one, also in an
+    object or as JSON text; None for an empty one."""
+    value = (parsed(value) or value) if isinstance(value, str) else value
+    lists = [each for each in value.values() if is_list(each)] if is_record(value) else []
+    listed = lists[0] if len(lists) == 1 else value
+    try:
+        return next(passages(listed), None)
+    except ShapeError:
+        return next(passages(as_json(value)), None)
+
+
+def with_passages(
+    conversation: Conversation, calls: Iterable[TracedCall], retrievals: Iterable[Retrieval]
+) -> Conversation:
+    """The conversation with the texts that were retrieved for its calls, unless the model was shown some of them: each
+    is before the answer of the first call of its trace that followed it."""
+    places: list[tuple[int, Message]] = []
+    begun = [call for call in calls if _begins(conversation, call.conversation)]
+    for each in retrievals:
+        call = next((call for call in begun if call.trace == each.trace and _follows(call, each)), None)
+        if call is not None and not _shows(conversation, each.message):
+            asked = call.conversation.messages
+            places.append((len(asked) - (asked[-1].role == "assistant"), each.message))
+    found = list(conversation.messages)
+    for at, message in sorted(places, key=lambda place: place[0], reverse=True):
+        found.insert(at, message)
+    return msgspec.structs.replace(conversation, messages=tuple(found)) if places else conversation
+
+
+def _follows(call: TracedCall, retrieval: Retrieval) -> bool:
+    return not retrieval.at or max(call.at, retrieval.at) == call.at
+
+
+def _begins(whole: Conversation, part: Conversation) -> bool:
+    return whole.messages[: len(part.messages)] == part.messages
+
+
+def _shows(conversation: Conversation, retrieved: Message) -> bool:
+    """Whether a message to the assistant has one of the retrieved texts."""
+    asked = " ".join(_plain(each.shown) for each in conversation.messages if each.role != "assistant")
+    paragraphs = [*filter(None, map(_plain, retrieved.text.split("\n\n")))]
+    long = [each for each in paragraphs if len(each) >= _TELLING]
+    return any(each[:_COMPARED] in asked for each in long or paragraphs)
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split())

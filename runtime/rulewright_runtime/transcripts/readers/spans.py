@@ -3,7 +3,7 @@
 A span holds the model's input, which repeats the earlier messages, and its output. Of the spans of a conversation (or
 else of a trace) those are kept whose messages no later span, and none inside an agent's span, repeats; one of them
 without output has no answer. A span that was cut (dropped attributes, half a list, a missing number) or says two things
-is refused, and a tool that ran without a call in the messages.
+is refused, and a tool that ran without a call in the messages. What a retriever found is the result of a tool.
 """
 
 from __future__ import annotations
@@ -33,12 +33,16 @@ from rulewright_runtime.transcripts.readers.record_values import (
 from rulewright_runtime.transcripts.readers.shapes import Format, ended, messages
 from rulewright_runtime.transcripts.readers.span_attributes import (
     TEXTS,
+    Retrieval,
     ToolExecution,
+    TracedCall,
     attributes_of,
     execution_in,
     from_numbered_keys,
     nested,
     records_at,
+    retrieved_in,
+    with_passages,
     with_results,
 )
 
@@ -94,6 +98,7 @@ def _read(records: Sequence[Record]) -> Iterator[Conversation | ShapeError]:
     calls: list[_SpanOfModel] = []
     parents: dict[_Key, _Key] = {}
     executions: dict[_Key, ToolExecution] = {}
+    retrievals: list[Retrieval] = []
     silent: dict[str, str] = {}  # spans by their traces
     for number, span in enumerate((span for record in records for span in _spans(record)), 1):
         where = f"span {number}"
@@ -101,12 +106,15 @@ def _read(records: Sequence[Record]) -> Iterator[Conversation | ShapeError]:
         try:
             attributes = attributes_of(span.get("attributes"))
             execution = execution_in(span, attributes, where)
+            retrieved = retrieved_in(attributes)
             conversation = _conversation(span, attributes, where)
         except ShapeError as wrong:
             yield wrong
             continue
         if conversation is not None:
             calls.append(_SpanOfModel(key, _ended(span), conversation))
+        elif retrieved is not None:
+            retrievals.append(Retrieval(key[0], _ended(span), retrieved))
         elif execution is not None:
             executions[key] = execution
         if execution is not None or _calls_a_model(attributes):
@@ -114,13 +122,13 @@ def _read(records: Sequence[Record]) -> Iterator[Conversation | ShapeError]:
     if not calls:
         yield ShapeError("no span holds messages of a model (`gen_ai.input.messages`, `llm.input_messages`)")
         return
-    yield from _grouped(_without_agents(calls, parents), _by_trace(executions, parents))
+    yield from _grouped(_without_agents(calls, parents), _by_trace(executions, parents), retrievals)
     for trace in sorted(silent.keys() - {call.key[0] for call in calls}):
         yield ShapeError(f"{silent[trace]}: no span of the trace `{trace}` holds messages of a model")
 
 
 def _grouped(
-    calls: Iterable[_SpanOfModel], uncalled: dict[str, list[ToolExecution]]
+    calls: Iterable[_SpanOfModel], uncalled: dict[str, list[ToolExecution]], retrievals: Sequence[Retrieval]
 ) -> Iterator[Conversation | ShapeError]:
     """Yield the conversations, and an error for each execution of their traces that no message calls."""
     groups: dict[str, list[_SpanOfModel]] = {}
@@ -128,8 +136,13 @@ def _grouped(
         groups.setdefault(call.conversation.id, []).append(call)
     for name, group in groups.items():
         tried = {call.key[0]: uncalled.get(call.key[0], []) for call in group}
-        spans = [call.conversation for call in sorted(group, key=lambda call: call.ended)]
-        whole, left = with_results([*unrepeated(spans, name)], itertools.chain(*tried.values()))
+        spans = [
+            TracedCall(call.key[0], call.ended, call.conversation)
+            for call in sorted(group, key=lambda each: each.ended)
+        ]
+        kept = unrepeated([call.conversation for call in spans], name)
+        shown = [with_passages(each, spans, retrievals) for each in kept]
+        whole, left = with_results(shown, itertools.chain(*tried.values()))
         uncalled |= {trace: [each for each in ran if each in left] for trace, ran in tried.items()}
         for conversation in whole:
             unanswered = () if conversation.messages[-1].role == "assistant" else (_NO_ANSWER,)

@@ -4,7 +4,7 @@ Langfuse exports traces with their observations, of which those of a session are
 messages as LangChain, OpenAI or Anthropic write them; Braintrust events of experiments and logs. All are read as steps:
 a thread (or else a trace) is the input and output of its model calls, in the order of their starts, without those of
 scorers; a trace without any is read by its outermost steps. What a step does not record itself, such as the model or
-the expected answer, is taken from the root of its trace.
+the expected answer, is taken from the root of its trace. What retrievers found is the result of a tool.
 """
 
 from __future__ import annotations
@@ -33,9 +33,15 @@ from rulewright_runtime.transcripts.readers.record_values import (
     word,
 )
 from rulewright_runtime.transcripts.readers.shapes import Format
+from rulewright_runtime.transcripts.readers.span_attributes import (
+    Retrieval,
+    TracedCall,
+    retrieval_message,
+    with_passages,
+)
 from rulewright_runtime.transcripts.readers.spans import unrepeated
 
-Kind = Literal["call", "scorer", "other"]
+Kind = Literal["call", "scorer", "retrieval", "other"]
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,13 +109,15 @@ class Tool(msgspec.Struct, frozen=True):
             if not selected:
                 reason = f"has no outermost {self.noun}; its {self.noun}s are below each other"
                 yield ShapeError(f"trace `{steps[0].trace[:60]}` {reason}")
-        found = []
+        calls: list[TracedCall] = []
         for step, roots in sorted(relevant, key=lambda each: each[0].start):
             try:
-                found.append(self._conversation(step, roots, name))
+                calls.append(TracedCall(step.trace, step.start, self._conversation(step, roots, name)))
             except ShapeError as wrong:
                 yield wrong
-        yield from unrepeated(found, name)
+        retrievals = [each for steps in traces for each in _retrievals(steps)]
+        for found in unrepeated([call.conversation for call in calls], name):
+            yield with_passages(found, calls, retrievals)
 
     def _conversation(self, step: Step, roots: Sequence[Step], name: str) -> Conversation:
         asked = self._messages(step.input, self.keys[0], INPUT_KEYS, "user", step.where)
@@ -154,7 +162,18 @@ def _relevant(steps: Sequence[Step]) -> list[Step]:
     """The steps of a trace that hold its conversation: the model calls, or else those whose parents are not there."""
     known = {step.id: step for step in steps}
     calls = [step for step in steps if step.kind == "call" and not _is_scoring(step, known)]
-    return calls or [step for step in steps if known.keys().isdisjoint(step.parents)]
+    outer = [step for step in steps if known.keys().isdisjoint(step.parents)]
+    return calls or [step for step in outer if step.kind != "retrieval"] or outer
+
+
+def _retrievals(steps: Sequence[Step]) -> Iterator[Retrieval]:
+    """Yield what the retrievers of a trace found; an outermost step that stands for its calls begins before them."""
+    known = {step.id: step for step in steps}
+    is_called = any(step.kind == "call" for step in _relevant(steps))
+    for step in steps:
+        found = retrieval_message(step.output) if step.kind == "retrieval" and not _is_scoring(step, known) else None
+        if found is not None:
+            yield Retrieval(step.trace, step.start if is_called else "", found)
 
 
 def _is_scoring(step: Step, known: Mapping[str, Step]) -> bool:
@@ -178,7 +197,7 @@ _TRACES: Final = ("traceId", "trace_id")
 _PARENTS: Final = ("parentObservationId", "parent_observation_id")
 _SESSIONS: Final = ("sessionId", "session_id")
 _USAGE_OF_LANGFUSE: Final = {"input": "prompt_tokens", "output": "completion_tokens", "total": "total_tokens"}
-_KINDS: Final[dict[str, Kind]] = {"GENERATION": "call", "EVALUATOR": "scorer"}
+_KINDS: Final[dict[str, Kind]] = {"GENERATION": "call", "EVALUATOR": "scorer", "RETRIEVER": "retrieval"}
 
 
 def _is_of_langfuse(record: Record) -> bool:
@@ -242,6 +261,7 @@ def _decoded(value: Json) -> Json:
 LANGFUSE: Final = Tool("langfuse", _is_of_langfuse, _observations, "event", "trace").format
 
 _THREADS: Final = ("session_id", "thread_id", "conversation_id")  # in the metadata of a run
+_KINDS_OF_RUNS: Final[dict[str, Kind]] = {"llm": "call", "retriever": "retrieval"}
 _USAGE_OF_RUN: Final = ("prompt_tokens", "completion_tokens", "total_tokens", "total_cost")
 _MODELS: Final = ("ls_model_name", "model", "model_name")
 _MAX_DEPTH: Final = 64
@@ -279,7 +299,7 @@ def _step_of_run(run: Record) -> Step:
     return Step(
         id=word(run.get("id")),
         trace=word(first_of(run, ("trace_id", "id"))),
-        kind="call" if run["run_type"] == "llm" else "other",
+        kind=_KINDS_OF_RUNS.get(run["run_type"], "other"),
         input=inputs,
         output=outputs,
         parents=[word(run["parent_run_id"])] if run.get("parent_run_id") else (),

@@ -80,3 +80,50 @@ def test_a_page_without_the_next_one_is_refused_and_so_is_what_it_begins(more: A
     chats = {"data": [{"id": "1", "messages": [ASKED, SAID]}], **more}
     (first, second) = refusals(tmp_path, [chats])
     assert (first, "more records" in second) == ("1", True)
+
+
+RETRIEVER = {
+    **CALL, "id": "r", "type": "RETRIEVER", "startTime": "2025-03-01T09:59:59Z", "model": None, "usageDetails": {},
+    "input": "hi", "output": [{"page_content": "We open at 8."}, {"page_content": "We close at 5."}],
+}  # fmt: skip
+FOUND = "tool retrieval: We open at 8.\n\nWe close at 5."
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        RETRIEVER["output"],
+        json.dumps(RETRIEVER["output"]),
+        {"documents": RETRIEVER["output"], "k": 2},
+        ["We open at 8.", "We close at 5."],
+        "We open at 8.\n\nWe close at 5.",
+    ],
+)
+def test_what_a_retriever_found_is_before_the_answer(output: Any, tmp_path: Path) -> None:
+    retriever = {**RETRIEVER, "output": output}
+    (found,) = conversations(written(tmp_path, [CALL, retriever]))
+    assert lines(found) == ["user: hi", FOUND, "assistant: hello"]
+    (found,) = conversations(written(tmp_path, [{**TRACE, "observations": [retriever]}]))
+    assert lines(found) == ["user: hi", FOUND, "assistant: hello"]
+
+
+@pytest.mark.parametrize("late", [{}, {"startTime": "2025-03-01T10:00:30Z"}])
+def test_what_was_retrieved_is_in_the_turn_of_its_trace(late: dict[str, str], tmp_path: Path) -> None:
+    retriever = {**RETRIEVER, "traceId": "t2", "startTime": "2025-03-01T10:00:59Z"}
+    sessions = [{**each, "sessionId": "s"} for each in (CALL, LATER, retriever, {**RETRIEVER, **late})]
+    (found,) = conversations(written(tmp_path, sessions))
+    first = ["user: hi", *([] if late else [FOUND]), "assistant: hello"]  # after the answer nobody has read it
+    assert lines(found) == [*first, "user: hi", FOUND, "assistant: hello"]
+
+
+def test_what_the_prompt_shows_of_the_retrieved_texts_is_not_added(tmp_path: Path) -> None:
+    asked = {"role": "user", "content": "Context:  We open\nat 8.\nQuestion: hi"}
+    (found,) = conversations(written(tmp_path, [{**CALL, "input": [asked]}, RETRIEVER]))
+    assert [message.role for message in found.messages] == ["user", "assistant"]
+
+
+def test_a_retriever_without_a_text_of_its_own_keeps_its_whole_output(tmp_path: Path) -> None:
+    (found,) = conversations(written(tmp_path, [CALL, {**RETRIEVER, "output": [{"id": 7}]}]))
+    assert lines(found)[1] == "tool retrieval: [{'id':7}]"
+    (found,) = conversations(written(tmp_path, [CALL, {**RETRIEVER, "output": []}]))
+    assert lines(found) == ["user: hi", "assistant: hello"]

@@ -135,3 +135,11 @@ def test_a_run_whose_question_or_answer_is_not_read_is_refused(
     assert reason in refusals(tmp_path, [run])[0]
     (unanswered,) = conversations(written(tmp_path, [chain({"input": "a"}, {"output": None})]))
     assert unanswered.messages[-1].metadata["error"] == "the run has no answer"
+
+
+def test_the_documents_of_a_retriever_are_before_the_answer(tmp_path: Path) -> None:
+    root = langsmith_run({"question": ASKED[6:]}, {"answer": ANSWER[11:]})
+    documents = {"documents": [{"page_content": "10 euros", "metadata": {}, "type": "Document"}]}
+    retriever = {**langsmith_run({"query": "7"}, documents), "id": "r2", "run_type": "retriever", "parent_run_id": "r1"}
+    (found,) = conversations(written(tmp_path, [root, retriever]))
+    assert lines(found) == [ASKED, "tool retrieval: 10 euros", ANSWER]

@@ -121,3 +121,32 @@ def test_a_trace_without_messages_next_to_others_is_refused(attributes: dict[str
     silent = span(3, attributes, traceId="u")
     found = refusals(tmp_path, export(call(2, [ASKED], ANSWER), silent, {**silent, "spanId": "4"}))
     assert found == ["t", "1: span 2: no span of the trace `u` holds messages of a model (read as otel)"]
+
+
+RETRIEVED = {
+    "openinference.span.kind": "RETRIEVER",
+    "input.value": "erase",
+    "retrieval.documents.0.document.id": "d1",
+    "retrieval.documents.0.document.content": "A file may be erased once.",
+    "retrieval.documents.1.document.content": "An erased file is gone.",
+}
+FOUND = "tool retrieval: A file may be erased once.\n\nAn erased file is gone."
+
+
+def test_the_documents_in_a_span_of_a_retriever_are_before_the_answer(tmp_path: Path) -> None:
+    [chat] = conversations(written(tmp_path, export(call(3, [ASKED], ANSWER), span(2, RETRIEVED, 1))))
+    assert lines(chat) == [WHOLE[0], FOUND, WHOLE[3]]
+    [chat] = conversations(written(tmp_path, export(call(3, [ASKED], ANSWER), span(5, RETRIEVED, 1))))
+    assert lines(chat) == [WHOLE[0], WHOLE[3]]
+
+
+def test_documents_without_their_texts_are_not_read(tmp_path: Path) -> None:
+    hidden = {key: value for key, value in RETRIEVED.items() if not key.endswith("content")}
+    [chat] = conversations(written(tmp_path, export(call(3, [ASKED], ANSWER), span(2, hidden, 1))))
+    assert lines(chat) == [WHOLE[0], WHOLE[3]]
+
+
+def test_the_result_of_a_tool_and_what_was_retrieved_for_the_answer_are_both_added(tmp_path: Path) -> None:
+    spans = call(2, [ASKED], CALLED), span(4, TOOL, 1), span(6, RETRIEVED, 1), call(8, [ASKED, CALLED, RESULT], ANSWER)
+    [chat] = conversations(written(tmp_path, export(*spans)))
+    assert lines(chat) == [*WHOLE[:3], FOUND, WHOLE[3]]
