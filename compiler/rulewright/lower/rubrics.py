@@ -165,7 +165,7 @@ def _verifier(
     unless: tuple[str, ...],
 ) -> RubricVerifier:
     levels = tuple(sorted((name for name, _ in criterion.levels), key=_rank)) if criterion.kind == "ordinal" else ()
-    fields = (ReplyField("level", "words", levels),) if levels else ()
+    fields = (ReplyField("level", "level", levels),) if levels else ()
     profile, autofail = lowering.profile, criterion.kind == "autofail"
     prompt = _prompt(criterion, owner, levels)
     judging = Judging(

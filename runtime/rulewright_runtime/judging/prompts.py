@@ -79,7 +79,8 @@ def render(
 
 def _field(field: ReplyField) -> str:
     values = " or ".join(map(json.dumps, field.words)) if field.words else f"a {field.type}"
-    return f'- "{field.name}": {values}'
+    decided = " (for PASS or FAIL)" if field.type == "level" else ""
+    return f'- "{field.name}": {values}{decided}'
 
 
 def _candidates(candidates: Sequence[JsonMapping]) -> str:

@@ -71,11 +71,12 @@ def beginning(raw: str) -> str:
 
 def checked(reply: dict[str, object], judging: Judging) -> dict[str, object]:
     """The reply. Raises JudgeError if it lacks a field that `judging` declares, or if they contradict its verdict."""
-    if not judging.fields:
+    fields = [field for field in judging.fields if field.type != "level" or reply["verdict"] in ("PASS", "FAIL")]
+    if not fields:
         return reply
-    for field in judging.fields:
+    for field in fields:
         value = reply.get(field.name)
-        fits = value in field.words if field.type == "words" else type(value) is _TYPES[field.type]
+        fits = type(value) is _TYPES[field.type] if field.type in _TYPES else value in field.words
         if not fits:
             raise JudgeError(f"the reply's field `{field.name}` is not of the type `{field.type}`")
     if judging.violates is not None:

@@ -142,10 +142,13 @@ class EvidencePolicy(PlanPart, frozen=True):
 
 
 class ReplyField(PlanPart, frozen=True):
-    """A field that a judge's reply must have to be usable: its type, or its allowed words."""
+    """A field that a judge's reply must have to be usable: its type, or its allowed words.
+
+    A `level` is one of the words; a reply needs none if its verdict is UNCLEAR or NOT_APPLICABLE.
+    """
 
     name: str
-    type: Literal["string", "integer", "boolean", "words"]
+    type: Literal["string", "integer", "boolean", "words", "level"]
     words: tuple[str, ...] = ()
 
 

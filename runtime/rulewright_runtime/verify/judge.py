@@ -273,7 +273,7 @@ class _Question:
             record["unasked"] = planned - ballot.asked
         if self.judging.fields:
             names = [field.name for field in self.judging.fields]
-            record["fields"] = [{name: reply.fields[name] for name in names} for reply in ballot.replies]
+            record["fields"] = [{name: reply.fields.get(name) for name in names} for reply in ballot.replies]
         return {**record, "all_verdicts": verdicts}
 
     def _with_evidence(self, ballot: _Ballot, outcome: votes.VoteOutcome, planned: int) -> Finding:

@@ -20,7 +20,7 @@ def criterion(kind: str = "binary", repetitions: int = 1, **settings: Any) -> Ru
     asked = judging(repetitions=repetitions)
     if kind == "ordinal":
         lowest = program(call("_==_", name("reply.level"), "0"))
-        asked = replace(asked, fields=(ReplyField("level", "words", LEVELS),), violates=lowest)
+        asked = replace(asked, fields=(ReplyField("level", "level", LEVELS),), violates=lowest)
         settings.setdefault("levels", LEVELS)
     return RubricVerifier(**{"judging": asked, "turn": 1, "kind": kind, **settings})
 
@@ -61,6 +61,18 @@ def test_of_several_levels_the_one_most_votes_named_counts_and_of_equals_the_low
 def test_a_level_that_contradicts_the_verdict_makes_the_reply_unusable() -> None:
     found = verdict_for(criterion("ordinal"), answer("PASS", level="0"))
     assert (found.verdict, "points" in found.extra) == ("UNCLEAR", False)
+
+
+@pytest.mark.parametrize("verdict", ["UNCLEAR", "NOT_APPLICABLE"])
+@pytest.mark.parametrize("fields", [{}, {"level": "0"}, {"level": "2"}, {"level": None}])
+def test_a_reply_that_decides_nothing_needs_no_level(verdict: str, fields: dict[str, str | None]) -> None:
+    found = verdict_for(criterion("ordinal"), answer(verdict, **fields))
+    assert (found.verdict, found.rationale_code, "points" in found.extra) == (verdict, None, False)
+
+
+def test_a_reply_that_decides_needs_a_level() -> None:
+    found = verdict_for(criterion("ordinal"), answer("PASS"), answer("FAIL"), answer("PASS", level="much"))
+    assert (found.verdict, found.rationale_code) == ("UNCLEAR", "verifier_infrastructure_failure")
 
 
 def test_a_verdict_without_a_level_is_worth_nothing() -> None:
