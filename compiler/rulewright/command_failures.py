@@ -29,6 +29,8 @@ def failed(error: Exception) -> None:
         error = UsageError("the working folder has been removed; change to another one")
     if isinstance(error, UnicodeEncodeError) and (name := _undecoded(error)):
         error = UsageError(f"`{name}` has a byte that is not UTF-8; use another name")
+    if isinstance(error, UnicodeEncodeError) and error.encoding != "utf-8":  # of the file system
+        error = UsageError(f"the locale can't encode `{error.object:.200}`; set `PYTHONUTF8=1`, or use a UTF-8 locale")
     if isinstance(error, UsageError):
         complain(*(f"error: {message}" for message in error.messages))
         if len(error.messages) > 1:

@@ -63,7 +63,15 @@ def visible(text: str) -> str:
         return text
     if not _escapes:
         _escapes.update((code, _escape(code)) for start, end in _HIDDEN for code in range(start, end + 1))
-    return "\r\n".join(line.translate(_escapes) for line in text.split("\r\n"))
+    return "\r\n".join(line.translate(_escapes) for line in _decoded(text).split("\r\n"))
+
+
+def _decoded(text: str) -> str:
+    """The text with the UTF-8 of file names that the locale could not decode."""
+    try:
+        return text.encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # another unpaired surrogate
+        return text
 
 
 def _escape(code: int) -> str:

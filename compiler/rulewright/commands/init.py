@@ -19,6 +19,7 @@ from rulewright.shipped import CONFIGS, shipped_root
 from rulewright_runtime.english import plural
 from rulewright_runtime.files.atomic import write_whole
 from rulewright_runtime.terminal import complain, say, width_for
+from rulewright_runtime.transcripts.turn_lines import printable
 
 MOST_TOOLS = 100
 ROUND_TO = 100  # characters
@@ -105,7 +106,7 @@ def _say_next(folder: str, *commands: str) -> None:
 def _translate(source: Path, folder: str) -> int:
     """Write a project for a configuration of promptfoo; the parts without a translation are warnings."""
     target = Path(folder)
-    made = project_from(source, target.resolve().name or "tests")
+    made = project_from(source, printable(target.resolve().name) or "tests")
     _write(target, {name: text.encode() for name, text in made.files.items()})
     checks, scenarios = (sum(name.startswith(kind) for name in made.files) for kind in ("checks", "scenarios"))
     say(f"wrote {plural(checks, 'check')} and {plural(scenarios, 'scenario')} to {target}")
@@ -138,7 +139,7 @@ def _made_for(args: argparse.Namespace, target: Path) -> dict[str, bytes]:
         refused = plural(len(summary.refused), "record")
         complain(f"warning: {refused} in `{chats}` can't be read; the first: {summary.refused[0]}")
     say(*summary_lines(found, width_for(sys.stdout)), "")
-    made = project_for(target.resolve().name or "chats", found)
+    made = project_for(printable(target.resolve().name) or "chats", found)
     return {name: text.encode() for name, text in sorted(made.items())}
 
 

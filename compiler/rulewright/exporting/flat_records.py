@@ -9,6 +9,7 @@ from rulewright_runtime.aggregate.outcome import ENGINE
 from rulewright_runtime.files.atomic import write_whole
 from rulewright_runtime.runs.folder import MANIFEST, RunFile, read_manifest
 from rulewright_runtime.strict_json import Json, JsonMapping, JsonObject
+from rulewright_runtime.transcripts.turn_lines import printable
 
 Record = JsonObject
 
@@ -49,7 +50,7 @@ def run_fields(run: FinishedRun) -> Record:
     """Return the fields that identify a run in its records: its folder, its id and its plan."""
     manifest = read_manifest(run.folder)
     return {
-        "run": run.folder.resolve().name,
+        "run": printable(run.folder.resolve().name),
         "run_id": None if manifest is None else manifest.run,
         "plan": run.plan.hash,
     }

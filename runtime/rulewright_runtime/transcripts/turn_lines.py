@@ -114,8 +114,8 @@ _LOOSE: Final[Decoder[Loose]] = Decoder(Loose)
 
 
 def printable(path: str) -> str:
-    """The path as printable text: bytes of a name that are not UTF-8 become `\\xff`."""
-    return path if path.isascii() else os.fsencode(path).decode("utf-8", "backslashreplace")
+    """The path as printable text: bytes of a name that are not UTF-8 become `\\xff`, in any locale."""
+    return path if path.isascii() else path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def stem(path: str) -> str:

@@ -1,6 +1,9 @@
 """`init --from`: a project made for chats that exist lints clean, passes on them and finds what is new."""
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -122,3 +125,23 @@ def test_a_folder_that_holds_a_run_is_linted_without_it(
     capsys.readouterr()
     assert main(["lint", "run"]) == 0
     assert capsys.readouterr().out == "no findings in 1 file\n"
+
+
+def test_a_project_with_any_name_can_be_made_and_linted_in_any_locale(tmp_path: Path) -> None:
+    write_lines(tmp_path / "chats.jsonl", [chat("Yes.")])
+    plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONIOENCODING": "ascii"}
+
+    def ran(*words: str) -> tuple[int, str]:
+        command = [sys.executable, "-m", "rulewright", *(word.encode() for word in words)]
+        done = subprocess.run(command, capture_output=True, check=False, cwd=tmp_path, env={**os.environ, **plain})
+        return done.returncode, (done.stdout + done.stderr).decode()
+
+    code, said = ran("init", "Prüfung", "--from", "chats.jsonl")
+    assert (code, "wrote Prüfung/rulewright.yaml\n" in said, "cd 'Prüfung'\n" in said) == (0, True, True)
+    assert ran("lint", "Prüfung") == (0, "no findings in 5 files\n")
+    with open(tmp_path / "Prüfung" / "rulewright.yaml", "a", encoding="utf-8") as file:
+        file.write("lexicons: wörter\n")
+    assert (tmp_path / "Prüfung" / "rulewright.yaml").read_text("utf-8").startswith("# A project")
+    (tmp_path / "Prüfung" / "wörter").mkdir()
+    code, said = ran("lint", "Prüfung", "--no-cache")
+    assert "this is a bug" not in said

@@ -300,6 +300,11 @@ def test_control_characters_and_direction_marks_do_not_reach_a_terminal() -> Non
     assert escape("`*_[x]`") == "\\`\\*\\_\\[x\\]\\`"
 
 
+def test_a_name_that_the_locale_could_not_decode_is_shown_as_it_is() -> None:
+    assert one_line("Pr\udcc3\udcbcfung") == "Prüfung"
+    assert one_line("Pr\udcfcfung\ud800") == "Pr\\udcfcfung\\ud800"
+
+
 def test_a_small_p_value_is_not_shown_as_zero() -> None:
     assert [p_value(p) for p in (0.0, 0.0004, 0.00099, 0.001, 0.0412, 1.0)] == [
         "p < 0.001", "p < 0.001", "p < 0.001", "p = 0.001", "p = 0.041", "p = 1.000",
