@@ -109,6 +109,37 @@ def test_a_model_judges_in_a_notebook_whose_event_loop_is_running(started: Path)
     assert asyncio.run(cell()) == ({"PASS"}, 4)
 
 
+HELD = """\
+import signal, threading
+
+released, ended = threading.Event(), []
+
+
+def answer(call):
+    signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+    released.wait(60)
+    ended.append(call)
+    return '{"verdict": "PASS"}'
+"""
+
+
+def test_an_interruption_in_a_notebook_waits_for_no_answer_of_a_model(started: Path) -> None:
+    (started / "held.py").write_text(HELD, encoding="utf-8")
+    (started / "checks" / "kind.yaml").write_text("id: kind\nprompt: Is it kind?\n", encoding="utf-8")
+
+    async def cell() -> None:
+        rulewright.scan(".", "transcripts", "run", judge="python:held:answer")
+
+    loop = asyncio.new_event_loop()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            loop.run_until_complete(cell())
+        assert not sys.modules["held"].ended
+    finally:
+        sys.modules["held"].released.set()
+        loop.close()
+
+
 def test_a_refused_request_is_not_a_success(started: Path) -> None:
     refused = rulewright.check_transcript(".", {**CHAT, "scenario_id": "nowhere"})
     assert (refused.verdicts, len(refused.errors)) == ((), 1)

@@ -334,8 +334,14 @@ class CallPortal:
         return other
 
     def ask(self, request: CallRequest) -> ModelAnswer:
-        """Return the answer, from the ledger if it was paid before. Raises what `Scheduler.ask` raises."""
-        return self._portal.call(self._scheduler.ask, request)
+        """Return the answer, from the ledger if it was paid before; an interruption, such as Ctrl-C, cancels the call.
+        Raises what `Scheduler.ask` raises."""
+        answer = self._portal.start_task_soon(self._scheduler.ask, request)
+        try:
+            return answer.result()
+        except BaseException:
+            answer.cancel()
+            raise
 
     def record_reading(self, key: str, answer: ModelAnswer, about: str, reason: str) -> None:
         """Record how a reply was read. Raises what `Scheduler.record_reading` raises."""

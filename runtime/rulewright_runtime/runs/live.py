@@ -12,7 +12,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from decimal import Decimal
-from functools import cache
+from functools import cache, partial
 from operator import attrgetter
 from typing import Any, Final
 
@@ -144,8 +144,9 @@ class LiveJudge:
         Raises BudgetError or OutageError if no further call can be made; the ledger holds all replies, and the run can
         be resumed. Raises NotIndependentError if the endpoint turns out to serve a model of that family.
         """
-        results = self._results(engine, items, run, watch, resumed=resumed)
-        yield from _in_own_thread(results) if _has_running_loop() else results
+        interruption = _Interruption()
+        results = self._results(engine, items, run, watch, interruption, resumed=resumed)
+        yield from _in_own_thread(results, interruption) if _has_running_loop() else results
 
     def _results(
         self,
@@ -153,6 +154,7 @@ class LiveJudge:
         items: Iterable[Any],
         run: str,
         watch: Callable[[Scheduler], None],
+        interruption: _Interruption,
         *,
         resumed: bool,
     ) -> Generator[TranscriptResult]:
@@ -167,6 +169,7 @@ class LiveJudge:
             with asyncio.Runner() as runner:
                 independence = settings.independence
                 pump = _Pump(engine.started(self._independent(items)), scheduler, independence)
+                interruption.call = partial(runner.get_loop().call_soon_threadsafe, pump.cancel)
                 runner.run(pump.start())
                 try:
                     while (result := runner.run(pump.next())) is not None:
@@ -191,12 +194,23 @@ def _has_running_loop() -> bool:
     return False
 
 
-def _in_own_thread(results: Generator[TranscriptResult]) -> Iterator[TranscriptResult]:
-    """Yield the results, which are made in one thread of their own."""
+class _Interruption:
+    """Cancels the calls of results that another thread makes: `call` is set once they can be cancelled."""
+
+    def __init__(self) -> None:
+        self.call: Callable[[], object] = lambda: None
+
+
+def _in_own_thread(results: Generator[TranscriptResult], interruption: _Interruption) -> Iterator[TranscriptResult]:
+    """Yield the results, which are made in one thread of their own. An interruption of the caller, such as Ctrl-C,
+    waits for no call."""
     with ThreadPoolExecutor(1) as thread:
         try:
             while (result := thread.submit(next, results, None).result()) is not None:
                 yield result
+        except BaseException:
+            interruption.call()
+            raise
         finally:
             thread.submit(results.close).result()
 
@@ -252,12 +266,16 @@ class _Pump:
             self._open.append(_Open(started, self._scheduler, self._independence))
             waiting += len(self._open[-1].tasks)
 
-    async def stop(self) -> None:
-        """Cancel open tasks and close connections."""
+    def cancel(self) -> list[asyncio.Task[None]]:
+        """Cancel and return the open tasks."""
         tasks = [task for each in self._open for task in each.tasks]
         for task in tasks:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        return tasks
+
+    async def stop(self) -> None:
+        """Cancel open tasks and close connections."""
+        await asyncio.gather(*self.cancel(), return_exceptions=True)
         self._stopping.set()
         if self._running is not None:
             await self._running

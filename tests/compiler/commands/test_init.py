@@ -132,7 +132,7 @@ def test_a_project_with_any_name_can_be_made_and_linted_in_any_locale(tmp_path: 
     plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONIOENCODING": "ascii"}
 
     def ran(*words: str) -> tuple[int, str]:
-        command = [sys.executable, "-m", "rulewright", *(word.encode() for word in words)]
+        command = [word.encode() for word in (sys.executable, "-m", "rulewright", *words)]
         done = subprocess.run(command, capture_output=True, check=False, cwd=tmp_path, env={**os.environ, **plain})
         return done.returncode, (done.stdout + done.stderr).decode()
 

@@ -1,6 +1,8 @@
 """The scheduler: limits hold, what may be retried is, what was answered is kept, and an outage ends the run."""
 
 import re
+import signal
+import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
@@ -288,6 +290,22 @@ def test_a_wait_for_an_answer_is_reported_with_its_reason_but_not_while_nothing_
         assert not capsys.readouterr().err
     finally:
         portal.close()
+
+
+def test_an_interruption_waits_for_no_answer(tmp_path: Path) -> None:
+    answered: list[str] = []
+
+    async def reply(text: str, before: int) -> ModelAnswer:
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+        await anyio.sleep(30)
+        answered.append(text)
+        return await echo(text, before)
+
+    portal = CallPortal(FakeModel(reply), str(tmp_path / "ledger"))
+    with pytest.raises(KeyboardInterrupt):
+        portal.ask(asked("a"))
+    portal.close()
+    assert not answered
 
 
 def forbidding(texts: str) -> Reply:
