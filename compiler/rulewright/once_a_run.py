@@ -1,7 +1,5 @@
 """Values that are found once for all files of a lint, such as what a folder of test cases holds."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar

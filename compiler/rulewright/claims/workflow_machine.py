@@ -12,14 +12,7 @@ from typing import Final, NamedTuple
 
 from rulewright.lower.workflow_machine import LoweredTask
 from rulewright.proving.workflow_values import TooManyContextsError, Truths, World, worlds
-from rulewright_runtime.workflow.machine import (
-    EVENTS,
-    Event,
-    LoopName,
-    Machine,
-    MachineTransition,
-    select,
-)
+from rulewright_runtime.workflow.machine import EVENTS, Event, LoopName, Machine, MachineTransition, select
 
 MOST_STATES: Final = 50_000
 

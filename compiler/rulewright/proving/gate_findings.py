@@ -16,15 +16,7 @@ from rulewright.lower.expressions import build_in, scenario_environment
 from rulewright.lower.scorecard import lower_without_project
 from rulewright.proving.atoms import ERROR, TRUE
 from rulewright.proving.domains import Domains
-from rulewright.proving.gates import (
-    ANY_CHECK,
-    GateClaim,
-    GateProof,
-    Part,
-    held_by_parts,
-    held_with_words,
-    prove_gates,
-)
+from rulewright.proving.gates import ANY_CHECK, GateClaim, GateProof, Part, held_by_parts, held_with_words, prove_gates
 from rulewright.proving.results import Refuted, Unknown
 from rulewright.proving.studies import is_never
 from rulewright_runtime.english import plural

@@ -1,7 +1,5 @@
 """The batches and the report files of `rulewright score`."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections import Counter

@@ -30,11 +30,7 @@ IN_CLASS: Final = (
     (r"(?<![\\\[])\[:(\w+):\]", "is a class of these letters", r"[[:\1:]]"),
     (r"(?<!\\)\[A-z", "contains characters between `Z` and `a`", "[A-Za-z"),
     (r"(?<!\\)\[(\w{2,}(?:\|\w{2,})+)\](?![*+{])", "is a single one of these characters", r"(?:\1)"),
-    (
-        r"(?<!\\)(\[[^\[\]]{2,}[^\[\]\\])(?:(?<=[+*?])|(?<=\d\}))(.?)(?=\[(?!:)[^\]]*\])",
-        "is a class without `]`",
-        "",
-    ),
+    (r"(?<!\\)(\[[^\[\]]{2,}[^\[\]\\])(?:(?<=[+*?])|(?<=\d\}))(.?)(?=\[(?!:)[^\]]*\])", "is a class without `]`", ""),
 )
 AGAIN: Final = r"(?=(?:[+*]|\{\d+(?:,\d*)?\})\??(?![a-zA-Z]))"  # repeated, and no letter follows
 OUTSIDE: Final = (
@@ -50,19 +46,11 @@ OUTSIDE: Final = (
         "is a letter",
         r"\\b",
     ),
-    (
-        r"(?:(?<=[a-z]{2}[cdfghjknpqstvwxz])(?<!god)(?<!mod)(?<!iad)(?<!edd)|(?<=[a-z]\)))b$",
-        "is a letter",
-        r"\\b",
-    ),
+    (r"(?:(?<=[a-z]{2}[cdfghjknpqstvwxz])(?<!god)(?<!mod)(?<!iad)(?<!edd)|(?<=[a-z]\)))b$", "is a letter", r"\\b"),
     (r"(?<=[\w)?*+\]}])\\b['\"]$", "ends with a quote", r"\\b"),
     ("\b", "in double quotes is a backspace", r"\\\\b"),
     (r"(?<!\\)\{(\d+) ?- ?(\d+)\}", "is not a repetition", r"{\1,\2}"),
-    (
-        r"(?<!\\)\{\d*[OolI]\d*(?:,\d*)?\}|(?<!\\)\{\d+,\d*[OolI]\d*\}|(?<!\\)\{\d+, \d+\}",
-        "is not a repetition",
-        "",
-    ),
+    (r"(?<!\\)\{\d*[OolI]\d*(?:,\d*)?\}|(?<!\\)\{\d+,\d*[OolI]\d*\}|(?<!\\)\{\d+, \d+\}", "is not a repetition", ""),
     (r"(?<=[\w\])])(?<!\\p)\{(\d+(?:,\d*)?)(?![\d,}]| -|-(?![\\[(]))", "is not a repetition", r"{\1}"),
     (r"(?:(?<=[^\\]\])|(?<=\\[dws]))\((\d+(?:,\d*)?)\)", "is not a repetition", r"{\1}"),
     (r"(?<=[|(])([dws])(?=[+*]|\{\d)", "is a letter", r"\\\1"),
