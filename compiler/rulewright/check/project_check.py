@@ -232,7 +232,7 @@ class Checked:
 
     def _of_rules(self) -> Findings:
         """The findings of the rules. They are imported here, because compiling needs none of them."""
-        from rulewright.check.rule_findings import rule_findings
+        from rulewright.rules.of_projects import rule_findings
 
         loaded = [each.root for each in self.project.loaded if _is_case_scorecard(each.root)]
         yield from rule_findings(self.project, [read(CaseScorecardDocument, root) for root in loaded], self._unread)

@@ -15,7 +15,7 @@ from rulewright.expression.environment import Environment
 from rulewright.expression.syntax_tree import Dialect
 from rulewright.expression.types import BOOL
 from rulewright.expression.unparse import unparse_value
-from rulewright.load import Scalar, load_file, load_text, plain, walk
+from rulewright.load import load_file, load_text, plain, scalars_below
 from rulewright_runtime.english import some
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.interpreter import prepare
@@ -47,8 +47,8 @@ def _context(path: str | None) -> dict[str, object]:
     values = None if loaded.root is None else plain(loaded.root)
     if loaded.root is None or not isinstance(values, dict):
         raise UsageError(f"`{path}` must be a mapping of names to values")
-    for each in walk(loaded.root):
-        if isinstance(each, Scalar) and isinstance(each.value, float) and not math.isfinite(each.value):
+    for each in scalars_below(loaded.root):
+        if isinstance(each.value, float) and not math.isfinite(each.value):
             raise DocumentError([error(each, f"a value must be a finite number, not `{each.raw}`", code="wrong-type")])
     return values
 

@@ -16,7 +16,7 @@ from rulewright.policies.compare import CASES, DIFFERENT, EQUAL, policy_diff
 from rulewright.policies.example_rows import verdicts_of
 from rulewright.project import load_project
 from rulewright.reporting.stored_run import read_run
-from rulewright.witnesses.lines import LONG, as_json, conversation_lines
+from rulewright.witnesses.conversation_records import LONG, as_json, conversation_lines
 from rulewright_runtime.english import plural, some
 from rulewright_runtime.report.text import wrapped_lines
 from rulewright_runtime.strict_json import JsonMapping

@@ -14,7 +14,7 @@ from rulewright.exit_codes import FAILED, MET, UNDECIDED
 from rulewright.linting.lint_run import lint
 from rulewright.project import Project
 from rulewright.proving.results import Property, Proved, Refuted
-from rulewright.witnesses.lines import conversation_lines
+from rulewright.witnesses.conversation_records import conversation_lines
 from rulewright_runtime.english import plural
 from rulewright_runtime.report.text import wrapped_lines
 from rulewright_runtime.terminal import width_for

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from rulewright.diagnostics import Diagnostic, Findings, Note, error
 from rulewright.documents.base import descend, items, text
 from rulewright.documents.check import CheckDocument
-from rulewright.load import Node, Scalar, plain, walk
+from rulewright.load import Node, plain, scalars_below
 from rulewright_runtime.english import ticked
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.execution import execute
@@ -177,7 +177,6 @@ def example_mismatch(example: Example, found: VerdictResult | InputError) -> Dia
     if (lost := found.extra.get("unverified_evidence")) and (replies := items(example.node, "judge")):
         notes.append((place, "the expected verdict"))
         quoted = {each.quote for each in lost}
-        scalars = (each for reply in replies for each in walk(reply) if isinstance(each, Scalar))
-        place = next((each for each in scalars if each.value in quoted), replies[0])
+        place = next((each for each in scalars_below(*replies) if each.value in quoted), replies[0])
         why = f"{ticked(sorted(quoted))} is in no message"
     return error(place, message, code="check-misses-own-example", help=why or None, notes=notes)

@@ -145,6 +145,11 @@ def walk(node: Node | None) -> Iterator[Node]:
             pending += reversed(current.items)
 
 
+def scalars_below(*nodes: Node | None) -> Iterator[Scalar]:
+    """Iterate over the scalars among the nodes and their descendants, in file order."""
+    return (each for node in nodes for each in walk(node) if type(each) is Scalar)
+
+
 PLAIN: Final = re.compile(r"[^.\[\]\"\s]+")
 
 

@@ -15,7 +15,7 @@ from rulewright.expression.build import Built
 from rulewright.expression.declarations import parse_signature
 from rulewright.expression.environment import Environment
 from rulewright.expression.types import BOOL, DYN, Type
-from rulewright.load import Node, Scalar, plain, walk
+from rulewright.load import Node, Scalar, plain, scalars_below
 from rulewright.lower.expressions import (
     build_in,
     prompt_environment,
@@ -149,8 +149,8 @@ def _build(
 def _unusable(node: Node | None) -> Findings:
     """Report the numbers in a node that expressions can't hold: infinite ones and NaN, with which the result of a
     comparison never depends on the chat, and whole numbers of more than 64 bits."""
-    for each in walk(node):
-        if not isinstance(each, Scalar) or isinstance(each.value, bool) or not isinstance(each.value, (int, float)):
+    for each in scalars_below(node):
+        if isinstance(each.value, bool) or not isinstance(each.value, (int, float)):
             continue
         if not isfinite(each.value):
             yield error(each, f"a parameter must be a finite number, not `{each.raw}`", code="wrong-type")

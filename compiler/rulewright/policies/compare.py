@@ -49,9 +49,9 @@ from rulewright.proving.domains import Domain, Domains
 from rulewright.proving.domains import Path as Variable
 from rulewright.proving.verdicts import CallVariable, domains_of, in_calls
 from rulewright.reporting.stored_run import StoredRun, decision_as_json, decision_of, knowing, score_again
+from rulewright.witnesses.conversation_records import as_json
 from rulewright.witnesses.example_conversations import conversations_with
 from rulewright.witnesses.guesses import InputModel
-from rulewright.witnesses.lines import as_json
 from rulewright.workflow import load_workflow
 from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.aggregate.outcome import ENGINE

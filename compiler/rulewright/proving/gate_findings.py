@@ -11,7 +11,7 @@ from rulewright.diagnostics import Diagnostic, Findings, error, warning
 from rulewright.documents.check import CheckDocument
 from rulewright.documents.scorecard import GateDocument, ScorecardDocument, read_scorecard
 from rulewright.expression.types import BOOL
-from rulewright.load import Scalar, walk
+from rulewright.load import Scalar, scalars_below
 from rulewright.lower.expressions import build_in, scenario_environment
 from rulewright.lower.scorecard import lower_without_project
 from rulewright.proving.atoms import ERROR, TRUE
@@ -83,7 +83,7 @@ def unselected_checks(
     lack a key are `known` already."""
     selected = frozenset[str]().union(*held.values())
     left = [check for check in plan.checks if check not in known and check not in selected]
-    reads_all = any(VERDICTS.search(str(each.value)) for each in walk(document.node) if isinstance(each, Scalar))
+    reads_all = any(VERDICTS.search(str(each.value)) for each in scalars_below(document.node))
     rates = [rate for rate in (*document.dimensions, *document.rates) if ("scoring" not in str(rate.of.value))]
     if left and rates and selected and not reads_all:
         more = f" and {plural(len(left) - 1, 'more check')}" if len(left) > 1 else ""

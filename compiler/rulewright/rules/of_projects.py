@@ -1,10 +1,13 @@
-"""The rules that look at whole projects and unread files, in the order they run."""
+"""The rules that look at whole projects and unread files, in the order they run; and all rules over a project."""
 
+from collections.abc import Iterable
 from typing import Final
 
+from rulewright.diagnostics import Findings
+from rulewright.documents.scorecard import CaseScorecardDocument
 from rulewright.project import Project
 from rulewright.project.unread_files import UnreadFiles
-from rulewright.rules import Rule
+from rulewright.rules import Rule, findings, of_conditions
 from rulewright.rules.completeness.bucket_without_checks import bucket_without_checks
 from rulewright.rules.completeness.bucket_without_policy import bucket_without_policy
 from rulewright.rules.completeness.check_without_blindspot import check_without_blindspot
@@ -34,6 +37,12 @@ from rulewright.rules.correctness.unknown_judge import unknown_judge
 from rulewright.rules.correctness.unknown_jurisdiction import unknown_jurisdiction
 from rulewright.rules.correctness.unknown_scenario import unknown_scenario
 from rulewright.rules.correctness.words_without_vocabulary import words_without_vocabulary
+from rulewright.rules.of_checks import CHECK, PROFILE
+from rulewright.rules.of_lexicons import LEXICON, MARKER_SET
+from rulewright.rules.of_scenarios import SCENARIO
+from rulewright.rules.of_scorecards import CASE_SCORECARD as CASE_SCORECARD_RULES
+from rulewright.rules.of_scorecards import SCORECARD
+from rulewright.rules.of_state_machines import STATE_MACHINE
 from rulewright.rules.pedantic.gate_without_blindspot import gate_without_blindspot
 from rulewright.rules.pedantic.list_and_tags_disagree import list_and_tags_disagree
 from rulewright.rules.pedantic.pattern_shared_by_gates import pattern_shared_by_gates
@@ -166,3 +175,17 @@ UNREAD_FILES: Final[tuple[Rule[UnreadFiles], ...]] = (
     unread_definitions,
     comment_contradicts_files,
 )
+
+
+def rule_findings(project: Project, cards: Iterable[CaseScorecardDocument], unread: UnreadFiles) -> Findings:
+    """The findings of the rules, except those of workflows, which `workflow_check` runs."""
+    yield from findings(PROJECT, [project])
+    yield from findings((*CHECK, *of_conditions.CHECK), project.checks)
+    yield from findings((*PROFILE, *of_conditions.PROFILE), project.profiles.values())
+    yield from findings((*SCENARIO, *of_conditions.SCENARIO), project.scenarios.values())
+    yield from findings(LEXICON, project.lexicons.values())
+    yield from findings(MARKER_SET, project.markers)
+    yield from findings(SCORECARD, project.scorecards.values())
+    yield from findings(CASE_SCORECARD_RULES, cards)
+    yield from findings(STATE_MACHINE, project.state_machines.values())
+    yield from findings(UNREAD_FILES, [unread])

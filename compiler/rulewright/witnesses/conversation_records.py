@@ -1,8 +1,8 @@
 """Conversations as records that a scan reads, made of what conditions hold: those that differ from a plain conversation
-in few respects first."""
+in few respects first; and their lines of text."""
 
 import json
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import combinations, islice, pairwise, permutations, product
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from rulewright.lower.expressions import MESSAGE_TYPE, TOOL_CALL_TYPE, USAGE_TYPE
 from rulewright.witnesses.candidates import LONGEST, Written, is_json, placed
 from rulewright.witnesses.guesses import InputModel, varied
-from rulewright_runtime.strict_json import JsonObject
+from rulewright_runtime.strict_json import JsonMapping, JsonObject
 
 Chosen: TypeAlias = "Mapping[str, Any]"  # what a conversation has in some respects
 MOST_MESSAGES: Final = 80
@@ -28,6 +28,9 @@ _REPLIES: Final = [f"{fold}{name}" for name in ("answer", "turn.content") for fo
 _TOOLS: Final = ["fetch", "lookup"]
 _HELLO, _ANSWER = "Hello.", "So it is."
 _MEDIA: Final = ("image_url", "input_audio", "file")
+LONG: Final = 60  # characters from which on a text is shown line by line
+_USUAL: Final = ("scenario_id", "open")  # keys of a scenario that every example has
+_SHOWN: Final = ("role", "content", "tool_calls", "tool_call_id", "usage")  # keys of its messages that are shown
 # Whose fields have a place of their own; others stand in metadata or are arguments of tools.
 _TYPES: Final = (MESSAGE_TYPE, TOOL_CALL_TYPE, USAGE_TYPE)
 PLAIN: Final = ({"role": "user", "content": _HELLO}, {"role": "assistant", "content": _ANSWER})
@@ -301,3 +304,45 @@ def _answered(answer: JsonObject, calls: Sequence[_Call], at: int) -> list[JsonO
         asking: JsonObject = {"role": "assistant", "content": None, "tool_calls": made}
         return [asking, *given, *([answer] if answer["content"] else [])]
     return [{**answer, **({"tool_calls": made} if made else {})}]
+
+
+def conversation_lines(
+    messages: Iterable[JsonMapping],
+    scenario: JsonMapping | None = None,
+    verdicts: JsonMapping | None = None,
+    **more: Any,
+) -> Iterator[str]:
+    """The scenario and the other verdicts of a conversation, and its messages."""
+    shown = {key: value for key, value in (scenario or {}).items() if key not in _USUAL}
+    if scenario:
+        yield f"scenario: {', '.join(f'{key} {as_json(value)}' for key, value in shown.items())}"
+    yield from (f"{name}: {_other_verdict(value)}" for name, value in (verdicts or {}).items())
+    yield from (f"{name}: {value}" for name, value in more.items())
+    yield from map(_message, messages)
+
+
+def _other_verdict(item: Any) -> str:
+    """What another check says of a conversation."""
+    if isinstance(item, dict):
+        return f"{item['verdict']}, confidence {item['confidence']:g}, rationale_code {as_json(item['rationale_code'])}"
+    return "no record" if item is None else str(item)
+
+
+def _message(message: JsonMapping) -> str:
+    content = message["content"] if isinstance(message["content"], str) else as_json(message["content"])
+    called = ", ".join(
+        call["function"]["name"] + call["function"]["arguments"].removesuffix("{}")
+        for call in message.get("tool_calls", ())
+    )
+    more = {key: value for key, value in message.items() if key not in _SHOWN} | message.get("usage", {})
+    others = "".join(f", {name} {as_json(value)}" for name, value in more.items())
+    return f"{message['role']}: {as_json(content[:LONG])}{_beyond(content)}{called and f', and calls {called}'}{others}"
+
+
+def _beyond(text: str) -> str:
+    return f" ... ({len(text)} characters)" if len(text) > LONG else ""
+
+
+def as_json(value: object) -> str:
+    """A value as JSON on one line; None is `absent`."""
+    return "absent" if value is None else json.dumps(value, ensure_ascii=False, default=str)

@@ -1,9 +1,8 @@
-from collections.abc import Iterable
 from fnmatch import fnmatchcase
 
 from rulewright.diagnostics import Findings, advice
 from rulewright.documents.base import entries, text
-from rulewright.load import Node, Scalar, walk
+from rulewright.load import scalars_below
 from rulewright.project import Project
 from rulewright.workflow import Workflow
 
@@ -36,13 +35,8 @@ def _families(project: Project) -> Findings:
 
 
 def _contracts(workflow: Workflow) -> Findings:
-    used = _texts(task.node for task in workflow.document.tasks)
+    used = {str(each.value) for each in scalars_below(*(task.node for task in workflow.document.tasks))}
     own = [entry for root in workflow.loaded for entry in entries(root.root, "contracts")]
     for entry in {entry.name: entry for entry in own}.values():
         if entry.name not in used and entry.name.partition("@")[0] not in used:
             yield advice(entry.key, f"no task has the contract `{entry.name}`")
-
-
-def _texts(nodes: Iterable[Node]) -> set[str]:
-    """The texts below the nodes, in which an expression may name a word."""
-    return {str(each.value) for node in nodes for each in walk(node) if isinstance(each, Scalar)}

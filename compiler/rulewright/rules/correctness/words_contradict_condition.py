@@ -49,7 +49,7 @@ from rulewright.expression.syntax_tree import (
     last_name,
     number_in,
 )
-from rulewright.load import Mapping, Scalar, walk
+from rulewright.load import Mapping, Scalar, scalars_below, walk
 from rulewright.lower.compared_numbers import ComparedNumber, compared_numbers, deciding_conditions
 from rulewright.lower.expressions_of import expressions_of
 from rulewright.rules.correctness.bad_schema import schemas_of
@@ -86,10 +86,9 @@ class Condition(Struct, frozen=True):
     @property
     def stems(self) -> set[str]:
         """The first letters of what the condition is about."""
-        values = [self.check.get("params", name) for name in parameters(self.expr)]
-        scalars = [each for value in values if value is not None for each in walk(value) if isinstance(each, Scalar)]
+        values = (self.check.get("params", name) for name in parameters(self.expr))
         own = stems(self.expr) | stems_of_counted(self.expr)
-        return own.union(*(stems_in(str(each.value)) for each in scalars))
+        return own.union(*(stems_in(str(each.value)) for each in scalars_below(*values)))
 
 
 class Contradiction(Struct, frozen=True):

@@ -6,7 +6,7 @@ from rulewright.diagnostics import Findings, advice
 from rulewright.documents.base import text_scalars
 from rulewright.documents.scenario import ScenarioDocument
 from rulewright.documents.spoken_words import all_known, shown, words_of
-from rulewright.load import Scalar, walk
+from rulewright.load import scalars_below
 
 AMOUNT: Final = re.compile(
     r"(?<![\w.$\u20ac\u00a3-])(?:[$\u20ac\u00a3]\d[\d.,]*k?|\d[\d.,]*(?:%| (?:years?|months?|weeks?|mg)\b))",
@@ -22,7 +22,7 @@ def expectation_of_an_unstated_fact(scenario: ScenarioDocument) -> Findings:
     Instead: let the user say it first, or leave it out of the expectation.
     """
     known = _numbers(shown(scenario))
-    hidden = _numbers(_hidden(scenario))
+    hidden = _numbers(str(each.value) for each in scalars_below(scenario.get("persona")))
     for turn in scenario.turns if all_known(scenario) else ():
         own = _numbers(turn.messages) - _numbers([turn.user_message])
         known |= _numbers([turn.user_message])
@@ -38,9 +38,3 @@ def expectation_of_an_unstated_fact(scenario: ScenarioDocument) -> Findings:
 def _numbers(texts: Iterable[str]) -> set[str]:
     """The numbers in texts; `ten` is one, and `40K` another than `40`."""
     return {word for each in texts for word in words_of(each) if word[0].isdecimal()}
-
-
-def _hidden(scenario: ScenarioDocument) -> list[str]:
-    """What the persona states."""
-    below = walk(scenario.persona.node) if scenario.persona else ()
-    return [str(each.value) for each in below if isinstance(each, Scalar)]

@@ -7,7 +7,7 @@ from typing import Final
 from rulewright.diagnostics import Findings, Guess, warning
 from rulewright.documents.base import items
 from rulewright.documents.case_batch import CaseBatch, CaseRecord
-from rulewright.load import Node, Scalar, walk
+from rulewright.load import Node, Scalar, scalars_below, walk
 from rulewright.spelling import SimilarWords, is_slip_of, is_spelt_like
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
 from rulewright_runtime.cases.shape import OUTPUTS
@@ -50,12 +50,11 @@ def _other_words(case: CaseRecord) -> Findings:
     """The findings for expected texts with one word that the rest of the case does not have, which has one spelt like
     it."""
     inside = [range(each.start, each.end) for each in case.expectations]
-    scalars = (each for each in walk(case.node) if isinstance(each, Scalar))
-    others = [each for each in scalars if not any(each.start in part for part in inside)]
+    others = [each for each in scalars_below(case.node) if not any(each.start in part for part in inside)]
     known = dict.fromkeys(word for each in others for word in _words(each))
     similar: SimilarWords | None = None
-    for item in (each for part in case.expectations for each in walk(part)):
-        words = _words(item) if isinstance(item, Scalar) and isinstance(item.value, str) else []
+    for item in scalars_below(*case.expectations):
+        words = _words(item) if isinstance(item.value, str) else []
         strange = [word for word in words if word not in known]
         if len(strange) != 1 or len(words) == 1:
             continue

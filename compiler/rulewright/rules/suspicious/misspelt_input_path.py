@@ -9,7 +9,7 @@ from rulewright.diagnostics import Findings, Guess, warning
 from rulewright.documents.base import descend, entries
 from rulewright.documents.layout import CASE_FOLDERS, OUTPUT_FOLDER, folder_near, searched_files, text_of
 from rulewright.documents.scorecard import CaseScorecardDocument
-from rulewright.load import Node, Scalar, walk
+from rulewright.load import Node, Scalar, scalars_below
 from rulewright.spelling import MIN_LENGTH, is_slip_of, is_spelt_like
 
 KEY: Final = re.compile(r'"([^"\\\s]+)"\s*:')
@@ -24,8 +24,8 @@ def misspelt_input_path(scorecard: CaseScorecardDocument) -> Findings:
     Why it matters: no record has such a key, so every record is refused; a setting is not found in its file.
     Instead: use the spelling of the other paths, or of the cases.
     """
-    nodes = [each for key in ("inputs", "metadata") for each in walk(scorecard.get(key))]
-    paths = [each for each in nodes if type(each) is Scalar and "." in str(each.value)]
+    read = scalars_below(scorecard.get("inputs"), scorecard.get("metadata"))
+    paths = [each for each in read if "." in str(each.value)]
     strange = _in_no_record(scorecard, [str(each.value) for each in paths])
     yield from _odd_steps(paths)
     places = [(entry.name, each) for entry in entries(scorecard.get("parameters")) for each in _file_of(entry.value)]

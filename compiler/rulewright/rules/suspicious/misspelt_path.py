@@ -8,7 +8,7 @@ from rulewright import dependencies
 from rulewright.diagnostics import Findings, Guess, warning
 from rulewright.documents.base import scalar
 from rulewright.documents.layout import path_meant
-from rulewright.load import Mapping, Node, Scalar, walk
+from rulewright.load import Mapping, Node, Scalar, scalars_below, walk
 from rulewright.spelling import is_slip_of
 from rulewright.workflow import Workflow
 
@@ -73,8 +73,7 @@ def _of_names(path: str, named: Names, folder: Path, *, is_written: bool) -> Ite
 def paths_of(workflow: Workflow) -> list[Scalar]:
     """The paths of files, and the folders that metrics are read from."""
     tasks = [task.node for task in workflow.document.tasks]
-    texts = [node for task in tasks for node in walk(task) if type(node) is Scalar and isinstance(node.value, str)]
-    paths = [node for node in texts if PATH.fullmatch(str(node.value))]
+    paths = [each for each in scalars_below(*tasks) if isinstance(each.value, str) and PATH.fullmatch(each.value)]
     sources = [node for task in tasks for node in _sources(task) if "/" not in str(node.value)]
     folders = [node for node in sources if not PATH.fullmatch(str(node.value))]
     return [*paths, *folders]
@@ -83,13 +82,12 @@ def paths_of(workflow: Workflow) -> list[Scalar]:
 def _sources(node: Node) -> Iterator[Scalar]:
     """The sources of a task's metrics, and where its gate looks for requirements."""
     found = (each.get(key) for each in walk(node) if isinstance(each, Mapping) for key in ("source", "implemented"))
-    yield from (part for one in found for part in walk(one) if type(part) is Scalar and isinstance(part.value, str))
+    yield from (each for each in scalars_below(*found) if isinstance(each.value, str))
 
 
 def _outputs(workflow: Workflow) -> set[str]:
     """The paths that tasks write."""
-    written = (task.node.get("outputs") for task in workflow.document.tasks)
-    return {str(each.value) for node in written for each in walk(node) if isinstance(each, Scalar)}
+    return {str(each.value) for each in scalars_below(*(task.node.get("outputs") for task in workflow.document.tasks))}
 
 
 def output_meant(path: str, outputs: set[str]) -> str | None:

@@ -7,7 +7,7 @@ from rulewright.documents.base import texts
 from rulewright.documents.check import CheckDocument
 from rulewright.expression.direction import conjoined
 from rulewright.expression.syntax_tree import Binary, Expr, Has, Index, ListLiteral, Literal, Name, Select, below
-from rulewright.load import Scalar, Sequence, place, walk
+from rulewright.load import Scalar, Sequence, place, scalars_below
 from rulewright.lower.expressions_of import expressions_of
 from rulewright.project import Project
 from rulewright.spelling import did_you_mean, is_spelt_like
@@ -31,7 +31,7 @@ def misspelt_tool(project: Project) -> Findings:
     counts = Counter(word for check in checks for word, _ in _words(check))
     usual = {word for word, count in counts.items() if count > 1}
     yield from _misspelt(checks, recorded.keys(), counts.keys(), usual)
-    shown = {str(node.value) for each in checks for node in walk(each.get("examples")) if isinstance(node, Scalar)}
+    shown = {str(each.value) for each in scalars_below(*(check.get("examples") for check in checks))}
     yield from _of_two_places(checks, {*recorded, *usual}, shown)
     arguments = set[str]().union(*recorded.values())
     yield from _unknown_arguments(checks, arguments) if arguments else _unlike_guards(checks)

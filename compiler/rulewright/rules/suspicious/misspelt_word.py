@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 
 from rulewright.diagnostics import Findings, Guess, Span, warning
 from rulewright.documents.base import optional_text
-from rulewright.load import Mapping, Node, Scalar, Sequence, place, walk
+from rulewright.load import Mapping, Node, Scalar, Sequence, place, scalars_below, walk
 from rulewright.project import Project
 from rulewright.spelling import SimilarWords, is_slip_of, slips_of
 
@@ -219,15 +219,10 @@ def _rare(
 
 def _in_prose(root: Node) -> Iterator[tuple[Span, str]]:
     """The names with an underscore inside longer texts."""
-    for node in walk(root):
-        if (
-            isinstance(node, Scalar)
-            and isinstance(node.value, str)
-            and " " in node.value
-            and not OPERATOR.search(node.value)
-        ):
-            for found in NAME.finditer(node.value):
-                yield place(node, *found.span()), found.group()
+    for each in scalars_below(root):
+        if isinstance(each.value, str) and " " in each.value and not OPERATOR.search(each.value):
+            for found in NAME.finditer(each.value):
+                yield place(each, *found.span()), found.group()
 
 
 def _values(node: Node, key: str) -> Iterator[tuple[str, Scalar]]:

@@ -7,7 +7,7 @@ from rulewright.documents.check import CheckDocument
 from rulewright.documents.scenario import TAG_KEYS
 from rulewright.documents.vocabulary import ANY
 from rulewright.expression.syntax_tree import NOWHERE, Name, Select, texts_sought
-from rulewright.load import Scalar, walk
+from rulewright.load import scalars_below
 from rulewright.lower.expressions_of import texts_in
 from rulewright.lower.selection import select_everywhere
 from rulewright.project import Project
@@ -74,8 +74,7 @@ def _idle(project: Project, known: set[str]) -> Findings:
 
 def _carried(guess: Guess | None, project: Project) -> list[tuple[Span, str]]:
     """Where the first scenario has the tag that was probably meant: either of the two may be misspelt."""
-    lists = (each.get(key) for each in project.scenarios.values() for key in TAG_KEYS)
-    tags = (each for node in lists for each in walk(node) if isinstance(each, Scalar))
+    tags = scalars_below(*(each.get(key) for each in project.scenarios.values() for key in TAG_KEYS))
     return [(each.span, "a scenario spells it like this") for each in tags if guess and each.value == guess.meant][:1]
 
 

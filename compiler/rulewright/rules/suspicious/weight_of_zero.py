@@ -5,7 +5,7 @@ from rulewright.diagnostics import Findings, warning
 from rulewright.documents.scenario import ScenarioDocument
 from rulewright.documents.scorecard import ScorecardDocument
 from rulewright.documents.workflow import TaskDocument
-from rulewright.load import Scalar, walk
+from rulewright.load import scalars_below
 from rulewright.project import Project
 from rulewright.project.weights import Weighing, weights_of
 
@@ -37,5 +37,4 @@ def _read_by_name(document: Weighing) -> set[str]:
         cards = getattr(document, "scorecards", {}).values()
         named = [_read_by_name(card) for card in cards if _weighs(card)]
         return named[0].intersection(*named[1:]) if named else set()
-    texts = [str(each.value) for each in walk(document.node) if isinstance(each, Scalar)]
-    return {name for text in texts for name in READ.findall(text)}
+    return {name for each in scalars_below(document.node) for name in READ.findall(str(each.value))}
