@@ -38,17 +38,15 @@ def write_derived(
     if decisions:  # first: whatever happens, what a person said is kept
         write_whole(out / folder.DECISIONS, decisions)
     write_whole(out / "plan.json", _plan_of(recorded, run))
-    known = {name: folder.ContentEntry(name, 0) for name in folder.ROWS}
     with ExitStack() as stack:
         streams = {name: stack.enter_context(open_whole(out / name)) for name in folder.ROWS}
-        rows = (own if replies else {**own, folder.REPLIES: b""} for own in _written(run, streams, known))
+        rows = (own if replies else {**own, folder.REPLIES: b""} for own in _written(run, streams))
         log = b"" if run.log is None else log_of(replace(run.log.header, plan=run.plan.hash), run.log.steps, rows)
         deque(rows, maxlen=0)  # without a log
     for name, data in ((folder.REPLIES, replies), (folder.LOG, log)):
         if data:
             write_whole(out / name, data)
-    entries = {name: content.entry() for name, content in known.items()}
-    folder.write_summary(out, run.plan, summary, folder.DECISIONS, known=entries)
+    folder.write_summary(out, run.plan, summary, folder.DECISIONS)
     return summary
 
 
@@ -57,18 +55,16 @@ def _plan_of(recorded: StoredRun, run: StoredRun) -> bytes:
     return (recorded.folder / "plan.json").read_bytes() if run.plan is recorded.plan else encode(run.plan)
 
 
-def _written(
-    run: StoredRun, streams: Mapping[str, IO[bytes]], contents: Mapping[str, folder.ContentEntry]
-) -> Iterator[dict[str, bytes]]:
+def _written(run: StoredRun, streams: Mapping[str, IO[bytes]]) -> Iterator[dict[str, bytes]]:
     """Write the lines of each transcript, as a scan does, and yield them by file."""
     shared: dict[int, bytes] = {}  # of the records without quotes, which transcripts share
     for name, row in run.rows.items():
         lines = [shared.get(id(verdict)) or _line(verdict, shared) for verdict in run.verdicts[name].values()]
-        verdicts, scores = verdict_key(row).join([b"", *lines]), msgspec.json.encode(row) + b"\n"
-        for file, data, number in zip(folder.ROWS, (verdicts, scores), (len(lines), 1), strict=True):
-            streams[file].write(data)
-            contents[file].add(data, number)
-        yield dict(zip(folder.ROWS, (verdicts, scores), strict=True))
+        data = verdict_key(row).join([b"", *lines]), msgspec.json.encode(row) + b"\n"
+        own = dict(zip(folder.ROWS, data, strict=True))
+        for file, lines_of_file in own.items():
+            streams[file].write(lines_of_file)
+        yield own
 
 
 def _line(verdict: VerdictResult, shared: dict[int, bytes]) -> bytes:

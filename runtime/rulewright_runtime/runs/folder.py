@@ -13,7 +13,7 @@ import os
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import AbstractContextManager, suppress
 from functools import partial
-from typing import IO, Final
+from typing import Final
 
 import msgspec
 
@@ -21,7 +21,7 @@ import rulewright_runtime
 from rulewright_runtime import strict_json
 from rulewright_runtime.digests import sha256, sha256_of_much
 from rulewright_runtime.errors import PlanError
-from rulewright_runtime.files.atomic import open_part, sync, sync_folder, write_synced, write_whole
+from rulewright_runtime.files.atomic import sync_folder, write_synced, write_whole
 from rulewright_runtime.files.locks import lock_folder
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.report.markdown import markdown
@@ -63,10 +63,9 @@ class Manifest(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(self, files=tuple(by_name.values()))
 
 
-def manifest(plan: Plan, paths: Mapping[str, str], known: Mapping[str, RunFile]) -> Manifest:
-    """The manifest of a run; `paths` maps file names to paths, `known` those to their entries that need not be read.
-    Raises OSError."""
-    files = tuple(known[name] if name in known else described(name, path) for name, path in paths.items())
+def manifest(plan: Plan, paths: Mapping[str, str]) -> Manifest:
+    """The manifest of a run, with those files that exist; `paths` maps their names to paths. Raises OSError."""
+    files = tuple(described(name, path) for name, path in paths.items() if os.path.exists(path))
     content: list[object] = [plan.hash, plan.language, *(each for each in files if each.name != "replies.jsonl")]
     run = sha256(msgspec.json.encode(content)).hexdigest()[:16]
     return Manifest(run, plan.hash, plan.language, files)
@@ -84,60 +83,17 @@ def read_manifest(folder: str | os.PathLike[str]) -> Manifest | None:
         raise PlanError(f"`{path}` is damaged ({error}); scan again") from None
 
 
-class ContentEntry:
-    """Makes the manifest entry of a file from its content, part by part."""
-
-    def __init__(self, name: str, rows: int | None) -> None:
-        """The entry of an empty file; None for one without rows."""
-        self._name, self._rows, self.size, self._digest = name, rows, 0, sha256_of_much()
-
-    def add(self, data: bytes, rows: int = 0) -> None:
-        """Add the next part, with the number of its rows."""
-        self.size += len(data)
-        self._rows = self._rows + rows if self._rows is not None else None
-        self._digest.update(data)
-
-    def add_file(self, path: str | os.PathLike[str], *, counts: bool) -> None:
-        """Add the content of a file; with `counts` each of its lines is a row. Raises OSError."""
-        with open(path, "rb") as stream:
-            for block in iter(partial(stream.read, _BLOCK), b""):
-                self.add(block, block.count(b"\n") if counts else 0)
-
-    def entry(self) -> RunFile:
-        """The entry of the content so far."""
-        return RunFile(self._name, self.size, self._digest.hexdigest(), self._rows)
-
-
 def described(name: str, path: str | os.PathLike[str], rows: int | None = None) -> RunFile:
     """The manifest entry of the file at `path`; without the number of its `rows`, lines of JSON lines are counted.
     Raises OSError."""
     counts = rows is None and name.endswith(".jsonl")
-    content = ContentEntry(name, 0 if counts else rows)
-    content.add_file(path, counts=counts)
-    return content.entry()
-
-
-class GrowingFile:
-    """A part of a run that grows, and its entry in the manifest."""
-
-    def __init__(self, name: str, path: str, size: int) -> None:
-        """Continue the file at `path` after `size` bytes. Raises OSError."""
-        self._stream: IO[bytes] = open_part(path, size)
-        self.content = ContentEntry(name, 0)
-        self.content.add_file(path, counts=True)
-
-    def write(self, data: bytes, rows: int) -> None:
-        """Append the lines of so many rows. Raises OSError."""
-        self._stream.write(data)
-        self.content.add(data, rows)
-
-    def sync(self) -> None:
-        """Wait until the data are on disk. Raises OSError."""
-        sync(self._stream)
-
-    def close(self) -> None:
-        """Close the file. Raises OSError."""
-        self._stream.close()
+    size, lines, digest = 0, 0, sha256_of_much()
+    with open(path, "rb") as stream:
+        for block in iter(partial(stream.read, _BLOCK), b""):
+            size += len(block)
+            lines += block.count(b"\n") if counts else 0
+            digest.update(block)
+    return RunFile(name, size, digest.hexdigest(), lines if counts else rows)
 
 
 def refuse_changed(folder: str | os.PathLike[str], manifest: Manifest, names: Collection[str] | None = None) -> None:
@@ -247,13 +203,11 @@ class RunFolder:
                 os.replace(self.at(name), self.part(name))
         sync_folder(self.path)
 
-    def commit(self, plan: Plan, last: Mapping[str, bytes], known: Mapping[str, RunFile]) -> None:
-        """Finish the run: write the `last` files, then rename every part. The other parts must be on disk; `known` are
-        the entries of some of them in the manifest."""
+    def commit(self, plan: Plan, last: Mapping[str, bytes]) -> None:
+        """Finish the run: write the `last` files, then rename every part. The other parts must be on disk."""
         for name, data in last.items():
             write_synced(self.part(name), data)
-        parts = {name: self.part(name) for name in (*FILES, SUMMARY)}
-        entries = manifest(plan, {name: path for name, path in parts.items() if os.path.exists(path)}, known)
+        entries = manifest(plan, {name: self.part(name) for name in (*FILES, SUMMARY)})
         write_synced(self.part(MANIFEST), entries.encoded())
         sync_folder(self.path)
         self._name_parts()
@@ -283,31 +237,20 @@ class RunFolder:
         return os.path.exists(self.at(name))
 
 
-def write_manifest(
-    folder: str | os.PathLike[str], plan: Plan, *more: str, known: Mapping[str, RunFile] | None = None
-) -> str:
-    """Write the manifest of a finished run, with `more` of its files, and return its path. Files whose entries are
-    `known` are not read. Raises OSError."""
+def write_manifest(folder: str | os.PathLike[str], plan: Plan, *more: str) -> str:
+    """Write the manifest of a finished run, with `more` of its files, and return its path. Raises OSError."""
     run = RunFolder(folder)
-    names = {name: run.at(name) for name in (*FILES, *more, SUMMARY)}
-    entries = manifest(plan, {name: path for name, path in names.items() if os.path.exists(path)}, known or {})
+    entries = manifest(plan, {name: run.at(name) for name in (*FILES, *more, SUMMARY)})
     write_whole(run.at(MANIFEST), entries.encoded())
     return run.at(MANIFEST)
 
 
-def write_summary(
-    folder: str | os.PathLike[str],
-    plan: Plan,
-    summary: JsonObject,
-    *more: str,
-    known: Mapping[str, RunFile] | None = None,
-) -> tuple[str, ...]:
-    """Write what is last: the summary, and the manifest with `more` files, as `write_manifest` does. Return the paths.
-    Raises OSError."""
+def write_summary(folder: str | os.PathLike[str], plan: Plan, summary: JsonObject, *more: str) -> tuple[str, ...]:
+    """Write what is last: the summary, and the manifest with `more` files. Return the paths. Raises OSError."""
     paths = [os.path.join(folder, name) for name in ("summary.md", SUMMARY)]
     write_whole(paths[0], markdown(summary).encode())
     write_whole(paths[1], indented(summary))
-    return (*paths, write_manifest(folder, plan, *more, known=known))
+    return (*paths, write_manifest(folder, plan, *more))
 
 
 def remove(path: str) -> None:

@@ -30,10 +30,9 @@ ROW_KEY: Final = ("transcript_id", "scenario_id", "model")  # the first fields o
 
 class Row(msgspec.Struct, frozen=True, array_like=True):
     """One input's output: its log step, which lacks the sizes of the files, and the lines of its verdicts, scores and
-    replies. `records` is the number of verdicts; `served` names the models that answered."""
+    replies; `served` names the models that answered."""
 
     step: LogStep
-    records: int = 0
     verdicts: bytes = b""
     scores: bytes = b""
     replies: bytes = b""
@@ -65,7 +64,6 @@ class RowWriter:
         self._summary.add(scores, result.verdicts, result.harness)
         return Row(
             msgspec.structs.replace(step, calls=sum(result.judge_calls.values()), harness=result.harness),
-            records=len(result.verdicts),
             verdicts=verdict_key(scores).join(
                 [b"", *(msgspec.json.encode(each)[1:] + b"\n" for each in result.verdicts)]
             ),

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import chain
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Final
+from typing import IO, TYPE_CHECKING, Any, Final
 from zlib import crc32
 
 import msgspec
@@ -27,7 +27,7 @@ from msgspec.structs import replace
 from rulewright_runtime import strict_json
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.execution import BatchJudge, Engine, results
-from rulewright_runtime.files.atomic import DiskError, sync_folder
+from rulewright_runtime.files.atomic import DiskError, open_part, sync, sync_folder
 from rulewright_runtime.files.input_files import MAX_EXPANDED
 from rulewright_runtime.judging.judge import BatchAnswers, Judge, LimitedJudge, identity, open_judge, record_of
 from rulewright_runtime.plan.envelope import encode
@@ -37,7 +37,7 @@ from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.processes.quick_process import seldom_collected
 from rulewright_runtime.report.markdown import markdown
 from rulewright_runtime.report.summary import Summary
-from rulewright_runtime.runs.folder import DECIDED, DECISIONS, LOG, REPLIES, ROWS, SUMMARY, GrowingFile, RunFolder
+from rulewright_runtime.runs.folder import DECIDED, DECISIONS, LOG, REPLIES, ROWS, SUMMARY, RunFolder
 from rulewright_runtime.runs.log import Header, Log, LogStep, damaged, line_of, read_log
 from rulewright_runtime.runs.recording import RecordingJudge
 from rulewright_runtime.runs.run_rows import Row, RowWriter, recount, refuse_damaged, summary_of
@@ -290,7 +290,7 @@ class _Writer:
         judge: Judge | BatchJudge | None,
     ) -> None:
         self.folder, self.log, self.recording, self.summary, self.judge = folder, log, recording, summary, judge
-        self._files: dict[str, GrowingFile] = {}
+        self._files: dict[str, IO[bytes]] = {}
         self._lines: list[bytes] = []  # log lines that are written once their rows are on disk
         self._synced = monotonic()
         last = log.steps[-1] if log.steps else LogStep("", "", 0, 0, 0, 0)
@@ -314,9 +314,9 @@ class _Writer:
                 raise damaged(path)
         self._recount()
         for name, size in zip((*self._rows, LOG), (*self._sizes, self.log.size), strict=True):
-            self._files[name] = GrowingFile(name, self.folder.part(name), size)
+            self._files[name] = open_part(self.folder.part(name), size)
         if not self.log.steps:
-            self._files[LOG].write(line_of(self.log.header), 1)
+            self._files[LOG].write(line_of(self.log.header))
         if self.recording is not None:
             self.recording.open(self.folder.part(REPLIES))
         sync_folder(self.folder.path)
@@ -359,15 +359,13 @@ class _Writer:
 
     def _add(self, row: Row) -> None:
         """Write one row. It counts as done once its log line is written, a moment later."""
-        written = [(row.verdicts, row.records), (row.scores, 1 if row.scores else 0)]
-        for data, _ in written:
-            self._checksum = crc32(data, self._checksum)
-        if REPLIES in self._rows:
-            written.append((row.replies, row.replies.count(b"\n")))
-            self._served.update(row.served)
-        for name, (data, rows) in zip(self._rows, written, strict=True):
-            self._files[name].write(data, rows)
-        verdicts, scores, *replies = (self._files[name].content.size for name in self._rows)
+        self._checksum = crc32(row.scores, crc32(row.verdicts, self._checksum))
+        self._served.update(row.served)
+        written = (row.verdicts, row.scores, row.replies)[: len(self._rows)]
+        for name, data in zip(self._rows, written, strict=True):
+            self._files[name].write(data)
+        self._sizes = tuple(size + len(data) for size, data in zip(self._sizes, written, strict=True))
+        verdicts, scores, *replies = self._sizes
         step = replace(row.step, verdicts=verdicts, scores=scores, rows=self._checksum, replies=sum(replies))
         self._calls += step.calls
         self._lines.append(line_of(step))
@@ -378,12 +376,12 @@ class _Writer:
     def _sync(self) -> None:
         """Sync the rows first, then the log lines with their sizes."""
         for row in self._rows:
-            self._files[row].sync()
+            sync(self._files[row])
         if self.recording is not None:
             self.recording.sync()
-        self._files[LOG].write(b"".join(self._lines), len(self._lines))
+        self._files[LOG].write(b"".join(self._lines))
         self._lines.clear()
-        self._files[LOG].sync()
+        sync(self._files[LOG])
         self._synced = monotonic()
 
     def _finish(self, plan: Plan, about: Callable[[], JsonObject]) -> JsonObject:
@@ -398,7 +396,6 @@ class _Writer:
         summary = self.summary.result()
         data = indented(summary)
         last = {"plan.json": encode(plan), "summary.md": markdown(summary).encode(), SUMMARY: data}
-        known = {name: file.content.entry() for name, file in self._files.items()}
         self._close()
-        self.folder.commit(plan, last, known)
+        self.folder.commit(plan, last)
         return summary

@@ -1,6 +1,5 @@
 """A derived run has a log of its own rows, and of the replies that it keeps."""
 
-from pathlib import Path
 from zlib import crc32
 
 import msgspec
@@ -9,7 +8,7 @@ from msgspec.structs import replace
 
 from rulewright_runtime.aggregate.outcome import engine_results
 from rulewright_runtime.report.summary import Summary
-from rulewright_runtime.runs.folder import REPLIES, ROWS, GrowingFile, described
+from rulewright_runtime.runs.folder import REPLIES, ROWS
 from rulewright_runtime.runs.log import Header, LogStep, line_of
 from rulewright_runtime.runs.run_rows import count, log_of
 
@@ -65,13 +64,3 @@ def test_without_verdicts_nothing_is_counted() -> None:
     summary = Summary()
     count(summary, STEPS[0], b"", msgspec.json.encode({**ROW, "engine": engine_results(())}))
     assert (summary.rows, summary.checks) == (1, {})
-
-
-def test_a_file_that_is_continued_has_the_entry_of_its_whole_content(tmp_path: Path) -> None:
-    path = tmp_path / "scores.jsonl.part"
-    path.write_bytes(b"{}\n{}\n{tor")
-    file = GrowingFile("scores.jsonl", str(path), 6)
-    file.write(b"{}\n{}\n", 2)
-    file.close()
-    assert file.content.entry() == described("scores.jsonl", path)
-    assert (file.content.size, file.content.entry().rows) == (12, 4)
