@@ -235,7 +235,7 @@ LONE = sorted(path for path in FOLDER.glob("*/good*") if path.suffix in (".json"
 DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)  # the one in C takes an eighth of the time
 
 
-@pytest.mark.parametrize("path", every(4, LONE), ids=name_of)
+@pytest.mark.parametrize("path", every(8, LONE), ids=name_of)
 def test_fixing_mutants_changes_only_the_mistakes_and_is_idempotent(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

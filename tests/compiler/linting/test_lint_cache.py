@@ -73,7 +73,7 @@ def test_unchanged_files_give_the_same_bytes_without_linting(
     assert lint(capsys, *words, "--no-cache") == first
 
 
-@pytest.mark.parametrize("path", every(12, BAD), ids=name_of)
+@pytest.mark.parametrize("path", every(30, BAD), ids=name_of)
 def test_a_cached_output_equals_that_of_linting(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

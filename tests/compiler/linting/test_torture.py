@@ -64,7 +64,7 @@ def check_places(report: Report) -> None:
         assert found.code
 
 
-@pytest.mark.parametrize("path", every(6, LONE), ids=name_of)
+@pytest.mark.parametrize("path", every(15, LONE), ids=name_of)
 def test_no_broken_document_crashes_the_linter(path: Path) -> None:
     text = path.read_bytes().decode(errors="replace")
     chance = random.Random(name_of(path))
@@ -74,7 +74,7 @@ def test_no_broken_document_crashes_the_linter(path: Path) -> None:
         fix(report, unsafe=True)
 
 
-@pytest.mark.parametrize("path", every(6, PROJECTS), ids=name_of)
+@pytest.mark.parametrize("path", every(15, PROJECTS), ids=name_of)
 def test_no_broken_project_crashes_the_linter(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     files = files_of(path.read_text(encoding="utf-8"))
@@ -105,7 +105,7 @@ def moved_finding(found: Diagnostic, lines: int, end: str) -> Diagnostic:
 
 
 @pytest.mark.parametrize(
-    "path", every(6, [path for path in LONE if path.parent.name not in ABOUT_WHOLE_FILES], 1), ids=name_of
+    "path", every(15, [path for path in LONE if path.parent.name not in ABOUT_WHOLE_FILES], 1), ids=name_of
 )
 def test_findings_move_with_the_text(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
