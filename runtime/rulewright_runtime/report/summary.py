@@ -281,7 +281,7 @@ class Summary(Struct):
 
 def equations(summary: JsonMapping) -> dict[str, str]:
     """The totals with several non-zero parts, as text: `17 inputs = 16 transcripts + 1 refused`; and the checks that
-    are in none of them, since they applied to no transcript."""
+    are in none of them, since they ran on no transcript: they applied nowhere, or have no votes."""
     totals = summary["totals"]
     lines = {}
     for name, parts in TOTALS.items():
@@ -291,7 +291,7 @@ def equations(summary: JsonMapping) -> dict[str, str]:
     checks = summary["checks"]
     if idle := [name for name, counts in checks.items() if not counts["eligible"]]:
         count = f"{len(idle)} of {plural(len(checks), 'check')}"
-        lines["unapplied"] = f"{count} applied to no transcript: {some(idle, 8)}"
+        lines["unapplied"] = f"{count} ran on no transcript: {some(idle, 8)}"
     return lines
 
 

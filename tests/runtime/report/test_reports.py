@@ -249,15 +249,15 @@ def test_the_console_shows_no_table_of_scores_without_a_score() -> None:
     assert "Scores" not in scorecard(gathered.result())
 
 
-def test_a_check_that_applied_to_no_transcript_is_named_in_every_report() -> None:
+def test_a_check_that_ran_on_no_transcript_is_named_in_every_report() -> None:
     gathered = Summary()
     for name in ("t1", "t2"):
         records = [Record("A1"), Record("A2", "NOT_APPLICABLE", eligible=False)]
         gathered.add(row(name), [*records, Record("A3", eligible=name == "t1")])
     for text in (scorecard(gathered.result()), markdown(gathered.result())):
-        assert "1 of 3 checks applied to no transcript: A2" in text
-    assert "applied to no transcript" not in scorecard(summary(row()))
-    assert "applied to no transcript" not in scorecard(summary())
+        assert "1 of 3 checks ran on no transcript: A2" in text
+    assert "ran on no transcript" not in scorecard(summary(row()))
+    assert "ran on no transcript" not in scorecard(summary())
 
 
 def test_an_empty_scan_can_be_shown() -> None:
