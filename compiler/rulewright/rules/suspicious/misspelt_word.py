@@ -31,6 +31,7 @@ SHORT_WORD: Final = re.compile(r"[a-z]{3,}")
 SHORTEST: Final = 4  # letters of a word that is meant
 FEW: Final = 3  # words that show a language
 ENDINGS: Final = ("d", "ed", "er", "ers", "es", "ing", "ly", "ness", "r", "rs", "s")
+LITERAL: Final = re.compile(r"'[^']*'|\"[^\"]*\"")
 CLASS: Final = re.compile(r"\\[a-zA-Z]")
 SPELLING: Final = re.compile(r"(?i)sp[ei]l|typo|slip|recogni|\bASR\b|tipp|schreib")
 Rare: TypeAlias = tuple[Span | Scalar, str, str, int]  # a name that is written once, a similar one, and its number
@@ -155,8 +156,14 @@ def _is_cut_off(node: Node, mapping: Mapping) -> bool:
 
 
 def _is_english_around(text: str, found: re.Match[str]) -> bool:
-    """Whether the other words of a text, if there are several, are mostly known."""
-    others = SHORT_WORD.findall(f"{text[: found.start()]} {text[found.end() :]}".lower())
+    """Whether the other words of a text, if there are several, are mostly known; those of an expression are the words
+    of its literals."""
+    literals = [*LITERAL.finditer(text)] if EXPRESSION.search(text) else []
+    if any(each.start() <= found.start() < each.end() for each in literals):
+        others = SHORT_WORD.findall(" ".join(each[0] for each in literals).lower())
+        others.remove(found[0].lower())
+    else:
+        others = SHORT_WORD.findall(f"{text[: found.start()]} {text[found.end() :]}".lower())
     return len(others) < FEW or 2 * sum(map(_is_word, others)) >= len(others)
 
 
