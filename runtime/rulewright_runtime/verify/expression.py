@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice, product
 from typing import Any, Final, NamedTuple
@@ -222,8 +223,15 @@ def _quoted(
 def _part(item: Record, view: View, why: str) -> EvidenceSpan:
     """A turn, message or tool call as evidence."""
     location = view.location_of(item)
-    text = item.get("content") or item.get("text") or item.get("name") or ""
+    text = item.get("content") or item.get("text") or _call_text(item)
     return EvidenceSpan(location.role, location.turn, str(text)[:MAX_QUOTE], why)
+
+
+def _call_text(item: Record) -> str:
+    """The name of a tool call with its arguments as they were recorded."""
+    given = item.get("arguments")
+    arguments = item.get("raw") or (json.dumps(given, ensure_ascii=False, default=str) if given else "")
+    return f"{item.get('name') or ''} {arguments}".strip()
 
 
 class _Matches(NamedTuple):

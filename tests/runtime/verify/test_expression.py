@@ -140,13 +140,13 @@ def test_conditions_read_messages_tool_calls_and_usage(condition: str, expected:
 @pytest.mark.parametrize(
     ("condition", "quoted"),
     [
-        ("called(tool_calls, 'book') and !called(tool_calls, 'ask')", ["book"]),
-        ("called(tool_calls, 'find', {'seat': 4})", ["find"]),
+        ("called(tool_calls, 'book') and !called(tool_calls, 'ask')", ["book {oops"]),
+        ("called(tool_calls, 'find', {'seat': 4})", ['find {"seat": 4}']),
         ("!called(tool_calls, 'find', {'seat': 5})", []),
-        ("called(tool_calls, 'book') && answer.matches('Done')", ["book"]),
-        ("called(tool_calls.filter(c, c.name != 'find'), 'book')", ["book"]),
-        ("messages.exists(m, called(m.tool_calls, 'book'))", ["book"]),
-        ("called([{'name': 'pay', 'arguments': {}}], 'pay') && called(tool_calls, 'book')", ["book"]),
+        ("called(tool_calls, 'book') && answer.matches('Done')", ["book {oops"]),
+        ("called(tool_calls.filter(c, c.name != 'find'), 'book')", ["book {oops"]),
+        ("messages.exists(m, called(m.tool_calls, 'book'))", ["book {oops"]),
+        ("called([{'name': 'pay', 'arguments': {}}], 'pay') && called(tool_calls, 'book')", ["book {oops"]),
     ],
 )
 def test_the_tool_calls_for_which_a_condition_holds_are_evidence(condition: str, quoted: list[str]) -> None:
@@ -195,7 +195,7 @@ def test_a_check_of_every_tool_call_does_not_apply_where_none_was_made() -> None
     assert verdict(each="tool_call", passes="has(tool_call.arguments)").verdict == "NOT_APPLICABLE"
     found = verdict(each="tool_call", passes="has(tool_call.arguments)", messages=CALLS)
     assert found.verdict == "FAIL"
-    assert [(span.role, span.quote) for span in found.evidence] == [("assistant", "book")]
+    assert [(span.role, span.quote) for span in found.evidence] == [("assistant", "book {oops")]
 
 
 def test_conditions_read_their_parameters_and_the_answer_that_was_expected() -> None:
