@@ -143,7 +143,7 @@ def _scenarios(read: Configuration, checks: _Checks) -> Iterator[tuple[str, str]
             try:
                 messages = _messages(test, prompt, read.defaults)
             except NotTranslatedError as error:
-                read.notes.append(f"{test.where}: {error}")
+                read.notes.append(f"{test.where}: {error}; the test is left out")
                 continue
             ids = [
                 found

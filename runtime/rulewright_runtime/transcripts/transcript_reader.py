@@ -277,7 +277,8 @@ class Reader:
         """The transcript, unless its scenario is unknown or its id was read before."""
         scenario = transcript.scenario_id
         if self._scenarios is not None and scenario and scenario not in self._scenarios:
-            return InputError(f"unknown scenario `{scenario}`", transcript.path, transcript.line)
+            hint = "" if self._scenarios else "; the project has no scenarios, and a chat needs none"
+            return InputError(f"unknown scenario `{scenario}`{hint}", transcript.path, transcript.line)
         if not self._unique:
             return transcript
         return self.register_id(transcript.id, transcript.path, transcript.line) or transcript

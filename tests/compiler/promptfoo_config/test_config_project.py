@@ -177,7 +177,10 @@ def test_rows_of_a_table_are_tests_that_share_a_check_for_each_column(tmp_path: 
         ("{assert: [{type: cost}]}", "4:20: `cost` has no `threshold`"),
         ("{options: {transform: x}}", "4:10: a test with the key `options` is not translated"),
         ("{vars: {question: 'file://a.txt'}}", "4:10: a variable with the value"),
-        ("{assert: [{type: equals, value: '{{other}}'}]}", "4:10: unknown variable `other`; expected one of"),
+        (
+            "{assert: [{type: equals, value: '{{other}}'}]}",
+            "4:10: unknown variable `other`; expected one of `vars`: `question`; the test is left out",
+        ),
         ("file://none.csv", "4:10: no such file: `file://none.csv`"),
         ("{assert: [{type: icontain, value: x}]}", "4:20: `icontain` is not translated; did you mean `icontains`?"),
         ("{asserts: []}", "4:10: a test with the key `asserts` is not translated; did you mean `assert`?"),

@@ -90,6 +90,8 @@ def test_a_file_without_model_and_scenario_in_its_name_is_refused(tmp_path: Path
 def test_an_unknown_scenario_is_refused(tmp_path: Path) -> None:
     assert summary(read(tmp_path, USER, "m__other.jsonl")) == ["1: unknown scenario `other`"]
     assert summary(read(tmp_path, record(scenario_id="other"))) == ["1: unknown scenario `other`"]
+    (refused,) = Reader([]).read([tmp_path / "m__other.jsonl"])
+    assert str(refused).endswith("unknown scenario `other`; the project has no scenarios, and a chat needs none")
 
 
 def test_a_batch_names_its_transcripts_by_id_else_by_file_and_line(tmp_path: Path) -> None:
