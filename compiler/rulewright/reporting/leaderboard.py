@@ -50,12 +50,13 @@ def leaderboard_of(runs: Sequence[FinishedRun], harnesses: Sequence[str]) -> Jso
     `models` are ranked by the lower of their `bounds`: the mean over scenarios of the overall scores, where every
     missing answer (`unresolved` counts the transcripts) says the worst; without any it is their `score`. Equal ones
     share a `rank`; `ranks` are the first and the last rank that paired tests leave possible. The 95% interval is
-    robust to scenarios of one contrast set. `excluded` names models whose transcripts another harness recorded than
-    `harnesses` (`unrecorded` accepts those that do not say), `incomplete` those that lack scenarios which others
-    played; in both lists of scenarios null stands for chats without one. `unplayed` are scenarios of the plan that none
-    of them played, `unapplied` are checks that applied in some runs, with the runs in which they did not, and `refused`
-    counts the inputs that the scans refused: what they held is in no score. `hindrances` say why the board is not to be
-    published. Raises UsageError when the runs can't be compared.
+    robust to scenarios of one contrast set. Where no chat has a scenario, both are about chats, paired by their ids.
+    `excluded` names models whose transcripts another harness recorded than `harnesses` (`unrecorded` accepts those
+    that do not say), `incomplete` those that lack scenarios which others played; in both lists of scenarios null
+    stands for chats without one. `unplayed` are scenarios of the plan that none of them played, `unapplied` are checks
+    that applied in some runs, with the runs in which they did not, and `refused` counts the inputs that the scans
+    refused: what they held is in no score. `hindrances` say why the board is not to be published. Raises UsageError
+    when the runs can't be compared.
     """
     summaries = {run.folder: run.summary for run in runs}
     _comparable(summaries)
@@ -141,6 +142,7 @@ class _Entry:
     unresolved: int = 0
     scores: dict[str, list[float | None]] = field(default_factory=dict)  # by scenario
     ends: dict[str, list[tuple[float, float]]] = field(default_factory=dict)  # how far those may still go
+    chats: dict[str, tuple[float, float]] = field(default_factory=dict)  # the same of chats without a scenario
     dimensions: dict[str, Sample] = field(default_factory=dict)
     gates: dict[str, dict[str, int]] = field(default_factory=dict)
     outcomes: dict[str, int] = field(default_factory=lambda: dict.fromkeys(OUTCOMES, 0))
@@ -210,6 +212,8 @@ def _take_in(folder: Path, summary: JsonMapping, entries: dict[str, _Entry]) -> 
         scenario = str(row.get("scenario_id"))
         entry.scores.setdefault(scenario, []).append(score)
         entry.ends.setdefault(scenario, []).append(_ends(engine["bounds"], score))
+        if not scenario:
+            entry.chats[str(row["transcript_id"])] = entry.ends[scenario][-1]
         entry.unresolved += engine["bounds"] is not None
         entry.outcomes[engine["outcome"]] += 1
         for dimension, value in (row.get("dimension_scores") or {}).items():
@@ -276,10 +280,12 @@ def _rank_sets(entries: Mapping[str, _Entry], clusters: Mapping[str, str]) -> di
 
 def _tested(one: _Entry, other: _Entry, clusters: Mapping[str, str]) -> tuple[float, bool]:
     """Return the p-value of the difference between the lower bound of the better model and the upper bound of the
-    other, and whether the first model is the better one; 1 if their bounds overlap."""
+    other, and whether the first model is the better one; 1 if their bounds overlap, or if they have other chats."""
     for left, right, above in ((one, other, True), (other, one, False)):
-        worst, best = _scenario_means(left, 0), _scenario_means(right, 1)
-        found = clustered_mean((clusters[name], worst[name] - best[name]) for name in worst)
+        worst, best = _scores(left, 0), _scores(right, 1)
+        if worst.keys() != best.keys():
+            return 1.0, True
+        found = clustered_mean((clusters.get(name, name), worst[name] - best[name]) for name in worst)
         if found.mean is not None and found.mean > 0:
             return two_sided(found), above
     return 1.0, True
@@ -289,10 +295,17 @@ def _scenario_means(entry: _Entry, end: int) -> dict[str, float]:
     return {name: math.fsum(ends[end] for ends in rows) / len(rows) for name, rows in entry.ends.items()}
 
 
+def _scores(entry: _Entry, end: int) -> dict[str, float]:
+    """The scores that vary by chance, at one end of their bounds: of scenarios or, where no chat has one, of chats."""
+    if entry.ends.keys() != {""}:
+        return _scenario_means(entry, end)
+    return {name: ends[end] for name, ends in entry.chats.items()}
+
+
 def _interval(entry: _Entry, clusters: Mapping[str, str]) -> dict[str, object]:
-    """Return the 95% interval of the mean over scenarios, from the worst to the best case of the missing answers."""
+    """Return the 95% interval of the mean score, from the worst to the best case of the missing answers."""
     low, high = (
-        clustered_mean(((clusters[name], mean) for name, mean in _scenario_means(entry, end).items()), span=UNIT)
+        clustered_mean(((clusters.get(name, name), mean) for name, mean in _scores(entry, end).items()), span=UNIT)
         for end in (0, 1)
     )
     return {"low": low.low, "high": high.high, "method": "cluster-robust"}

@@ -141,6 +141,23 @@ def test_models_of_unequal_numbers_of_chats_without_a_scenario_are_not_to_be_pub
     assert leaderboard(folders[1:], ["unrecorded"])["hindrances"] == []
 
 
+def test_chats_without_a_scenario_are_paired_by_their_ids(tmp_path: Path) -> None:
+    same, folders = plan(tmp_path / "p"), []
+    for model, bad, first in (("good", 0, 0), ("worse", 8, 0), ("others", 8, 50)):
+        said = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": GOOD}]
+        worse = [said[0], {"role": "assistant", "content": BAD}]
+        chats = [
+            {"id": f"chat{first + at}", "model": model, "messages": worse if at < bad else said} for at in range(12)
+        ]
+        write_lines(tmp_path / f"{model}.jsonl", chats)
+        folders.append(tmp_path / model)
+        run(same, [tmp_path / f"{model}.jsonl"], folders[-1])
+    paired, unpaired = (leaderboard(two, ["unrecorded"])["models"] for two in (folders[:2], folders[::2]))
+    assert [model["ranks"] for model in paired] == [[1, 1], [2, 2]]
+    assert [model["ranks"] for model in unpaired] == [[1, 2], [1, 2]]
+    assert paired[1]["interval"]["low"] < paired[1]["score"] < paired[1]["interval"]["high"]
+
+
 def test_a_model_that_lacks_a_scenario_is_named_and_not_ranked(tmp_path: Path) -> None:
     said = answers("whole", GOOD, BAD) | {("partial", "night"): GOOD}
     board = leaderboard([scan(tmp_path / "a", plan(tmp_path / "p"), said)])
