@@ -92,7 +92,7 @@ def _figures_of_judged(report: JsonMapping, measured: tuple[Range, ...]) -> Iter
 
 def _score(name: str, score: Range, *, exact: bool) -> Figure:
     notes = [f"of {plural(score.counted, 'transcript')}"]
-    if score.bounds and score.bounds["low"] is not None:
+    if score.bounds and score.bounds["low"] not in (None, score.bounds["high"]):
         outer = "" if exact else " (an outer bound)"
         notes.append(f"{_ends(score.bounds)} while answers are missing{outer}")
     if score.interval:

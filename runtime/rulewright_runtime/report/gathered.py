@@ -354,6 +354,8 @@ def _score_bound(unresolved: JsonMapping) -> str:
     name, score = headline_name(unresolved), unresolved["overall_score"]
     if name is None or score["low"] is None:
         return ""
+    if score["low"] == score["high"]:
+        return f": {name} {number(score['low'])} whatever they say"
     bound = "" if unresolved["exact"] else " (an outer bound)"
     return f": {name} {number(score['low'])} to {number(score['high'])}{bound}"
 

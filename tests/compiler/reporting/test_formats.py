@@ -158,7 +158,10 @@ def test_a_comment_says_what_is_unresolved_and_names_read_as_they_are(tmp_path: 
     (tmp_path / "replies.json").write_text(json.dumps(replies), encoding="utf-8")
     run(plan, [tmp_path / "said"], tmp_path / "run", judge=f"replay:{tmp_path / 'replies.json'}")
     text = run_as("markdown", open_run(tmp_path / "run"), 1)
-    assert "- 1 answer missing in 1 transcript: overall 0.00 to 0.00\n- gate compliance: not run whatever" in text
+    assert (
+        "- 1 answer missing in 1 transcript: overall 0.00 whatever they say\n- gate compliance: not run whatever"
+        in text
+    )
     heads = re.findall(r"<summary><b>(\S+)</b> (\S+) (\S+): 1 failure</summary>", text)
     assert heads == [("W-2", "says_no_2", "S5"), ("W-1", "says_no_1", "S2")], "the gravest comes first, without escapes"
     assert "- `a_model__night`: because (unproven: quotes that do not occur)\n" in text
