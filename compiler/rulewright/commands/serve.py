@@ -10,9 +10,10 @@ from rulewright.commands.workflow_settings import open_store, settings_of
 from rulewright.errors import UsageError
 from rulewright.serving.open_runs import OpenRuns
 from rulewright.serving.queue_app import QueueApp
-from rulewright.serving.runs_app import RunsApp
+from rulewright.serving.runs_app import RunsApp, listed
 from rulewright.web.server import App, LocalServer
 from rulewright.workflow import load_workflow
+from rulewright_runtime.terminal import complain
 
 QUEUE = "/queue"
 
@@ -20,8 +21,11 @@ QUEUE = "/queue"
 def run(args: argparse.Namespace) -> int:
     """Serve until the command is stopped; return the exit code."""
     found = OpenRuns(args.runs, args.transcripts, tuple(Path(file) for file in args.replies))
-    for each in found.present():
-        each.load()
+    runs = [listed(number, each) for number, each in enumerate(found.present(), 1)]
+    if problems := [each.problem for each in runs if each.problem]:
+        if len(problems) == len(runs):
+            raise UsageError(*problems)
+        complain(*(f"note: {each}" for each in problems))
     workflow = None if args.workflow is None else load_workflow(args.workflow)
     with nullcontext() if workflow is None else open_store(workflow, settings_of(workflow)) as store:
         apps: dict[str, App] = {"": RunsApp(found, person(), QUEUE if store is not None else "")}

@@ -41,7 +41,15 @@ def leaderboard(folders: Sequence[Path], harnesses: Sequence[str] = (RAW,)) -> J
     runs can't be compared, PlanError for a plan that was changed."""
     if not folders:
         raise UsageError("a leaderboard needs at least one run")
-    return leaderboard_of([open_run(folder) for folder in sorted(set(folders))], harnesses)
+    runs, problems = list[FinishedRun](), list[str]()
+    for folder in sorted(set(folders)):
+        try:
+            runs.append(open_run(folder))
+        except UsageError as refused:
+            problems += refused.messages
+    if problems:
+        raise UsageError(*problems)
+    return leaderboard_of(runs, harnesses)
 
 
 def leaderboard_of(runs: Sequence[FinishedRun], harnesses: Sequence[str]) -> JsonObject:

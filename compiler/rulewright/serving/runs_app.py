@@ -76,7 +76,7 @@ class RunsApp:
         return opened
 
     def _list(self, request: Request) -> Response:
-        runs = [_listed(number, run) for number, run in enumerate(self.runs.present(), 1)]
+        runs = [listed(number, run) for number, run in enumerate(self.runs.present(), 1)]
         return Response(local_page("runs.html", FRAME, runs=runs, queue=self.queue, token=request.token))
 
     def _compare(self, request: Request) -> Response:
@@ -234,7 +234,8 @@ class ListedRun(NamedTuple):
     problem: str = ""
 
 
-def _listed(number: int, run: OpenRun) -> ListedRun:
+def listed(number: int, run: OpenRun) -> ListedRun:
+    """Return the run as it is listed, also where it can't be read."""
     try:
         return ListedRun(number, str(run.folder), run.load())
     except (RuntimeFailure, UsageError, OSError) as failure:

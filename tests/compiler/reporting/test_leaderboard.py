@@ -197,6 +197,17 @@ def test_runs_of_different_plans_are_not_compared(tmp_path: Path) -> None:
         leaderboard([first, second])
 
 
+def test_every_run_of_an_earlier_version_is_named(tmp_path: Path) -> None:
+    same = plan(tmp_path / "p")
+    scanned = [scan(tmp_path / name, same, answers(name, GOOD, GOOD)) for name in "abc"]
+    for folder in scanned[1:]:
+        summary = json.loads((folder / "summary.json").read_text("utf-8"))
+        (folder / "summary.json").write_text(json.dumps({**summary, "version": 3}), "utf-8")
+    with pytest.raises(UsageError) as refused:
+        leaderboard(scanned)
+    assert [str(folder) in said for folder, said in zip(scanned[1:], refused.value.messages, strict=True)] == [True] * 2
+
+
 def test_a_model_in_two_runs_is_refused(tmp_path: Path) -> None:
     same = plan(tmp_path / "p")
     first = scan(tmp_path / "a", same, answers("a", GOOD, GOOD))

@@ -372,6 +372,23 @@ def test_a_port_in_use_is_refused_with_the_option_for_another(runs: Path, capsys
     assert "address already in use; choose another one with `--port`" in capsys.readouterr().err
 
 
+def test_a_run_of_an_earlier_version_hides_no_other_and_is_named(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    summary = json.loads((runs / "before" / "summary.json").read_text("utf-8"))
+    (runs / "before" / "summary.json").write_text(json.dumps({**summary, "version": 3}), "utf-8")
+    with served(runs) as server:
+        page = ask(server, "/")[1]
+        assert ("expected 4; scan again" in page, 'href="/run/2"' in page) == (True, True)
+        port = str(server.server_address[1])
+        assert main(["serve", str(runs), "--port", port]) == 3  # it starts, except that its port is in use
+        note, error = capsys.readouterr().err.splitlines()
+        assert note == f"note: {runs / 'before' / 'summary.json'}: the `version` is `3`, expected 4; scan again"
+        assert "address already in use" in error
+        assert main(["serve", str(runs / "before"), "--port", port]) == 3
+        assert capsys.readouterr().err == note.replace("note", "error") + "\n"
+
+
 def test_a_folder_without_a_run_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="holds no finished run"):
         OpenRuns([str(tmp_path)])
