@@ -22,6 +22,7 @@ UNKNOWN = "unrecognized arguments: "
 MISSING = "the following arguments are required: "
 ONE_OF = "one of the arguments ", " is required"
 OTHER_COMMANDS = {  # that do what an unknown option asks for
+    ("rulewright convert", "--out"): "rulewright convert IN OUT",
     ("rulewright scan", "--baseline"): "rulewright diff BEFORE AFTER",
     ("rulewright scan", "--compare"): "rulewright diff BEFORE AFTER",
     ("rulewright scan", "--dry-run"): "rulewright plan",

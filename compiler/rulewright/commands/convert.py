@@ -16,20 +16,24 @@ from rulewright_runtime.english import plural
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.files.atomic import compressing, open_whole
 from rulewright_runtime.terminal import complain, say, width_for
+from rulewright_runtime.transcripts.chat_files import CLOSED, SHEETS
 from rulewright_runtime.transcripts.columnar import ENDING, writing_chats
 from rulewright_runtime.transcripts.containers import TABLES, suffix_of
 from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.writing import WRITERS
 
-OTHERS = (*TABLES, ".arrow", ".eval")  # files whose name decides how they are read
+# Names that decide how a file is read, and names of formats that other programs open.
+OTHERS = (*TABLES, *SHEETS, *CLOSED, ".arrow", ".eval", ".html", ".tar", ".tgz", ".yaml", ".yml")
 
 
 def run(args: argparse.Namespace) -> int:
     """Read, write, and report refused inputs; return the exit code. Raises UsageError."""
-    if os.path.lexists(args.out) and not args.overwrite:
-        raise UsageError(f"`{args.out}` already exists; replace it with `--overwrite`")
+    if os.path.isdir(args.out):
+        raise UsageError(f"`{args.out}` is a folder; name a file in it")
     if (suffix := suffix_of(args.out)) in OTHERS:
         raise UsageError(f"`{suffix}` is not written: `convert` writes JSON lines (`.jsonl`) or Parquet (`.parquet`)")
+    if os.path.lexists(args.out) and not args.overwrite:
+        raise UsageError(f"`{args.out}` already exists; replace it with `--overwrite`")
     with writing_to(args.out), open_whole(args.out) as file, _writing(file, args) as write:
         count, refused = _convert(args, write)
         complain(*refusals([str(each) for each in refused]))

@@ -42,9 +42,13 @@ def test_convert_does_not_replace_a_file_unasked(chats: Path, capsys: pytest.Cap
     assert main(["convert", str(chats), str(chats)]) == 3
     assert chats.read_bytes() == before
     assert "already exists" in capsys.readouterr().err
+    assert main(["convert", str(chats), str(chats.parent), "--overwrite"]) == 3
+    assert capsys.readouterr().err == f"error: `{chats.parent}` is a folder; name a file in it\n"
+    assert main(["convert", str(chats), "--out", str(chats)]) == 3
+    assert "did you mean `rulewright convert IN OUT`?" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("name", ["out.csv", "out.TSV", "out.csv.gz", "out.eval"])
+@pytest.mark.parametrize("name", ["out.csv", "out.TSV", "out.csv.gz", "out.eval", "out.zip", "out.xlsx", "out.tar.gz"])
 def test_convert_refuses_a_name_under_which_its_lines_would_be_read_as_another_format(
     chats: Path, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
