@@ -25,7 +25,7 @@ from rulewright.reporting.stored_run import FinishedRun, open_run
 from rulewright.scoring.case_scorecards import load_scorecard
 from rulewright_runtime.commands.score import score as score_files
 from rulewright_runtime.english import ticked
-from rulewright_runtime.errors import RuntimeFailure
+from rulewright_runtime.errors import EvaluationError, RuntimeFailure
 from rulewright_runtime.execution import BatchJudge, Engine, execute
 from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.judging.judge import Judge, is_live
@@ -36,7 +36,7 @@ from rulewright_runtime.runs.store import run
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
 from rulewright_runtime.transcript_execution import TranscriptResult
 from rulewright_runtime.transcripts.messages import Transcript
-from rulewright_runtime.values import Optional, to_host
+from rulewright_runtime.values import Optional, from_host, holds_nan, to_host
 
 Source: TypeAlias = Project | Plan | str | os.PathLike[str]
 TranscriptLike: TypeAlias = Transcript | Mapping[str, object] | Sequence[Mapping[str, object]] | str | os.PathLike[str]
@@ -225,9 +225,12 @@ def evaluate(expression: str, context: JsonMapping | None = None) -> Any:
     """Evaluate an expression of rule files (`and or not`, exact scores); return a native Python value.
 
     Names of the context need no declaration; an absent value is None. Raises ExpressionError for an expression with
-    mistakes, EvaluationError where it has no value.
+    mistakes, EvaluationError where it has no value and for NaN in the context, which no file can hold.
     """
-    value = prepare(build(expression, Environment(open=True)).program)(dict(context or {}))
+    bindings: Any = from_host(dict(context or {}))
+    if holds_nan(bindings):
+        raise EvaluationError("the context holds NaN; leave the value out, or use None", "not_a_number")
+    value = prepare(build(expression, Environment(open=True)).program)(bindings)
     if isinstance(value, Optional):
         value = value.value if value.present else None
     return to_host(value)

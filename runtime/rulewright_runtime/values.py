@@ -351,6 +351,13 @@ def from_host(value: object) -> object:
     return _converted(value, _leaf_from_host)
 
 
+def holds_nan(value: object) -> bool:
+    """Whether a value of the language is NaN or contains it."""
+    if isinstance(value, Mapping):
+        return any(map(holds_nan, value.values()))
+    return any(map(holds_nan, value)) if isinstance(value, list) else value != value
+
+
 def to_host(value: object) -> object:
     """Convert a result to Python values: datetimes, timedeltas, and scores as floats in [0, 1]. Raises EvaluationError
     for a score out of range and for a value that is too large."""

@@ -140,6 +140,13 @@ def test_an_interruption_in_a_notebook_waits_for_no_answer_of_a_model(started: P
         loop.close()
 
 
+@pytest.mark.parametrize("value", [float("nan"), {"a": [1.0, float("nan")]}])
+def test_nan_never_reaches_an_expression(value: Any) -> None:
+    with pytest.raises(EvaluationError, match="the context holds NaN"):
+        rulewright.evaluate("x != 1.0", {"x": value})
+    assert rulewright.evaluate("x != 1.0", {"x": 2.0}) is True
+
+
 def test_a_refused_request_is_not_a_success(started: Path) -> None:
     refused = rulewright.check_transcript(".", {**CHAT, "scenario_id": "nowhere"})
     assert (refused.verdicts, len(refused.errors)) == ((), 1)
