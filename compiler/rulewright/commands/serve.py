@@ -19,7 +19,7 @@ QUEUE = "/queue"
 
 
 def run(args: argparse.Namespace) -> int:
-    """Serve until the command is stopped; return the exit code."""
+    """Serve until the command is stopped; return the exit code. Raises UsageError if no run can be read."""
     found = OpenRuns(args.runs, args.transcripts, tuple(Path(file) for file in args.replies))
     runs = [listed(number, each) for number, each in enumerate(found.present(), 1)]
     if problems := [each.problem for each in runs if each.problem]:
