@@ -12,6 +12,7 @@ from rulewright.project import Project
 from rulewright.spelling import did_you_mean
 
 OF_RUBRICS: Final = "rubric/"  # the prefix of the ids of checks made from rubric criteria
+_CRITERION: Final = "criteria of rubrics are not selected one by one: `include_rubrics` of a profile runs all or none"
 
 
 def unknown_check(project: Project) -> Findings:
@@ -34,13 +35,14 @@ def _unknown(project: Project, named: Iterable[tuple[str, Span]]) -> Findings:
     ids = {check.id for check in project.checks}
     for name, place in named if ids else ():
         if name not in ids:
-            yield error(place, f"unknown check `{name}`", code="unknown-check", help=did_you_mean(name, ids))
+            help = _CRITERION if name.startswith(OF_RUBRICS) else did_you_mean(name, ids)
+            yield error(place, f"unknown check `{name}`", code="unknown-check", help=help)
 
 
 def _compared(document: Document) -> Iterator[tuple[str, Span]]:
-    """Every id that a condition compares with a check's, with its place."""
+    """Every id that a condition compares with a check's, with its place. Only a scorecard reads criteria of rubrics."""
     for name, span in texts_in(document, partial(texts_compared, names=_is_id)):
-        if not name.startswith(OF_RUBRICS):
+        if isinstance(document, Profile) or not name.startswith(OF_RUBRICS):
             yield name, span
 
 
