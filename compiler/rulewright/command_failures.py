@@ -1,5 +1,6 @@
 """Messages for unknown and failed commands. A command that succeeds does not import this module."""
 
+import errno
 import os
 import sys
 import traceback
@@ -14,6 +15,8 @@ from rulewright_runtime.english import plural, reason_of
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.terminal import complain, width_for
 
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)  # of a disk
+
 
 def unknown_command(name: str, commands: Iterable[str]) -> None:
     """Report an unknown command, and suggest one of the `commands`."""
@@ -24,7 +27,8 @@ def unknown_command(name: str, commands: Iterable[str]) -> None:
 def failed(error: Exception) -> None:
     """Report an exception."""
     if isinstance(error, OSError) and isinstance(error.filename, str):
-        error = UsageError(f"can't use `{error.filename}`: {reason_of(error)}")
+        verb = "write" if error.errno in _FULL else "use"
+        error = UsageError(f"can't {verb} `{error.filename}`: {reason_of(error)}")
     if isinstance(error, FileNotFoundError) and _is_nowhere():
         error = UsageError("the working folder has been removed; change to another one")
     if isinstance(error, UnicodeEncodeError) and (name := _undecoded(error)):

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from rulewright.arguments.shared_options import LEDGER
-from rulewright.commands.output import answer
+from rulewright.commands.output import answer, writing_to
 from rulewright.documents.layout import nearest_project
 from rulewright.errors import UsageError
 from rulewright.project import load_project
@@ -99,7 +99,8 @@ def _figures(ledger: Ledger) -> dict[str, Any]:
 
 def _export(ledger: Ledger, args: argparse.Namespace) -> None:
     lines = list(_lines(ledger))
-    write_whole(args.out, "".join(lines).encode())
+    with writing_to(args.out):
+        write_whole(args.out, "".join(lines).encode())
     say(f"wrote {plural(len(lines), 'call')} to {args.out}")
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rulewright.commands.chosen_project import compile_chosen
-from rulewright.commands.output import answer
+from rulewright.commands.output import answer, writing_to
 from rulewright.diagnostics import Severity
 from rulewright.documents.kinds import CASE_SCORECARD, kind_of
 from rulewright.errors import DocumentError, UsageError
@@ -65,5 +65,6 @@ def _hand_over(args: argparse.Namespace, data: bytes, facts: dict[str, Any], sum
         sys.stdout.buffer.write(data + b"\n")
         return
     target = Path(args.out)
-    write_whole(target, data)
+    with writing_to(target):
+        write_whole(target, data)
     answer(args.format, {"plan": str(target), **facts}, [f"{target}: {summary}, hash {facts['hash'][:16]}"])

@@ -186,7 +186,7 @@ def _user(args: argparse.Namespace, calls: _Calls, subject: str) -> SimulatedUse
 def _write_plan(out: str, plan: RunPlan, cost: Mapping[str, object]) -> Path:
     """Write the files of a dry run; refuse a folder with transcripts, which may be of another plan."""
     folder = Path(out)
-    with lock_folder(folder):
+    with writing_to(out), lock_folder(folder):
         if holds_run(folder):
             raise UsageError(f"`{folder}` already contains a run; choose another folder for the plan")
         write_whole(folder / "run_plan.json", encode(plan) + b"\n")

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from rulewright.check.project_check import compile_project
 from rulewright.commands.chosen_project import compile_chosen, find_project
-from rulewright.commands.output import answer
+from rulewright.commands.output import answer, writing_to
 from rulewright.commands.running import reader_of, refusals
 from rulewright.errors import UsageError
 from rulewright.exit_codes import REFUSED
@@ -109,7 +109,7 @@ def _write(out: str | None, contents: Mapping[str, Mapping[str, object]]) -> lis
     """Write files that belong together into the folder `out`, if there is one; return the line that names them."""
     if out is None:
         return []
-    with lock_folder(folder := Path(out)):
+    with writing_to(out), lock_folder(folder := Path(out)):
         for name, content in contents.items():
             write_whole(folder / name, (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode())
     return [f"written        {', '.join(str(folder / name) for name in contents)}"]
@@ -186,4 +186,5 @@ def write_questions(args: argparse.Namespace) -> int:
 
 def _write_lines(path: str, lines: Iterable[dict[str, object]]) -> None:
     text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
-    write_whole(path, text.encode("utf-8", "surrogatepass"))
+    with writing_to(path):
+        write_whole(path, text.encode("utf-8", "surrogatepass"))

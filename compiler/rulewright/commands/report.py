@@ -72,6 +72,7 @@ def record(args: argparse.Namespace) -> int:
     if not path.is_file():
         raise UsageError(f"`{args.run}` contains no replies of a judge (`{REPLIES}`)")
     written = answers_of if str(args.out).endswith(".jsonl") else replay_of
-    write_whole(args.out, written(read_exchanges(path)))
+    with writing_to(args.out):
+        write_whole(args.out, written(read_exchanges(path)))
     say(f"wrote {args.out}; use it with `--judge replay:{args.out}`")
     return 0

@@ -8,6 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 from rulewright import fixes
+from rulewright.commands.output import writing_to
 from rulewright.dependencies import DependencyTracker
 from rulewright.diagnostics import Severity
 from rulewright.documents.layout import nearest_project, variables_in
@@ -69,7 +70,8 @@ def _allow(args: argparse.Namespace) -> int:
         texts, left = allowing.allowing_texts(report, args.add_allow)
         for path, text in texts.items():
             source = report.sources[path] if path in report.sources else load_file(path).source
-            write_whole(path, fixes.as_bytes(source, text))
+            with writing_to(path):
+                write_whole(path, fixes.as_bytes(source, text))
         changed |= dict.fromkeys(texts)
         allowed += len(report.diagnostics) - len(left)
         if not texts:
@@ -105,7 +107,8 @@ def _beyond_baseline(report: Report, args: argparse.Namespace) -> Report:
 
 def _save(output: LintOutput, report: Report, args: argparse.Namespace) -> int:
     """Write the findings to `--output-file`, and the summary to standard output."""
-    write_whole(args.output_file, output.text.encode("utf-8", "replace"))
+    with writing_to(args.output_file):
+        write_whole(args.output_file, output.text.encode("utf-8", "replace"))
     say(summary(report.grouped().diagnostics, len(report.sources)))
     return output.status
 
@@ -197,7 +200,8 @@ def _diff(args: argparse.Namespace) -> int:
     done = _fixed(args)
     text = done.diff()
     if args.output_file:
-        write_whole(args.output_file, text.encode())
+        with writing_to(args.output_file):
+            write_whole(args.output_file, text.encode())
         say(f"wrote {args.output_file}: {len(done.texts)} {'file changes' if len(done.texts) == 1 else 'files change'}")
     else:
         sys.stdout.write(text)

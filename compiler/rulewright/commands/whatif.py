@@ -10,7 +10,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from rulewright.commands.output import answer
+from rulewright.commands.output import answer, writing_to
 from rulewright.commands.running import parameters_given
 from rulewright.errors import UsageError
 from rulewright.exit_codes import FAILED, MET, UNDECIDED
@@ -252,6 +252,7 @@ def rescore(args: argparse.Namespace) -> int:
         more = f" and {len(unknown) - 1} more" if len(unknown) > 1 else ""
         raise UsageError(f"`{unknown[0]}`{more}: this needs a question that was never asked; scan again")
     policy = policy_of(under.run, under.other, parameters_given(args.set))
-    summary = write_rescored(recorded, under.run, policy, out)
+    with writing_to(out):
+        summary = write_rescored(recorded, under.run, policy, out)
     say(f"wrote {out}: {plural(len(recorded.rows), 'transcript')} of {folder} under scorecard {summary['scorecard']}")
     return exit_status(summary)

@@ -1,5 +1,6 @@
 """The command line as people and scripts meet it: output, exit codes, wrong input."""
 
+import errno
 import json
 import os
 import subprocess
@@ -486,9 +487,18 @@ def test_an_internal_error_does_not_exit_as_a_finding(
 def test_a_file_that_cannot_be_written_is_said_in_one_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     out = tmp_path / "nowhere" / "plan.json"
     code, _, err = run(capsys, "compile", "--project", str(BENCHMARK / "rulewright.yaml"), "--out", str(out))
-    assert code == 3
-    assert err.startswith(f"error: can't use `{out}")
-    assert err.splitlines()[0].endswith("no such file or directory")
+    assert (code, err) == (3, f"error: can't write `{out}`: no such file or directory\n")
+
+
+def test_a_full_disk_is_said_alike_by_every_command(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device", "runs/first/plan.json")
+
+    monkeypatch.setattr("rulewright.commands.explain.run", fail)
+    code, _, err = run(capsys, "explain", "unknown-key")
+    assert (code, err) == (3, "error: can't write `runs/first/plan.json`: no space left on device\n")
 
 
 @pytest.mark.parametrize("command", ["plan", "scan"])
