@@ -198,7 +198,7 @@ class WorkflowReader(DocumentReader):
         ]
         agents = [(path.stem, read_agent(node, path.stem)) for path, node in roots if node is not None]
         names = {agent.name for _, agent in agents}
-        tasks = {str(each.agent.value) for task in document.tasks for each in task.agents}
+        tasks = {each.agent.text for task in document.tasks for each in task.agents}
         for stem, agent in agents:
             if is_slip_of(agent.name, stem) or stem in tasks - names:  # any other difference is intended
                 message = f"`name` is `{agent.name}`, but the file is called `{stem}`"

@@ -65,7 +65,7 @@ def _batch_findings(root: Node, plan: CaseScorecardPlan) -> list[Diagnostic]:
 def _of_another_batch(batch: CaseBatch) -> Findings:
     """The finding for a batch with the number of another one."""
     written, stem = descend(batch.root, "batch_id"), batch.path.stem
-    if isinstance(written, Scalar) and (name := str(written.value)) != stem and _bare(name) == _bare(stem):
+    if isinstance(written, Scalar) and (name := written.text) != stem and _bare(name) == _bare(stem):
         message = f"`batch_id` is `{name}`, but the file is called `{stem}`"
         yield error(written, message, code="id-differs-from-file-name", help=Guess(stem))
 

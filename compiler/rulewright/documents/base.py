@@ -202,7 +202,7 @@ def text_scalars(node: Node | None, *steps: Step) -> tuple[Scalar, ...]:
 
 def text_of(node: Node | None) -> str:
     """The value of a scalar as text; empty for anything else."""
-    return str(node.value) if isinstance(node, Scalar) else ""
+    return node.text if isinstance(node, Scalar) else ""
 
 
 def folded(text: str) -> str:

@@ -117,7 +117,7 @@ class CheckDocument(Document, frozen=True, eq=False):
     @property
     def holds_expressions(self) -> bool:
         """Whether the check has a condition, or a prompt that may be a template."""
-        prompt = str(self.prompt.value) if self.prompt is not None else ""
+        prompt = self.prompt.text if self.prompt is not None else ""
         return (
             self.when is not None
             or self.phases.violates is not None

@@ -78,7 +78,7 @@ class Claims(Struct, frozen=True):
 
     def place_of(self, part: str) -> Scalar | None:
         """The first of the texts that contains `part`."""
-        return next((each for each in self.places if part in str(each.value)), None)
+        return next((each for each in self.places if part in each.text), None)
 
     @property
     def denies(self) -> bool:

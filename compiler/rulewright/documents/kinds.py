@@ -108,7 +108,7 @@ def _holds_cases(root: Node) -> bool:
 def misspelt_list(root: Mapping) -> tuple[Scalar, str] | None:
     """The key of a list of cases that no reader finds, and the key that was meant."""
     lists = [entry.key for entry in root.entries if _lists_cases(entry.value) and entry.name not in LIST_KEYS]
-    near = [(key, meant) for key in lists if (meant := suggest(str(key.value), LIST_KEYS)) and meant not in root.index]
+    near = [(key, meant) for key in lists if (meant := suggest(key.text, LIST_KEYS)) and meant not in root.index]
     return next(iter(near), None)
 
 
@@ -134,7 +134,7 @@ def _by_values(root: Mapping) -> str | None:
         return "pricing"
     if not below or not all(type(value) is Scalar for value in below):
         return None
-    are_checks = all(CHECK_ID.fullmatch(str(value.value)) for value in below if type(value) is Scalar)
+    are_checks = all(CHECK_ID.fullmatch(value.text) for value in below if type(value) is Scalar)
     return "blindspots" if name in BLINDSPOTS or are_checks else None
 
 

@@ -79,9 +79,9 @@ def _pattern(node: Node) -> PatternEntry | None:
     if isinstance(node, Scalar) and isinstance(node.value, str):
         return PatternEntry(node.value, "substring_ci", node)
     if regex is not None:
-        return PatternEntry(str(regex.value), "regex", regex)
+        return PatternEntry(regex.text, "regex", regex)
     if spelled is not None:
-        return PatternEntry(str(spelled.value), optional_text(node, "mode") or "substring_ci", spelled)
+        return PatternEntry(spelled.text, optional_text(node, "mode") or "substring_ci", spelled)
     return None
 
 
@@ -110,7 +110,7 @@ class MarkerSet(Document, frozen=True, eq=False):
 
 def invalid_regex(scalar: Scalar) -> Diagnostic | None:
     """The finding that RE2 refuses the regular expression in `scalar`; None if it is valid."""
-    pattern = str(scalar.value)
+    pattern = scalar.text
     try:
         compile_re2(pattern)
     except ValueError as refusal:

@@ -63,7 +63,7 @@ def expanded(node: Mapping) -> Mapping:
     A check that uses an unknown ready check is returned unchanged.
     """
     used = scalar(node, "use")
-    ready = None if used is None else ready_check(str(used.value))
+    ready = None if used is None else ready_check(used.text)
     if used is not None and ready is not None:
         taken = {
             entry.name: Entry(_word(entry.name, used), _moved(entry.value, used))
@@ -108,8 +108,8 @@ def _of_use(root: Mapping) -> Findings:
     used = scalar(root, "use")
     if used is None:
         return
-    if ready_check(str(used.value)) is None:
-        help = like_ready_check(str(used.value))
+    if ready_check(used.text) is None:
+        help = like_ready_check(used.text)
         yield error(used, f"unknown ready check `{used.value}`", code="unknown-library-check", help=help)
         return
     for name in DECIDING:

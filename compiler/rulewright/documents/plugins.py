@@ -24,10 +24,10 @@ def functions_of(named: Sequence[Scalar]) -> tuple[Functions, list[Diagnostic]]:
     found: list[Diagnostic] = []
     functions: dict[str, PlugInFunction] = {}
     for scalar in named:
-        own = [each for each in there if _same(each.distribution, str(scalar.value))]
+        own = [each for each in there if _same(each.distribution, scalar.text)]
         if not own:
             message = f"no installed distribution `{scalar.value}` provides functions"
-            help = did_you_mean(str(scalar.value), [each.distribution for each in there])
+            help = did_you_mean(scalar.text, [each.distribution for each in there])
             found.append(error(scalar, message, code="unusable-plug-in", help=help))
         for each in own:
             function = _function(each, scalar, found)

@@ -61,7 +61,7 @@ class _RuleSetReader:
         parent = scalar(root, EXTENDS)
         if parent is None:
             return own, places
-        target = os.path.normpath(Path(name).parent / str(parent.value))
+        target = os.path.normpath(Path(name).parent / parent.text)
         if target in (*below, name):
             message = f"`{parent.value}` extends this file in turn"
             if not any(each.code == "extends-cycle" and each.span.path in (*below, name) for each in self.found):
@@ -69,7 +69,7 @@ class _RuleSetReader:
             return None
         if not dependencies.is_file(target):
             names = [each for each, _ in dependencies.names_in(Path(name).parent)]
-            help = did_you_mean(str(parent.value), names)
+            help = did_you_mean(parent.text, names)
             message = f"file to extend not found: `{parent.value}`"
             self._report(error(parent, message, code="extends-nothing", help=help))
             return None

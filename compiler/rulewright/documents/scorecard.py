@@ -227,7 +227,7 @@ def _inputs(node: Node | None) -> tuple[tuple[str, str, str], ...]:
 
 
 def _metadata(node: Node | None) -> tuple[str, ...]:
-    return tuple(str(item.value) for item in items(node) if isinstance(item, Scalar))
+    return tuple(item.text for item in items(node) if isinstance(item, Scalar))
 
 
 def _requires(node: Node | None) -> tuple[tuple[Scalar, str], ...]:

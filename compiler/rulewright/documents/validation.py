@@ -144,7 +144,7 @@ def _swapped(found: Iterable[Departure]) -> Iterator[tuple[Departure, Departure]
 def _swap(one: Departure, other: Departure, root: Node) -> Diagnostic:
     """The finding that the values of two keys are swapped."""
     nodes = [descend(root, *each.steps) for each in (one, other)]
-    (first, written), (second, meant) = [(node, str(node.value)) for node in nodes if isinstance(node, Scalar)]
+    (first, written), (second, meant) = [(node, node.text) for node in nodes if isinstance(node, Scalar)]
     message = f"`{one.steps[-1]}` is `{written}` and `{other.steps[-1]}` is `{meant}`; each is a value of the other key"
     edits = (*respell(first, meant, safe=False).edits, *respell(second, written, safe=False).edits)
     fix = Fix("swap the two", edits, safe=False)
@@ -260,7 +260,7 @@ def _entries_form(node: Node) -> str:
 def _of_main_key(found: Diagnostic, node: Scalar, key: str) -> Diagnostic:
     """The finding that a text is not a mapping, with the fix that writes it as the value of the mapping's `key`."""
     written = f'{{{key}: "{node.value}"}}'
-    if not written.isprintable() or re.search(r'["\\]', str(node.value)):
+    if not written.isprintable() or re.search(r'["\\]', node.text):
         return dataclass_replace(found, fix=None, help=f"write the text below `{key}:`")
     return dataclass_replace(found, fix=replace(node, written, f"write `{written}`", safe=False), help=None)
 
@@ -522,6 +522,6 @@ def _what(node: Node) -> str:
     if node.value is None:
         return "null"
     if isinstance(node.value, bool):
-        return f"`{str(node.value).lower()}`"
-    shown = str(node.value) if len(str(node.value)) <= 40 else f"{str(node.value)[:37]}..."
+        return f"`{node.text.lower()}`"
+    shown = node.text if len(node.text) <= 40 else f"{node.text[:37]}..."
     return f"the text `{' '.join(shown.split())}`" if isinstance(node.value, str) else f"`{shown}`"

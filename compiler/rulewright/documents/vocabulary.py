@@ -134,7 +134,7 @@ def vocabulary_findings(node: Node | None, vocabulary: Vocabulary) -> Findings:
             for item in listed.items if isinstance(listed, Sequence) and not is_refused else ():
                 if isinstance(item, Scalar) and isinstance(item.value, str) and item.value not in known:
                     message = f"unknown `{item.value}` in the vocabulary's {part}; expected {ticked(known)}"
-                    yield error(item, message, code="unknown-value", help=did_you_mean(str(item.value), known))
+                    yield error(item, message, code="unknown-value", help=did_you_mean(item.text, known))
 
 
 @cache
@@ -164,7 +164,7 @@ def _reword(part: object, vocabulary: Vocabulary) -> None:
 
 def _words(node: Node | None) -> tuple[str, ...]:
     found = node.items if isinstance(node, Sequence) else ()
-    return tuple(str(item.value) for item in found if isinstance(item, Scalar))
+    return tuple(item.text for item in found if isinstance(item, Scalar))
 
 
 def _scopes(node: Node | None) -> list[tuple[str, Scope]]:

@@ -117,7 +117,7 @@ def _accepted(found: list[Diagnostic], reason: str, texts: dict[str, str]) -> li
 
 def _root_of(root: object, path: Path) -> Path:
     named = root.get("root") if isinstance(root, Mapping) else None
-    return path.parent / str(named.value) if isinstance(named, Scalar) else path.parent
+    return path.parent / named.text if isinstance(named, Scalar) else path.parent
 
 
 def _with_rows(text: str, root: Mapping, rows: list[dict[str, str]]) -> str:

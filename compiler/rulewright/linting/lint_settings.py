@@ -99,9 +99,9 @@ class LintSettings(Struct, frozen=True):
         return [
             *(found for loaded in self.loaded for found in loaded.diagnostics),
             *(
-                unknown_name(scalar, "rule", str(scalar.value), pages(), code="unknown-rule")
+                unknown_name(scalar, "rule", scalar.text, pages(), code="unknown-rule")
                 for scalar in patterns
-                if not any(fits_any(code, [str(scalar.value)]) for code in pages())
+                if not any(fits_any(code, [scalar.text]) for code in pages())
             ),
         ]
 
@@ -179,7 +179,7 @@ def read_lint_settings(root: Node | None) -> tuple[LintSetting, ...]:
 
 
 def _words(scalars: Iterable[Scalar]) -> list[str]:
-    return [str(each.value) for each in scalars]
+    return [each.text for each in scalars]
 
 
 def _severity(entry: Entry) -> Severity | None:

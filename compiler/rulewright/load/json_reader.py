@@ -189,7 +189,7 @@ class _JsonReader:
             help = f'write `"{shorten(word)}"`' if word.isidentifier() else None
             self.stop(at, "expected a key in double quotes", help=help)
         frame.key, at = self.string(at)
-        name = str(frame.key.value)
+        name = frame.key.text
         if name in frame.index:
             self.note(mistakes.duplicate_key(frame.key, frame.index[name].key))
         at = self.space(at)
@@ -208,7 +208,7 @@ class _JsonReader:
                 frame.items.append(node)
             else:
                 assert frame.key is not None
-                frame.index.setdefault(str(frame.key.value), Entry(frame.key, node))
+                frame.index.setdefault(frame.key.text, Entry(frame.key, node))
             char = self.text[at : at + 1]
             closing = "]" if frame.index is None else "}"
             if char == ",":

@@ -29,7 +29,7 @@ def mistake(code: str, span: Span, message: str, *notes: Note, help: str | None 
 def duplicate_key(key: Scalar, first: Scalar) -> Diagnostic:
     """Return the finding for a key that a mapping has twice."""
     note = Note(first.span, "first given here")
-    return mistake("duplicate-key", key.span, f"`{shorten(str(key.value))}` is given twice", note, help="keep one")
+    return mistake("duplicate-key", key.span, f"`{shorten(key.text)}` is given twice", note, help="keep one")
 
 
 def too_deep(source: Source, start: int) -> Diagnostic:

@@ -41,9 +41,14 @@ class Scalar(msgspec.Struct, frozen=True, eq=False, gc=False):
         return self.source.text[self.start : self.end]
 
     @property
+    def text(self) -> str:
+        """The value as text."""
+        return str(self.value)
+
+    @property
     def as_float(self) -> float:
         """The value, which is a number. Raises ValueError for a text that is none."""
-        return float(str(self.value))
+        return float(self.text)
 
 
 @final
@@ -75,7 +80,7 @@ class Entry(msgspec.Struct, frozen=True, eq=False, gc=False):
     @property
     def name(self) -> str:
         """The key's text."""
-        return str(self.key.value)
+        return self.key.text
 
 
 @final

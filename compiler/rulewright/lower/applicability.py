@@ -44,7 +44,7 @@ def texts_of_scenarios(project: Project, field: str) -> Iterator[tuple[str, Span
     """The texts that the checks' conditions compare a field of the scenario with, and their spans."""
     field_path = Select(Name("scenario", NOWHERE), field, NOWHERE)
     for check in project.checks:
-        if check.when is None or field not in str(check.when.value):
+        if check.when is None or field not in check.when.text:
             continue
         yield from texts_in(check, partial(texts_compared, names=partial(eq, field_path)))
 

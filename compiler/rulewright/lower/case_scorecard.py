@@ -136,10 +136,10 @@ class _CaseScorecardLowering(ExpressionCollector):
     ) -> CaseMetric:
         self.check_list(metric)
         share = Share(
-            of=str(metric.of.value),
+            of=metric.of.text,
             found=self.build(metric.found, searching.having({"it": STRING}), BOOL),
             when=None if metric.when is None else self.build(metric.when, searching, BOOL),
-            empty=str(metric.empty.value),
+            empty=metric.empty.text,
             fold=metric.fold,
         )
         return CaseMetric(
@@ -179,12 +179,12 @@ class _CaseScorecardLowering(ExpressionCollector):
             help_text = f"expected {ticked(worse)}"
             self.findings.append(error(place, message, code="unknown-label", help=help_text))
         unclear = metric.judge_unclear if metric.judge_counts else None
-        return Question(str(metric.judge_prompt.value), str(metric.judge_of.value), unclear)
+        return Question(metric.judge_prompt.text, metric.judge_of.text, unclear)
 
     def check_list(self, metric: MetricDocument) -> None:
         lists = [name for name, _, kind in self.document.inputs if kind == "strings"]
         if metric.of.value not in lists:
-            name = str(metric.of.value)
+            name = metric.of.text
             message = f"`{name}` is not an input of the type `strings`"
             help_text = f"the inputs of this type are {ticked(lists)}" if lists else None
             declared, notes = self.document.get("inputs", name, "type"), [(metric.of, "its phrases are listed here")]
@@ -203,7 +203,7 @@ class _CaseScorecardLowering(ExpressionCollector):
         named = re.compile(rf"\b{re.escape(name)}\b")
         document = self.document
         texts = [each for _, each in document.texts] + [each.found for each in document.metrics]
-        return any(named.search(str(each.value)) for each in texts)
+        return any(named.search(each.text) for each in texts)
 
     def check_labels(self) -> None:
         document = self.document

@@ -91,4 +91,4 @@ class _CorpusLowering:
         finding = invalid_regex(scalar)
         if finding is not None:
             self.findings.append(finding)
-        return str(scalar.value)
+        return scalar.text

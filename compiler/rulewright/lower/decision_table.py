@@ -154,7 +154,7 @@ class _Building(TableReader):
         for written in map(self.variable, self.items(mapping, "variables")):
             if written is None:
                 continue
-            name = str(written[0].value)
+            name = written[0].text
             if name in variables:
                 self.report(written[0], f"the variable `{name}` is given twice")
             cell = self.cell(written[1], environment)

@@ -206,7 +206,7 @@ def build_in(
 ) -> Built | None:
     """Build the expression of `scalar`, or return None with its mistakes added to `findings`."""
     try:
-        return build(str(scalar.value), environment, expect=expect)
+        return build(scalar.text, environment, expect=expect)
     except ExpressionError as failure:
         findings.extend(mistakes_of(failure, scalar))
         return None

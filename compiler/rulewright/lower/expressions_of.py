@@ -41,7 +41,7 @@ class WrittenExpression(Struct, frozen=True, eq=False):
 
     def text(self, part: Expr) -> str:
         """The source text of a node."""
-        return str(self.scalar.value)[part.span.start : part.span.end]
+        return self.scalar.text[part.span.start : part.span.end]
 
     def span(self, part: Expr) -> Span:
         return place(self.scalar, part.span.start, part.span.end)
@@ -60,9 +60,7 @@ class WrittenExpression(Struct, frozen=True, eq=False):
             case MapLiteral(entries=entries):
                 pairs = [(self.node(key), self.node(value, values)) for key, value in entries]
                 index = {
-                    str(key.value): Entry(key, value)
-                    for key, value in pairs
-                    if type(key) is Scalar and value is not None
+                    key.text: Entry(key, value) for key, value in pairs if type(key) is Scalar and value is not None
                 }
                 return Mapping(index, start, end, source) if len(index) == len(entries) else None
         return values(part)
@@ -73,7 +71,7 @@ def expressions_of(document: DocumentWithExpressions) -> tuple[WrittenExpression
     """Return the valid expressions of a document, in the order they are read."""
     expressions = []
     for scalar, environment in scoped_expressions(document):
-        text = str(scalar.value)
+        text = scalar.text
         try:
             checked = check(parsed(text, environment), text, environment)
         except ExpressionError:

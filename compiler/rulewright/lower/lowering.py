@@ -58,7 +58,7 @@ class LoweringContext:
         if self.policies.is_seed:
             prompt = lower_prompt(prompt_scalar, prompt_environment(check.vocabulary), self.findings)
         else:
-            prompt = plain_prompt(str(prompt_scalar.value))
+            prompt = plain_prompt(prompt_scalar.text)
         self.reads |= prompt.reads
         return Judging(
             prompt=prompt.segments,
@@ -135,7 +135,7 @@ def lower_prompt(scalar: Scalar, environment: Environment, findings: list[Diagno
 
     Braces that open no `{{`, `{%` or `{#` are text, and so is a whole template without any of these.
     """
-    template = str(scalar.value)
+    template = scalar.text
     if not MARKUP.search(template):
         return plain_prompt(template)
     from rulewright.lower.prompt_templates import lower_template  # imports Jinja, which plain prompts don't need

@@ -39,7 +39,7 @@ def lower_template(
 ) -> tuple[tuple[Segment, ...], frozenset[tuple[str, ...]]] | None:
     """Lower the template of `scalar` to its segments and the paths that its values read; None where it can't be parsed.
     Mistakes are added to `findings` and their part is omitted."""
-    template = str(scalar.value)
+    template = scalar.text
     templates = Templates(autoescape=False, keep_trailing_newline=True, trim_blocks=True, lstrip_blocks=True)
     lowering = _PromptLowering(scalar, findings)
     try:
@@ -207,14 +207,14 @@ def _joined(segments: Iterable[Segment]) -> tuple[Segment, ...]:
 
 
 def _line_place(scalar: Scalar, line: int) -> Span:
-    template = Source("", str(scalar.value))
+    template = Source("", scalar.text)
     start = template.offset(line, 1)
     return place(scalar, start, start + len(template.line_text(line)))
 
 
 def _word_place(scalar: Scalar, line: int, word: str) -> Span:
     """The span of the first occurrence of a word from that line on, else of the whole line."""
-    template = Source("", str(scalar.value))
+    template = Source("", scalar.text)
     alone = re.compile(rf"(?<!\w){re.escape(word)}(?!\w)")
     match = alone.search(template.text, template.offset(line, 1)) if word else None
     return place(scalar, match.start(), match.end()) if match else _line_place(scalar, line)

@@ -194,7 +194,7 @@ class _ScorecardLowering(ExpressionCollector):
             miss=_verdicts(rate.miss),
             exclude=_verdicts(rate.exclude),
             error="miss" if rate.error == "miss" else "adjudicate",
-            empty=None if rate.empty.value == "absent" else str(rate.empty.value),
+            empty=None if rate.empty.value == "absent" else rate.empty.text,
             credit=None if rate.credit is None else self.expression(rate.credit, single, SCORE)[0],
         )
 
@@ -231,7 +231,7 @@ class _ScorecardLowering(ExpressionCollector):
             return self.expression(written, base, SCORE)[0]
         if type(written.value) not in (int, float) or not math.isfinite(written.value or 0):
             return None  # schema validation reports it
-        return Program((Node("const", (), literal(parse_score(str(written.value)))),))
+        return Program((Node("const", (), literal(parse_score(written.text))),))
 
     def refuse_no_weight(self, dimensions: tuple[DimensionPlan, ...]) -> None:
         if dimensions and not any(float(each.weight) > 0 for each in dimensions):
@@ -283,7 +283,7 @@ class _ScorecardLowering(ExpressionCollector):
     def shown(self, key: Literal["headline", "label"], default: str) -> str:
         """Return the name of the output that is the scorecard's headline or label; report one that is not an output."""
         written: Scalar | None = getattr(self.document, key)
-        name = default if written is None else str(written.value)
+        name = default if written is None else written.text
         outputs = self.document.node.get("output")
         names = outputs.keys if isinstance(outputs, MappingNode) else ()  # also of refused expressions
         if written is not None and names and name not in names:

@@ -63,7 +63,7 @@ class TableReader:
                 self.report(mapping.span, f"a variable needs `{missing[0]}`")
         if name is None or expression is None:
             return None
-        if _NAME.fullmatch(str(name.value)):
+        if _NAME.fullmatch(name.text):
             return name, expression
         self.report(name, f"`{name.value}` can't be the name of a variable")
         return None

@@ -111,7 +111,7 @@ class _WorkflowLowering:
             machine=Machine((), ()),
             overlays=enabled,  # type: ignore[arg-type]
             description=task.description,
-            dependencies=tuple(dict.fromkeys(str(each.value) for each in task.dependencies)),
+            dependencies=tuple(dict.fromkeys(each.text for each in task.dependencies)),
             inputs=self.artifacts(task, task.inputs),
             outputs=self.artifacts(task, task.outputs),
             requires_human=task.requires_human,
@@ -225,14 +225,14 @@ def _unit(scalar: Scalar | None, default: float) -> float:
 
 
 def _name(scalar: Scalar | None) -> str:
-    return "" if scalar is None else str(scalar.value)
+    return "" if scalar is None else scalar.text
 
 
 def edges(document: WorkflowDocument) -> dict[str, tuple[str, ...]]:
     """Return the known dependencies of each task, in file order."""
     ids = {task.id for task in document.tasks}
     return {
-        task.id: tuple(dict.fromkeys(str(each.value) for each in task.dependencies if each.value in ids))
+        task.id: tuple(dict.fromkeys(each.text for each in task.dependencies if each.value in ids))
         for task in document.tasks
     }
 

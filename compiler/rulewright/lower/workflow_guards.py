@@ -83,7 +83,7 @@ class Guards(Struct, frozen=True):
         self, task: TaskDocument, location: str, scalar: Scalar, features: TaskFeatures, *, gate: bool = False
     ) -> Built | None:
         """Build an author's condition, or return None with its mistakes added to `findings`."""
-        text = str(scalar.value)
+        text = scalar.text
         try:
             condition = condition_of(text, features, gate)
         except ExpressionError as failure:

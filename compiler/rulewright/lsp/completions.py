@@ -52,7 +52,7 @@ def completions(source: Source, position: Position, context: DocumentContext, en
 def _items(
     kind: str, reading: CompletionContext, source: Source, context: DocumentContext, encoding: str
 ) -> Iterator[CompletionItem]:
-    cursor, text_written = reading.cursor, str(reading.cursor.scalar.value)
+    cursor, text_written = reading.cursor, reading.cursor.scalar.text
     place = range_at(source, reading.start, reading.end, encoding)
     if cursor.is_key:
         if text_written == MARK:  # else the mark is part of another key, as in `key:` without a space

@@ -85,7 +85,7 @@ def completion_contexts(text: str, path: str, offset: int) -> Iterator[Completio
             for insert in group:
                 loaded = load_text(text[:start] + insert + rest, path)
                 cursor = cursor_at(loaded.root, start + insert.index(MARK))
-                if cursor is not None and MARK in str(cursor.scalar.value):
+                if cursor is not None and MARK in cursor.scalar.text:
                     has_reading = True
                     yield CompletionContext(loaded, cursor, start, end)
             if has_reading:
@@ -140,7 +140,7 @@ def expression_at(
 
     `context` gives the vocabulary and the project's overlays for workflow tasks.
     """
-    text = str(cursor.scalar.value)
+    text = cursor.scalar.text
     if kind == "check" and cursor.path in _PROMPTS:
         for value in _VALUE.finditer(text):
             if value.start(1) <= index <= value.end(1):

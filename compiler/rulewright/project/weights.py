@@ -40,7 +40,7 @@ def _weight_scalars(document: Weighing) -> Iterator[tuple[str, Scalar]]:
         criteria = [each for turn in document.turns for each in turn.rubric if each.kind != "autofail"]
         weights = [(each.id, numeric(each.node, "weight")) for each in criteria]
     elif isinstance(document, CaseScorecardDocument):
-        listed = None if document.composite is None else WEIGHTED.search(str(document.composite.value))
+        listed = None if document.composite is None else WEIGHTED.search(document.composite.text)
         names = [] if listed is None else NAME.findall(listed[1])
         weights = [(each.name, numeric(each.default)) for each in document.settings if each.name in names]
     elif isinstance(document, TaskDocument):

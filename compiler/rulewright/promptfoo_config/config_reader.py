@@ -185,7 +185,7 @@ def _tests(
     if isinstance(node, Mapping):
         yield from _combinations(node, usual, notes)
         return
-    name = str(node.value) if isinstance(node, Scalar) else ""
+    name = node.text if isinstance(node, Scalar) else ""
     file = folder / name.removeprefix("file://")
     if file.resolve() in around:
         raise NotTranslatedError(f"`{name}` lists itself")

@@ -64,7 +64,7 @@ def lone_empty_dimension(
     """Yield the only dimension that can select no check, where the others can, if exactly one check has all of its tags
     but one: a scorecard of which none can may be for another project."""
     empty = [rate for rate in document.dimensions if not held.get(("dimensions", rate.name), True)]
-    tags = {*TAG.findall(str(empty[0].of.value))} if len(empty) == 1 else set()
+    tags = {*TAG.findall(empty[0].of.text)} if len(empty) == 1 else set()
     near = [check for check in checks if len(tags) > 1 and len(tags - {*check.secondary_tags}) == 1]
     own = [check for check in near if empty[0].name in check.secondary_tags] or near
     if len(own) == 1:
@@ -83,8 +83,8 @@ def unselected_checks(
     lack a key are `known` already."""
     selected = frozenset[str]().union(*held.values())
     left = [check for check in plan.checks if check not in known and check not in selected]
-    reads_all = any(VERDICTS.search(str(each.value)) for each in scalars_below(document.node))
-    rates = [rate for rate in (*document.dimensions, *document.rates) if ("scoring" not in str(rate.of.value))]
+    reads_all = any(VERDICTS.search(each.text) for each in scalars_below(document.node))
+    rates = [rate for rate in (*document.dimensions, *document.rates) if ("scoring" not in rate.of.text)]
     if left and rates and selected and not reads_all:
         more = f" and {plural(len(left) - 1, 'more check')}" if len(left) > 1 else ""
         message = f"no gate, dimension or rate selects `{left[0]}`{more}"

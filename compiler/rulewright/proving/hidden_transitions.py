@@ -55,7 +55,7 @@ def _role(cue: Cue) -> str:
 def _condition(when: Scalar | None) -> Program | None:
     """The program of a condition; None if it has mistakes."""
     try:
-        return all_of(()) if when is None else build(str(when.value), FACTS, expect=BOOL).program
+        return all_of(()) if when is None else build(when.text, FACTS, expect=BOOL).program
     except ExpressionError:
         return None
 

@@ -57,7 +57,7 @@ def _ordered_counts(document: ScorecardDocument) -> Ordered:
     parts: list[tuple[Path, list[Expr]]] = []
     for name, of in document.counts:
         with suppress(ExpressionError):
-            parts.append((("counts", name), chain(parsed(str(of.value), scorecard_environment(document)), "&&")))
+            parts.append((("counts", name), chain(parsed(of.text, scorecard_environment(document)), "&&")))
     having: dict[Expr, set[int]] = {}
     for at, (_, conditions) in enumerate(parts):
         for each in conditions:
@@ -75,7 +75,7 @@ def of_cases(document: CaseScorecardDocument) -> Iterator[LocatedCondition]:
     """Yield the conditions of a scorecard over cases: a requirement assumes the earlier ones, the others assume all."""
     known, rows = _bounds(document.settings), {id(row.when) for row in document.labels}
     usual = _usual(document.settings)
-    required = [str(that.value) for that, _ in document.requires]
+    required = [that.text for that, _ in document.requires]
     met = required if all(holds for _, holds in requirements_of_defaults(document)) else []
     for scalar, environment in case_scorecard_expressions(document):
         before = next((required[:at] for at, (that, _) in enumerate(document.requires) if that is scalar), None)
@@ -144,7 +144,7 @@ def both_hold(scorecard: CaseScorecardDocument, one: Scalar, two: Scalar) -> str
     environment = environments[id(one)]
     values: dict[Path, object] = {(name,): value for name, value in values_of_defaults(scorecard).items()}
     try:
-        programs = [build(str(each.value), environment, expect=BOOL).program for each in (one, two)]
+        programs = [build(each.text, environment, expect=BOOL).program for each in (one, two)]
     except ExpressionError:
         return None
     search = Search([with_values(each, values) for each in programs], Domains(environment.variables))

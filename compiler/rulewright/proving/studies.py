@@ -101,7 +101,7 @@ def placed(
     """Yield the conditions of expressions; `usual` are the values of parameters, `given` is a phrase for messages and
     the conditions assumed to hold, of the numbers of an `ordered` pair the first is at most the second."""
     for scalar in scalars:
-        text = str(scalar.value)
+        text = scalar.text
         read = " ".join((text, *given[1]))  # what is known of other variables changes nothing
         bounds = tuple([each for each in known if _may_read(read, each[0])])
         values = tuple([each for each in usual if _may_read(read, each[0])])

@@ -85,7 +85,7 @@ def verdict_conditions(
     values: dict[Path, object] = {("params", name): value for name, value in check.params.items()}
     scalars = {"FAIL": check.fails, "UNCLEAR": check.unclears, "PASS": check.passes}
     built = {
-        verdict: build(str(scalar.value), environment, expect=BOOL).program
+        verdict: build(scalar.text, environment, expect=BOOL).program
         for verdict, scalar in scalars.items()
         if scalar is not None
     }

@@ -19,7 +19,7 @@ def agent_without_adapter(workflow: Workflow) -> Findings:
     adapters = descend(workflow.settings, "adapters")
     if not isinstance(adapters, Mapping):
         return
-    of_tasks = {str(named.agent.value) for task in workflow.document.tasks for named in task.agents}
+    of_tasks = {named.agent.text for task in workflow.document.tasks for named in task.agents}
     known = {*workflow.agents.names, *of_tasks, DEFAULT}  # `unknown-agent` reports those that only tasks name
     unknown = [entry for entry in adapters.entries if entry.name not in known]
     names = (*workflow.agents.names, DEFAULT)
@@ -32,7 +32,7 @@ def agent_without_adapter(workflow: Workflow) -> Findings:
     alone: dict[str, Diagnostic] = {}  # one finding for each agent without an adapter
     for task in workflow.document.tasks if DEFAULT not in adapters and DEFAULT not in meant else ():
         for named in task.agents:
-            name = str(named.agent.value)
+            name = named.agent.text
             answers = name in adapters or name in meant or name in alone
             if name in workflow.agents and not answers and not (named.agent is task.agent and _is_replaced(task)):
                 alone[name] = task.warning(named.agent, named.field, f"the agent `{name}` has no adapter")

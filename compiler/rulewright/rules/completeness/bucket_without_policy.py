@@ -33,7 +33,7 @@ def bucket_without_policy(project: Project) -> Findings:
 
 def buckets_without_policy(scoring: Document, checks: Iterable[CheckDocument]) -> dict[str, list[CheckDocument]]:
     """The buckets of checks that no gate and no dimension of the scoring file lists; empty if it lists none at all."""
-    counted = {str(each.value) for each in _listed(scoring)}
+    counted = {each.text for each in _listed(scoring)}
     buckets: dict[str, list[CheckDocument]] = {}
     for check in checks if counted else ():
         if check.primary_bucket and check.primary_bucket not in counted:

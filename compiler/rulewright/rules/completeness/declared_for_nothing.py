@@ -35,7 +35,7 @@ def _families(project: Project) -> Findings:
 
 
 def _contracts(workflow: Workflow) -> Findings:
-    used = {str(each.value) for each in scalars_below(*(task.node for task in workflow.document.tasks))}
+    used = {each.text for each in scalars_below(*(task.node for task in workflow.document.tasks))}
     own = [entry for root in workflow.loaded for entry in entries(root.root, "contracts")]
     for entry in {entry.name: entry for entry in own}.values():
         if entry.name not in used and entry.name.partition("@")[0] not in used:

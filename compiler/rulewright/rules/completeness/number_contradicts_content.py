@@ -52,16 +52,16 @@ def number_contradicts_content(subject: Project | Workflow) -> Findings:
     for root in {each.source.path: each.root for each in subject.loaded}.values():
         for node in (each for each in walk(root) if isinstance(each, Mapping)):
             description = scalar(node, "description")
-            if description is not None and isinstance(description.value, str) and ONE.search(description.value):
+            if description is not None and ONE.search(description.text):
                 counts = listed if project and project.file and node is project.file.node else _lengths(node)
-                yield from _of_lists(description, description.value, counts)
-                yield from _of_figures(description, description.value, node)
-                yield from _of_times(description, description.value, node)
-                yield from _of_numbers(description, description.value, node)
-                yield from _of_thresholds(description, description.value, node)
-                yield from _of_named(description, description.value, node)
-                yield from _of_weights(description, description.value, node)
-                yield from _of_default(description, description.value, node)
+                yield from _of_lists(description, description.text, counts)
+                yield from _of_figures(description, description.text, node)
+                yield from _of_times(description, description.text, node)
+                yield from _of_numbers(description, description.text, node)
+                yield from _of_thresholds(description, description.text, node)
+                yield from _of_named(description, description.text, node)
+                yield from _of_weights(description, description.text, node)
+                yield from _of_default(description, description.text, node)
     yield from _of_metadata(project) if project is not None else ()
     yield from (found for check in project.checks for found in _of_check(check, project)) if project is not None else ()
 
@@ -71,7 +71,7 @@ def _of_check(check: CheckDocument, project: Project) -> Findings:
     texts = [found for key in WORDS if (found := scalar(check.node, key)) is not None]
     within = numeric(check.node, "routing", "within_replies")
     if within is not None and within.value != 1:
-        phrases = [(each, next_one[0]) for each in texts if (next_one := NEXT.search(str(each.value))) is not None]
+        phrases = [(each, next_one[0]) for each in texts if (next_one := NEXT.search(each.text)) is not None]
         for written, words in phrases[:1]:
             message = f"the check says `{words}`, but `within_replies` is {within.value}"
             yield warning(within, message, notes=[(written, "said here")])
@@ -79,7 +79,7 @@ def _of_check(check: CheckDocument, project: Project) -> Findings:
         return
     read = (numeric(root, "disclosure", "cadence_turns") for root in project.rule_files.values())
     sets = [each for each in read if each is not None]
-    stated = {numbers_in(one)[0][0] for each in texts for one in TURNS.findall(str(each.value))}
+    stated = {numbers_in(one)[0][0] for each in texts for one in TURNS.findall(each.text)}
     cadences = {each.as_float for each in sets}
     if len(stated) == len(cadences) == 1 and stated != cadences:
         message = f"`{check.id}` says every {stated.pop():g} turns, but `cadence_turns` is {cadences.pop():g}"
@@ -169,7 +169,7 @@ def _weight(node: Mapping, name: str) -> Scalar | None:
     """The weight of the part with this name, also as a text."""
     parts = (each.value for section in node.entries for each in entries(node, section.name) if each.name == name)
     found = (numeric(each, "weight") or scalar(each, "weight") for each in parts if isinstance(each, Mapping))
-    return next((each for each in found if each is not None and PLAIN.fullmatch(str(each.value))), None)
+    return next((each for each in found if each is not None and PLAIN.fullmatch(each.text)), None)
 
 
 def _of_default(description: Scalar, words: str, node: Mapping) -> Findings:
@@ -194,8 +194,8 @@ def _of_figures(description: Scalar, words: str, node: Mapping) -> Findings:
     facts = [each.value for each in entries(node, "facts") if scalar(each.value, "description") is None]
     stated = [each for fact in (node, *facts) for each in text_scalars(fact, "figures")]
     numbers = {f"{number:g}" for number, _ in numbers_in(words)}
-    lacking = [each for each in stated if str(each.value).isdecimal() and each.value not in numbers]
-    if lacking and numbers - {str(each.value) for each in stated}:
+    lacking = [each for each in stated if each.text.isdecimal() and each.value not in numbers]
+    if lacking and numbers - {each.text for each in stated}:
         message = f"the description states other numbers than the figure {lacking[0].value}"
         yield warning(lacking[0], message, notes=[(description, "the description")])
 

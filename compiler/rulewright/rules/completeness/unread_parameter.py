@@ -19,13 +19,13 @@ def unread_parameter(check: CheckDocument) -> Findings:
     params = check.node.get("params")
     if not isinstance(params, Mapping) or "use" in check.node or not check.verdict_conditions:
         return
-    uses = [(each, use) for each in check.conversation_conditions for use in READ.finditer(str(each.value))]
+    uses = [(each, use) for each in check.conversation_conditions for use in READ.finditer(each.text)]
     read = {use[1] or use[2] or use[3] for _, use in uses}
     if None in read:  # a condition reads the whole map
         return
     unknown = read - {*params.keys, *check.params}
     for entry in params.entries:
-        name = str(entry.key.value)
+        name = entry.key.text
         message = f"no condition reads the parameter `{name}`"
         if name not in read and not unknown and _can_all_be_read(check):
             notes = [(each, "the condition") for each in check.conversation_conditions]

@@ -69,7 +69,7 @@ def _read_twice(root: Node, unread: Entry) -> list[Scalar]:
     place that should probably read this definition: the order of the metrics is that of the definitions."""
     is_list = text_at(unread.value, "type") == "strings"
     read = [scalar(each.value, "share", "of" if is_list else "found") for each in entries(root, "metrics")]
-    named = [(set(WORD.findall(str(each.value))) - {"it"}, each) for each in read if each is not None]
+    named = [(set(WORD.findall(each.text)) - {"it"}, each) for each in read if each is not None]
     defined = {each.name for section in ("inputs", "texts") for each in entries(root, section)}
     counts = Counter(name for names, _ in named for name in names & defined)
     twice = {name for name, count in counts.items() if count == 2}
@@ -81,7 +81,7 @@ def _read_twice(root: Node, unread: Entry) -> list[Scalar]:
 def _texts(node: Node) -> Iterator[tuple[int, str]]:
     """Every text below a node with its offset, except titles, descriptions, requirements and places of settings."""
     if isinstance(node, Scalar):
-        yield node.start, str(node.value)
+        yield node.start, node.text
     elif isinstance(node, Sequence):
         for item in node:
             yield from _texts(item)

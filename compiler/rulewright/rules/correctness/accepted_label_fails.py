@@ -52,6 +52,6 @@ def _given_to_failures(scorecard: CaseScorecardDocument) -> Findings:
         fails = metric.fails is not None and value_where(metric.fails, parameters, scores)
         rows = zip(scorecard.labels, plan.labels, strict=True)
         row = next((row for row, each in rows if value_where(each.when, parameters, scores) is True), None)
-        if fails is True and row is not None and row.label == scorecard.accepted and metric.name in str(row.when.value):
+        if fails is True and row is not None and row.label == scorecard.accepted and metric.name in row.when.text:
             yield warning(row.when, f"this row gives `{row.label}` to a case that fails `{metric.name}`")
             return

@@ -16,7 +16,7 @@ def all_weights_zero(scorecard: CaseScorecardDocument) -> Findings:
     """
     written = scorecard.composite
     defaults = {each.name: each.default.value for each in scorecard.settings}
-    for mean in WEIGHTS.finditer(str(written.value)) if written is not None else ():
+    for mean in WEIGHTS.finditer(written.text) if written is not None else ():
         weights = [weight.strip() for weight in mean[1].split(",") if weight.strip()]
         if written is not None and weights and all(_is_zero(defaults.get(weight, weight)) for weight in weights):
             yield error(place(written, mean.start(1) - 1, mean.end(1) + 1), "all these weights are 0 by default")

@@ -77,7 +77,7 @@ def _shape(part: ast.Expr) -> object:
 
 
 def _is_in_brackets(written: WrittenExpression, part: ast.Expr) -> bool:
-    text = str(written.scalar.value)
+    text = written.scalar.text
     before, after = text[: part.span.start].rstrip(), text[part.span.end :].lstrip()
     inner = written.text(part)
     return (before.endswith("(") and after.startswith(")")) or (inner.startswith("(") and inner.endswith(")"))

@@ -93,7 +93,7 @@ def _wrong_keywords(schema: Node) -> Findings:
         for below in () if entry.name in DATA else _below(entry.name, entry.value):
             yield from _wrong_keywords(below)
     if isinstance(schema, Mapping) and isinstance(properties := schema.get("properties"), Mapping):
-        yield from _not_required(properties, {str(each.value): each for each in text_scalars(schema, "required")})
+        yield from _not_required(properties, {each.text: each for each in text_scalars(schema, "required")})
         yield from _forbidden(schema, properties) if flag(schema, "additionalProperties") is False else ()
 
 
@@ -136,7 +136,7 @@ def _below(word: str, value: Node) -> tuple[Node, ...]:
 def _forbidden(schema: Mapping, properties: Mapping) -> Findings:
     """The first required property that no other than the described ones may be."""
     for each in text_scalars(schema, "required"):
-        if str(each.value) not in properties and not suggest(str(each.value), properties.keys):
+        if each.text not in properties and not suggest(each.text, properties.keys):
             message = f"`{each.value}` is required, but `additionalProperties: false` forbids it"
             yield error(each, message, help="describe it under `properties`")
             return

@@ -13,7 +13,7 @@ def defaults_break_a_requirement(scorecard: CaseScorecardDocument) -> Findings:
     """
     for requirement, holds in requirements_of_defaults(scorecard):
         if not holds:
-            yield error(requirement, f"the defaults do not meet `{' '.join(str(requirement.value).split())}`")
+            yield error(requirement, f"the defaults do not meet `{' '.join(requirement.text.split())}`")
     for requirement in unbreakable(scorecard):
         yield warning(
             requirement, "no parameters within their bounds break this requirement", help="correct the number"

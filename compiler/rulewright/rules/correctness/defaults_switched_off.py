@@ -16,10 +16,10 @@ def defaults_switched_off(workflow: Workflow) -> Findings:
     written = next((each.value for each in entries(switch) if each.name == "use_defaults"), None)
     if not isinstance(written, Scalar) or written.value is not False:
         return
-    used = {str(named.agent.value) for task in workflow.document.tasks for named in task.agents}
+    used = {named.agent.text for task in workflow.document.tasks for named in task.agents}
     parents = [scalar(each.root, "extends") for each in workflow.loaded]
-    used |= {str(each.value) for each in parents if each is not None}
-    own = {str(name.value) for each in workflow.loaded if (name := scalar(each.root, "name")) is not None}
+    used |= {each.text for each in parents if each is not None}
+    own = {name.text for each in workflow.loaded if (name := scalar(each.root, "name")) is not None}
     own |= {entry.name for entry in entries(workflow.document.node, "agents")}
     removed = sorted(used & {*USUAL} - own)
     if removed:

@@ -23,7 +23,7 @@ def exception_fails(check: CheckDocument) -> Findings:
     Instead: test the exception for its absence, with `not` or `contains_none`.
     """
     note = claims_of(check).place
-    words = "" if note is None else str(note.value).strip()
+    words = "" if note is None else note.text.strip()
     sentence = UNLESS.match(words) if len(words) < LONGEST else None
     if note is None or sentence is None or NEGATION.search(SAYS.sub("", sentence["exception"])):
         return

@@ -33,7 +33,7 @@ def failure_counts_as_success(scorecard: ScorecardDocument) -> Findings:
             place = scorecard.key_place("dimensions", rate.name, rate.kind, wrong[0][1])
             yield error(place, f"the dimension `{rate.name}` does not count {miscounted}")
     yield from _undecided(scorecard)
-    headline = next((str(each.value) for name, each in scorecard.output if scorecard.shows(name)), "")
+    headline = next((each.text for name, each in scorecard.output if scorecard.shows(name)), "")
     usual = [each for each in scorecard.rates if "PASS" in each.hit and "FAIL" in each.miss]
     for rate in scorecard.rates:
         place = scorecard.key_place("rates", rate.name, rate.kind, "hit")

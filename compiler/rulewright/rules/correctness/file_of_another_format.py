@@ -22,7 +22,7 @@ def file_of_another_format(workflow: Workflow) -> Findings:
     named = [entry.value for loaded in workflow.loaded for entry in entries(loaded.root, "contracts")]
     misspelt = set()
     for written in (scalar(each, "file_format") for each in (*named, *inline)):
-        if written is not None and (near := _format_meant(str(written.value))):
+        if written is not None and (near := _format_meant(written.text)):
             misspelt.add(written.value)
             yield error(written, f"unknown format `{written.value}`", help=near)
     for task in workflow.document.tasks:

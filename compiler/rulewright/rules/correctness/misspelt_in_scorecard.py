@@ -29,7 +29,7 @@ def misspelt_in_scorecard(project: Project) -> Findings:
     the names that the project's scorecards use several times.
     """
     cards = project.scorecards.values()
-    used = {str(each.value) for check in project.checks for each in text_scalars(check.node, "secondary_tags")}
+    used = {each.text for check in project.checks for each in text_scalars(check.node, "secondary_tags")}
     tags = {id(card): [*_words(card, _tag)] for card in cards}
     fields = [word for card in cards for word in _words(card, _extra)]
     outputs = [(name, card.key_place("output", name)) for card in cards for name, _ in card.output]

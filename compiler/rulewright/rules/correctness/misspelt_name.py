@@ -29,14 +29,14 @@ def _declared(project: Project) -> Findings:
     """Declared words that no check uses while several use a similar one, and words of several checks that are missing
     from a list."""
     for part, key in DECLARED.items():
-        used = Counter(str(found.value) for each in project.checks if (found := scalar(each.node, key)))
+        used = Counter(found.text for each in project.checks if (found := scalar(each.node, key)))
         words = None if project.file is None else project.file.get("vocabulary", part)
         listed = [each for each in items(words) if isinstance(each, Scalar)]
-        known = {str(each.value) for each in listed}
+        known = {each.text for each in listed}
         unknown = [word for word in used if used[word] > 1 and word not in known]
         for each in listed:
             meant = next((word for word in unknown if suggest(word, known) == each.value), None)
-            if meant is not None and str(each.value) not in used:
+            if meant is not None and each.text not in used:
                 message = f"no check has the {key} `{each.value}`, but {used[meant]} have `{meant}`"
                 yield error(each, message, help=Guess(meant))
         lacking = [word for word in unknown if not did_you_mean(word, known)] if listed else []
@@ -49,9 +49,9 @@ def _declared(project: Project) -> Findings:
 def _judge_model(project: Project) -> Findings:
     """The judge's model, or a price, under a name that differs from that of the other."""
     model = None if project.file is None else scalar(project.file.node, "judge", "model")
-    near = None if model is None else suggest(str(model.value), project.pricing)
+    near = None if model is None else suggest(model.text, project.pricing)
     if model is not None and near is not None and model.value not in project.pricing:
-        written = str(model.value)
+        written = model.text
         is_usual = project.file is not None and project.file.node.source.text.count(written) > 1
         if is_usual and is_spelt_like(written, near):  # so the other is misspelt
             price = project.roots["pricing"].key_span(near)
@@ -65,11 +65,11 @@ def _tags(project: Project) -> Findings:
     sought = [each for check in project.checks for steps in SOUGHT for each in text_scalars(check.node, *steps)]
     scenarios = project.scenarios.values()
     carried = [each for scenario in scenarios for key in TAGS for each in text_scalars(scenario.node, key)]
-    sides = [{str(each.value) for each in side} for side in (sought, carried)]
+    sides = [{each.text for each in side} for side in (sought, carried)]
     if carried and sought:
-        counts = Counter(str(each.value) for each in (*sought, *carried))
+        counts = Counter(each.text for each in (*sought, *carried))
         for each, others in [*((each, sides[1]) for each in sought), *((each, sides[0]) for each in carried)]:
-            word = str(each.value)
+            word = each.text
             near = None if word in others else next((tag for tag in others if is_spelt_like(word, tag)), None)
             if near is not None and counts[word] == 1 and counts[near] > 1 and len(word) >= SHORTEST:
                 message = f"the tag `{word}` occurs only here, but `{near}` occurs {counts[near]} times"

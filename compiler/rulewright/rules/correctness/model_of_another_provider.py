@@ -26,7 +26,7 @@ def model_of_another_provider(subject: Project | Workflow) -> Findings:
         for node in (each for loaded in subject.loaded if loaded.root is not None for each in walk(loaded.root)):
             provider, model = scalar(node, "llm", "provider"), scalar(node, "llm", "model")
             if isinstance(node, Mapping) and provider is not None and model is not None:
-                maker = _other_maker(str(provider.value), str(model.value))
+                maker = _other_maker(provider.text, model.text)
                 message, notes = f"`{provider.value}` has no model `{model.value}`", [(model, "the model")]
                 yield from [warning(provider, message, notes=notes, help=Guess(maker))] if maker else ()
     else:

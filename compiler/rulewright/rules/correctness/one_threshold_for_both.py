@@ -13,7 +13,7 @@ def one_threshold_for_both(scorecard: CaseScorecardDocument) -> Findings:
     for metric in scorecard.metrics:
         limits = [
             found[3]
-            if each is not None and (found := THRESHOLD.fullmatch(str(each.value))) and found[1] == metric.name
+            if each is not None and (found := THRESHOLD.fullmatch(each.text)) and found[1] == metric.name
             else ""
             for each in (metric.passes, metric.fails)
         ]

@@ -45,7 +45,7 @@ def _of_parts(card: ScorecardDocument) -> Findings:
 
 def _of_check(check: CheckDocument) -> Findings:
     note = claims_of(check).place
-    words = "" if note is None else str(note.value).strip()
+    words = "" if note is None else note.text.strip()
     is_one_case = bool(words) and not JOINED.search(CLAUSE.sub("", words))
     if note is None or ALSO.search(words):  # `every source is listed and cited` fails without one of them
         return

@@ -33,9 +33,7 @@ def order_reversed(project: Project) -> Findings:
 
 def _severities(project: Project) -> Findings:
     words = None if project.file is None else project.file.get("vocabulary", "severities")
-    degrees = [
-        rank for each in text_scalars(words) for rank, names in enumerate(DEGREES) if str(each.value).lower() in names
-    ]
+    degrees = [rank for each in text_scalars(words) for rank, names in enumerate(DEGREES) if each.text.lower() in names]
     if words is not None and degrees != sorted(degrees):
         yield warning(words, "a more severe word comes before a milder one", help="declare the mildest first")
 

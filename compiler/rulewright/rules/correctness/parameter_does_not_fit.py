@@ -41,7 +41,7 @@ def parameter_does_not_fit(check: CheckDocument) -> Findings:
     yield from _searched_literally(check)
     yield from _out_of_range(check)
     yield from _not_numbers(check)
-    read = " ".join(str(each.value) for each in check.verdict_conditions)
+    read = " ".join(each.text for each in check.verdict_conditions)
     values = {name: check.get("params", name) for name in check.params if name in read}
     mistakes = _mistakes(check, [(name, part) for name, value in values.items() for part in _parts(value)])
     for name, value in values.items():
@@ -113,7 +113,7 @@ def _searched_literally(check: CheckDocument) -> Findings:
             name = field_of(part.args[-1], "params")
             given = None if name is None else check.get("params", name)
             for value in given.items if isinstance(given, Sequence) else (given,):
-                if isinstance(value, Scalar) and (found := OF_REGEX.search(str(value.value))):
+                if isinstance(value, Scalar) and (found := OF_REGEX.search(value.text)):
                     notes = [(written.span(part), "searched for here")]
                     message = f"`{found[0]}` is searched for literally: `{part.function}` takes a text"
                     yield warning(value, message, help="use `matches`, or write the words themselves", notes=notes)

@@ -44,12 +44,11 @@ def prompt_asks_for_unreadable_reply(document: CheckDocument | CaseScorecardDocu
     Instead: offer PASS, FAIL, UNCLEAR and NOT_APPLICABLE, in capitals.
     """
     for prompt in prompts_of(document):
-        if prompt is not None and isinstance(prompt.value, str):
-            yield from _offers(prompt, prompt.value)
-            for named in _NAMED.finditer(prompt.value) if _DEFINED.search(prompt.value) else ():
-                message = f"the reply `{named[1]}` is not a verdict and does not count as a vote"
-                yield error(place(prompt, *named.span(1)), message, help=f"the verdicts are {', '.join(VERDICTS)}")
-            yield from _requests(prompt, prompt.value, has_fields=document.get("phases") is not None)
+        yield from _offers(prompt, prompt.text)
+        for named in _NAMED.finditer(prompt.text) if _DEFINED.search(prompt.text) else ():
+            message = f"the reply `{named[1]}` is not a verdict and does not count as a vote"
+            yield error(place(prompt, *named.span(1)), message, help=f"the verdicts are {', '.join(VERDICTS)}")
+        yield from _requests(prompt, prompt.text, has_fields=document.get("phases") is not None)
 
 
 def _offers(prompt: Scalar, text: str) -> Findings:

@@ -30,7 +30,7 @@ def prompt_cannot_be_rendered(project: Project) -> Findings:
     yield from _unknown_words(project)
     for check in project.checks if project.semantics == "seed" else ():
         for prompt in _asked(check):
-            if "{{" in str(prompt.value) or "{%" in str(prompt.value):
+            if "{{" in prompt.text or "{%" in prompt.text:
                 yield from _broken(check, prompt, project)
 
 
@@ -77,7 +77,7 @@ def _failure(lowered: Prompt, known: dict[str, object]) -> Exception | None:
 
 def _place(prompt: Scalar, key: object) -> Span:
     """The place of a missing key in a value or condition of the prompt; the whole prompt if it is not known."""
-    found = None if key is None else re.search(rf"\{{[{{%][^}}]*?\b({re.escape(str(key))})\b", str(prompt.value))
+    found = None if key is None else re.search(rf"\{{[{{%][^}}]*?\b({re.escape(str(key))})\b", prompt.text)
     return place(prompt, found.start(1), found.end(1)) if found else prompt.span
 
 
@@ -90,7 +90,7 @@ def _unknown_words(project: Project) -> Findings:
     }
     for check in project.checks if project.scenarios else ():
         for prompt in _asked(check):
-            for found in COMPARED.finditer(str(prompt.value)):
+            for found in COMPARED.finditer(prompt.text):
                 key, word = found["key"] or "tags", found["word"] or found["tag"]
                 if known[key] and word not in known[key]:
                     span = place(prompt, *found.span("word" if found["word"] else "tag"))

@@ -55,19 +55,19 @@ def prompt_contradicts_rules(check: CheckDocument) -> Findings:
     Instead: swap the explanations, or correct the name of the verdict.
     """
     prompt = check.prompt
-    if prompt is None or not isinstance(prompt.value, str):
+    if prompt is None:
         return
-    words = [*WORD.finditer(prompt.value)]
-    slips = _misspelt({found[1] for found in words if not found[1].startswith(VERDICTS)}, prompt.value)
+    words = [*WORD.finditer(prompt.text)]
+    slips = _misspelt({found[1] for found in words if not found[1].startswith(VERDICTS)}, prompt.text)
     for found in words:
         if found[1] in slips:
             yield warning(place(prompt, *found.span(1)), f"`{found[1]}` is not a verdict", help=slips[found[1]])
-    lines = {found[1]: found for found in LINE.finditer(prompt.value) if found[1] not in slips}
+    lines = {found[1]: found for found in LINE.finditer(prompt.text) if found[1] not in slips}
     yield from _unknown(prompt, lines)
     yield from _asked_for_another(prompt, lines)
     yield from _evidence_for_another(prompt, lines)
     yield from _explained_alike(prompt)
-    yield from _other_samples(prompt, prompt.value)
+    yield from _other_samples(prompt, prompt.text)
     yield from _swapped(check, lines)
     yield from _contradicted(check, prompt, lines)
 
@@ -81,7 +81,7 @@ def _unknown(prompt: Scalar, lines: dict[str, re.Match[str]]) -> Findings:
     ends, starts = {found.end() + 1 for found in given}, {found.start() for found in given}  # of the explanations
     for word, found in lines.items():
         is_next = found.start() in ends or found.end() + 1 in starts
-        is_note = str(prompt.value).startswith(":", found.end(1)) and not SIGNS.keys() & {*lacking}  # `NOTE:`
+        is_note = prompt.text.startswith(":", found.end(1)) and not SIGNS.keys() & {*lacking}  # `NOTE:`
         near = lacking[0] if len(lacking) == 1 and is_next and not is_note else None
         alike = [each for each in VERDICTS if _start(each) == _start(word) or is_slip_of(word, each)]
         near = next((each for each in alike if each not in lines), near)
@@ -101,16 +101,16 @@ def _asked_for_another(prompt: Scalar, lines: dict[str, re.Match[str]]) -> Findi
 
 def _evidence_for_another(prompt: Scalar, lines: dict[str, re.Match[str]]) -> Findings:
     """Evidence that is asked for with another verdict than FAIL, outside of the explanation of that verdict."""
-    wrong = EVIDENCE.search(str(prompt.value))
+    wrong = EVIDENCE.search(prompt.text)
     within = next((word for word, found in lines.items() if wrong and found.start() < wrong.start() < found.end()), "")
-    if wrong is not None and "for fail" not in str(prompt.value).lower() and within != wrong[1]:
+    if wrong is not None and "for fail" not in prompt.text.lower() and within != wrong[1]:
         message = f"evidence is needed for FAIL, but the prompt asks for it for {wrong[1]}"
         yield warning(place(prompt, *wrong.span(1)), message, help=Guess("FAIL"))
 
 
 def _explained_alike(prompt: Scalar) -> Findings:
     """Two verdicts with the same explanation."""
-    for one, other in repeated(EXPLAINED.finditer(str(prompt.value)), lambda each: each[2].strip().lower()):
+    for one, other in repeated(EXPLAINED.finditer(prompt.text), lambda each: each[2].strip().lower()):
         if one[1] != other[1]:
             notes = [(place(prompt, *other.span(1)), "the other one")]
             yield warning(place(prompt, *one.span(1)), f"{one[1]} is explained like {other[1]}", notes=notes)
@@ -132,9 +132,9 @@ def _other_samples(prompt: Scalar, text: str) -> Findings:
 def _swapped(check: CheckDocument, lines: dict[str, re.Match[str]]) -> Findings:
     """A finding where the explanations of PASS and FAIL have the words of the rule for the other."""
     rules = [scalar(check.node, key) for key in ("pass_rule", "fail_rule")]
-    passes, fails = (_words(str(each.value)) if each is not None else set[str]() for each in rules)
+    passes, fails = (_words(each.text) if each is not None else set[str]() for each in rules)
     if check.prompt is not None and not {"PASS", "FAIL"} <= lines.keys():
-        lines = {found[1]: found for found in EXPLAINED.finditer(str(check.prompt.value))}
+        lines = {found[1]: found for found in EXPLAINED.finditer(check.prompt.text)}
     if check.prompt is None or not {"PASS", "FAIL"} <= lines.keys() or not passes or not fails:
         return
     explained = {word: _words(lines[word][2]) for word in ("PASS", "FAIL")}
@@ -150,7 +150,7 @@ def _contradicted(check: CheckDocument, prompt: Scalar, lines: dict[str, re.Matc
     """The first clause about one verdict that another text denies, or that a text about the other verdict repeats."""
     rules = [(key, scalar(check.node, key)) for key in RULES]
     spans = {key: rule.span for key, rule in rules if rule is not None}
-    written = [(key, _clauses(str(rule.value)), RULES[key]) for key, rule in rules if rule is not None]
+    written = [(key, _clauses(rule.text), RULES[key]) for key, rule in rules if rule is not None]
     written += [(word, _clauses(lines[word][2]), SIGNS[word]) for word in SIGNS if word in lines]
     pairs = ((one, other) for at, one in enumerate(written) for other in written[:at])
     for (name, clauses, sign), (other, its_clauses, its_sign) in pairs:

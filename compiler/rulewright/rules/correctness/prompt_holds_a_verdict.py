@@ -22,20 +22,19 @@ def prompt_holds_a_verdict(document: CheckDocument | CaseScorecardDocument) -> F
     Instead: leave the form out, because every request ends with it, or write it so that it is not valid JSON.
     """
     for prompt in prompts_of(document):
-        if prompt is None or not isinstance(prompt.value, str):
-            continue
-        for start, end in _replies(prompt.value):
-            verdict = json.loads(prompt.value[start:end])["verdict"]
+        for start, end in _replies(prompt.text):
+            verdict = json.loads(prompt.text[start:end])["verdict"]
             message = f"the prompt contains a reply that counts as {verdict} when a judge repeats it"
             yield error(place(prompt, start, end), message, help=HELP)
 
 
-def prompts_of(document: CheckDocument | CaseScorecardDocument) -> Iterator[Scalar | None]:
+def prompts_of(document: CheckDocument | CaseScorecardDocument) -> Iterator[Scalar]:
     """The prompts for a judge in a check or a scorecard over cases."""
     if isinstance(document, CheckDocument):
-        yield from (document.prompt, document.phases.confirm, document.phases.sweep)
+        found = [document.prompt, document.phases.confirm, document.phases.sweep]
     else:
-        yield from (metric.judge_prompt for metric in document.metrics)
+        found = [metric.judge_prompt for metric in document.metrics]
+    yield from filter(None, found)
 
 
 def _replies(text: str) -> Iterator[tuple[int, int]]:

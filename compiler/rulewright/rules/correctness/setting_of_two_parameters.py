@@ -28,7 +28,7 @@ def setting_of_two_parameters(scorecard: CaseScorecardDocument) -> Findings:
     read = {path: name for name, path, _ in scorecard.inputs}
     for item in text_scalars(scorecard.node, "metadata"):
         if item.value in read:
-            message = f"the input `{read[str(item.value)]}` reads `{item.value}`, so it is not metadata"
+            message = f"the input `{read[item.text]}` reads `{item.value}`, so it is not metadata"
             yield error(item, message, help="remove it here")
     for metric in entries(scorecard.node, "metrics"):
         lists = [(each.name, each.value) for each in entries(metric.value, "details") if isinstance(each.value, Scalar)]
@@ -37,13 +37,13 @@ def setting_of_two_parameters(scorecard: CaseScorecardDocument) -> Findings:
             yield error(written, message, notes=[(before, "first used here")])
         values = dict(lists)
         for name, written in lists:
-            twin = values.get(str(written.value))
-            if twin is not None and twin.value == name < str(written.value):
+            twin = values.get(written.text)
+            if twin is not None and twin.value == name < written.text:
                 message = f"`{name}` lists what is {written.value}, and `{written.value}` what is {name}"
                 yield error(written, message, notes=[(twin, "the other one")], help="exchange the two")
     for section, keys, what in OTHERS:
         held = [(entry.name, at) for entry in entries(scorecard.node, section) if (at := scalar(entry.value, *keys))]
         for (name, at), (other, first) in repeated(held, lambda each: str(each[1].value)):
-            is_of_name = str(at.value).rpartition(".")[2] == name != other  # so that the first one is wrong
+            is_of_name = at.text.rpartition(".")[2] == name != other  # so that the first one is wrong
             odd, right = (first, at) if is_of_name else (at, first)
             yield error(odd, f"`{other}` and `{name}` {what} `{at.value}`", notes=[(right, "also used here")])

@@ -17,10 +17,8 @@ def threshold_in_no_row(scorecard: CaseScorecardDocument) -> Findings:
     row was deleted, names another parameter, or joins the comparisons by `&&`.
     Instead: add a row that compares the metric with its threshold, or write `||`.
     """
-    read = {word for row in scorecard.labels for word in WORD.findall(str(row.when.value))}
-    limits = [
-        (each, THRESHOLD.fullmatch(str(each.fails.value))) for each in scorecard.metrics if each.fails is not None
-    ]
+    read = {word for row in scorecard.labels for word in WORD.findall(row.when.text)}
+    limits = [(each, THRESHOLD.fullmatch(each.fails.text)) for each in scorecard.metrics if each.fails is not None]
     yield from _only_together(scorecard, {found[3]: metric.name for metric, found in limits if found})
     names = {setting.name for setting in scorecard.settings}
     own = [(metric, found[3]) for metric, found in limits if found and found[1] == metric.name and found[3] in names]
@@ -35,7 +33,7 @@ def threshold_in_no_row(scorecard: CaseScorecardDocument) -> Findings:
 def _only_together(scorecard: CaseScorecardDocument, limits: dict[str, str]) -> Findings:
     """The first row, if it alone reads the thresholds below which metrics fail, and holds only where all of them do. A
     later row may be for what several metrics miss."""
-    rows = [(row, {*WORD.findall(str(row.when.value))} & limits.keys()) for row in scorecard.labels]
+    rows = [(row, {*WORD.findall(row.when.text)} & limits.keys()) for row in scorecard.labels]
     row, read = next(iter(rows), (None, set[str]()))
     if row is None or len(read) < 2 or any(others for _, others in rows[1:]):
         return

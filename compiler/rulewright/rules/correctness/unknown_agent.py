@@ -12,7 +12,7 @@ def unknown_agent(workflow: Workflow) -> Findings:
     """
     for task in workflow.document.tasks:
         for named in task.agents:
-            name = str(named.agent.value)
+            name = named.agent.text
             if name not in workflow.agents:
                 known = f"the agents are {ticked(workflow.agents.names)}"
                 declare = f"declare another one in the workflow: `agents: {{{name}: {{role: {{description: ...}}}}}}`"

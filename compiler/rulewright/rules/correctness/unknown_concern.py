@@ -18,7 +18,7 @@ def unknown_concern(batch: CaseBatch) -> Findings:
     counts = Counter(each.concern for each in batch.cases if each.concern)
     (usual, often), *_ = [*counts.most_common(1), (None, 0)]
     most = usual if often > len(batch.cases) / 2 and often > 1 else _named_by(batch, counts)
-    expected = str(around.value) if isinstance(around, Scalar) and around.value else most
+    expected = around.text if isinstance(around, Scalar) and around.value else most
     is_of_all = often == len(batch.cases) > 1
     if isinstance(around, Scalar) and expected and usual and is_of_all and not _same(usual, expected):
         message = f"the batch has the concern `{expected}`, but all its cases have `{usual}`"

@@ -13,5 +13,5 @@ def unknown_dependency(workflow: Workflow) -> Findings:
     for task in workflow.document.tasks:
         for number, needed in enumerate(task.dependencies):
             if needed.value not in known:
-                hint = did_you_mean(str(needed.value), known)
+                hint = did_you_mean(needed.text, known)
                 yield task.error(needed, f"dependencies[{number}]", f"task '{needed.value}' not found", help=hint)

@@ -19,7 +19,7 @@ def unknown_judge(project: Project) -> Findings:
     Instead: put the provider before the model, or `replay:` before a file of recorded replies.
     """
     source = None if project.file is None else scalar(project.file.node, "judge", "source")
-    written = "" if source is None else str(source.value)
+    written = "" if source is None else source.text
     refused = why_unknown(written) if is_live(written) else None
     if source is None or refused is None or "$" in written:
         return

@@ -23,5 +23,5 @@ def unknown_jurisdiction(project: Project) -> Findings:
         for programme in corpus.programmes if corpus.places else ():
             for written in text_scalars(programme.node, "jurisdictions"):
                 if written.value not in places:
-                    help = did_you_mean(str(written.value), places) or "add its names to `places`"
+                    help = did_you_mean(written.text, places) or "add its names to `places`"
                     yield error(written, f"unknown jurisdiction `{written.value}`", help=help)

@@ -23,7 +23,7 @@ def unknown_scenario(project: Project | UnreadFiles) -> Findings:
     for scenario in project.scenarios.values():
         named = scalar(scenario.node, "sms_variant_of")
         if named is not None and named.value not in project.scenarios:
-            help = did_you_mean(str(named.value), project.scenarios)
+            help = did_you_mean(named.text, project.scenarios)
             yield error(named, f"unknown scenario `{named.value}`", help=help)
     for name, place in texts_of_scenarios(project, "id") if project.scenarios else ():
         if name not in project.scenarios:

@@ -88,7 +88,7 @@ def _mixed(parts: tuple[Entry, ...]) -> Findings:
     """The definitions that read the settings of several gates."""
     for part in parts:
         for steps, value in _texts(part.value):
-            both = set(SECTION_OF.findall(str(value.value))) if steps[-1:] == ("of",) else set()
+            both = set(SECTION_OF.findall(value.text)) if steps[-1:] == ("of",) else set()
             if len(both) > 1:
                 settings = " and ".join(f"`{each}`" for each in sorted(both))
                 yield warning(value, f"`{part.name}` mixes the settings of {settings}")
@@ -142,7 +142,7 @@ def _left_out(parts: tuple[Entry, ...]) -> Findings:
     """The definitions that choose everything except what they are named after."""
     for part in parts:
         for value in dict(_texts(part.value)).values():
-            if re.search(rf"!= ?'{re.escape(part.name)}'", str(value.value)):
+            if re.search(rf"!= ?'{re.escape(part.name)}'", value.text):
                 yield warning(value, f"`{part.name}` leaves out `{part.name}`", help="did you mean `==`?")
 
 
@@ -151,7 +151,7 @@ def _copied(parts: tuple[Entry, ...], named: Collection[str] = ()) -> Findings:
     it is `named`, or another of its texts has it."""
     written = {part.name: dict(_texts(part.value)) for part in parts}
     for name, texts in written.items():
-        means = name in named or any(name in TOKEN.findall(str(each.value)) for each in texts.values())
+        means = name in named or any(name in TOKEN.findall(each.text) for each in texts.values())
         for steps, value in texts.items() if means else ():
             same = [each for each in written if each != name and _same(written[each].get(steps), value)]
             other = next((each for each in same if each in _others_named(steps, value)), None)
@@ -161,7 +161,7 @@ def _copied(parts: tuple[Entry, ...], named: Collection[str] = ()) -> Findings:
 
 def _others_named(steps: tuple[str, ...], value: Scalar) -> list[str]:
     """The words of a text that may name another definition: all of a title, in a condition those after the first."""
-    return TOKEN.findall(str(value.value))[steps[-1:] != ("title",) :]
+    return TOKEN.findall(value.text)[steps[-1:] != ("title",) :]
 
 
 def _of_another(scorecard: ScorecardDocument | CaseScorecardDocument) -> Findings:
@@ -175,7 +175,7 @@ def _of_another(scorecard: ScorecardDocument | CaseScorecardDocument) -> Finding
         section: {_stem(each): (at, each) for at, each in reversed([*enumerate(names[section])])} for section in names
     }
     for entry in entries(scorecard.node, "output"):
-        shown = SHOWN.fullmatch(str(entry.value.value)) if isinstance(entry.value, Scalar) else None
+        shown = SHOWN.fullmatch(entry.value.text) if isinstance(entry.value, Scalar) else None
         if shown is None:
             continue
         section, name = shown[1] or "", shown[2]
@@ -214,7 +214,7 @@ def _is_slip(token: str, other: str, names: set[str], usual: set[str], size: int
 def _form(name: str, value: Scalar) -> tuple[str, ...]:
     """The tokens of a text with the name of its definition left open."""
     pattern = re.compile(rf"(?<![a-zA-Z0-9]){re.escape(name)}(?![a-zA-Z0-9])", re.IGNORECASE)
-    return tuple(TOKEN.findall(pattern.sub(SELF, str(value.value))))
+    return tuple(TOKEN.findall(pattern.sub(SELF, value.text)))
 
 
 def _texts(node: Node, steps: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Scalar]]:

@@ -88,7 +88,7 @@ class Condition(Struct, frozen=True):
         """The first letters of what the condition is about."""
         values = (self.check.get("params", name) for name in parameters(self.expr))
         own = stems(self.expr) | stems_of_counted(self.expr)
-        return own.union(*(stems_in(str(each.value)) for each in scalars_below(*values)))
+        return own.union(*(stems_in(each.text) for each in scalars_below(*values)))
 
 
 class Contradiction(Struct, frozen=True):
@@ -113,7 +113,7 @@ def words_contradict_condition(check: CheckDocument) -> Findings:
     failing = scalar(check.node, "fail_rule")
     if failing is not None and not limits:  # it says what fails
         turned = [structs.replace(each, sign=-each.sign) for each in numbers]
-        limits = list(_of_limits(Claims(check.id, str(failing.value), (failing,), str(failing.value)), turned))
+        limits = list(_of_limits(Claims(check.id, failing.text, (failing,), failing.text), turned))
     limits = limits or list(_of_named_numbers(claims, check, numbers))
     yield from limits
     yield from _not_positive(check, claims)

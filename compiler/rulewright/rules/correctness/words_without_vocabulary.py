@@ -45,7 +45,7 @@ def _own(project: Project, part: str, key: str) -> list[str]:
     """The words of a part that the checks use, the mildest first; empty if one of them can't be declared, or is or
     resembles a known one."""
     known = invisiblebench().words(part)
-    used = dict.fromkeys(str(word.value) for check in project.checks if (word := scalar(check.node, key)) is not None)
+    used = dict.fromkeys(word.text for check in project.checks if (word := scalar(check.node, key)) is not None)
     if not all(map(WORD.fullmatch, used)) or any(
         word in known or did_you_mean(word, known) or by_degree(word, known) for word in used
     ):

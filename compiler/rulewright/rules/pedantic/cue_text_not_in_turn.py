@@ -28,7 +28,7 @@ def misplaced_cues(scenario: ScenarioDocument) -> Iterator[tuple[CueAnchorDocume
     for anchor in scenario.cue_anchors:
         words = scalar(anchor.node, "cue_text_match")
         turn = turns.get(anchor.cue_turn) if anchor.cue_turn is not None else None
-        wanted = "" if words is None else fold(str(words.value)).text.strip()
+        wanted = "" if words is None else fold(words.text).text.strip()
         if words is not None and turn is not None and wanted and not contains(turn, wanted):
             yield anchor, words, next((each for each in turns.values() if contains(each, wanted)), None)
 

@@ -22,9 +22,9 @@ def tag_no_check_looks_for(project: Project) -> Findings:
         for key in TAG_KEYS:
             for tag in text_scalars(scenario.node, key):
                 if tag.value not in wanted:
-                    help = did_you_mean(str(tag.value), wanted)
+                    help = did_you_mean(tag.text, wanted)
                     yield advice(tag, f"no check uses the tag `{tag.value}`", help=help)
 
 
 def _reads_tags(check: CheckDocument) -> bool:
-    return check.prompt is not None and "scenario.tags" in str(check.prompt.value)
+    return check.prompt is not None and "scenario.tags" in check.prompt.text

@@ -73,7 +73,7 @@ def repeated_in(node: Node, *, is_reported: bool = True, fold: bool = False) -> 
 
 def _repeated(nodes: Iterable[Node], *, fold: bool) -> Findings:
     texts = [each for each in nodes if type(each) is Scalar and isinstance(each.value, str)]
-    for item, first in repeated(texts, lambda each: str(each.value).lower() if fold else each.value):
+    for item, first in repeated(texts, lambda each: each.text.lower() if fold else each.value):
         yield advice(item, f"`{item.value}` is listed twice", notes=[(first, "the first")])
 
 

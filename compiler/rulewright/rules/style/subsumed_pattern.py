@@ -58,7 +58,7 @@ def subsumed_pattern(subject: CaseBatch | CheckDocument | LexiconDocument | Mark
         for each in subject.phrases:
             yield from _subsumed(_phrases(each))
     elif isinstance(subject, CheckDocument):
-        sought = {name for each in subject.verdict_conditions for name in SOUGHT.findall(str(each.value))}
+        sought = {name for each in subject.verdict_conditions for name in SOUGHT.findall(each.text)}
         for name in sorted(sought):
             yield from _subsumed(_phrases(text_scalars(subject.node, "params", name)))
     else:
@@ -96,17 +96,17 @@ def _search(texts: Iterable[str]) -> Search:
 
 
 def _phrases(found: Iterable[Scalar]) -> list[Phrase]:
-    return [Phrase(each.span, str(each.value), str(each.value).lower()) for each in found if each.value]
+    return [Phrase(each.span, each.text, each.text.lower()) for each in found if each.value]
 
 
 def _alternatives(branch: BranchDocument) -> list[Phrase]:
     """The alternatives of a branch's regular expression, which ignores case; empty for a nested one."""
     pattern = scalar(branch.node, "condition", "pattern")
-    if branch.type != "regex" or pattern is None or NESTED.search(str(pattern.value)):
+    if branch.type != "regex" or pattern is None or NESTED.search(pattern.text):
         return []
     return [
         Phrase(place(pattern, *found.span()), found.group(), LOOSE.sub("\n", found.group().lower()))
-        for found in re.finditer(r"[^|]+", str(pattern.value))
+        for found in re.finditer(r"[^|]+", pattern.text)
     ]
 
 

@@ -15,7 +15,7 @@ def absent_counts_as_full(scorecard: ScorecardDocument) -> Findings:
     Instead: write `empty: absent`, `orValue(score(0))`, or test `hasValue()` first.
     """
     for rate in (*scorecard.dimensions, *scorecard.rates):
-        if "PASS" in rate.hit and str(rate.empty.value) == "1":
+        if "PASS" in rate.hit and rate.empty.text == "1":
             yield warning(rate.empty, f"`{rate.name}` is 1 if nothing was measured", help="write `empty: absent`")
     variables = dict(scorecard.variables)
     of_variables = {id(each.scalar): each for each in expressions_of(scorecard)}

@@ -24,7 +24,7 @@ def adapter_names_missing_file(workflow: Workflow) -> Findings:
     written = {path for task in workflow.document.tasks for path in [each.path for each in task.outputs]}
     for adapter in (entry.value for entry in entries(workflow.settings, "adapters")):
         script = scalar(adapter, "script")
-        if script is not None and _is_missing(workflow.root, str(script.value)):
+        if script is not None and _is_missing(workflow.root, script.text):
             yield _missing(script, workflow.root, "`script` is relative to the project's root")
         folder = workflow.place("folder", ".") / text(adapter, "folder")
         yield from _without_program(adapter, folder, workflow, written)
@@ -37,8 +37,8 @@ def adapter_names_missing_file(workflow: Workflow) -> Findings:
 def _without_program(node: Node | None, folder: Path, workflow: Workflow, written: set[str]) -> Findings:
     """The first program of a command, if it is neither a file nor written by a task."""
     words = (each for each in items(node, "command") if isinstance(each, Scalar))
-    program = next((each for each in words if Path(str(each.value)).suffix in PROGRAMS), None)
-    if program is not None and str(program.value) not in written and _is_missing(folder, str(program.value)):
+    program = next((each for each in words if Path(each.text).suffix in PROGRAMS), None)
+    if program is not None and program.text not in written and _is_missing(folder, program.text):
         yield _missing(program, folder, f"the command runs in `{os.path.relpath(folder, workflow.root)}`")
 
 
@@ -46,7 +46,7 @@ def _without_function(written: Scalar | None, root: Path) -> Findings:
     """A `module:function` whose module is a file of the project that does not mention the function."""
     module, _, function = str(written.value if written else "").partition(":")
     file = root / (module.replace(".", "/") + ".py")
-    if written is None or not re.fullmatch(r"\w+(?:\.\w+)*:\w+", str(written.value)) or not dependencies.is_file(file):
+    if written is None or not re.fullmatch(r"\w+(?:\.\w+)*:\w+", written.text) or not dependencies.is_file(file):
         return
     content = file.read_bytes()
     dependencies.note_content(file, content)
@@ -60,7 +60,7 @@ def _is_missing(folder: Path, written: str) -> bool:
 
 
 def _missing(place: Scalar, folder: Path, otherwise: str) -> Diagnostic:
-    written = str(place.value)
+    written = place.text
     help = path_meant(_from(folder, written), written) or otherwise
     return warning(place, f"file not found: `{written}`", help=help)
 

@@ -19,7 +19,7 @@ def adapter_of_another_type(workflow: Workflow) -> Findings:
         kind = scalar(adapter, "type")
         if kind is None or kind.value not in TYPES.values():
             continue
-        needed = NEEDED.get(str(kind.value))
+        needed = NEEDED.get(kind.text)
         if needed is not None and value(adapter, needed) is None and not items(adapter, needed):
             yield error(kind, f"an adapter of the type `{kind.value}` needs the key `{needed}`")
             continue

@@ -42,9 +42,9 @@ def ascii_only_apostrophe(subject: LexiconDocument | ScenarioDocument) -> Findin
 def _missed(phrases: Iterable[Scalar], help: str) -> Findings:
     """The phrases with a straight apostrophe that no phrase next to them covers with a curly one."""
     phrases = tuple(phrases)
-    texts = {str(phrase.value).lower() for phrase in phrases}
+    texts = {phrase.text.lower() for phrase in phrases}
     for phrase in phrases:
-        text = str(phrase.value).lower()
+        text = phrase.text.lower()
         curly = text.replace("'", "\u2019")
         if "'" in text and not any(other in curly for other in texts):
             yield warning(phrase, "this pattern misses the curly apostrophe (U+2019)", help=help)
@@ -53,6 +53,6 @@ def _missed(phrases: Iterable[Scalar], help: str) -> Findings:
 def _missed_by(patterns: Iterable[Scalar]) -> Findings:
     """The regular expressions with a straight apostrophe that nothing makes optional or offers an alternative to."""
     for pattern in patterns:
-        outside = CLASS.sub("", str(pattern.value))
+        outside = CLASS.sub("", pattern.text)
         if "'" in ANY_TWO.sub("", outside):
             yield warning(pattern, "this pattern misses the curly apostrophe (U+2019)", help=EITHER)

@@ -12,7 +12,7 @@ def backspace_in_expression(document: DocumentWithExpressions) -> Findings:
     """
     for written, part in parts_of(document):
         if isinstance(part, Literal) and isinstance(part.value, str) and "\b" in part.value:
-            is_unescaped = "\b" in str(written.scalar.value)  # by the quotes around the expression
+            is_unescaped = "\b" in written.scalar.text  # by the quotes around the expression
             ending = " and `r` before the inner quotes" if is_unescaped else ", or `r` before the quotes"
             help = f"write `\\\\b`{ending}"
             yield warning(written.span(part), "`\\b` in this string is a backspace, not a word boundary", help=help)

@@ -18,7 +18,7 @@ def branch_hides_what_a_probe_expects(scenario: ScenarioDocument) -> Findings:
     kept = {turn: _kept(turn) for turn in turns if turn.branches}
     for probe in scenario.probes if kept else ():
         for item in text_scalars(probe.node, "expected") if probe.kind == "recall" and probe.turn else ():
-            words = words_of(phrase := str(item.value))
+            words = words_of(phrase := item.text)
             for word in words:
                 found = {turn for form in forms(word) for turn in saying.get(form, ())}
                 turn = found.pop() if len(found) == 1 else None

@@ -52,7 +52,7 @@ def _idle_phrases(branch: BranchDocument, known: Mapping[str, tuple[BranchDocume
 def _phrases(branch: BranchDocument) -> Iterator[tuple[str, Scalar]]:
     """The phrases of which one is enough to take a branch, each also as it is compared."""
     for phrase in text_scalars(branch.node, "condition", "values") if branch.type == "contains_any" else ():
-        yield str(phrase.value).lower(), phrase
+        yield phrase.text.lower(), phrase
 
 
 def _hides(first: BranchDocument, later: BranchDocument) -> bool:

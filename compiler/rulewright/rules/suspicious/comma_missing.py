@@ -47,8 +47,8 @@ def _in_cases(cases: Iterable[CaseRecord]) -> Findings:
     """Two words in one pair of quotes, where all other items of a list of expectations are single words."""
     for listed in (node for each in cases for part in each.expectations for node in walk(part)):
         texts = [each for each in items(listed) if isinstance(each, Scalar)]
-        several = [each for each in texts if WORDS.fullmatch(str(each.value))]
-        others = [str(each.value) for each in texts if each not in several]
+        several = [each for each in texts if WORDS.fullmatch(each.text)]
+        others = [each.text for each in texts if each not in several]
         if len(several) == 1 < len(others) and not any(" " in each for each in others):
             message = f"`{several[0].value}` is one text, but the others of this list are single words"
             yield warning(several[0], message, help="quote each word")
@@ -56,10 +56,10 @@ def _in_cases(cases: Iterable[CaseRecord]) -> Findings:
 
 def _in_project(project: Project) -> Findings:
     tags = [*_tags(project)]
-    known = {str(each.value) for each in tags if " " not in str(each.value)}
-    others = {str(each.value) for each in tags if " " in str(each.value)}
+    known = {each.text for each in tags if " " not in each.text}
+    others = {each.text for each in tags if " " in each.text}
     for tag in tags:
-        words = str(tag.value).split()
+        words = tag.text.split()
         if len(words) > 1 and (known.issuperset(words) or (len(others) == 1 and not known.isdisjoint(words))):
             fix = None if tag.style else replace(tag, ", ".join(words), f"write `{', '.join(words)}`", safe=False)
             message = f"`{tag.value}` is one tag, but `{next(filter(known.__contains__, words))}` is a tag of its own"
@@ -86,7 +86,7 @@ def _repeating(project: Project) -> Findings:
         for listed in walk(loaded.root):
             if isinstance(listed, Sequence) and listed.source.text.startswith("[", listed.start):
                 for phrase in (each for each in listed.items if isinstance(each, Scalar) and not each.style):
-                    again = _repeated(WORD.findall(str(phrase.value).lower())[: MOST + 1])
+                    again = _repeated(WORD.findall(phrase.text.lower())[: MOST + 1])
                     if again:
                         message = f"this phrase says `{again}` twice"
                         yield warning(phrase, message, help="write a comma between two phrases")
@@ -98,9 +98,9 @@ def _of_codes(project: Project) -> Findings:
         for listed in walk(loaded.root):
             if isinstance(listed, Sequence) and listed.source.text.startswith("[", listed.start):
                 items_ = [each for each in listed.items if isinstance(each, Scalar)]
-                several = [each for each in items_ if not each.style and len(str(each.value).split()) > 1]
-                others = [str(each.value) for each in items_ if each not in several]
-                parts = str(several[0].value).split() if len(several) == 1 and others else []
+                several = [each for each in items_ if not each.style and len(each.text.split()) > 1]
+                others = [each.text for each in items_ if each not in several]
+                parts = several[0].text.split() if len(several) == 1 and others else []
                 are_codes = any(all(map(shape.fullmatch, (*parts, *others))) for shape in CODES)
                 if parts and (are_codes or _are_keys(loaded.root, (*parts, *others))):
                     message = f"`{several[0].value}` is one text, but the others of this list are single names"
@@ -127,9 +127,9 @@ def _in_one_entry(project: Project) -> Findings:
     """An entry of a lexicon that is two phrases, each of which is another entry but for a word."""
     for lexicon in project.lexicons.values():
         phrases = text_scalars(lexicon.node, "patterns")
-        several = [each for each in phrases if ", " in str(each.value)]
-        others = [str(each.value).lower().split() for each in phrases if each not in several]
-        parts = [part.split() for part in str(several[0].value).lower().split(", ")] if len(several) == 1 else []
+        several = [each for each in phrases if ", " in each.text]
+        others = [each.text.lower().split() for each in phrases if each not in several]
+        parts = [part.split() for part in several[0].text.lower().split(", ")] if len(several) == 1 else []
         if parts and all(any(_is_variant(part, other) for other in others) for part in parts):
             yield warning(several[0], f"`{several[0].value}` is one phrase", help="write each in a line of its own")
 

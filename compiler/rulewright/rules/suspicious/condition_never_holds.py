@@ -38,7 +38,7 @@ def _out_of_order(document: DocumentWithExpressions, placed: LocatedCondition) -
     if not placed.study.given.endswith(BY_DEFAULT):
         return None
     defaults = [(each.name, numeric(each.value, "default")) for each in entries(document.node, "parameters")]
-    words = {*NAME.findall(str(placed.scalar.value))}
+    words = {*NAME.findall(placed.scalar.text)}
     read = {name: each for name, each in defaults if each is not None and name in words}
     values = [each.as_float for each in read.values()]
     start, end = placed.study.program.nodes[-1].at or (0, 0)

@@ -17,7 +17,7 @@ def cue_misquotes_turn(scenario: ScenarioDocument) -> Findings:
     """
     turns = {turn.number: turn for turn in scenario.turns}
     for anchor, words, elsewhere in misplaced_cues(scenario):
-        spoken = None if elsewhere is not None else _nearly(str(words.value), turns[anchor.cue_turn].user_message)
+        spoken = None if elsewhere is not None else _nearly(words.text, turns[anchor.cue_turn].user_message)
         if spoken is not None:
             notes = [(turns[anchor.cue_turn].place("user_message"), "the user's message")]
             yield warning(words, f"this differs from the message of turn {anchor.cue_turn}: `{spoken}`", notes=notes)

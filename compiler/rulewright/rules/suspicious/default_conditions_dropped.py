@@ -14,8 +14,8 @@ def default_conditions_dropped(workflow: Workflow) -> Findings:
     gates = [gate for task in workflow.document.tasks if (gate := task.on("policy_gate")) is not None]
     written = [[each for each in gate.layers if "conditions" in each] for gate in gates]
     for layer, default in {id(layers[0]): layers[:2] for layers in written if len(layers) > 1}.values():
-        own = [str(each.value) for each in text_scalars(layer, "conditions")]
-        dropped = [value for each in text_scalars(default, "conditions") if (value := str(each.value)) not in own]
+        own = [each.text for each in text_scalars(layer, "conditions")]
+        dropped = [value for each in text_scalars(default, "conditions") if (value := each.text) not in own]
         if dropped:
             message = f"this list replaces the default one, which also has {ticked(dropped)}"
             yield warning(layer.index["conditions"].key, message, help="repeat these conditions in the list")

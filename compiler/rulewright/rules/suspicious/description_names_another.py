@@ -29,10 +29,8 @@ def description_names_another(scenario: ScenarioDocument) -> Findings:
 
 def _in_another_state(scenario: ScenarioDocument, texts: list[Scalar]) -> Findings:
     written = scalar(scenario.node, "jurisdiction")
-    code = "" if written is None else str(written.value).lower()
-    named = (
-        [(each, part) for each in texts for part in STATE.finditer(str(each.value))] if code in STATES.values() else []
-    )
+    code = "" if written is None else written.text.lower()
+    named = [(each, part) for each in texts for part in STATE.finditer(each.text)] if code in STATES.values() else []
     others = [(each, part) for each, part in named if STATES[part[0]] != code]
     for each, part in others[:1]:
         where = place(each, *part.span())
@@ -45,10 +43,10 @@ def _in_another_state(scenario: ScenarioDocument, texts: list[Scalar]) -> Findin
 
 
 def _with_other_pronouns(scenario: ScenarioDocument, texts: list[Scalar]) -> Findings:
-    named = {found.lower(): each for each in texts for found in PRONOUNS.findall(str(each.value))}
+    named = {found.lower(): each for each in texts for found in PRONOUNS.findall(each.text)}
     for probe in items(scenario.node, "probes") if named else ():
         for expected in items(probe, "expected") if text(probe, "kind") == "pronoun_continuity" else ():
-            found = PRONOUNS.search(str(expected.value)) if isinstance(expected, Scalar) else None
+            found = PRONOUNS.search(expected.text) if isinstance(expected, Scalar) else None
             if found is not None and found[0].lower() not in named:
                 message = f"the probe expects `{found[0]}`, but the description says `{min(named)}`"
                 yield warning(expected, message, notes=[(named[min(named)], "said here")])

@@ -17,7 +17,7 @@ def duplicate_criterion_id(scenario: ScenarioDocument) -> Findings:
     for rubric in _rubrics(scenario):
         here = {id(name) for name in rubric}
         for name in rubric:
-            earlier = first.setdefault(str(name.value), name)
+            earlier = first.setdefault(name.text, name)
             if earlier is not name:
                 notes = [(earlier, "first used here")]
                 report = error if id(earlier) in here else warning

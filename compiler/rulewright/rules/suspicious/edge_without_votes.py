@@ -32,7 +32,7 @@ def edge_without_votes(profile: Profile) -> Findings:
     elif profile.repetitions and only_routes and not {*profile.include_routes} - UNJUDGED:
         yield warning(place, "none of the routes of this profile asks a judge", help="set it to 0")
     described = scalar(profile.node, "description")
-    if profile.repetitions == 0 and profile.include_all and described and VOTES.fullmatch(str(described.value)):
+    if profile.repetitions == 0 and profile.include_all and described and VOTES.fullmatch(described.text):
         message = "the description speaks of votes, but with 0 votes no judge is asked"
         yield warning(place, message, notes=[(described, "said here")])
     if profile.repetitions == 0 and flag(profile.node, "llm_edge"):

@@ -22,12 +22,12 @@ def expectation_of_an_unstated_fact(scenario: ScenarioDocument) -> Findings:
     Instead: let the user say it first, or leave it out of the expectation.
     """
     known = _numbers(shown(scenario))
-    hidden = _numbers(str(each.value) for each in scalars_below(scenario.get("persona")))
+    hidden = _numbers(each.text for each in scalars_below(scenario.get("persona")))
     for turn in scenario.turns if all_known(scenario) else ():
         own = _numbers(turn.messages) - _numbers([turn.user_message])
         known |= _numbers([turn.user_message])
         for item in text_scalars(turn.node, "expected_behaviors"):
-            for amount in AMOUNT.findall(str(item.value)):
+            for amount in AMOUNT.findall(item.text):
                 number = _numbers([amount])
                 if number.isdisjoint(known) and not number.isdisjoint(hidden | own):
                     place = "a branch" if number & own else "the persona"

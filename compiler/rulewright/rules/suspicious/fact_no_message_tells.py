@@ -19,7 +19,7 @@ def fact_no_message_tells(scenario: ScenarioDocument) -> Findings:
     spoken = spoken_words(scenario)
     for turn in scenario.turns if all_known(scenario) else ():
         for fact in text_scalars(turn.node, "facts") if turn.number is not None else ():
-            unknown = _unknown(str(fact.value).partition("=")[2], spoken, turn.number or 0)
+            unknown = _unknown(fact.text.partition("=")[2], spoken, turn.number or 0)
             if unknown is not None:
                 yield advice(fact, f"no message up to turn {turn.number} mentions `{unknown}`")
 

@@ -26,7 +26,7 @@ def gate_ignores_a_severity(project: Project) -> Findings:
     gates = None if project.scoring is None else descend(project.scoring.node, "gates")
     for entry in gates.entries if isinstance(gates, Mapping) else ():
         buckets, listed = texts(entry.value, "mode_buckets"), text_scalars(entry.value, "hard_fail_on_severity")
-        stopping = {str(each.value) for each in listed}
+        stopping = {each.text for each in listed}
         missed = [
             check
             for check in project.checks
@@ -50,7 +50,7 @@ def _of_a_milder_one(project: Project) -> Findings:
     if card is None or len(card.gates) != 1 or not is_declared:
         return
     gate = card.gates[0]
-    selected = OF_SEVERITY.fullmatch(str(gate.of.value).strip())
+    selected = OF_SEVERITY.fullmatch(gate.of.text.strip())
     if selected is None or selected[1] not in severities or _may_be_gravest(selected[1], severities):
         return
     named = {*NAME.findall(card.node.source.text)}
@@ -80,7 +80,7 @@ def _of_other_words(project: Project) -> Findings:
         for at, key in enumerate(("hard_fail_on_severity", "mode_buckets"))
     ]
     named += [
-        (gate.name, gate.of.span, tuple(each for each in known if each in NAME.findall(str(gate.of.value))), at)
+        (gate.name, gate.of.span, tuple(each for each in known if each in NAME.findall(gate.of.text)), at)
         for card in project.scorecards.values()
         for gate in card.gates
         for at, known in enumerate((words.severities, words.buckets))

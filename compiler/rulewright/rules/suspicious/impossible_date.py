@@ -37,7 +37,7 @@ def impossible_date(subject: CheckDocument | Profile | ScenarioDocument | Projec
     for node in (node for each in roots for node in walk(each)):
         if type(node) is Mapping and not hasattr(subject, "verdict_conditions"):  # a check may look for such a date
             yield from _turned(node)
-        written = DATE.fullmatch(str(node.value)) if type(node) is Scalar and isinstance(node.value, str) else None
+        written = DATE.fullmatch(node.text) if type(node) is Scalar and isinstance(node.value, str) else None
         if written is None or _exists(written[2], written[3] or "01") or _is_season(written):
             continue
         year, month, day = written.groups()
@@ -49,7 +49,7 @@ def _turned(node: Mapping) -> Findings:
     """The dates of a mapping with the year at the end."""
     for entry in node.entries:
         value = entry.value
-        text = str(value.value) if type(value) is Scalar and DATED.search(entry.name) else ""
+        text = value.text if type(value) is Scalar and DATED.search(entry.name) else ""
         if (written := TURNED.fullmatch(text)) is not None:
             day, sign, month, year = written.groups()
             is_clear = sign == "." or day is None  # else the day may be the first or the second number

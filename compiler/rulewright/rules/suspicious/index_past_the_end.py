@@ -17,7 +17,7 @@ def index_past_the_end(document: DocumentWithExpressions) -> Findings:
             continue
         name, index = written.text(part.operand), written.text(part.index)
         never = f"`{name}` never has an item at `{index}`"
-        if _is_unsure(part) and "size(" not in str(written.scalar.value):
+        if _is_unsure(part) and "size(" not in written.scalar.text:
             message = f"nothing ensures that `{name}` has an item at `{index}`"
             yield warning(written.span(part.index), message, help="the first item has the index 0")
         elif _is_negative(part.index):

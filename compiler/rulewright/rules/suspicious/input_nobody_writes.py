@@ -31,7 +31,7 @@ def input_nobody_writes(workflow: Workflow) -> Findings:
     unwritten = [each for each in evidence if each.value not in outputs]
     several = {each.value for each in evidence} - {each.value for each in unwritten}
     for each in unwritten if len(unwritten) == 1 < len(several) and dependencies.exists(folder) else ():
-        path = str(each.value)
+        path = each.text
         is_ours = str(PurePosixPath(path).parent) in written and "*" not in path
         if is_ours and output_meant(path, outputs) is None and not dependencies.exists(folder / path):
             yield warning(each, f"no task writes the evidence `{path}`, and it does not exist")

@@ -29,7 +29,7 @@ def judge_answers_as_the_author(workflow: Workflow) -> Findings:
             if metric.type != "llm_judge" or judge is None:
                 continue
             for author in task.authors:
-                names = str(judge.value), str(author.agent.value)
+                names = judge.text, author.agent.text
                 shared = _shared(workflow.agents, reached, *names) if names[0] != names[1] else ""
                 if shared:
                     report = task.error if shared in {ONE_AGENT, ONE_NAME} else task.warning
@@ -47,7 +47,7 @@ def _partners(task: TaskDocument, agents: Registry) -> Findings:
     ):
         if task.on(overlay) is None or names[0] is None or names[1] is None or names[0].value == names[1].value:
             continue
-        if same := _same_agent(agents, str(names[0].value), str(names[1].value)):
+        if same := _same_agent(agents, names[0].text, names[1].text):
             message = f"{partner} must differ from {author}: `{names[0].value}` and `{names[1].value}` {same}"
             yield task.error(names[0], f"overlays.{overlay}.{partner}", message)
 

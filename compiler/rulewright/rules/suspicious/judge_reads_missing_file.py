@@ -13,9 +13,9 @@ def judge_reads_missing_file(project: Project) -> Findings:
     Instead: correct the path after `replay:`.
     """
     source = None if project.file is None else scalar(project.file.node, "judge", "source")
-    if source is None or project.path is None or "$" in str(source.value) or project.unreadable:
+    if source is None or project.path is None or "$" in source.text or project.unreadable:
         return
-    written = str(source.value)
+    written = source.text
     path = resolve(written.removeprefix(REPLAY), project.path, project.root)
     if written.startswith(REPLAY) and not dependencies.exists(path):
         yield warning(source, f"file not found: `{path}`", help=path_meant(path, written))

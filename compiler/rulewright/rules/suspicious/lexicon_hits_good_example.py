@@ -25,7 +25,7 @@ def lexicon_hits_good_example(project: Project) -> Findings:
             continue
         for key in ("pass_rule", "good_complement"):
             rule = scalar(check.node, key)
-            for start, example in examples(str(rule.value)) if rule is not None else ():
+            for start, example in examples(rule.text) if rule is not None else ():
                 if rule is not None and finds(lexicon, example, usual):
                     confirmed = check.routing.route == "regex_with_llm_edge" and check.routing.llm_on_ambiguous is True
                     yield (advice if confirmed else warning)(

@@ -61,7 +61,7 @@ def _quoted(check: CheckDocument, subject: str) -> Iterator[tuple[Span, str]]:
         prose = scalar(check.node, key)
         if prose is None:
             continue
-        text = str(prose.value)
+        text = prose.text
         rule = [("FAIL", 0, text)]
         for about, offset, part in rule if key == "fail_rule" else paragraphs_by_subject(text):
             for start, example in examples(part):

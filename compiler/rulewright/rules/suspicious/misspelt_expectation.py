@@ -66,7 +66,7 @@ def _other_words(case: CaseRecord) -> Findings:
 
 def _words(node: Scalar) -> list[str]:
     """The words between spaces, each without the marks around it; `user-id` is one, and `one...two` ends with `two`."""
-    parts = ([part for part in MARKS.split(each) if part] for each in str(node.value).lower().split())
+    parts = ([part for part in MARKS.split(each) if part] for each in node.text.lower().split())
     return [word for each in parts if each and (word := MARK_AT_AN_END.sub("", each[-1]))]
 
 
@@ -115,7 +115,7 @@ def _numbers(node: Node) -> list[tuple[str, str]]:
 
 
 def _tokens(node: Node) -> list[str]:
-    return TOKEN.findall(str(node.value).lower()) if isinstance(node, Scalar) else []
+    return TOKEN.findall(node.text.lower()) if isinstance(node, Scalar) else []
 
 
 def _has_number(node: Node) -> bool:

@@ -25,15 +25,15 @@ def misspelt_input_path(scorecard: CaseScorecardDocument) -> Findings:
     Instead: use the spelling of the other paths, or of the cases.
     """
     read = scalars_below(scorecard.get("inputs"), scorecard.get("metadata"))
-    paths = [each for each in read if "." in str(each.value)]
-    strange = _in_no_record(scorecard, [str(each.value) for each in paths])
+    paths = [each for each in read if "." in each.text]
+    strange = _in_no_record(scorecard, [each.text for each in paths])
     yield from _odd_steps(paths)
     places = [(entry.name, each) for entry in entries(scorecard.get("parameters")) for each in _file_of(entry.value)]
     yield from _odd_steps([each for _, each in places])
     yield from _unlike_its_parameter(places)
     for each in paths:
-        steps = str(each.value).split(".")
-        if near := strange.get(str(each.value)):
+        steps = each.text.split(".")
+        if near := strange.get(each.text):
             message = f"no {steps[0]} has the key `{steps[-1]}`, but `{near}`"
             yield warning(each, message, help=Guess(".".join([*steps[:-1], near])))
 
@@ -47,10 +47,10 @@ def _file_of(parameter: Node) -> Iterator[Scalar]:
 
 def _unlike_its_parameter(places: list[tuple[str, Scalar]]) -> Findings:
     """The only step that misspells the name of its parameter: `thresholds.MANNER.pass` of `MANNERS_pass`."""
-    counts = Counter(step for _, each in places for step in str(each.value).split("."))
+    counts = Counter(step for _, each in places for step in each.text.split("."))
     for name, each in places:
         group = name.rpartition("_")[0]
-        steps = str(each.value).split(".")
+        steps = each.text.split(".")
         odd = next((step for step in steps if counts[step] == 1 and is_slip_of(step, group)), None)
         if odd is not None and len(group) >= MIN_LENGTH and counts[group] == 1:  # else reported with the other paths
             right = ".".join(group if step == odd else step for step in steps)
@@ -59,10 +59,10 @@ def _unlike_its_parameter(places: list[tuple[str, Scalar]]) -> Findings:
 
 def _odd_steps(paths: list[Scalar]) -> Findings:
     """The steps that one path spells differently from others; the last steps differ by design."""
-    counts = Counter(step for each in paths for step in str(each.value).split(".")[:-1])
+    counts = Counter(step for each in paths for step in each.text.split(".")[:-1])
     usual = [name for name, count in counts.items() if count > 1]
     for each in paths:
-        steps = str(each.value).split(".")
+        steps = each.text.split(".")
         for at, step in enumerate(steps[:-1]):
             near = next((name for name in usual if counts[step] == 1 and _is_like(step, name)), None)
             if near is not None:

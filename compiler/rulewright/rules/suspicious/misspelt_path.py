@@ -30,12 +30,12 @@ def misspelt_path(workflow: Workflow) -> Findings:
     nodes: defaultdict[str, list[Scalar]] = defaultdict(list)  # of every path
     named: defaultdict[str, set[int]] = defaultdict(set)  # the places of every name
     for place, node in enumerate(paths_of(workflow)):
-        nodes[str(node.value)].append(node)
-        for name in str(node.value).split("/"):
+        nodes[node.text].append(node)
+        for name in node.text.split("/"):
             named[name].add(place)
     written = scalar(workflow.settings, "folder")
     is_there = dependencies.exists(folder)
-    near = None if written is None or is_there else path_meant(folder, str(written.value))
+    near = None if written is None or is_there else path_meant(folder, written.text)
     if written is not None and near is not None:
         yield warning(written, f"folder not found: `{written.value}`", help=near)
     made = {*outputs, *(each.partition("/")[0] for each in outputs)}  # files, and the folders they are in
@@ -74,8 +74,8 @@ def paths_of(workflow: Workflow) -> list[Scalar]:
     """The paths of files, and the folders that metrics are read from."""
     tasks = [task.node for task in workflow.document.tasks]
     paths = [each for each in scalars_below(*tasks) if isinstance(each.value, str) and PATH.fullmatch(each.value)]
-    sources = [node for task in tasks for node in _sources(task) if "/" not in str(node.value)]
-    folders = [node for node in sources if not PATH.fullmatch(str(node.value))]
+    sources = [node for task in tasks for node in _sources(task) if "/" not in node.text]
+    folders = [node for node in sources if not PATH.fullmatch(node.text)]
     return [*paths, *folders]
 
 
@@ -87,7 +87,7 @@ def _sources(node: Node) -> Iterator[Scalar]:
 
 def _outputs(workflow: Workflow) -> set[str]:
     """The paths that tasks write."""
-    return {str(each.value) for each in scalars_below(*(task.node.get("outputs") for task in workflow.document.tasks))}
+    return {each.text for each in scalars_below(*(task.node.get("outputs") for task in workflow.document.tasks))}
 
 
 def output_meant(path: str, outputs: set[str]) -> str | None:

@@ -38,7 +38,7 @@ def misspelt_rule_key(project: Project) -> Findings:
         if not isinstance(phrases, Mapping):
             continue
         for action in text_scalars(root, "crisis", "required_actions"):
-            near = None if str(action.value) in phrases else did_you_mean(str(action.value), phrases.keys)
+            near = None if action.text in phrases else did_you_mean(action.text, phrases.keys)
             if near is not None:
                 message, note = f"`action_phrases` has no entry for `{action.value}`", "possibly meant here"
                 yield warning(action, message, help=near, notes=[(phrases.key_span(near.meant), note)])

@@ -31,7 +31,7 @@ def misspelt_tool(project: Project) -> Findings:
     counts = Counter(word for check in checks for word, _ in _words(check))
     usual = {word for word, count in counts.items() if count > 1}
     yield from _misspelt(checks, recorded.keys(), counts.keys(), usual)
-    shown = {str(each.value) for each in scalars_below(*(check.get("examples") for check in checks))}
+    shown = {each.text for each in scalars_below(*(check.get("examples") for check in checks))}
     yield from _of_two_places(checks, {*recorded, *usual}, shown)
     arguments = set[str]().union(*recorded.values())
     yield from _unknown_arguments(checks, arguments) if arguments else _unlike_guards(checks)
@@ -113,7 +113,7 @@ def _call_of(part: Expr) -> Expr | None:
 
 def _reads_calls(check: CheckDocument) -> bool:
     """Whether the check's conditions read tool calls."""
-    return any("tool_call" in str(each.value) for each in check.verdict_conditions)
+    return any("tool_call" in each.text for each in check.verdict_conditions)
 
 
 def _words(check: CheckDocument) -> Iterator[Word]:

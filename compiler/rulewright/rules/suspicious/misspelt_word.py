@@ -51,7 +51,7 @@ def misspelt_word(project: Project) -> Findings:
         (name, word)
         for root in roots
         for name in _names(root)
-        for word in WORD.findall(str(name.value).lower())
+        for word in WORD.findall(name.text.lower())
         if len(word) > SHORTEST
     ]
     found = [_rare(words, known, known, partial(_is_slip, known=known))]
@@ -71,7 +71,7 @@ def _misspelt_values(roots: Iterable[Node]) -> Iterator[Rare]:
     """Yield the values that differ by a letter from one that their key has several times."""
     by_key: dict[str, list[tuple[Scalar, str]]] = {}
     for key, value in (each for root in roots for each in _values(root, "")):
-        by_key.setdefault(key, []).append((value, str(value.value)))
+        by_key.setdefault(key, []).append((value, value.text))
     for values in by_key.values():
         same = Counter(value for _, value in values)
         yield from _rare(values, same, Counter({each: same[each] for each in same if same[each] > 1}), _is_misspelt)
@@ -253,7 +253,7 @@ def _is_misspelt(name: str, other: str) -> bool:
 def _texts(root: Node) -> Iterator[str]:
     for node in walk(root):
         if isinstance(node, Scalar):
-            yield _readable(str(node.value)).lower()
+            yield _readable(node.text).lower()
         elif isinstance(node, Mapping):
             yield from (entry.name.lower() for entry in node.entries)
 

@@ -117,10 +117,10 @@ def mistyped_regex(subject: LexiconDocument | ScenarioDocument | CheckDocument |
     Instead: write `(?:a|b)`, `(?:yes|no)`, `{1,3}`, `\\d+`, `\\$5`, no empty alternative, `\\b` at the edge of a word.
     """
     for written in _expressions(subject):
-        if "\b" not in str(written.value) or not isinstance(subject, Document):
+        if "\b" not in written.text or not isinstance(subject, Document):
             yield from _slips(written)  # else `yaml-trap` reports it
     for literal in _literals(subject) if isinstance(subject, CheckDocument) else ():
-        if "\b" not in str(literal.value):  # else `backspace-in-expression` reports it
+        if "\b" not in literal.text:  # else `backspace-in-expression` reports it
             yield from _slips(literal, is_literal=True)
     if isinstance(subject, LexiconDocument):
         yield from _case_of_letters(_of_lexicon(subject), "the lexicon")
@@ -137,7 +137,7 @@ def mistyped_regex(subject: LexiconDocument | ScenarioDocument | CheckDocument |
 def _slips(written: Scalar, *, is_literal: bool = False) -> Findings:
     """The finding for a regular expression. A literal of an expression has no fix: how its quotes and backslashes are
     written depends on those around the expression."""
-    text = str(written.value)
+    text = written.text
     slip = _slip(text)
     if slip is not None:
         start, end, meant, message = slip
@@ -157,8 +157,8 @@ def _of_lexicon(lexicon: LexiconDocument) -> list[Scalar]:
 
 def _case_of_letters(written: list[Scalar], whose: str) -> Findings:
     """The only expression of some that does not ignore case."""
-    exact = [each for each in written if _is_exact(str(each.value))]
-    if len(exact) == 1 and len(written) > MOST and _slip(str(exact[0].value)) is None:
+    exact = [each for each in written if _is_exact(each.text)]
+    if len(exact) == 1 and len(written) > MOST and _slip(exact[0].text) is None:
         message = f"this expression does not ignore case, but the others of {whose} do"
         yield warning(exact[0], message, help="begin it with `(?i)`")
 
@@ -173,15 +173,15 @@ def _whole_matches(corpus: Node) -> Findings:
     of them."""
     for fact in walk(corpus):
         written, figures = scalar(fact, "figure"), text_scalars(fact, "figures")
-        if written is not None and _slip(str(written.value)) is not None:
+        if written is not None and _slip(written.text) is not None:
             continue
-        for each in (each for each in figures if THOUSANDS.fullmatch(str(each.value))):
-            meant = Guess(str(each.value).replace(",", ""))
+        for each in (each for each in figures if THOUSANDS.fullmatch(each.text)):
+            meant = Guess(each.text.replace(",", ""))
             yield warning(each, f"`{each.value}` equals no figure: they are compared without commas", help=meant)
-        group = None if written is None or not figures else _first_group(str(written.value))
+        group = None if written is None or not figures else _first_group(written.text)
         if group is None or written is None:
             continue
-        never = [each for each in figures if not group.fullmatch(str(each.value))]
+        never = [each for each in figures if not group.fullmatch(each.text)]
         is_wordy = any(map(str.isdecimal, texts(fact, "figures"))) and not group.search("0123456789")
         if len(never) == len(figures) and (is_wordy or group.pattern == written.value):
             what = "match" if group.pattern == written.value else "group"
@@ -288,7 +288,7 @@ def _below(node: Node, keys: Iterable[str]) -> Iterator[Scalar]:
 
 def _searched_by(check: CheckDocument) -> Iterator[Scalar]:
     """The parameters of a check that a `matches` of its conditions reads, and the patterns of its schemas."""
-    read = {name for each in check.verdict_conditions for name in MATCHES.findall(str(each.value))}
+    read = {name for each in check.verdict_conditions for name in MATCHES.findall(each.text)}
     params = check.get("params")
     yield from _below(params, read) if params is not None else ()
     for is_literal, schema in schemas_of(check):

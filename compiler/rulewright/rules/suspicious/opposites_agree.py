@@ -52,7 +52,7 @@ def _shared(node: Mapping) -> Findings:
     for keys in OPPOSITES:
         earlier: dict[str, tuple[str, Scalar]] = {}
         for key in keys if len(node.index.keys() & {*keys}) > 1 else ():
-            here = {str(each.value).lower(): (key, each) for each in _texts(node.get(key))}
+            here = {each.text.lower(): (key, each) for each in _texts(node.get(key))}
             shared = [text for text in here if text in earlier]
             for text in shared[:1]:
                 (other, first), (_, second) = earlier[text], here[text]
@@ -65,9 +65,9 @@ def _shared(node: Mapping) -> Findings:
 def _contained(node: Mapping) -> Findings:
     for winner, loser in WINNING:
         for short in _texts(node.get(winner)):
-            text = str(short.value).lower()
-            long = next((each for each in _texts(node.get(loser)) if text in str(each.value).lower()), None)
-            if text and long is not None and str(long.value).lower() != text:
+            text = short.text.lower()
+            long = next((each for each in _texts(node.get(loser)) if text in each.text.lower()), None)
+            if text and long is not None and long.text.lower() != text:
                 message = f"`{short.value}` of `{winner}` occurs in `{long.value}` of `{loser}`"
                 yield warning(short, message, notes=[(long, f"the phrase of `{loser}`")])
 

@@ -32,7 +32,7 @@ def _ids(batch: CaseBatch) -> dict[str, Scalar | Span]:
     if batch.cases:
         return {}
     named = (each.node.get("test_id") for each in batch.records)
-    ids: dict[str, Scalar | Span] = {str(name.value): name for name in named if isinstance(name, Scalar)}
+    ids: dict[str, Scalar | Span] = {name.text: name for name in named if isinstance(name, Scalar)}
     if isinstance(batch.root, Mapping) and records_by_id(batch.root):
         ids |= {entry.name: entry.key for entry in batch.root.entries}
     elif not ids and len(batch.records) == 1 and batch.records[0].key == batch.path.stem:

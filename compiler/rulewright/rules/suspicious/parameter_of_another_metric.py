@@ -74,7 +74,7 @@ def _mixed(scorecard: CaseScorecardDocument, metrics: set[str], settings: set[st
 def _prose(scorecard: CaseScorecardDocument, metrics: set[str]) -> Findings:
     """The requirements whose message names another metric than their condition."""
     for that, otherwise in scorecard.requires:
-        read = {owner for word in WORD.findall(str(that.value)) if (owner := _owner(f"{word}_", metrics)) is not None}
+        read = {owner for word in WORD.findall(that.text) if (owner := _owner(f"{word}_", metrics)) is not None}
         named = metrics.intersection(WORD.findall(otherwise))
         if len(read) == len(named) == 1 and read != named:
             message = f"this compares the parameters of `{min(read)}`, but the message names `{min(named)}`"
@@ -87,7 +87,7 @@ def _foreign(scorecard: CaseScorecardDocument, metrics: set[str]) -> Findings:
         read: list[tuple[str, Scalar, set[str]]] = []
         for metric in scorecard.metrics:
             written: Scalar | None = getattr(metric, key)
-            names = set() if written is None else metrics.intersection(WORD.findall(str(written.value)))
+            names = set() if written is None else metrics.intersection(WORD.findall(written.text))
             read += [(metric.name, written, names)] if written is not None and names else []
         foreign = [each for each in read if each[0] not in each[2]]
         for name, place, names in foreign if len(foreign) == 1 < len(read) else ():

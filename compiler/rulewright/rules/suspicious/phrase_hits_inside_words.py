@@ -29,7 +29,7 @@ def phrase_hits_inside_words(subject: LexiconDocument | MarkerSet | ScenarioDocu
     Instead: write a longer phrase, or a regular expression with word boundaries: `(?i)\\bas your doctor\\b`.
     """
     for found in plain_texts(subject):
-        text = str(found.value)
+        text = found.text
         longer = next((new for part, word in INSIDE if (new := part.sub(word, text)) != text), None)
         if longer is not None:
             yield warning(found, f"`{text}` also occurs in `{longer}`", help=rewrite(subject, text))

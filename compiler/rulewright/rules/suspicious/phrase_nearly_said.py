@@ -60,7 +60,7 @@ def _keys(phrase: Scalar) -> Iterator[Words]:
 
 
 def _words(phrase: Scalar) -> list[str]:
-    return WORD.findall(str(phrase.value).lower())
+    return WORD.findall(phrase.text.lower())
 
 
 def _halves(words: list[str]) -> list[tuple[str, str]]:

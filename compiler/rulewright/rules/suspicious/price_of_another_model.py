@@ -12,11 +12,11 @@ def price_of_another_model(project: Project) -> Findings:
     """
     file = None if project.file is None else project.file.node
     source, model = scalar(file, "judge", "source"), scalar(file, "judge", "model")
-    if source is None or model is None or not is_live(str(source.value)) or str(source.value).startswith("plugin:"):
+    if source is None or model is None or not is_live(source.text) or source.text.startswith("plugin:"):
         return
-    asked = str(source.value).partition(":")[2]
-    maker = str(model.value).partition("-")[0]
-    is_sibling = asked.startswith(f"{maker}-") and not asked.startswith(str(model.value))
+    asked = source.text.partition(":")[2]
+    maker = model.text.partition("-")[0]
+    is_sibling = asked.startswith(f"{maker}-") and not asked.startswith(model.text)
     if asked != model.value and model.value in project.pricing and (asked in project.pricing or is_sibling):
         notes = [(source, "asked here")]
         yield warning(model, f"the price is that of `{model.value}`, but `{asked}` is asked", notes=notes)

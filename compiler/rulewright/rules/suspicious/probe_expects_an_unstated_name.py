@@ -27,7 +27,7 @@ def probe_expects_an_unstated_name(scenario: ScenarioDocument) -> Findings:
         before = [message for turn in _until(probe.turn, scenario) for message in turn.messages]
         known = [*shown(scenario), *before]
         for item in text_scalars(probe.node, "expected"):
-            name = str(item.value)
+            name = item.text
             if probe.kind == "recall" and is_name(name) and known and not _contain(known, name):
                 later = next((turn for turn in scenario.turns if _contain(turn.messages, name)), None)
                 yield warning(
@@ -40,7 +40,7 @@ def probe_expects_an_unstated_name(scenario: ScenarioDocument) -> Findings:
 def _other_pronouns(probe: ProbeDocument, scenario: ScenarioDocument) -> Findings:
     """Findings for people of a probe whom a message up to its turn names next to other pronouns."""
     for item in text_scalars(probe.node, "expected") if probe.kind == "pronoun_continuity" else ():
-        person = parse(str(item.value))
+        person = parse(item.text)
         for turn in _until(probe.turn or 0, scenario) if person is not None else ():
             stated = None if person is None else re.search(re.escape(person.name) + STATED, turn.user_message, re.I)
             if person is not None and stated and person.pronouns.isdisjoint(stated[1].casefold().split("/")):

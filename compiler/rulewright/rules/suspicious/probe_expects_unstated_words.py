@@ -17,6 +17,6 @@ def probe_expects_unstated_words(scenario: ScenarioDocument) -> Findings:
         if probe.turn is None or probe.kind != "recall":
             continue
         for item in text_scalars(probe.node, "expected"):
-            words = words_of(phrase := str(item.value))
+            words = words_of(phrase := item.text)
             if words and not is_name(phrase) and not any(spoken.is_spoken(word, probe.turn) for word in words):
                 yield advice(item, f"no message up to turn {probe.turn} contains a word of `{phrase}`")

@@ -15,8 +15,8 @@ def probes_contradict_each_other(scenario: ScenarioDocument) -> Findings:
             word for other in recalls if other.turn == probe.turn for word in text_scalars(other.node, "expected")
         ]
         for forbidden in text_scalars(probe.node, "expected"):
-            text = str(forbidden.value).lower()
-            wanted = next((each for each in expected if text and text in str(each.value).lower()), None)
+            text = forbidden.text.lower()
+            wanted = next((each for each in expected if text and text in each.text.lower()), None)
             if wanted is not None:
                 message = f"`{forbidden.value}` must not be said, but a recall probe expects `{wanted.value}`"
                 yield warning(forbidden, message, notes=[(wanted, "expected here")])

@@ -26,11 +26,11 @@ def prompt_excludes_every_scenario(project: Project) -> Findings:
     """
     for check in project.checks if project.scenarios else ():
         prompt = check.prompt
-        if not check.is_judged or prompt is None or not isinstance(prompt.value, str):
+        if not check.is_judged or prompt is None:
             continue
         own = [each for each in project.scenarios.values() if _may_apply(check, each, project.semantics)]
         lengths = {len(each.turns) for each in own}
-        for subject, start, paragraph in paragraphs_by_subject(prompt.value):
+        for subject, start, paragraph in paragraphs_by_subject(prompt.text):
             for found in SHORT.finditer(paragraph) if subject == "NOT_APPLICABLE" and lengths else ():
                 limit = numbers_in(found["number"])[0][0]
                 if max(lengths) < limit:

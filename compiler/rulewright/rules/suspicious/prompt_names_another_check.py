@@ -25,9 +25,9 @@ def prompt_names_another_check(project: Project) -> Findings:
     yield from _questions_of_others(project)
     ids = {check.id for check in project.checks}
     for check in project.checks:
-        if check.prompt is None or not isinstance(check.prompt.value, str) or check.id in check.prompt.value:
+        if check.prompt is None or check.id in check.prompt.text:
             continue
-        for found in _NAME.finditer(check.prompt.value):
+        for found in _NAME.finditer(check.prompt.text):
             name = found.group()
             span = place(check.prompt, found.start(), found.end())
             sharing = sorted(each for each in ids if each.startswith(f"{name}-"))
@@ -44,7 +44,7 @@ def _questions_of_others(project: Project) -> Findings:
     asked: dict[str, list[tuple[CheckDocument, Scalar, re.Match[str]]]] = {}
     for check in project.checks:
         prompt = check.prompt
-        found = () if prompt is None or not isinstance(prompt.value, str) else _SENTENCE.finditer(prompt.value)
+        found = () if prompt is None else _SENTENCE.finditer(prompt.text)
         for sentence in found:
             if prompt is not None and _QUESTION.search(sentence[0]):
                 asked.setdefault(" ".join(sentence[0].lower().split()), []).append((check, prompt, sentence))

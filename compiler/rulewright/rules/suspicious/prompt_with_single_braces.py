@@ -14,12 +14,12 @@ def prompt_with_single_braces(check: CheckDocument) -> Findings:
     Why it matters: only double braces are replaced; the judge reads `{ check.id }` literally.
     Instead: write `{{ check.id }}`.
     """
-    if check.prompt is None or not isinstance(check.prompt.value, str):
+    if check.prompt is None:
         return
-    for found in VALUE.finditer(check.prompt.value):
-        start = found.start() - check.prompt.value.endswith("$", 0, found.start())
-        if check.prompt.value[: found.start()].endswith(("{", "%")):
+    for found in VALUE.finditer(check.prompt.text):
+        start = found.start() - check.prompt.text.endswith("$", 0, found.start())
+        if check.prompt.text[: found.start()].endswith(("{", "%")):
             continue
         span, meant = place(check.prompt, start, found.end()), f"{{{{ {found[1]} }}}}"
         fix = replace(span, meant, f"write `{meant}`", safe=False)
-        yield warning(span, f"`{check.prompt.value[start : found.end()]}` is sent literally", fix=fix)
+        yield warning(span, f"`{check.prompt.text[start : found.end()]}` is sent literally", fix=fix)

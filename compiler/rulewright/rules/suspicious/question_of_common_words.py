@@ -20,7 +20,7 @@ def question_of_common_words(markers: MarkerSet) -> Findings:
     Instead: write more of the question, or add the question mark: `what are you?`.
     """
     for phrase in text_scalars(markers.node, "identity_question"):
-        text = str(phrase.value).lower()
+        text = phrase.text.lower()
         words = WORD.findall(text)
         if words and all(map(COMMON.fullmatch, words)) and not text.rstrip().endswith("?"):
             yield warning(

@@ -15,7 +15,7 @@ def quote_nobody_checks(check: CheckDocument) -> Findings:
     Instead: write `require_evidence_span: true`, or do not ask for quotes.
     """
     required, prompt = check.get("scorer", "require_evidence_span"), scalar(check.node, "prompt")
-    if prompt is not None and getattr(required, "value", None) is False and QUOTE.search(str(prompt.value)):
+    if prompt is not None and getattr(required, "value", None) is False and QUOTE.search(prompt.text):
         yield advice(
             check.place("scorer", "require_evidence_span"), "the prompt asks for quotes, but a FAIL counts without one"
         )

@@ -18,7 +18,7 @@ def regex_taken_for_text(document: LexiconDocument | MarkerSet) -> Findings:
     Instead: write `regex: '...'`, or, in a marker set, the words themselves.
     """
     for scalar in plain_texts(document):
-        found = OF_REGEX.search(str(scalar.value))
+        found = OF_REGEX.search(scalar.text)
         if found is not None:
             message = f"`{found[0]}` is searched for literally: the pattern is a text"
             fix = _as_regex(scalar) if isinstance(document, LexiconDocument) else None
@@ -26,7 +26,7 @@ def regex_taken_for_text(document: LexiconDocument | MarkerSet) -> Findings:
 
 
 def _as_regex(scalar: Scalar) -> Fix:
-    escaped = str(scalar.value).replace("'", "''")
+    escaped = scalar.text.replace("'", "''")
     is_json = scalar.style == "j"
     written = f'{{"regex": {scalar.raw}}}' if is_json else f"{{regex: '{escaped}'}}"
     return replace(scalar, written, f"write `{written}`", safe=False)

@@ -42,20 +42,20 @@ class ReadReport(Struct, frozen=True):
     @property
     def misnamed(self) -> str:
         """What the report is about by its name, where this is not what it is read for; "" for all other reports."""
-        words = {*re.findall(r"[a-z0-9]+", PurePosixPath(str(self.path.value)).name.lower())}
+        words = {*re.findall(r"[a-z0-9]+", PurePosixPath(self.path.text).name.lower())}
         about = [subject for subject, named in SUBJECTS.items() if words & named]
         return about[0] if about and not any(each in self.purpose for each in about) else ""
 
     @property
     def suffix(self) -> str:
         """The suffix of the path, in lower case."""
-        return PurePosixPath(str(self.path.value)).suffix.lower()
+        return PurePosixPath(self.path.text).suffix.lower()
 
     @property
     def near(self) -> Guess | None:
         """The path with the suffix that was probably meant by one that no report has."""
         meant = None if self.suffix in KNOWN else suggest(self.suffix, REPORTS[self.content][0])
-        path = str(self.path.value)
+        path = self.path.text
         return None if meant is None else Guess(path[: path.rindex(".")] + meant)
 
     def fits(self, content: str) -> bool:
@@ -124,4 +124,4 @@ def _is_outnumbered(report: ReadReport, others: list[ReadReport], reports: Itera
 
 def _is_named(report: ReadReport) -> bool:
     """Whether the path contains a word of its purpose: `reports/coverage.json` for `test_coverage`."""
-    return any(word[:5] in str(report.path.value) for word in report.purpose.split("_") if word != "test")
+    return any(word[:5] in report.path.text for word in report.purpose.split("_") if word != "test")

@@ -19,7 +19,7 @@ def review_above_pass(scorecard: CaseScorecardDocument) -> Findings:
     for metric in scorecard.metrics:
         limit = None if metric.passes is None else _threshold(scorecard, metric.name, metric.passes)
         if metric.passes is not None and limit is not None and limit[0] == ">" and limit[1] >= 1:
-            help = f"write `{str(metric.passes.value).replace('>', '>=')}`"
+            help = f"write `{metric.passes.text.replace('>', '>=')}`"
             yield warning(metric.passes, f"`{metric.name}` never passes: it is at most 1", help=help)
         passes, fails = (_threshold(scorecard, metric.name, written) for written in (metric.passes, metric.fails))
         if passes is None or fails is None or passes[0] not in {">=", ">"} or fails[0] not in {"<", "<="}:
@@ -46,7 +46,7 @@ def _threshold(
     scorecard: CaseScorecardDocument, metric: str, written: Scalar | None
 ) -> tuple[str, float, Scalar] | None:
     """The operator, number and place of the number in a comparison of the metric with one threshold."""
-    found = None if written is None else THRESHOLD.fullmatch(str(written.value))
+    found = None if written is None else THRESHOLD.fullmatch(written.text)
     if written is None or found is None or found[1] != metric:
         return None
     default = next((each.default for each in scorecard.settings if each.name == found[3]), None)

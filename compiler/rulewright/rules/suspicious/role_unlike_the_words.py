@@ -91,7 +91,7 @@ def _of_lexicon(lexicon: LexiconDocument) -> Findings:
 
 def _of_check(check: CheckDocument) -> Findings:
     note = claims_of(check).place
-    words = "" if note is None else str(note.value)
+    words = "" if note is None else note.text
     yield from _left_out(check, note) if note is not None else ()
     spoken = {role for role, spoken_by in zip(ROLES, (OF_ASSISTANTS, OF_USERS), strict=True) if spoken_by.search(words)}
     for written in expressions_of(check):
@@ -154,7 +154,7 @@ def _said_by(search: Call) -> str:
 
 def _left_out(check: CheckDocument, note: Scalar) -> Findings:
     """The lists of roles without one of two that the words join: `of the system or the developer`."""
-    joined = {role for pair in PAIR.findall(str(note.value)) for role in pair}
+    joined = {role for pair in PAIR.findall(note.text) for role in pair}
     for written in expressions_of(check) if joined else ():
         for part in written.parts:
             if not isinstance(part, Binary) or part.operator != "in" or not isinstance(part.right, ListLiteral):

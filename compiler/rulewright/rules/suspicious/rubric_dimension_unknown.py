@@ -17,7 +17,7 @@ def rubric_dimension_unknown(scenario: ScenarioDocument) -> Findings:
     is_declared = isinstance(declared, Mapping)
     known = tuple(declared.keys) if isinstance(declared, Mapping) else tuple(ScoringDimension)
     for named in _dimensions(scenario):
-        name = str(named.value)
+        name = named.text
         help = did_you_mean(name, known)
         if help and name not in known:
             notes = [(scenario.key_place("scoring_dimensions"), "they are declared here")] if is_declared else []

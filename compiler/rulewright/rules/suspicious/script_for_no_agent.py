@@ -91,4 +91,4 @@ def _asked(task: TaskDocument) -> Iterator[tuple[str, str]]:
     partners = ((task.challenger, "challenge") if paired else None, (task.reviewer, "review") if reviewed else None)
     for agent, purpose in ((author, "work"), *(each for each in partners if each is not None)):
         if agent is not None:
-            yield str(agent.value), purpose
+            yield agent.text, purpose

@@ -26,7 +26,7 @@ def _models(project: Project) -> list[tuple[str, Scalar]]:
 
 
 def _shared(kind: str, names: list[tuple[str, Scalar]]) -> Findings:
-    for (owner, name), (other, first) in repeated(names, lambda each: str(each[1].value).lower()):
+    for (owner, name), (other, first) in repeated(names, lambda each: each[1].text.lower()):
         if owner != other:  # else `listed-twice`
             message = f"two {kind} have the name `{name.value}`: `{other}` and `{owner}`"
             yield warning(name, message, notes=[(first, "first used here")])

@@ -19,7 +19,7 @@ def short_word_hits_inside_others(subject: LexiconDocument | MarkerSet | Scenari
     Instead: write a longer text, or a regular expression with word boundaries: `(?i)\\bAPS\\b`.
     """
     for found in plain_texts(subject):
-        text = str(found.value)
+        text = found.text
         if 0 < len(text) <= 3 and text.isalpha() and not ALONE.fullmatch(text):
             yield warning(found, f"`{text}` occurs inside other words", help=rewrite(subject, text))
 

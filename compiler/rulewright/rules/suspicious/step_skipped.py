@@ -15,9 +15,9 @@ def step_skipped(check: CheckDocument) -> Findings:
     Instead: write the missing step, or number the others again.
     """
     prompt = check.prompt
-    if prompt is None or not isinstance(prompt.value, str):
+    if prompt is None:
         return
-    steps = list(STEP.finditer(prompt.value))
+    steps = list(STEP.finditer(prompt.text))
     kinds = {step["name"].split()[0].lower() for step in steps}
     if len(kinds) != 1:
         return

@@ -80,7 +80,7 @@ def _carried(guess: Guess | None, project: Project) -> list[tuple[Span, str]]:
 
 def _sought(check: CheckDocument) -> Iterator[tuple[str, Span]]:
     """The tags that a check's condition looks for, with their places."""
-    if check.when is None or "tags" not in str(check.when.value):
+    if check.when is None or "tags" not in check.when.text:
         return
     tags = Select(Name("scenario", NOWHERE), "tags", NOWHERE)
     yield from texts_in(check, partial(texts_sought, names=partial(eq, tags)))

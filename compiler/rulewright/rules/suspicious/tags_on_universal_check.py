@@ -30,7 +30,7 @@ def tags_on_universal_check(check: CheckDocument) -> Findings:
 
 def _mention_in_prompt(check: CheckDocument, tags: tuple[str, ...]) -> Span | None:
     """The place of the first tag in a prompt that names all of them, so that the judge takes them for a restriction."""
-    prompt = "" if check.prompt is None else str(check.prompt.value)
+    prompt = "" if check.prompt is None else check.prompt.text
     if check.prompt is None or not all(tag in prompt for tag in tags):
         return None
     places = [re.search(rf"\b{re.escape(tag)}\b", prompt) for tag in tags]

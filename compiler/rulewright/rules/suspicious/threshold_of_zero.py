@@ -30,11 +30,11 @@ def _thresholds(document: ScorecardDocument | CaseScorecardDocument | TaskDocume
     if isinstance(document, ScorecardDocument):
         found = [("coverage.minimum", document.minimum_coverage)]
         found += [(f"gates.{gate.name}.pass_rate", gate.pass_rate) for gate in document.gates]
-        named = {str(written.value) for _, written in found if written is not None}
+        named = {written.text for _, written in found if written is not None}
         found += [(each.name, each.default) for each in document.parameters if each.name in named]
     elif isinstance(document, CaseScorecardDocument):
         found = [(f"metrics.{each.name}.semantic.threshold", each.semantic_threshold) for each in document.metrics]
-        limits = [THRESHOLD.fullmatch(str(each.passes.value)) for each in document.metrics if each.passes is not None]
+        limits = [THRESHOLD.fullmatch(each.passes.text) for each in document.metrics if each.passes is not None]
         passing = {each[3] for each in limits if each is not None and each[2].startswith(">")}
         found += [(each.name, each.default) for each in document.settings if each.name in passing]
     else:

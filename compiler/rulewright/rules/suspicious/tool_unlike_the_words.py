@@ -49,7 +49,7 @@ def tool_unlike_the_words(project: Project) -> Findings:
 def _opposed(check: CheckDocument) -> Findings:
     """The first tool of whose name the words say the opposite: `soft_search` for `a hard search`."""
     note = next((found for key in WORDS if (found := scalar(check.node, key)) is not None), None)
-    words = LETTERS.findall("" if note is None else str(note.value).lower())
+    words = LETTERS.findall("" if note is None else note.text.lower())
     for written in expressions_of(check) if note is not None else ():
         for name, where in _called_in(written, check) if _demands(written, check) else ():
             parts = name.split("_")
@@ -84,7 +84,7 @@ def _called_in(written: WrittenExpression, check: CheckDocument) -> Iterator[tup
                 yield name, written.span(literal)
             case Binary(operator="in", left=left, right=right) if last_name(left) == "name":
                 listed = text_scalars(check.node, "params", field_of(right, "params") or "")
-                yield from ((str(each.value), each.span) for each in listed)
+                yield from ((each.text, each.span) for each in listed)
 
 
 def _stems(text: str) -> set[str]:

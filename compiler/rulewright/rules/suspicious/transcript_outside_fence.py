@@ -16,9 +16,9 @@ def transcript_outside_fence(check: CheckDocument) -> Findings:
     repeats are outside, where a message such as "answer PASS" is an instruction.
     Instead: remove the turns; the judge receives the transcript's window anyway.
     """
-    if check.prompt is None or not isinstance(check.prompt.value, str):
+    if check.prompt is None:
         return
-    for found in PLACEHOLDER.finditer(check.prompt.value):
+    for found in PLACEHOLDER.finditer(check.prompt.text):
         named = TURNS.search(found.group())
         if named is not None:
             start = found.start() + named.start()

@@ -175,7 +175,7 @@ def _routed(check: CheckDocument) -> Iterator[Definition]:
 def _meanings(check: CheckDocument) -> Iterator[Definition]:
     """The line of a prompt that says what PASS means."""
     prompt = scalar(check.node, "prompt")
-    found = None if prompt is None else PASS.search(str(prompt.value))
+    found = None if prompt is None else PASS.search(prompt.text)
     if prompt is not None and found is not None and len(found[1].split()) > SENTENCE:
         yield Definition(check.id, found[1], place(prompt, *found.span(1)))
 
@@ -186,7 +186,7 @@ def _of_other_names(checks: Iterable[CheckDocument]) -> Iterator[tuple[Definitio
     found = []
     for check in checks:
         for entry in entries(check.node, "params"):
-            phrases = [str(each.value) for each in text_scalars(check.node, "params", entry.name)]
+            phrases = [each.text for each in text_scalars(check.node, "params", entry.name)]
             if len(phrases) >= FEW and any(" " in each for each in phrases):
                 found.append(Definition(check.id, phrases, entry.value.span))
                 named[id(found[-1])] = entry.name
@@ -207,14 +207,14 @@ def _described(project: Project, copied: set[str]) -> Iterator[Definition]:
     for root in (each for each in roots.values() if isinstance(each, Mapping)):
         for part in _definitions(root):
             description = scalar(part.value, "description")
-            if description is not None and part.name not in copied and len(str(description.value).split()) >= SENTENCE:
+            if description is not None and part.name not in copied and len(description.text.split()) >= SENTENCE:
                 yield Definition(part.name, (root.source.path, description.value), description.span)
 
 
 def _descriptions(project: Project) -> Iterator[Definition]:
     for lexicon in project.lexicons.values():
         described = scalar(lexicon.node, "description")
-        if described is not None and len(str(described.value).split()) >= SENTENCE:
+        if described is not None and len(described.text.split()) >= SENTENCE:
             yield Definition(lexicon.name, described.value, described.span)
 
 
@@ -253,7 +253,7 @@ def _questions(rubric: Iterable[Node]) -> Iterator[Definition]:
     for criterion in rubric:
         question = scalar(criterion, "question")
         if question is not None:
-            name = optional_text(criterion, "id") or optional_text(criterion, "criterion_id") or str(question.value)
+            name = optional_text(criterion, "id") or optional_text(criterion, "criterion_id") or question.text
             yield Definition(name, question.value, question.span)
 
 
@@ -261,8 +261,8 @@ def _messages(turns: Iterable[TurnDocument]) -> Iterator[Definition]:
     """The messages of turns that are long enough to say something: nobody says the same twice."""
     for turn in turns:
         message = scalar(turn.node, "user_message")
-        if message is not None and len(str(message.value).split()) > SENTENCE:
-            yield Definition(str(turn.number), str(message.value).lower(), message.span)
+        if message is not None and len(message.text.split()) > SENTENCE:
+            yield Definition(str(turn.number), message.text.lower(), message.span)
 
 
 def _plain_name(text: str) -> str:

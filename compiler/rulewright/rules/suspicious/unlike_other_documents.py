@@ -53,8 +53,8 @@ def _sentences(project: Project) -> Findings:
     """The sentences of prompts that differ by one word from one that several others have."""
     written: dict[tuple[str, ...], list[list[Word]]] = {}
     for prompt in (each for check in project.checks for each in _prompts(check.node)):
-        for sentence in SENTENCE.finditer(str(prompt.value)):
-            words = [(each[0], prompt, each.span()) for each in WORD.finditer(str(prompt.value), *sentence.span())]
+        for sentence in SENTENCE.finditer(prompt.text):
+            words = [(each[0], prompt, each.span()) for each in WORD.finditer(prompt.text, *sentence.span())]
             if len(words) >= LONG:
                 written.setdefault(tuple(word for word, _, _ in words), []).append(words)
     usual = {half: form for form, found in written.items() if len(found) >= ALIKE for half in _halves(form)}

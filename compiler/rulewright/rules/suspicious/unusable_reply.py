@@ -24,7 +24,7 @@ def unusable_reply(workflow: Workflow) -> Findings:
     Instead: correct the spelling. `decision` is `GO` or `NO_GO`, `approved` is true or false, and `score` is a number
     from 0 to 1; the replies of an agent are a list.
     """
-    named = {str(each.value) for each in paths_of(workflow)}
+    named = {each.text for each in paths_of(workflow)}
     scripts = {id(each): each.root for each in workflow.scripts.values()}
     replies = [reply for root in scripts.values() for reply in _replies(root)]
     files = [entry for reply in replies for entry in entries(reply, "files")]
@@ -58,7 +58,7 @@ def _of_keys(reply: Mapping) -> Findings:
                 yield warning(entry.key, f"unknown key `{entry.name}` in a reply", help=near)
     decision = scalar(reply, "decision")
     if decision is not None and decision.value not in DECISIONS:
-        help = did_you_mean(str(decision.value), DECISIONS) or "write `GO` or `NO_GO`"
+        help = did_you_mean(decision.text, DECISIONS) or "write `GO` or `NO_GO`"
         yield warning(decision, f"unknown `decision`: `{decision.value}`", help=help)
     approved, score = reply.get("approved"), reply.get("score")
     if isinstance(approved, Scalar) and not isinstance(approved.value, bool | None):

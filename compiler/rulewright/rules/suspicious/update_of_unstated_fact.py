@@ -15,7 +15,7 @@ def update_of_unstated_fact(scenario: ScenarioDocument) -> Findings:
     for turn in scenario.turns:
         stated.update(map(_name, texts(turn.node, "facts")))
         for update in text_scalars(turn.node, "updates"):
-            name = _name(str(update.value))
+            name = _name(update.text)
             if name not in stated and (meant := did_you_mean(name, stated)):
                 yield advice(update, f"no turn so far states the fact `{name}` that this one changes", help=meant)
             stated.add(name)

@@ -47,11 +47,11 @@ def verdicts_overlap(check: CheckDocument) -> Findings:
     Instead: decide for one of the verdicts, and write `and` for `or` where both parts are needed.
     """
     prompt = check.prompt
-    if prompt is None or not isinstance(prompt.value, str):
+    if prompt is None:
         return
-    parts = [*_explanations(prompt.value)]
+    parts = [*_explanations(prompt.text)]
     for (one, start, end), (other, its_start, its_end), what in (
-        *_same_examples(prompt.value, parts),
+        *_same_examples(prompt.text, parts),
         *_shared_numbers(parts),
         *_half_met(parts),
         *_silent(parts),
@@ -152,7 +152,7 @@ def _not_required(check: CheckDocument, prompt: Scalar, parts: list[Part]) -> Fi
     """What a rule does not require, and without which the prompt says NOT_APPLICABLE."""
     lacking = list(islice(_found(LACKING, "NOT_APPLICABLE", parts), MOST))
     for rule in filter(None, (scalar(check.node, key) for key in ("pass_rule", "fail_rule"))):
-        for optional in islice(OPTIONAL.finditer(str(rule.value).replace("\n", " ")), MOST):
+        for optional in islice(OPTIONAL.finditer(rule.text.replace("\n", " ")), MOST):
             for at, found in lacking:
                 if {*found[1].lower().split()} <= {*optional[1].lower().split()}:
                     message = f"NOT_APPLICABLE without {found[1].strip()} here, but the rule does not require it"

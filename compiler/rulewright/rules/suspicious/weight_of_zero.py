@@ -28,7 +28,7 @@ def weight_of_zero(document: Project | ScenarioDocument | ScorecardDocument | Ta
 
 def _weighs(card: ScorecardDocument) -> bool:
     """Whether a scorecard takes the weights of its dimensions from the scoring file."""
-    return any(each.weight is not None and "scoring." in str(each.weight.value) for each in card.dimensions)
+    return any(each.weight is not None and "scoring." in each.weight.text for each in card.dimensions)
 
 
 def _read_by_name(document: Weighing) -> set[str]:
@@ -37,4 +37,4 @@ def _read_by_name(document: Weighing) -> set[str]:
         cards = getattr(document, "scorecards", {}).values()
         named = [_read_by_name(card) for card in cards if _weighs(card)]
         return named[0].intersection(*named[1:]) if named else set()
-    return {name for each in scalars_below(document.node) for name in READ.findall(str(each.value))}
+    return {name for each in scalars_below(document.node) for name in READ.findall(each.text)}

@@ -60,7 +60,7 @@ def yaml_trap(
         elif isinstance(node.value, str):
             yield from _unquoted(node, node.value)
         elif isinstance(node.value, int) and OCTAL.fullmatch(node.raw) and int(node.raw, 8) != node.value:
-            fix = replace(node, str(node.value), "write it without the zero", safe=True)
+            fix = replace(node, node.text, "write it without the zero", safe=True)
             yield warning(node, f"`{node.raw}` is {node.value} here, but {int(node.raw, 8)} in YAML 1.1", fix=fix)
 
 
@@ -105,7 +105,7 @@ def _commas(node: Sequence) -> Findings:
 
 def _backspaces(node: Node, document: object) -> Findings:
     """A text in double quotes with `\\b`, which is a backspace there; `backspace-in-expression` reports expressions."""
-    if type(node) is not Scalar or node.style not in ('"', "j") or "\b" not in str(node.value):
+    if type(node) is not Scalar or node.style not in ('"', "j") or "\b" not in node.text:
         return
     if all(node is not expression for expression, _ in scoped_expressions(document)):
         help = "write `\\\\b`" if node.style == "j" else "write the expression in single quotes, or `\\\\b`"
