@@ -174,7 +174,7 @@ class ChatViews:
         )
 
 
-def foreign_keys(number: int, transcript: Transcript | None) -> tuple[ShownMessage, ...] | None:
+def unmarked_messages(number: int, transcript: Transcript | None) -> tuple[ShownMessage, ...] | None:
     """Return a conversation without any verdict; None if it is gone."""
     return None if transcript is None else tuple(_Conversation(number, transcript).messages())
 

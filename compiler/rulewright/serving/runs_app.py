@@ -19,7 +19,7 @@ from rulewright.comparing.diff import diff
 from rulewright.comparing.render import diff_page
 from rulewright.errors import UsageError
 from rulewright.reporting.adjudication import Adjudication, adjudicate, check_person, fingerprint, original
-from rulewright.reporting.chat_page import foreign_keys
+from rulewright.reporting.chat_page import unmarked_messages
 from rulewright.reporting.formats import conditions, question_of
 from rulewright.reporting.report_files import run_page
 from rulewright.serving.open_runs import LoadedRun, OpenRun, OpenRuns
@@ -168,7 +168,7 @@ class RunsApp:
         shown = None
         if name is not None:
             number = names[name]
-            shown = number, foreign_keys(number, opened.conversation(loaded.index.judged(number)))
+            shown = number, unmarked_messages(number, opened.conversation(loaded.index.judged(number)))
         page = local_page(
             "label.html",
             FRAME,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import Final
-from urllib.parse import urlsplit
 
 import anyio
 import httpx2
@@ -15,7 +14,7 @@ from rulewright_runtime.digests import sha256
 from rulewright_runtime.harness.adapters import AdapterError, TurnRequest
 from rulewright_runtime.models.call import CallFailure, ModelAnswer
 from rulewright_runtime.models.event_stream import stated_error
-from rulewright_runtime.models.http import certificates, read_body, redirect_hint, why_unreachable
+from rulewright_runtime.models.http import certificates, read_body, redirect_hint, web_address, why_unreachable
 from rulewright_runtime.strict_json import JsonObject
 
 MAX_REPLY: Final = 2**20  # bytes of a product's answer
@@ -36,12 +35,8 @@ class ProductAdapter:
     def __init__(self, url: str, timeout: float = TIMEOUT) -> None:
         """Send turns to `url`, and wait `timeout` seconds for each answer. Raises AdapterError unless it is an http or
         https address without user and password."""
-        try:
-            parts = urlsplit(url)
-            is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-        except ValueError:  # a port that is not a number, half of an IPv6 address
-            is_address = False
-        if not is_address or parts.hostname is None:
+        parts = web_address(url)
+        if parts is None or parts.hostname is None:
             raise AdapterError(f"`{url}` is not a web address; expected `product-http:https://...`")
         if parts.username or parts.password:
             raise AdapterError("the address of a product holds no user or password")

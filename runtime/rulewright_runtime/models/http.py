@@ -12,7 +12,7 @@ from email.utils import parsedate_to_datetime
 from functools import cache
 from time import time
 from typing import Final
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 import httpx2
 import msgspec
@@ -223,13 +223,19 @@ def _with_scheme(model: str) -> str | None:
     return f"{name}@http://{address}" if is_address else None
 
 
-def _base(url: str) -> str:
+def web_address(url: str) -> SplitResult | None:
+    """The parts of an address of the web; None for any other text."""
     try:
         parts = urlsplit(url)
         is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:  # a port that is not a number, half of an IPv6 address
-        is_address = False
-    if not is_address:
+        return None
+    return parts if is_address else None
+
+
+def _base(url: str) -> str:
+    parts = web_address(url)
+    if parts is None:
         raise ModelError(f"`{url}` is not a base URL; expected `http://HOST:PORT/v1` or `https://...`")
     if parts.username or parts.password or parts.query:
         azure = "; that of Azure is `https://RESOURCE.openai.azure.com/openai/v1`" * ("api-version=" in parts.query)

@@ -16,9 +16,9 @@ from urllib.parse import unquote, urlsplit
 from rulewright_runtime.english import plural
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.workflow.collectors.report_reading import (
-    SKIPPED_FOLDERS,
     CollectionError,
     ReportReading,
+    entries_below,
     files_below,
     inside,
     read_json,
@@ -161,14 +161,8 @@ def _relative(root: Path, name: str) -> str:
 
 def _has_python_files(root: Path, report: str) -> bool:
     """Whether the working folder contains a Python file, besides the report."""
-    top = root.resolve()
     own = inside(root, report)
-    for folder, folders, names in os.walk(top):
-        folders[:] = [name for name in folders if not name.startswith(".") and name not in SKIPPED_FOLDERS]
-        for name in names:
-            if os.path.splitext(name)[1] in _PYTHON and Path(folder, name) != own:
-                return True
-    return False
+    return any(file.suffix in _PYTHON and file != own for file in entries_below(root.resolve(), None))
 
 
 def _python_files(root: Path, scope: Sequence[str]) -> list[str]:
