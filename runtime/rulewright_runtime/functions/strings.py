@@ -148,7 +148,7 @@ def decode_base64(text: str) -> bytes:
         raise EvaluationError("invalid base64 data", "invalid_argument") from None
 
 
-def _matches(compiled: Value, text: str) -> Iterator[Value]:
+def matches_in(compiled: Value, text: str) -> Iterator[Value]:
     """Yield every match, except an empty one adjacent to the match before. Raises EvaluationError."""
     end = -1
     try:
@@ -168,7 +168,7 @@ def regex_replace(text: str, source: str, new: str, limit: int = -1) -> str:
     pieces = _pieces(new, compiled.groups)
     parts: list[str] = []
     length = end = 0
-    for count, match in enumerate(_matches(compiled, text)):
+    for count, match in enumerate(matches_in(compiled, text)):
         if 0 < limit <= count:
             break
         replacement = "".join([piece if piece.__class__ is str else match.group(piece) or "" for piece in pieces])
@@ -209,7 +209,7 @@ def _one_group(source: str) -> Value:
 def regex_extract(text: str, source: str) -> Optional:
     """Return the first match, or its group if the pattern has one; `optional.none()` without a match."""
     compiled = _one_group(source)
-    match = next(_matches(compiled, text), None)
+    match = next(matches_in(compiled, text), None)
     value = match.group(compiled.groups) if match is not None else None
     return NONE if value is None else Optional(value)
 
@@ -217,7 +217,7 @@ def regex_extract(text: str, source: str) -> Optional:
 def regex_extract_all(text: str, source: str) -> list[str]:
     """Return all matches, or their groups if the pattern has one."""
     compiled = _one_group(source)
-    values = [match.group(compiled.groups) for match in _matches(compiled, text)]
+    values = [match.group(compiled.groups) for match in matches_in(compiled, text)]
     return [value for value in values if value is not None]
 
 

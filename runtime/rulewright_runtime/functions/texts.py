@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Final, TypeAlias
 
 from rulewright_runtime.errors import EvaluationError
-from rulewright_runtime.functions.strings import compile_pattern, matches
+from rulewright_runtime.functions.strings import compile_pattern, matches, matches_in
 from rulewright_runtime.functions.table import LIST, Function, Table, typed
 from rulewright_runtime.matching.folding import Folded, fold
 from rulewright_runtime.matching.near_matches import words
@@ -121,10 +121,7 @@ def scripts(text: str) -> list[str]:
 
 def find_spans(source: str, text: str) -> Iterator[Span]:
     """Yield the spans of an RE2 pattern in `text`. Raises EvaluationError for a text with unpaired surrogates."""
-    try:
-        yield from (match.span() for match in compile_pattern(source).finditer(text))
-    except UnicodeEncodeError:
-        raise EvaluationError("a text with unpaired surrogates can't be matched", "invalid_argument") from None
+    yield from (match.span() for match in matches_in(compile_pattern(source), text))
 
 
 def _url_spans(text: str) -> Iterator[Span]:
