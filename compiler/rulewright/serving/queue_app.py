@@ -8,9 +8,8 @@ from urllib.parse import quote, unquote
 from markupsafe import Markup
 from msgspec import Struct
 
-from rulewright.web.clients import sender
 from rulewright.web.rendering import LOCAL, PageFrame
-from rulewright.web.server import LocalServer, RefusedError, Request, Response, local_page
+from rulewright.web.server import LocalServer, RefusedError, Request, Response, local_page, sender
 from rulewright_runtime.workflow.hil import OPEN, STATUS_AFTER, QueueError, QueueItem
 from rulewright_runtime.workflow.hil_text import changes, limits_of_approval
 from rulewright_runtime.workflow.run_context import utc_now

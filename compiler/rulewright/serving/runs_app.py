@@ -23,9 +23,8 @@ from rulewright.reporting.chat_page import unmarked_messages
 from rulewright.reporting.formats import conditions, question_of
 from rulewright.reporting.report_files import run_page
 from rulewright.serving.open_runs import LoadedRun, OpenRun, OpenRuns
-from rulewright.web.clients import sender
 from rulewright.web.rendering import LOCAL, PageFrame
-from rulewright.web.server import RefusedError, Request, Response, local_page
+from rulewright.web.server import RefusedError, Request, Response, local_page, sender
 from rulewright_runtime.digests import sha256
 from rulewright_runtime.errors import BusyError, RuntimeFailure
 from rulewright_runtime.files.atomic import write_whole

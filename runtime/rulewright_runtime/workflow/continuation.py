@@ -13,9 +13,9 @@ import msgspec
 from rulewright_runtime.digests import sha256
 from rulewright_runtime.errors import StateError
 from rulewright_runtime.strict_json import JsonObject
+from rulewright_runtime.workflow.activities import shows_task
 from rulewright_runtime.workflow.artifacts import broken_lock, changed_paths, hashes
 from rulewright_runtime.workflow.hil import OPEN, STATUS_AFTER, QueueError, QueueItem
-from rulewright_runtime.workflow.hil_question import shows_task
 from rulewright_runtime.workflow.machine import MachineTransition, TaskState, start
 from rulewright_runtime.workflow.machine import status as status_in
 from rulewright_runtime.workflow.run_database import Store

@@ -10,13 +10,12 @@ from typing import Any, Final
 
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.workflow import machine
-from rulewright_runtime.workflow.activities import ACTIVITIES, MAX_REASON, paths
+from rulewright_runtime.workflow.activities import ACTIVITIES, MAX_REASON, paths, question, why_not_decided
 from rulewright_runtime.workflow.adapters.agent_adapter import AgentError
 from rulewright_runtime.workflow.artifacts import broken_lock, changed_paths, contents
 from rulewright_runtime.workflow.collectors import CollectionError
 from rulewright_runtime.workflow.database import StoreError
 from rulewright_runtime.workflow.events import IS_EVENT, EventDraft
-from rulewright_runtime.workflow.hil_question import question, why_not_decided
 from rulewright_runtime.workflow.machine import Event, MachineStep, StateEffect, activity, iterations_used, status
 from rulewright_runtime.workflow.run_context import RunContext
 from rulewright_runtime.workflow.task_context import TaskContext, TaskRecord

@@ -26,8 +26,7 @@ from rulewright.serving import runs_app
 from rulewright.serving.open_runs import OpenRuns
 from rulewright.serving.queue_app import QueueApp
 from rulewright.serving.runs_app import Labels, RunsApp
-from rulewright.web.clients import sender
-from rulewright.web.server import LocalServer
+from rulewright.web.server import LocalServer, sender
 from rulewright_runtime.files.locks import lock_folder
 from rulewright_runtime.processes.ancestry import Origin
 

@@ -17,8 +17,7 @@ import pytest
 from tests.runtime.workflow.running import BROKEN, EVIDENCE, Bench, bench
 
 from rulewright.serving.queue_app import serve
-from rulewright.web.clients import Client
-from rulewright.web.server import MAX_FORM, LocalServer
+from rulewright.web.server import MAX_FORM, Client, LocalServer
 from rulewright_runtime.workflow.deciders import Deciders
 from rulewright_runtime.workflow.hil_text import changes, describe
 from rulewright_runtime.workflow.run_records import OutputVersion
@@ -384,11 +383,11 @@ def test_a_form_from_what_a_run_started_is_refused(tmp_path: Path, started: bool
 def test_a_form_of_another_user_of_the_system_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with served(tmp_path) as (run, server):
         form = decision(server, "resolve")
-        monkeypatch.setattr("rulewright.web.clients.client", lambda _: Client(4711, ()))
+        monkeypatch.setattr("rulewright.web.server.client", lambda _: Client(4711, ()))
         status, page, _ = ask(server, ITEM, form)
         assert (status, run.store.item("run-1-build-1").status) == (422, "PENDING")
         assert "the user of the system who serves this page" in page
-        monkeypatch.setattr("rulewright.web.clients.client", lambda _: Client(os.getuid(), ()))
+        monkeypatch.setattr("rulewright.web.server.client", lambda _: Client(os.getuid(), ()))
         with run.store.run_lock():
             assert "the sender can&#39;t be traced" in ask(server, ITEM, form)[1]
         assert ask(server, ITEM, form)[0] == 303
