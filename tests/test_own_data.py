@@ -291,8 +291,29 @@ def test_records_are_found_in_the_list_of_an_export(tmp_path: Path) -> None:
     assert "`log.said` is missing for `messages`; the keys are `nr`" in str(refused)
     (told,) = Reader(columns={**columns, "messages": "tickets.log.said"}).read([path])
     assert "`tickets` is a list; name what its items hold (`messages=log.said`)" in str(told)
+    (joined,) = Reader(columns={**columns, "messages": "tickets[].log.said"}).read([path])
+    assert "`tickets[].log.said` is missing for `messages`" in str(joined)  # in the last ticket
     (told,) = Reader(columns={**columns, "messages": "log.text"}).read([path])
     assert "`log.text` is missing for `messages`; the keys are `at`, `count`, `tickets`" in str(told)
+
+
+@pytest.mark.parametrize("inner", ["messages", "turns", ""])
+def test_sessions_are_one_conversation_or_several_as_the_mapping_says(tmp_path: Path, inner: str) -> None:
+    path = tmp_path / "sessions.json"
+    said = [[{"role": "user", "content": f"u{at}"}, {"role": "assistant", "content": f"a{at}"}] for at in (1, 2)]
+    sessions = [{"after": f"{at} days", inner: each} for at, each in enumerate(said)] if inner else said
+    path.write_text(json.dumps({"id": "Ann", "sessions": sessions}), encoding="utf-8")
+    (refused,) = Reader().read([path])
+    joining = f"sessions[].{inner}" if inner else "sessions[]"
+    assert f"`--columns 'messages={joining}'` for one conversation, " in str(refused)
+    (found,) = Reader(columns={"messages": joining}).read([path])
+    assert isinstance(found, Transcript)
+    assert (found.id, lines(found.conversation)) == ("Ann", ["user: u1", "assistant: a1", "user: u2", "assistant: a2"])
+    about = {"sessions": [{"after": "0 days"}, {"after": "1 days"}]} if inner else {}
+    assert {**found.conversation.metadata, "id": None} == {**about, "id": None}
+    if inner:
+        assert f"`--columns messages={inner}` for several" in str(refused)
+        assert [*map(type, Reader(columns={"messages": inner}).read([path]))] == [Transcript] * 2
 
 
 def test_a_mapped_record_may_hold_such_lists_itself(tmp_path: Path) -> None:

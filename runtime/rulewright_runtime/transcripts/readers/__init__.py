@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from shlex import quote
 from typing import Final
 
 from rulewright_runtime.english import ticked
@@ -21,7 +22,15 @@ from rulewright_runtime.transcripts.readers import (
     spans,
     tracing_tools,
 )
-from rulewright_runtime.transcripts.readers.record_values import Record, is_list, is_record, is_text, record_at, word
+from rulewright_runtime.transcripts.readers.record_values import (
+    Record,
+    is_list,
+    is_record,
+    is_text,
+    object_in,
+    record_at,
+    word,
+)
 from rulewright_runtime.transcripts.readers.shapes import Format
 
 LINES: Final = openai.LINES
@@ -151,10 +160,32 @@ def _is_keyed(record: Record) -> bool:
     return is_numbered or all(openai.listed(row) is not None for row in rows)
 
 
+def _sessions_in(record: Record) -> tuple[str, str] | None:
+    """The key of a list whose items each hold a list of messages, and the key of that; empty if each is such a list."""
+    for key, items in record.items():
+        if not is_list(items) or not items:
+            continue
+        if all(map(is_messages, items)):
+            return key, ""
+        keys = items[0] if all(map(is_record, items)) else ()
+        inner = next((each for each in keys if all(is_messages(object_in(item).get(each)) for item in items)), None)
+        if inner is not None:
+            return key, inner
+    return None
+
+
+def _joining_of(key: str, inner: str) -> str:
+    path = quote(f"messages={key}[]{'.' if inner else ''}{inner}")
+    each = f"`--columns {quote(f'messages={inner}')}`" if inner else "a line of each"
+    return f" (items of `{key}` hold messages: write `--columns {path}` for one conversation, {each} for several)"
+
+
 def _mapping_of(record: Record) -> str:
     """The option that reads a record of any shape; empty for one that can hold no conversation."""
     if is_slack(record):
         return " (an export of Slack is read with `--columns role=user,content=text,user=MEMBER,assistant=MEMBER`)"
+    if (sessions := _sessions_in(record)) is not None:
+        return _joining_of(*sessions)
     if _is_keyed(record):
         return ' (it holds several records in one object: write a list of them, as pandas does with `orient="records"`)'
     is_nested = any(isinstance(value, dict | list) and value for value in record.values())

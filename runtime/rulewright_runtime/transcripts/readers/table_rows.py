@@ -78,6 +78,7 @@ FIELDS: Final[dict[str, tuple[str, ...]]] = {
     "tool_call_id": (),
     "timestamp": ("timestamp", "created_at", "createdat", "time", "date"),
 }
+_EACH: Final = "[]"  # after a key in a path: all items of its list
 _TASK: Final = ("instruction", "input")  # of a data set of instructions
 _FULL, _PATTERN, _ANY = 3, 2, 1  # how well the name of a speaker fits
 _MEANINGS: Final = {"user": "question", "assistant": "answer"}
@@ -401,11 +402,19 @@ def _mapped_conversations(columns: Columns, record: Record) -> Iterator[Conversa
 def _without(record: Record, path: str) -> JsonObject:
     """The record without nulls and without what is at a path; the keys next to that stay."""
     key, _, inner = path.partition(".")
+    if key.endswith(_EACH):
+        return _without_in_each(record, key.removesuffix(_EACH), inner)
     value = record.get(key)
     if path in record or not inner or not is_record(value):
         return rest(record, path if path in record else key)
     left = _without(value, inner)
     return {each: left if each == key else record[each] for each in rest(record, *([] if left else [key]))}
+
+
+def _without_in_each(record: Record, key: str, path: str) -> JsonObject:
+    """The record without what is at a path in each item of a list; what else an item has, stays."""
+    left = [_without(item, path) for item in list_at(record.get(key), key) if path and is_record(item)]
+    return {**rest(record, key), **({key: left} if any(left) else {})}
 
 
 def _holder(record: Record, path: str) -> Record:
@@ -469,7 +478,10 @@ def _seen_instead(record: Record, path: str) -> str:
     """What a record has in place of the path of its messages."""
     first, _, inside = path.partition(".")
     if inside and is_list(record.get(first)):
-        return f"`{first}` is a list; name what its items hold (`messages={inside}`)"
+        return (
+            f"`{first}` is a list; name what its items hold (`messages={inside}`), or join them to one conversation "
+            f"(`messages={first}[].{inside}`)"
+        )
     return f"the keys are {ticked(key[:40] for key in [*record][:20])}"
 
 
@@ -509,10 +521,20 @@ def _mapped_message(columns: Columns, value: Json, where: str) -> list[Message]:
     return [*_retrieved(columns, item), *messages(message, where)]
 
 
+def _joined_lists(items: Json, path: str) -> Json:
+    """The lists under a path in each of the items, one after the other; None if one of them has none."""
+    each = items if is_list(items) else []
+    lists = [(value_at(item, path) if is_record(item) else None) if path else item for item in each]
+    return [*chain.from_iterable(filter(is_list, lists))] if lists and all(map(is_list, lists)) else None
+
+
 def value_at(record: Record, path: str) -> Json:
-    """The value under a key, or under keys that a path joins by dots; None if there is none."""
+    """The value under a key, or under keys that a path joins by dots; None if there is none. `sessions[].messages` is
+    all messages of a list of sessions, if each has some."""
     if path in record:
         return record[path]
     first, dot, more = path.partition(".")
+    if first.endswith(_EACH):
+        return _joined_lists(record.get(first.removesuffix(_EACH)), more)
     inner = record.get(first)
     return value_at(inner, more) if dot and is_record(inner) else None
