@@ -49,6 +49,7 @@ ALONGSIDE: Final = {
     "defaults-switched-off": "unknown-agent",
     "detector-without-definition": "unknown-lexicon",
     "malformed-suppression": "unknown-key",
+    "misspelt-input-path": "bad-case",
     "misspelt-name": "unknown-value",
     "suppression-without-reason": "unknown-key",
     "unknown-rule": "unknown-key",

@@ -32,10 +32,11 @@ def misspelt_input_path(scorecard: CaseScorecardDocument) -> Findings:
     yield from _odd_steps([each for _, each in places])
     yield from _unlike_its_parameter(places)
     for each in paths:
-        steps = each.text.split(".")
-        if near := strange.get(each.text):
-            message = f"no {steps[0]} has the key `{steps[-1]}`, but `{near}`"
-            yield warning(each, message, help=Guess(".".join([*steps[:-1], near])))
+        if pair := strange.get(each.text):
+            source, *steps = each.text.split(".")
+            meant = [pair[1] if step == pair[0] else step for step in steps]
+            message = f"no {source} has the key `{pair[0]}`, but `{pair[1]}`"
+            yield warning(each, message, help=Guess(".".join([source, *meant])))
 
 
 def _file_of(parameter: Node) -> Iterator[Scalar]:
@@ -79,15 +80,17 @@ def _is_like(step: str, name: str) -> bool:
     return is_spelt_like(step, name) or (len(shorter) >= MIN_LENGTH and is_part)
 
 
-def _in_no_record(scorecard: CaseScorecardDocument, paths: list[str]) -> dict[str, str]:
-    """The paths whose last step is a key of no record near the scorecard, with a key there that no path names."""
-    found = dict[str, str]()
+def _in_no_record(scorecard: CaseScorecardDocument, paths: list[str]) -> dict[str, tuple[str, str]]:
+    """The paths with a step that is a key of no record near the scorecard: that step, and a key there that no path
+    names."""
+    found = dict[str, tuple[str, str]]()
     for source, folder in FOLDERS.items():
-        read = {each: each.rpartition(".")[2] for each in paths if each.startswith(f"{source}.")}
+        read = {each: each.split(".")[1:] for each in paths if each.startswith(f"{source}.")}
         near = map(text_of, islice(searched_files(folder_near(Path(scorecard.path), folder)), MOST))
         keys = {key for text in near for key in KEY.findall(text)}
-        unread = sorted(keys - {step for each in read for step in each.split(".")})
-        for each, last in read.items():
-            meant = None if last in keys else next((key for key in unread if is_spelt_like(last, key)), None)
-            found |= {} if meant is None else {each: meant}
+        unread = sorted(keys.difference(*read.values()))
+        for each, steps in read.items():
+            pairs = ((step, key) for step in steps if step not in keys for key in unread if is_spelt_like(step, key))
+            if (pair := next(pairs, None)) is not None:
+                found[each] = pair
     return found
