@@ -46,10 +46,10 @@ def environment_of(
     return replace(environment, functions=functions) if functions else environment
 
 
-def _environment_of_applies(check: CheckDocument) -> Environment:
+def _environment_of_applies(check: CheckDocument, typed: Mapping[str, Type] = MappingProxyType({})) -> Environment:
     """The environment of the condition under which a check applies: the conversation as a whole, and the parameters of
     an `expression` check. It reads no verdicts of other checks."""
-    return environment_of(structs.replace(check, each=None), ())
+    return environment_of(structs.replace(check, each=None), (), typed)
 
 
 def lower_applies(check: CheckDocument, findings: list[Diagnostic]) -> Built | None:
@@ -160,12 +160,14 @@ def _unusable(node: Node | None) -> Findings:
 
 
 def mistakes_with(check: CheckDocument, typed: Mapping[str, Type]) -> list[Diagnostic]:
-    """Return the findings in the verdict's conditions if parameters had the types `typed`."""
+    """Return the findings in the conditions of an `expression` check if parameters had the types `typed`."""
     findings: list[Diagnostic] = []
     if check.each not in PARTS:
         return findings  # the environment is unknown
     for scalar in check.verdict_conditions:
         _build(check, scalar, environment_of(check, typed=typed), findings)
+    if check.verdict_conditions and check.applies is not None and typed:
+        build_in(check.applies, _environment_of_applies(check, typed), findings, expect=BOOL)
     return findings
 
 

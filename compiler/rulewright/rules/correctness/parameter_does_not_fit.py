@@ -41,7 +41,7 @@ def parameter_does_not_fit(check: CheckDocument) -> Findings:
     yield from _searched_literally(check)
     yield from _out_of_range(check)
     yield from _not_numbers(check)
-    read = " ".join(each.text for each in check.verdict_conditions)
+    read = " ".join(each.text for each in check.conversation_conditions)
     values = {name: check.get("params", name) for name in check.params if name in read}
     mistakes = _mistakes(check, [(name, part) for name, value in values.items() for part in _parts(value)])
     for name, value in values.items():
@@ -61,6 +61,9 @@ def _unfit(name: str, value: Node | None, mistakes: Mapping[tuple[str, Types], D
         fix = None if meant is None else replace(part, meant, f"write `{meant}`", safe=False)
         is_empty = isinstance(part, Scalar) and part.value is None
         message = f"the expression can't use {what}{', which is empty' if is_empty else ' as it is'}: {first.message}"
+        if part is value and isinstance(part, Scalar) and isinstance(part.value, int | float):  # as it should be
+            yield error(first.span, message, notes=[(part, "the parameter")])
+            continue
         yield error(part, message, notes=[(first.span, "used here")], fix=fix)
 
 
