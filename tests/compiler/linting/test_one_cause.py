@@ -595,3 +595,18 @@ examples:
     files = {"rulewright.yaml": "project: p\n", "checks/promises.yaml": check, "lexicons/promise.yaml": lexicon}
     write(tmp_path, files)
     assert reported_places(tmp_path) == [("reply-lexicon-reads-the-user", "promise.yaml", 2)]
+
+
+def test_a_contract_that_is_given_twice_hides_the_other_one(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        {
+            "rulewright.yaml": "project: guide\nworkflow: {file: flow.yaml, contracts: contracts.yaml}\n",
+            "contracts.yaml": "contracts:\n  notes@1: {file_format: markdown}\n  notes@1: {file_format: json}\n",
+            "flow.yaml": (
+                'version: "1"\nname: flow\ntasks:\n  write:\n    agent: dev\n'
+                "    outputs: [{path: a.md, contract: notes@1}, {path: b.json, contract: text@1}]\n"
+            ),
+        },
+    )
+    assert [(each.code, each.span.line) for each in lint([str(tmp_path)]).diagnostics] == [("duplicate-key", 3)]
