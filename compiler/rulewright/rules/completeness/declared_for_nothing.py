@@ -1,16 +1,26 @@
 from fnmatch import fnmatchcase
+from typing import Final
 
-from rulewright.diagnostics import Findings, advice
+from rulewright.diagnostics import Findings, advice, warning
 from rulewright.documents.base import entries, text
+from rulewright.documents.corpus import CorpusDocument
 from rulewright.load import scalars_below
 from rulewright.project import Project
 from rulewright.workflow import Workflow
 
+NEEDED: Final = {  # what a corpus lacks, by the outcome that then no claim has
+    "wrong_jurisdiction": "has no programme with `jurisdictions`",
+    "eligibility_overclaim": "has no `promises`",
+    "hallucinated": "has nothing that is `closed`",
+    "no_verification_path": "has no `verify_at`",
+}
+
 
 def declared_for_nothing(subject: Project | Workflow) -> Findings:
-    """No fact has a declared source, no task a declared contract, or no model matches a pattern of `judge.families`.
+    """No fact has a declared source, no task a contract, no model a family, or no claim an outcome that a check lists.
 
-    Why it matters: it is left over, or what should name it names something else.
+    Why it matters: it is left over, or what should name it names something else. The list of outcomes of a check may
+    name one that needs something which its corpus lacks.
     Instead: name it where it was meant, or remove it.
     """
     if isinstance(subject, Workflow):
@@ -22,7 +32,27 @@ def declared_for_nothing(subject: Project | Workflow) -> Findings:
         for entry in entries(corpus.node, "sources"):
             if entry.name not in named:
                 yield advice(entry.key, f"no fact or programme has the source `{entry.name}`")
+    for check in subject.checks:
+        corpus_read = subject.corpora.get(check.routing.corpus or "")
+        possible = set() if corpus_read is None else _outcomes(corpus_read)
+        for number, outcome in enumerate(check.routing.outcomes or () if corpus_read is not None else ()):
+            if outcome in NEEDED and outcome not in possible:
+                message = f"no claim is `{outcome}`: the corpus `{check.routing.corpus}` {NEEDED[outcome]}"
+                yield warning(check.place("routing", "outcomes", number), message)
     yield from _families(subject)
+
+
+def _outcomes(corpus: CorpusDocument) -> set[str]:
+    """The outcomes that a claim about a programme of a corpus may have."""
+    programmes = corpus.programmes
+    facts = [fact for each in programmes for fact in each.facts]
+    is_possible = {
+        "wrong_jurisdiction": any(each.jurisdictions for each in programmes),
+        "eligibility_overclaim": bool(corpus.promises),
+        "hallucinated": (corpus.named is not None and corpus.closed) or any(each.closed for each in facts),
+        "no_verification_path": bool(corpus.verify_at) or any(each.verify_at for each in programmes),
+    }
+    return {outcome for outcome, may_be in is_possible.items() if may_be}
 
 
 def _families(project: Project) -> Findings:

@@ -1,4 +1,5 @@
 import re
+from itertools import pairwise
 from typing import Final
 
 from rulewright.diagnostics import Findings, Guess, Span, error, warning
@@ -7,15 +8,17 @@ from rulewright.load import Mapping, Scalar, place
 from rulewright.lower.expressions_of import expressions_of
 from rulewright.spelling import suggest
 
+OF_PHASES: Final = re.compile(r"\bcheck\.phases\.(violations|exceptions)\b")
 READ: Final = re.compile(r"""\bparams\s*(?:\.\s*(\w+)|\[\s*(?:"(\w+)"|'(\w+)')\s*\])?""")
 
 
 def unread_parameter(check: CheckDocument) -> Findings:
-    """No condition of a check reads one of its `params`.
+    """No condition of a check reads one of its `params`, or a prompt reads one list of `phases` twice, not another.
 
     Why it matters: changing its value does not change the check.
-    Instead: read it in a condition, or remove it.
+    Instead: read it in a condition or a prompt, or remove it.
     """
+    yield from _of_phases(check)
     params = check.node.get("params")
     if not isinstance(params, Mapping) or "use" in check.node or not check.verdict_conditions:
         return
@@ -36,6 +39,18 @@ def unread_parameter(check: CheckDocument) -> Findings:
         elif name not in read and (meant := suggest(name, unknown)) and _is_rarer(name, meant, check.node.source.text):
             read_at = next(place(each, use.start(), use.end()) for each, use in uses if meant in use.groups())
             yield error(entry.key, message, help=Guess(meant), notes=[(read_at, "read here")])
+
+
+def _of_phases(check: CheckDocument) -> Findings:
+    """The list under `phases` that no prompt reads, where one reads the other list twice."""
+    prompts = [each for each in (check.phases.confirm, check.phases.sweep) if each is not None]
+    uses = [(each, use) for each in prompts for use in OF_PHASES.finditer(str(each.value))]
+    read = {use[1] for _, use in uses}
+    again = next((place(two[0], *two[1].span()) for one, two in pairwise(uses) if one[0] is two[0]), None)
+    for name in ("violations", "exceptions") if len(read) == 1 else ():
+        if name not in read and check.get("phases", name) is not None and again is not None:
+            notes = [(check.key_place("phases", name), "not read")]
+            yield warning(again, f"no prompt reads `phases.{name}`", notes=notes)
 
 
 def _read_again(name: str, params: list[str], uses: list[tuple[Scalar, re.Match[str]]]) -> Span | None:
