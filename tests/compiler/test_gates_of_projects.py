@@ -1,11 +1,12 @@
-"""A project whose gate could not stop a failure is refused by lint and by the compiler alike."""
+"""A gate that could not stop a failure: lint and the compiler refuse it, and reports name one that judged nothing."""
 
 from pathlib import Path
 
 import pytest
-from tests.folders import write
+from tests.folders import json_lines, write
 
 import rulewright
+from rulewright.cli import main
 from rulewright.errors import DocumentError
 
 CARD = """\
@@ -88,3 +89,24 @@ def test_a_profile_that_names_an_unknown_check_is_refused(key: str, tmp_path: Pa
     write(tmp_path, {"profiles.yaml": f"smoke:\n  {allow}\n  {key}\n  include_all: true\n"})
     assert "unknown-check" not in {each.code for each in rulewright.lint([tmp_path]).diagnostics}
     rulewright.compile_project(tmp_path, profile="smoke")
+
+
+@pytest.mark.parametrize(("channel", "is_idle"), [("Web", True), ("web", False)])
+def test_a_gate_that_passed_without_a_verdict_is_named(
+    channel: str, is_idle: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = [{"role": "user", "content": "Well?"}, {"role": "assistant", "content": "yes"}]
+    chats = json_lines([{"id": "a", "channel": "web", "messages": said}, {"id": "b", "messages": said}])
+    seen = f'{SEEN}applies: has(transcript.metadata.channel) and transcript.metadata.channel == "{channel}"\n'
+    files = {"rulewright.yaml": PROJECT, "scorecards/card.yaml": CARD, "checks/seen.yaml": seen, "chats.jsonl": chats}
+    write(tmp_path, {**files, "checks/other.yaml": 'id: other\nseverity: minor\nfail: answer == "no"\n'})
+    run = str(tmp_path / "run")
+    assert main(["scan", str(tmp_path / "chats.jsonl"), "--project", str(tmp_path), "--out", run]) == 0
+    assert main(["report", run, "--format", "markdown"]) == 0
+    words = "gate safe passed without a verdict: none of its checks applied to any transcript (seen)"
+    shown = " ".join(capsys.readouterr().out.split())
+    assert shown.count(words) == 2 * is_idle
+    assert (words in (tmp_path / "run" / "summary.md").read_text("utf-8")) == is_idle
+    rescored = str(tmp_path / "rescored")
+    main(["rescore", run, "--project", str(tmp_path), "--out", rescored])
+    assert ("idle_gates" in (tmp_path / "rescored" / "summary.json").read_text("utf-8")) == is_idle

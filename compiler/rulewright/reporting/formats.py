@@ -18,7 +18,15 @@ from rulewright_runtime.plan.scan import Check
 from rulewright_runtime.plan.verifiers import ExpressionVerifier
 from rulewright_runtime.report.gathered import gate_line, gate_result, is_unresolved, pass_rate_lines, unresolved_lines
 from rulewright_runtime.report.markdown import GATE_HEADS, gate_rows
-from rulewright_runtime.report.summary import UNPROVEN, gaps, judge_line, outside_gates, scores, unproven
+from rulewright_runtime.report.summary import (
+    UNPROVEN,
+    gaps,
+    idle_gate_lines,
+    judge_line,
+    outside_gates,
+    scores,
+    unproven,
+)
 from rulewright_runtime.report.text import code, escape, number, percent, place_of, reason_words, table
 from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.terminal import one_line
@@ -179,6 +187,7 @@ def sentence(summary: JsonMapping) -> str:
     judged = f"{failed['count']} of {plural(summary['transcripts'], 'transcript')} failed ({percent(failed['rate'])})"
     parts = [judged if summary["transcripts"] else "No transcript was judged"]
     parts += [outside] if (outside := outside_gates(summary)) else []
+    parts += idle_gate_lines(summary)
     if failed["unproven"]:
         parts.append(unproven(summary))
     if outcomes["undecided"]:

@@ -26,7 +26,6 @@ from rulewright_runtime.aggregate.bounds import (
 )
 from rulewright_runtime.aggregate.effects import (
     COUNTS,
-    KNOWN_BEFORE,
     STOPS,
     VERDICT_FIELDS,
     Effect,
@@ -67,6 +66,16 @@ _ROWS_LIMIT: Final = 1024
 
 
 Summed = tuple[Sequence[Effect], Totals]
+
+
+def gate_members(plan: ScorecardPlan) -> dict[str, list[str]]:
+    """For each gate the checks to whose verdicts it may apply, with the default parameters."""
+    effects = VerdictEffects(plan, {**parameter_values(plan.parameters, {}), "scoring": plan.scoring})
+    found: dict[str, list[str]] = {gate.name: [] for gate in plan.gates}
+    for check_id in plan.checks:
+        for index in effects.may_hold(check_id):
+            found[plan.gates[index].name].append(check_id)
+    return found
 
 
 class Scorecard:
@@ -152,11 +161,8 @@ class Scorecard:
         return tuple(index for index, (gate, holds) in enumerate(gates) if gate.left_out == "open" and holds)
 
     def may_hold(self, check_id: str) -> frozenset[int]:
-        """The indices of the gates to which a verdict of the check may belong. These include every gate whose
-        condition reads a field that is unknown before the check runs."""
-        later = set(VERDICT_FIELDS) - KNOWN_BEFORE
-        gates = zip(self.plan.gates, self.effects.in_gates(check_id), strict=True)
-        return frozenset(index for index, (gate, holds) in enumerate(gates) if holds or mentioned([gate.of]) & later)
+        """The indices of the gates to which a verdict of the check may belong."""
+        return self.effects.may_hold(check_id)
 
     def stopped(self, verdicts: Iterable[VerdictRecord], *, incomplete: bool = False) -> frozenset[int]:
         """The indices of the gates that have failed, whatever further verdicts follow."""

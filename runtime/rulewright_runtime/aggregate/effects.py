@@ -236,6 +236,13 @@ class VerdictEffects:
         bindings = {**self.base, "v": self.record(self.missing(check_id), self.read)}
         return [of(bindings).holds for of, _, _ in self._gates]
 
+    def may_hold(self, check_id: str) -> frozenset[int]:
+        """The indices of the gates to which a verdict of the check may belong. These include every gate whose
+        condition reads a field that is unknown before the check runs."""
+        later = set(VERDICT_FIELDS) - KNOWN_BEFORE
+        gates = zip(self.plan.gates, self.in_gates(check_id), strict=True)
+        return frozenset(index for index, (gate, holds) in enumerate(gates) if holds or mentioned([gate.of]) & later)
+
     def of(self, verdict: VerdictRecord, incomplete: bool) -> Effect:
         """The effect of a verdict; that of an `incomplete` transcript gets no credit."""
         return self._compute(verdict, incomplete) if incomplete else self.effect(verdict)

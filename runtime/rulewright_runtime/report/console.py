@@ -9,7 +9,16 @@ from rulewright_runtime.aggregate.inference import wilson
 from rulewright_runtime.english import plural
 from rulewright_runtime.plan.part import VERDICTS
 from rulewright_runtime.report.gathered import is_unresolved, pass_rate_lines, unresolved_lines
-from rulewright_runtime.report.summary import equations, gaps, judge_line, label_name, outside_gates, scores, unproven
+from rulewright_runtime.report.summary import (
+    equations,
+    gaps,
+    idle_gate_lines,
+    judge_line,
+    label_name,
+    outside_gates,
+    scores,
+    unproven,
+)
 from rulewright_runtime.report.text import number, percent, place_of, reason_words
 from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.terminal import fit, left, paint, right, wrapped
@@ -85,6 +94,8 @@ def _gates(summary: JsonMapping, paint: _Paint, columns: int) -> Iterator[str]:
         yield left("  " + gate, name) + "".join(cells)
     for line in pass_rate_lines(summary["unresolved"]):
         yield from wrapped(line, columns, "  ")
+    for line in idle_gate_lines(summary):
+        yield from paint.lines("open", wrapped(line, columns, "  "))
     if summary.get("left_out"):
         why = "not asked" if summary.get("gates_only") else "undecided because the profile leaves out"
         yield from wrapped(f"{why}: {', '.join(summary['left_out'])}", columns, "  ")

@@ -12,6 +12,7 @@ from rulewright_runtime.report.summary import (
     UNPROVEN,
     equations,
     gaps,
+    idle_gate_lines,
     judge_line,
     label_name,
     outside_gates,
@@ -88,7 +89,8 @@ def gate_rows(summary: JsonMapping) -> list[tuple[object, ...]]:
 
 def _gates(summary: JsonMapping) -> Iterator[str]:
     if rows := gate_rows(summary):
-        rates = [f"- {escape(line)}" for line in pass_rate_lines(summary["unresolved"])]
+        sentences = (*pass_rate_lines(summary["unresolved"]), *idle_gate_lines(summary))
+        rates = [f"- {escape(line)}" for line in sentences]
         yield from section("Gates", [*table(GATE_HEADS, rows), *([""] if rates else []), *rates])
     if summary.get("left_out"):
         why = "Gates are undecided because the profile leaves out these checks, which apply:"

@@ -7,7 +7,7 @@ scorecard.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -61,7 +61,7 @@ _TALLY: Final = attrgetter("check_id", "eligible", "verdict", "cause")
 _IS_OPEN: Final = attrgetter("adjudication_required")
 
 # The fields that describe the run: they are set at the start and never merged.
-_RUN_FIELDS: Final = ("about", "planned", "category_of", "headline", "label")
+_RUN_FIELDS: Final = ("about", "planned", "category_of", "headline", "label", "members")
 
 
 class Group(Struct):
@@ -110,7 +110,8 @@ class Summary(Struct):
     Lists (failed, incomplete, refused, adjudication) keep the first entries and count all. `about` (profile, scorecard,
     plan hash ...) is copied to the top of the result; `planned` is the number of the plan's checks, each of which has a
     record for every transcript unless it is suppressed there; `category_of` maps scenarios to their categories.
-    `headline` and `label` name the outputs of the scorecard that are averaged and counted.
+    `headline` and `label` name the outputs of the scorecard that are averaged and counted, `members` the checks of each
+    gate.
     """
 
     about: JsonMapping = field(default_factory=dict)
@@ -134,6 +135,7 @@ class Summary(Struct):
     category_of: Mapping[str, str] = field(default_factory=dict)
     headline: str | None = HEADLINE
     label: str | None = LABEL
+    members: Mapping[str, Sequence[str]] = field(default_factory=dict)
     left_out: dict[str, int] = field(default_factory=dict)
 
     def add(self, row: JsonMapping, verdicts: Iterable[VerdictRecord], harness: str = "") -> None:
@@ -220,6 +222,7 @@ class Summary(Struct):
         checks = self.checks
         total = {name: sum(check.get(name, 0) for check in checks.values()) for name in _COUNTED}
         models = {name: Group.of(groups.values()) for name, groups in sorted(self.groups.items())}
+        idle = self._idle_gates(checks)
         categories = sorted({name for groups in self.groups.values() for name in groups if name})
         whole = Group.of(models.values())
         return {
@@ -232,6 +235,7 @@ class Summary(Struct):
             "decided_by": self.decided_by,
             "outcomes": self.outcomes,
             "gates": self.gates,
+            **({"idle_gates": idle} if idle else {}),
             "left_out": dict(sorted(self.left_out.items())),
             "failed": {
                 "count": self.failed.count,
@@ -260,6 +264,15 @@ class Summary(Struct):
             "adjudication": {"count": self.adjudication.count, "items": self.adjudication.items},
         }
 
+    def _idle_gates(self, checks: Mapping[str, Mapping[str, int]]) -> dict[str, list[str]]:
+        """The gates that passed in every row although none of their checks applied in any, with these checks."""
+        passed = [name for name, states in self.gates.items() if states["passed"] == self.rows]
+        return {
+            name: list(members)
+            for name in passed
+            if (members := self.members.get(name)) and not any(checks.get(each, {}).get("eligible") for each in members)
+        }
+
     def _totals(self, counts: dict[str, int]) -> dict[str, int]:
         applied = counts["eligible"] + counts["not_eligible"]
         records = max(self.planned * self.rows, applied)
@@ -277,6 +290,14 @@ class Summary(Struct):
         }
         names = [name for total, summands in TOTALS.items() for name in (total, *summands)]
         return {name: parts[name] for name in names}
+
+
+def idle_gate_lines(summary: JsonMapping) -> list[str]:
+    """The gates that passed without a single verdict, as sentences."""
+    return [
+        f"gate {name} passed without a verdict: none of its checks applied to any transcript ({some(members, 3)})"
+        for name, members in summary.get("idle_gates", {}).items()
+    ]
 
 
 def equations(summary: JsonMapping) -> dict[str, str]:

@@ -13,6 +13,7 @@ from zlib import crc32
 
 import msgspec
 
+from rulewright_runtime.aggregate.aggregation import gate_members
 from rulewright_runtime.aggregate.outcome import ENGINE, engine_results
 from rulewright_runtime.errors import InputError, PlanError
 from rulewright_runtime.plan.scan import Plan
@@ -106,6 +107,7 @@ def summary_of(plan: Plan) -> Summary:
     summary = Summary(planned=len(plan.checks), category_of=categories)
     if plan.scorecard is not None:
         summary.headline, summary.label = plan.scorecard.shown
+        summary.members = gate_members(plan.scorecard)
     return summary
 
 
