@@ -11,6 +11,7 @@ from rulewright_runtime.terminal import wrapped
 from rulewright_runtime.transcripts.messages import SPEAKERS, Message, Transcript
 
 MOST = 8  # of a kind, as people see them
+_COUNTED = ("formats", "models", "scenarios", "roles", "last_speaker", "tools", "scripts", "media", "holds")
 
 
 class DataSummary:
@@ -19,20 +20,7 @@ class DataSummary:
     def __init__(self) -> None:
         self.files: set[str] = set()
         self.refused: list[InputError] = []
-        self._counts: dict[str, Counter[str]] = {
-            name: Counter()
-            for name in (
-                "formats",
-                "models",
-                "scenarios",
-                "roles",
-                "last_speaker",
-                "tools",
-                "scripts",
-                "media",
-                "holds",
-            )
-        }
+        self._counts: dict[str, Counter[str]] = {name: Counter() for name in _COUNTED}
         self._messages: list[int] = []
         self._lengths: dict[str, list[int]] = {}
 

@@ -146,8 +146,7 @@ def flips(run: StoredRun, rows: Mapping[str, JsonMapping], card: ScorecardPlan) 
 
 class Rejudged(Struct, frozen=True):
     """A run under another plan; `unknown` names the verdicts without recorded replies (`TRANSCRIPT x CHECK`), which are
-    UNCLEAR. `other` is the plan of a project that the options of a
-    command name, `other_rules` the checks that differ in it."""
+    UNCLEAR. `other` is the plan of a project that options of a command name, `other_rules` the checks that differ."""
 
     run: StoredRun
     unknown: list[str] = field(default_factory=list)

@@ -15,7 +15,7 @@ from rulewright_runtime.transcripts.readers.record_values import (
     first_of,
     is_list,
     is_record,
-    list_at,
+    items_at,
     object_in,
     optional,
     record_at,
@@ -142,10 +142,9 @@ def _is_trajectory(record: Record) -> bool:
 
 
 def _trajectory(record: Record) -> Conversation:
-    steps = list_at(record.get("steps"), "steps")
-    if not steps:
+    found = [message for step, path in items_at(record.get("steps"), "steps") for message in _step_messages(step, path)]
+    if not found:
         raise ShapeError("`steps` is empty; a trajectory needs at least one step")
-    found = [message for index, step in enumerate(steps) for message in _step_messages(step, f"steps[{index}]")]
     agent = record_at(record.get("agent") or {}, "agent")
     return Conversation(
         word(record.get("session_id")) or word(record.get("trajectory_id")),
@@ -175,8 +174,7 @@ def _step_messages(value: object, where: str) -> Iterator[Message]:
         if is_record(call)
     }
     observed = record_at(step.get("observation") or {}, f"{where}.observation")
-    for index, result in enumerate(list_at(observed.get("results") or [], f"{where}.observation.results")):
-        path = f"{where}.observation.results[{index}]"
+    for result, path in items_at(observed.get("results"), f"{where}.observation.results"):
         yield from _observed(record_at(result, path), names, path)
 
 

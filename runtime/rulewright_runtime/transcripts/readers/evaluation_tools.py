@@ -24,10 +24,11 @@ from rulewright_runtime.transcripts.readers.record_values import (
     is_list,
     is_record,
     is_text,
-    list_at,
+    items_at,
     object_in,
     optional,
     record_at,
+    records_at,
     rest,
     shown,
     text_at,
@@ -74,8 +75,7 @@ def _cases(record: Record) -> Iterator[tuple[object, str]]:
         yield record, ""
         return
     for key in _RUN:
-        for index, value in enumerate(list_at(record.get(key) or [], key)):
-            yield value, f"{key}[{index}]"
+        yield from items_at(record.get(key), key)
 
 
 def _case_conversation(value: object, where: str) -> Conversation:
@@ -109,11 +109,10 @@ def _exchange(case: Record, where: str) -> Iterator[Message]:
 
 
 def _talk(case: Record, where: str) -> Iterator[Message]:
-    turns = list_at(case.get("turns") or [], f"{where}turns")
+    turns = items_at(case.get("turns"), f"{where}turns")
     if not turns:
         raise ShapeError(f"`{where}turns` is empty; a conversation needs at least one turn")
-    for index, value in enumerate(turns):
-        path = f"{where}turns[{index}]"
+    for value, path in turns:
         turn = record_at(value, path)
         role = shapes.role_at(turn.get("role"), path)
         if not isinstance(turn.get("content"), str):
@@ -126,10 +125,9 @@ def _talk(case: Record, where: str) -> Iterator[Message]:
 
 def _tools(record: Record, where: str) -> Iterator[Message]:
     """Yield the calls as one message of the assistant, and a message for each recorded result."""
-    values = list_at(first_of(record, _TOOLS) or [], f"{where}tools_called")
-    if not values:
+    tools = records_at(first_of(record, _TOOLS), f"{where}tools_called")
+    if not tools:
         return
-    tools = [record_at(value, f"{where}tools_called[{index}]") for index, value in enumerate(values)]
     thoughts = [text_at(tool.get("reasoning"), f"{where}tools_called.reasoning") for tool in tools]
     more = [rest(tool, "name", "reasoning", "output", *_PARAMETERS) for tool in tools]
     yield Message(
@@ -173,10 +171,6 @@ def _results(record: Record) -> list[object] | None:
 
 def _is_result(record: Record) -> bool:
     return is_record(record.get("prompt")) and "raw" in record["prompt"] and ("provider" in record or "vars" in record)
-
-
-def _numbered_results(record: Record) -> Iterator[tuple[object, str]]:
-    yield from ((result, f"results[{index}]") for index, result in enumerate(_results(record) or []))
 
 
 def _result_conversation(value: object, where: str) -> Conversation:
@@ -265,7 +259,7 @@ def _output(output: Json, where: str) -> list[Message]:
 PROMPTFOO: Final = shapes.Format(
     "promptfoo",
     lambda record: _results(record) is not None,
-    shapes.each_of(_numbered_results, _result_conversation),
+    shapes.each_of(lambda record: items_at(_results(record), "results"), _result_conversation),
     local_ids=True,
 )
 

@@ -62,6 +62,16 @@ def list_at(value: object, where: str) -> list[Json]:
     return value
 
 
+def items_at(value: object, where: str) -> list[tuple[Json, str]]:
+    """The items of a list, which may be missing, each with its path. Raises ShapeError."""
+    return [(item, f"{where}[{index}]") for index, item in enumerate(list_at(value or [], where))]
+
+
+def records_at(value: object, where: str) -> list[JsonObject]:
+    """The objects in a list, which may be missing. Raises ShapeError."""
+    return [record_at(item, path) for item, path in items_at(value, where)]
+
+
 def text_at(value: object, where: str) -> str:
     """The value, which must be a text; a missing value is an empty text. Raises ShapeError."""
     if value is None:

@@ -26,6 +26,7 @@ from rulewright_runtime.transcripts.readers.record_values import (
     list_at,
     object_in,
     record_at,
+    records_at,
     rest,
     text_at,
     word,
@@ -75,8 +76,7 @@ def _items(record: Record, *path: str) -> list[JsonObject]:
     """The objects in the list under these keys; none where a key is missing. Raises ShapeError for other values."""
     for key in path[:-1]:
         record = record_at(record.get(key) or {}, key)
-    values = list_at(record.get(path[-1]) or [], path[-1])
-    return [record_at(value, f"{path[-1]}[{at}]") for at, value in enumerate(values)]
+    return records_at(record.get(path[-1]), path[-1])
 
 
 def _vapi_items(record: Record) -> list[JsonObject]:

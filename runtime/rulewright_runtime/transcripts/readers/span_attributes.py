@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from rulewright_runtime.strict_json import Json, JsonObject
+from rulewright_runtime.strict_json import Json
 from rulewright_runtime.transcripts.messages import Conversation, Message, Part, ToolCall
 from rulewright_runtime.transcripts.readers.content import as_json
 from rulewright_runtime.transcripts.readers.record_values import (
@@ -21,7 +21,7 @@ from rulewright_runtime.transcripts.readers.record_values import (
     list_at,
     object_in,
     parsed,
-    record_at,
+    records_at,
     shown,
     word,
 )
@@ -46,11 +46,6 @@ def nested(value: Json) -> Json:
         if each is not None:
             put(tree, key.split("."), nested(each))
     return tree
-
-
-def records_at(values: object, where: str) -> list[JsonObject]:
-    """The objects in a list, which may be missing."""
-    return [record_at(value, f"{where}[{index}]") for index, value in enumerate(list_at(values or [], where))]
 
 
 def attributes_of(value: object) -> dict[str, object]:

@@ -28,6 +28,7 @@ from rulewright_runtime.transcripts.readers.record_values import (
     is_record,
     list_at,
     parsed,
+    records_at,
     word,
 )
 from rulewright_runtime.transcripts.readers.shapes import Format, ended, messages
@@ -40,7 +41,6 @@ from rulewright_runtime.transcripts.readers.span_attributes import (
     execution_in,
     from_numbered_keys,
     nested,
-    records_at,
     retrieved_in,
     with_passages,
     with_results,
