@@ -13,7 +13,7 @@ from rulewright.lower.case_scorecard import lower_case_scorecard
 from rulewright.lower.expressions_of import expressions_of
 from rulewright_runtime.cases.case_plan import CaseMetric, CaseScorecardPlan
 from rulewright_runtime.errors import EvaluationError
-from rulewright_runtime.interpreter import prepare
+from rulewright_runtime.interpreter import Evaluator, prepare
 from rulewright_runtime.ir import Program
 from rulewright_runtime.score import Score, exact_pair
 from rulewright_runtime.values import Optional
@@ -23,8 +23,13 @@ def value_where(
     program: Program, parameters: Mapping[str, object], scores: Mapping[str, int]
 ) -> Fraction | bool | None:
     """The number or the truth of an expression under these parameters and scores; None where it has neither."""
+    return value_of(prepare(program), parameters, scores)
+
+
+def value_of(value: Evaluator, parameters: Mapping[str, object], scores: Mapping[str, int]) -> Fraction | bool | None:
+    """`value_where` of a prepared expression."""
     try:
-        found = prepare(program)({**parameters, **{name: Score(value) for name, value in scores.items()}})
+        found = value({**parameters, **{name: Score(value) for name, value in scores.items()}})
     except EvaluationError:
         return None
     if isinstance(found, Optional):

@@ -40,6 +40,7 @@ class Simplex:
                 self.columns[number].add(row)
         self.values: list[Value] = [(0, 0)] * (count + len(sums))
         self.bounds: dict[int, _Limits] = {}
+        self._spans: Mapping[int, NumberRange] = {}  # of these bounds
 
     def point(self, spans: Mapping[int, NumberRange]) -> list[Fraction] | None:
         """The numbers within the bounds of numbers and sums; None if there are none."""
@@ -50,7 +51,9 @@ class Simplex:
 
     def is_possible(self, spans: Mapping[int, NumberRange]) -> bool:
         """Whether numbers exist within the bounds of numbers and sums."""
-        self.bounds = {at: _Limits.of(span) for at, span in spans.items()}
+        same, before = self.bounds, self._spans
+        self.bounds = {at: same[at] if before.get(at) is span else _Limits.of(span) for at, span in spans.items()}
+        self._spans = spans
         if any(each.low > each.high for each in self.bounds.values()):
             return False
         for at in self.columns:

@@ -1,7 +1,8 @@
 from rulewright.diagnostics import Findings, warning
 from rulewright.documents.scorecard import CaseScorecardDocument
 from rulewright.lower.case_scorecard import lower_case_scorecard, values_of_defaults
-from rulewright.proving.case_values import value_where
+from rulewright.proving.case_values import value_of, value_where
+from rulewright_runtime.interpreter import prepare
 
 
 def accepted_label_fails(scorecard: CaseScorecardDocument) -> Findings:
@@ -46,12 +47,14 @@ def _given_to_failures(scorecard: CaseScorecardDocument) -> Findings:
     plan, _ = lower_case_scorecard(scorecard)
     if plan is None:
         return
-    parameters = values_of_defaults(scorecard)
+    parameters, conditions = values_of_defaults(scorecard), [prepare(each.when) for each in plan.labels]
     for metric in plan.metrics:
         scores = {each.name: int(each.name != metric.name) for each in plan.metrics}
         fails = metric.fails is not None and value_where(metric.fails, parameters, scores)
-        rows = zip(scorecard.labels, plan.labels, strict=True)
-        row = next((row for row, each in rows if value_where(each.when, parameters, scores) is True), None)
-        if fails is True and row is not None and row.label == scorecard.accepted and metric.name in row.when.text:
+        if fails is not True:
+            continue
+        rows = zip(scorecard.labels, conditions, strict=True)
+        row = next((row for row, when in rows if value_of(when, parameters, scores) is True), None)
+        if row is not None and row.label == scorecard.accepted and metric.name in row.when.text:
             yield warning(row.when, f"this row gives `{row.label}` to a case that fails `{metric.name}`")
             return
