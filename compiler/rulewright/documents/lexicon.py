@@ -10,7 +10,7 @@ from msgspec import Struct
 from rulewright.diagnostics import Diagnostic, Findings, error
 from rulewright.documents.base import Document, items, optional_text, optional_texts, scalar, text_scalars
 from rulewright.documents.typed_reader import At, Key, read_named
-from rulewright.load import Mapping, Node, Scalar, Sequence, place
+from rulewright.load import Mapping, Node, Scalar, Sequence, is_text, place
 from rulewright_runtime.regex import compile_re2
 
 _LOOK_AROUND: Final = re.compile(r"\(\?<?[=!]")
@@ -76,8 +76,8 @@ def read_patterns(node: Node | None) -> tuple[PatternEntry, ...]:
 
 def _pattern(node: Node) -> PatternEntry | None:
     regex, spelled = scalar(node, "regex"), scalar(node, "pattern")
-    if isinstance(node, Scalar) and isinstance(node.value, str):
-        return PatternEntry(node.value, "substring_ci", node)
+    if is_text(node):
+        return PatternEntry(node.text, "substring_ci", node)
     if regex is not None:
         return PatternEntry(regex.text, "regex", regex)
     if spelled is not None:

@@ -14,7 +14,7 @@ from rulewright.diagnostics import Diagnostic, Findings, Guess, error
 from rulewright.documents.base import descend, entries, first_place, no_mapping, numeric, scalar, text
 from rulewright.documents.validation import departures, validate
 from rulewright.documents.vocabulary import Vocabulary, invisiblebench
-from rulewright.load import Entry, Loaded, Mapping, Node, Scalar, Sequence, load_file, plain
+from rulewright.load import Entry, Loaded, Mapping, Node, Scalar, Sequence, is_text, load_file, plain
 from rulewright.shipped import shipped_root
 from rulewright.spelling import suggest
 from rulewright_runtime.english import ticked
@@ -78,10 +78,10 @@ def expanded(node: Mapping) -> Mapping:
 def with_id(node: Node) -> Mapping | None:
     """An item of the project's `use` as the mapping of a check; its id defaults to the name of the ready check."""
     used = node if isinstance(node, Scalar) else descend(node, "use")
-    if not isinstance(used, Scalar) or not isinstance(used.value, str):
+    if not is_text(used):
         return None
     index = node.index if isinstance(node, Mapping) else {"use": Entry(_word("use", used), used)}
-    name = index.get("id") or Entry(_word("id", used), _word(used.value.removeprefix(PREFIX), used))
+    name = index.get("id") or Entry(_word("id", used), _word(used.text.removeprefix(PREFIX), used))
     return Mapping({"id": name, **index}, node.start, node.end, node.source)
 
 

@@ -14,7 +14,7 @@ from rulewright.documents.base import Document, descend, entries, items, text, t
 from rulewright.documents.library import with_id
 from rulewright.documents.typed_reader import At, as_meant, read
 from rulewright.documents.vocabulary import read_vocabulary
-from rulewright.load import Mapping, Node, Scalar, plain
+from rulewright.load import Mapping, Node, Scalar, is_text, plain
 from rulewright_runtime.strict_json import JsonObject
 
 Semantics = Literal["seed", "reference"]
@@ -117,9 +117,9 @@ def read_project_file(node: Mapping, environment: Environment[str, str]) -> Proj
 
     def words(*steps: str) -> str | None:
         found = descend(node, *steps)
-        if not isinstance(found, Scalar) or not isinstance(found.value, str):
+        if not is_text(found):
             return None
-        expanded, missing = expand(found.value, environment)
+        expanded, missing = expand(found.text, environment)
         unset.extend((name, found) for name in missing)
         return expanded
 

@@ -23,7 +23,7 @@ from typing import (
 from msgspec import Struct
 
 from rulewright.documents import base
-from rulewright.load import Entry, Mapping, Node, Scalar
+from rulewright.load import Entry, Mapping, Node, Scalar, is_text
 from rulewright.spelling import suggest
 from rulewright_grammar import schema
 
@@ -131,7 +131,7 @@ def mappings_in(node: Node | None) -> Iterator[tuple[str, Mapping]]:
 def expressions_in(node: Node | None) -> Iterator[tuple[str, Scalar]]:
     """The keys of a mapping whose values are texts, with these scalars."""
     for name, each in entries_of(node):
-        if isinstance(each, Scalar) and isinstance(each.value, str):
+        if is_text(each):
             yield name, each
 
 

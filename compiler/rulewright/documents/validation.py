@@ -56,7 +56,7 @@ from rulewright.documents.suggestions import (
 )
 from rulewright.documents.vocabulary import Vocabulary, invisiblebench, schema_in
 from rulewright.fixes import as_text
-from rulewright.load import Mapping, Node, Scalar, Sequence, plain
+from rulewright.load import Mapping, Node, Scalar, Sequence, is_text, plain
 from rulewright.load.load_errors import shorten
 from rulewright.spelling import suggest
 from rulewright_runtime.english import either, ticked
@@ -234,7 +234,7 @@ def _text_with_a_colon(node: Mapping, path: str) -> Diagnostic | None:
 def _type(departure: Departure, node: Node, path: str, _: Owners) -> Findings:
     wanted = departure.wanted
     found = _wrong_type(node, path, [NAMES[name] for name in ([wanted] if isinstance(wanted, str) else wanted)])
-    if (key := MAIN_KEYS.get(path)) and isinstance(node, Scalar) and isinstance(node.value, str):
+    if (key := MAIN_KEYS.get(path)) and is_text(node):
         found = _of_main_key(found, node, key)
     elif isinstance(node, Sequence) and departure.description.startswith("the folder"):
         found = dataclass_replace(found, help="write the name of a folder, which holds each in a file of its own")
@@ -287,9 +287,9 @@ def _other_form(node: Node, expected: Many[str]) -> str | None:
         return "`#` after a space begins a comment; quote the text"
     if NAMES["array"] not in expected or isinstance(node, Sequence):
         return None
-    if not isinstance(node, Scalar) or not isinstance(node.value, str) or re.search(r'[\n"\\]', node.value):
+    if not is_text(node) or re.search(r'[\n"\\]', node.text):
         return "write a list: each entry on a line of its own after `- `"
-    one, several = f'`["{node.value}"]`', '", "'.join(re.split(r", +", node.value.strip()))
+    one, several = f'`["{node.text}"]`', '", "'.join(re.split(r", +", node.text.strip()))
     return f'write `["{several}"]`, or {one} for a single entry' if '"' in several else f"write {one}"
 
 
@@ -332,12 +332,12 @@ def _words(departure: Departure, node: Node, path: str, _: Owners) -> Findings:
     value = departure.wanted
     allowed = [value] if departure.keyword == "const" else value
     expected = [f"`{word}`" for word in allowed]
-    if not (isinstance(node, Scalar) and isinstance(node.value, str)):
+    if not is_text(node):
         found = _wrong_type(node, path, expected)
         one = found.help or declared_by(departure.vocabulary) or "write one of these words"
         yield found if found.fix else dataclass_replace(found, help=one)
         return
-    near = suggest(node.value, allowed) or by_meaning(node.value, departure.meanings) or by_degree(node.value, allowed)
+    near = suggest(node.text, allowed) or by_meaning(node.text, departure.meanings) or by_degree(node.text, allowed)
     message = f"`{node.value}` is not allowed for {_subject(path)}; expected {either(expected)}"
     meanings = ", ".join(f"`{word}` is {meaning}" for word, meaning in departure.meanings.items())
     known = "; ".join(filter(None, (meanings, declared_by(departure.vocabulary))))

@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rulewright.diagnostics import Findings, error
-from rulewright.load import Mapping, Node, Scalar, Sequence
+from rulewright.load import Mapping, Node, Scalar, Sequence, is_text
 from rulewright.spelling import did_you_mean
 from rulewright_grammar import schema as schema_of
 from rulewright_runtime.english import ticked
@@ -132,7 +132,7 @@ def vocabulary_findings(node: Node | None, vocabulary: Vocabulary) -> Findings:
             known = vocabulary.words(part)
             is_refused = isinstance(node, Mapping) and part in node and not _words(node.get(part))
             for item in listed.items if isinstance(listed, Sequence) and not is_refused else ():
-                if isinstance(item, Scalar) and isinstance(item.value, str) and item.value not in known:
+                if is_text(item) and item.value not in known:
                     message = f"unknown `{item.value}` in the vocabulary's {part}; expected {ticked(known)}"
                     yield error(item, message, code="unknown-value", help=did_you_mean(item.text, known))
 

@@ -26,7 +26,7 @@ from rulewright.documents.base import (
 )
 from rulewright.documents.base import text as text_of
 from rulewright.documents.typed_reader import At, mappings_in, read
-from rulewright.load import Mapping, Node, Scalar
+from rulewright.load import Mapping, Node, Scalar, is_text
 from rulewright.spelling import did_you_mean
 from rulewright_runtime.workflow.workflow_plan import OVERLAYS, Contract
 
@@ -256,8 +256,8 @@ def _artifacts(node: Mapping, key: str) -> Iterator[ArtifactDocument]:
         field = f"{key}[{at}]"
         if isinstance(item, Mapping):
             yield ArtifactDocument(text(item, "path"), item, item.get("contract"), field)
-        elif isinstance(item, Scalar) and isinstance(item.value, str):
-            yield ArtifactDocument(item.value, item, None, field)
+        elif is_text(item):
+            yield ArtifactDocument(item.text, item, None, field)
 
 
 def names(node: Node | None, key: str) -> tuple[str, ...]:
@@ -297,7 +297,7 @@ def contract_of(
     written = artifact.contract
     if isinstance(written, Mapping):
         return read(Contract, written, type="")
-    if not isinstance(written, Scalar) or not isinstance(written.value, str):
+    if not is_text(written):
         return None
     place = f"{artifact.field}.contract"
     if not known.exists:
@@ -305,9 +305,9 @@ def contract_of(
             message = f"the contract `{written.value}` is declared, but no registry defines contract types"
             found.append(task.error(written, place, message, code="missing-contract-registry"))
         return None
-    contract = known.types.get(written.value)
+    contract = known.types.get(written.text)
     if contract is None:
-        hint = did_you_mean(written.value, known.types)
+        hint = did_you_mean(written.text, known.types)
         message = f"unknown artifact type: {written.value}"
         found.append(task.error(written, place, message, code="unknown-artifact-type", help=hint))
     return contract

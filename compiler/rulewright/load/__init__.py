@@ -1,7 +1,7 @@
 """Loads YAML and JSON files into nodes with exact spans; every mistake becomes a diagnostic."""
 
 from rulewright.load.file_reader import Loaded, load_file, load_text, unsaved
-from rulewright.load.nodes import Entry, Mapping, Node, Scalar, Sequence, Source, path_at, plain, scalars_below, walk
+from rulewright.load.nodes import Entry, Mapping, Node, Scalar, Sequence, Source, is_text, plain, scalars_below, walk
 from rulewright.load.scalars import place
 
 __all__ = [
@@ -12,9 +12,9 @@ __all__ = [
     "Scalar",
     "Sequence",
     "Source",
+    "is_text",
     "load_file",
     "load_text",
-    "path_at",
     "place",
     "plain",
     "scalars_below",

@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import Any, Final, TypeAlias, final
+from typing import Any, Final, TypeAlias, TypeGuard, final
 
 import msgspec
 
@@ -148,6 +148,11 @@ def walk(node: Node | None) -> Iterator[Node]:
             pending += [entry.value for entry in reversed(current.index.values())]
         elif type(current) is Sequence:
             pending += reversed(current.items)
+
+
+def is_text(node: Node | None) -> TypeGuard[Scalar]:
+    """Whether a node is a text."""
+    return type(node) is Scalar and isinstance(node.value, str)
 
 
 def scalars_below(*nodes: Node | None) -> Iterator[Scalar]:

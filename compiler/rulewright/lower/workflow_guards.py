@@ -16,7 +16,7 @@ from rulewright.expression.compose import all_of, fill
 from rulewright.expression.environment import Environment
 from rulewright.expression.syntax_tree import dotted
 from rulewright.expression.types import BOOL, INT, SCORE, STRING, EnumType, MapType, RecordType, Type
-from rulewright.load import Scalar, place
+from rulewright.load import Scalar, is_text, place
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.ir import Program, validate
 from rulewright_runtime.workflow.workflow_plan import EVIDENCE, METRIC_TYPES
@@ -66,7 +66,7 @@ class Guards(Struct, frozen=True):
         gate = task.overlays["policy_gate"]
         written = gate.find("conditions") if gate.enabled else None
         for number, scalar in enumerate(items(written)):
-            if isinstance(scalar, Scalar) and isinstance(scalar.value, str):
+            if is_text(scalar):
                 location = f"overlays.policy_gate.conditions[{number}]"
                 built = self.author_condition(task, location, scalar, features, gate=True)
                 parts += [] if built is None else [built]

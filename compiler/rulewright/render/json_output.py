@@ -20,8 +20,8 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct, field
 
 from rulewright.diagnostics import Diagnostic, Severity, Span
-from rulewright.load import Node, load_text, path_at
-from rulewright.load.nodes import Source
+from rulewright.load import Node, load_text
+from rulewright.load.nodes import Source, path_at
 
 VERSION = 1
 

@@ -13,7 +13,7 @@ from rulewright.diagnostics import Diagnostic, Findings, error, warning
 from rulewright.documents.base import descend, entries, fraction, items, numeric
 from rulewright.documents.kinds import CASES, kind_of
 from rulewright.errors import DocumentError, UsageError
-from rulewright.load import Mapping, Node, Scalar, Sequence, load_file
+from rulewright.load import Mapping, Node, Scalar, Sequence, is_text, load_file
 from rulewright.scoring.score_settings import (
     DEFAULT_FILE,
     FORMATS,
@@ -103,7 +103,7 @@ def _numbers_in_quotes(settings: Node, plan: CaseScorecardPlan) -> Findings:
     """Report numbers that are written as texts: `score` accepts them, other readers of the file do not."""
     numbers = {each.file for each in plan.settings if each.file and each.parameter.type in ("number", "score")}
     for path, _, value in _leaves(settings, numbers, ()) if isinstance(settings, Mapping) else ():
-        if path in numbers and isinstance(value, Scalar) and isinstance(value.value, str):
+        if path in numbers and is_text(value):
             yield warning(value, f"`{path}` is the text `{value.value}`, not a number", code="bad-setting")
 
 
@@ -140,8 +140,8 @@ class _FileReader:
         node = root.get(key)
         if node is None:
             return None
-        if isinstance(node, Scalar) and isinstance(node.value, str):
-            return node.value
+        if is_text(node):
+            return node.text
         self.report(node, f"`{key}` must be a text")
         return None
 

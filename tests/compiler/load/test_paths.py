@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from rulewright.load import Mapping, Node, Sequence, load_text, path_at
+from rulewright.load import Mapping, Node, Sequence, load_text
+from rulewright.load.nodes import path_at
 
 YAML = """\
 # what it is

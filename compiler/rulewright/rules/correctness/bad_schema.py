@@ -12,7 +12,7 @@ from rulewright.documents.check import CheckDocument
 from rulewright.documents.lexicon import invalid_regex
 from rulewright.documents.validation import departures
 from rulewright.expression.syntax_tree import Call, Expr, field_of
-from rulewright.load import Entry, Mapping, Node, Scalar, Sequence, walk
+from rulewright.load import Entry, Mapping, Node, Scalar, Sequence, is_text, walk
 from rulewright.lower.expressions_of import parts_of
 from rulewright.spelling import suggest
 
@@ -102,7 +102,7 @@ def _refused(entry: Entry) -> Findings:
     pattern = entry.value
     if entry.name == "patternProperties":
         yield error(entry.key, "`patternProperties` is not supported", help="describe each property under `properties`")
-    elif entry.name == "pattern" and isinstance(pattern, Scalar) and isinstance(pattern.value, str):
+    elif entry.name == "pattern" and is_text(pattern):
         found = invalid_regex(pattern)
         yield from [] if found is None else [found]
 

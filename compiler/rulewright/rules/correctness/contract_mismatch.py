@@ -1,6 +1,6 @@
 from rulewright.diagnostics import Findings
+from rulewright.documents.base import text
 from rulewright.documents.workflow import ArtifactDocument, TaskDocument
-from rulewright.load import Scalar
 from rulewright.workflow import Workflow
 
 
@@ -13,11 +13,11 @@ def contract_mismatch(workflow: Workflow) -> Findings:
     promised: dict[str, list[tuple[TaskDocument, ArtifactDocument, str]]] = {}
     for task in workflow.document.tasks:
         for artifact in task.outputs:
-            if name := _type(artifact):
+            if name := text(artifact.contract):
                 promised.setdefault(artifact.path, []).append((task, artifact, name))
     for task in workflow.document.tasks if promised else ():
         for artifact in task.inputs:
-            wanted, writers = _type(artifact), promised.get(artifact.path, [])
+            wanted, writers = text(artifact.contract), promised.get(artifact.path, [])
             if not wanted or not writers or any(name == wanted for _, _, name in writers):
                 continue
             writer, output, name = writers[0]
@@ -25,11 +25,6 @@ def contract_mismatch(workflow: Workflow) -> Findings:
             message = f"artifact contract mismatch: {artifact.path} (producer: {producer}, consumer: {consumer})"
             notes = [(output.contract or output.node, f"the contract of `{writer.id}`")]
             yield task.error(artifact.contract or artifact.node, f"{artifact.field}.contract", message, notes=notes)
-
-
-def _type(artifact: ArtifactDocument) -> str:
-    contract = artifact.contract
-    return contract.value if isinstance(contract, Scalar) and isinstance(contract.value, str) else ""
 
 
 def _kind(name: str) -> str:

@@ -3,7 +3,7 @@ from typing import Final
 from rulewright.diagnostics import Findings, error
 from rulewright.documents.check import CheckDocument
 from rulewright.expression.syntax_tree import Binary, Call, Expr, ListLiteral, Literal, Macro, field_of
-from rulewright.load import Scalar, Sequence
+from rulewright.load import Sequence, is_text
 from rulewright.lower.expressions_of import DocumentWithExpressions, WrittenExpression, parts_of
 
 SEARCHING: Final = frozenset({"contains_any", "contains_all", "contains_none", "has_any_word", "called_in_order"})
@@ -51,7 +51,7 @@ def _empty_phrases(
         if isinstance(item, Literal) and isinstance(item.value, str) and not item.value.strip():
             yield error(written.span(item), message)
     for value in () if parameter is None else parameter.items:
-        if isinstance(value, Scalar) and isinstance(value.value, str) and not value.value.strip():
+        if is_text(value) and not value.text.strip():
             yield error(value, message, notes=[(written.span(part), "used here")])
 
 

@@ -8,7 +8,7 @@ from rulewright.documents.base import entries, items
 from rulewright.documents.scorecard import CaseScorecardDocument, ScorecardDocument
 from rulewright.expression.direction import conjoined
 from rulewright.expression.syntax_tree import Binary, Expr, Literal, Name
-from rulewright.load import Entry, Mapping, Node, Scalar
+from rulewright.load import Entry, Mapping, Node, Scalar, is_text
 from rulewright.lower.expressions_of import expressions_of
 
 SECTIONS: Final = ("gates", "dimensions", "rates", "metrics", "parameters")
@@ -220,5 +220,5 @@ def _form(name: str, value: Scalar) -> tuple[str, ...]:
 def _texts(node: Node, steps: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Scalar]]:
     for entry in node.entries if isinstance(node, Mapping) else ():
         yield from _texts(entry.value, (*steps, entry.name))
-    if isinstance(node, Scalar) and isinstance(node.value, str):
+    if is_text(node):
         yield steps, node

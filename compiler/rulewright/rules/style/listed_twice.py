@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final
 
 from rulewright.diagnostics import Findings, advice
 from rulewright.documents.base import Document, repeated
-from rulewright.load import Mapping, Node, Scalar, Sequence
+from rulewright.load import Mapping, Node, Sequence, is_text
 
 if TYPE_CHECKING:
     from rulewright.documents.case_batch import CaseBatch
@@ -72,8 +72,7 @@ def repeated_in(node: Node, *, is_reported: bool = True, fold: bool = False) -> 
 
 
 def _repeated(nodes: Iterable[Node], *, fold: bool) -> Findings:
-    texts = [each for each in nodes if type(each) is Scalar and isinstance(each.value, str)]
-    for item, first in repeated(texts, lambda each: each.text.lower() if fold else each.value):
+    for item, first in repeated(filter(is_text, nodes), lambda each: each.text.lower() if fold else each.value):
         yield advice(item, f"`{item.value}` is listed twice", notes=[(first, "the first")])
 
 

@@ -1,7 +1,7 @@
 from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import descend, items, text_of, texts
 from rulewright.documents.case_batch import CaseBatch
-from rulewright.load import Scalar, Sequence
+from rulewright.load import Sequence, is_text
 
 
 def case_expects_nothing(batch: CaseBatch) -> Findings:
@@ -17,5 +17,5 @@ def case_expects_nothing(batch: CaseBatch) -> Findings:
         if is_written and not any(text.strip() for path in paths for text in texts(record.case, *path)):
             yield warning(record.place("expectations"), "the case expects nothing")
         for item in (item for path in paths for item in items(record.case, *path)):
-            if isinstance(item, Scalar) and isinstance(item.value, str) and not text_of(item).strip():
+            if is_text(item) and not text_of(item).strip():
                 yield warning(item, "an empty text is found in every output")

@@ -4,7 +4,7 @@ from typing import Final
 from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import items, scalar, text
 from rulewright.documents.scenario import ScenarioDocument
-from rulewright.load import Scalar, place, scalars_below
+from rulewright.load import Scalar, is_text, place, scalars_below
 
 STATES: Final = {
     "Arizona": "az", "California": "ca", "Colorado": "co", "Florida": "fl", "Illinois": "il", "Massachusetts": "ma",
@@ -21,8 +21,7 @@ def description_names_another(scenario: ScenarioDocument) -> Findings:
     Why it matters: the rules and programmes of the wrong place decide, or the probe fails every answer that is right.
     Instead: correct the jurisdiction, the expected pronouns or the description.
     """
-    described = scalars_below(scenario.get("description"), scenario.get("persona"))
-    texts = [each for each in described if isinstance(each.value, str)]
+    texts = [*filter(is_text, scalars_below(scenario.get("description"), scenario.get("persona")))]
     yield from _in_another_state(scenario, texts)
     yield from _with_other_pronouns(scenario, texts)
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final
 
 from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import Document
-from rulewright.load import Mapping, Node, Scalar, walk
+from rulewright.load import Mapping, Node, Scalar, is_text, walk
 
 if TYPE_CHECKING:
     from rulewright.documents.case_batch import CaseBatch
@@ -37,7 +37,7 @@ def impossible_date(subject: CheckDocument | Profile | ScenarioDocument | Projec
     for node in (node for each in roots for node in walk(each)):
         if type(node) is Mapping and not hasattr(subject, "verdict_conditions"):  # a check may look for such a date
             yield from _turned(node)
-        written = DATE.fullmatch(node.text) if type(node) is Scalar and isinstance(node.value, str) else None
+        written = DATE.fullmatch(node.text) if is_text(node) else None
         if written is None or _exists(written[2], written[3] or "01") or _is_season(written):
             continue
         year, month, day = written.groups()

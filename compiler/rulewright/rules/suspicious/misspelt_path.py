@@ -8,7 +8,7 @@ from rulewright import dependencies
 from rulewright.diagnostics import Findings, Guess, warning
 from rulewright.documents.base import scalar
 from rulewright.documents.layout import path_meant
-from rulewright.load import Mapping, Node, Scalar, scalars_below, walk
+from rulewright.load import Mapping, Node, Scalar, is_text, scalars_below, walk
 from rulewright.spelling import is_slip_of
 from rulewright.workflow import Workflow
 
@@ -73,7 +73,7 @@ def _of_names(path: str, named: Names, folder: Path, *, is_written: bool) -> Ite
 def paths_of(workflow: Workflow) -> list[Scalar]:
     """The paths of files, and the folders that metrics are read from."""
     tasks = [task.node for task in workflow.document.tasks]
-    paths = [each for each in scalars_below(*tasks) if isinstance(each.value, str) and PATH.fullmatch(each.value)]
+    paths = [each for each in scalars_below(*tasks) if is_text(each) and PATH.fullmatch(each.text)]
     sources = [node for task in tasks for node in _sources(task) if "/" not in node.text]
     folders = [node for node in sources if not PATH.fullmatch(node.text)]
     return [*paths, *folders]
@@ -82,7 +82,7 @@ def paths_of(workflow: Workflow) -> list[Scalar]:
 def _sources(node: Node) -> Iterator[Scalar]:
     """The sources of a task's metrics, and where its gate looks for requirements."""
     found = (each.get(key) for each in walk(node) if isinstance(each, Mapping) for key in ("source", "implemented"))
-    yield from (each for each in scalars_below(*found) if isinstance(each.value, str))
+    return filter(is_text, scalars_below(*found))
 
 
 def _outputs(workflow: Workflow) -> set[str]:

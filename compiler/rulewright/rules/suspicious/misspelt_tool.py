@@ -7,7 +7,7 @@ from rulewright.documents.base import texts
 from rulewright.documents.check import CheckDocument
 from rulewright.expression.direction import conjoined
 from rulewright.expression.syntax_tree import Binary, Expr, Has, Index, ListLiteral, Literal, Name, Select, below
-from rulewright.load import Scalar, Sequence, place, scalars_below
+from rulewright.load import Scalar, Sequence, is_text, place, scalars_below
 from rulewright.lower.expressions_of import expressions_of
 from rulewright.project import Project
 from rulewright.spelling import did_you_mean, is_spelt_like
@@ -125,8 +125,8 @@ def _words(check: CheckDocument) -> Iterator[Word]:
     for name in check.params:
         value = check.get("params", name)
         for node in value.items if isinstance(value, Sequence) else (value,):
-            if isinstance(node, Scalar) and isinstance(node.value, str):
-                yield node.value, node
+            if is_text(node):
+                yield node.text, node
 
 
 def _meant_both(check: CheckDocument) -> Iterator[set[str]]:

@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 
 from rulewright.diagnostics import Findings, Guess, Span, warning
 from rulewright.documents.base import optional_text
-from rulewright.load import Mapping, Node, Scalar, Sequence, place, scalars_below, walk
+from rulewright.load import Mapping, Node, Scalar, Sequence, is_text, place, scalars_below, walk
 from rulewright.project import Project
 from rulewright.spelling import SimilarWords, is_slip_of, slips_of
 
@@ -238,7 +238,7 @@ def _values(node: Node, key: str) -> Iterator[tuple[str, Scalar]]:
         yield from _values(entry.value, entry.name) if entry.name not in SOUGHT else ()
     for item in node.items if isinstance(node, Sequence) else ():
         yield from _values(item, key)
-    if isinstance(node, Scalar) and isinstance(node.value, str) and VALUE.fullmatch(node.value):
+    if is_text(node) and VALUE.fullmatch(node.text):
         yield key, node
 
 

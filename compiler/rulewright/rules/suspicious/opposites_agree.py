@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final
 
 from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import descend
-from rulewright.load import Mapping, Node, Scalar, Sequence, walk
+from rulewright.load import Mapping, Node, Scalar, Sequence, is_text, walk
 from rulewright.rules.style.listed_twice import nodes_of
 
 if TYPE_CHECKING:
@@ -76,4 +76,4 @@ def _texts(node: Node | None) -> Iterable[Scalar]:
     """The texts of a list of texts or patterns, or a single text."""
     parts = node.items if isinstance(node, Sequence) else (node,)
     found = [next((below for key in ("pattern", "regex") if (below := descend(each, key))), each) for each in parts]
-    return [each for each in found if isinstance(each, Scalar) and isinstance(each.value, str)]
+    return filter(is_text, found)

@@ -5,7 +5,7 @@ from typing import Final
 from rulewright.diagnostics import Findings, warning
 from rulewright.documents.lexicon import LexiconDocument
 from rulewright.documents.scenario import TurnDocument
-from rulewright.load import Node, Scalar, Sequence
+from rulewright.load import Node, Scalar, Sequence, is_text
 from rulewright.lower.lexicons import hits_any, lower_lexicon
 from rulewright.lower.semantics import policies
 from rulewright.project import Project
@@ -80,7 +80,7 @@ def _phrases(lexicon: LexiconDocument) -> Iterator[Scalar]:
     """The phrases of a lexicon that are texts."""
     listed: Node | None = lexicon.get("patterns") or lexicon.get(lexicon.name)
     items = listed.items if isinstance(listed, Sequence) else ()
-    yield from (each for each in items if isinstance(each, Scalar) and isinstance(each.value, str))
+    return filter(is_text, items)
 
 
 def _near(phrase: Scalar, neighbours: Neighbours) -> Iterator[tuple[Scalar, str, TurnDocument]]:

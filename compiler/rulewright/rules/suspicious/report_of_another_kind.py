@@ -8,7 +8,7 @@ from msgspec import Struct
 from rulewright.diagnostics import Findings, Guess, warning
 from rulewright.documents.base import descend, items, text
 from rulewright.documents.workflow import TaskDocument
-from rulewright.load import Node, Scalar
+from rulewright.load import Node, Scalar, is_text
 from rulewright.spelling import suggest
 
 # What is read in a report: the suffixes of such reports, and the evidence and metrics that they are read for.
@@ -104,9 +104,7 @@ def reports_of(task: TaskDocument) -> Iterator[ReadReport]:
 
 
 def _paths(node: Node | None) -> Iterator[Scalar]:
-    for each in (node, *items(node)):
-        if isinstance(each, Scalar) and isinstance(each.value, str):
-            yield each
+    return filter(is_text, (node, *items(node)))
 
 
 def _read_otherwise(report: ReadReport, reports: Iterable[ReadReport]) -> list[ReadReport]:
