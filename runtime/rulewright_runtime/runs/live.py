@@ -209,7 +209,8 @@ def _in_own_thread(results: Generator[TranscriptResult], interruption: _Interrup
             while (result := thread.submit(next, results, None).result()) is not None:
                 yield result
         except BaseException:
-            interruption.call()
+            with suppress(RuntimeError):  # the event loop of the calls is closed: none of them runs
+                interruption.call()
             raise
         finally:
             thread.submit(results.close).result()

@@ -1,5 +1,6 @@
 """A live judge, behind a real HTTP server: results depend on its replies alone, and nothing is paid twice."""
 
+import asyncio
 import gzip
 import json
 import random
@@ -30,6 +31,7 @@ from rulewright_runtime.errors import OutageError, PlanError
 from rulewright_runtime.files.atomic import BUFFER
 from rulewright_runtime.judging.exchanges import read_exchanges, replay_of
 from rulewright_runtime.models.capabilities import Capabilities
+from rulewright_runtime.runs.live import LiveJudge
 from rulewright_runtime.runs.run_rows import refuse_damaged
 from rulewright_runtime.runs.store import run
 
@@ -190,6 +192,14 @@ def test_an_endpoint_that_says_that_it_is_too_long_is_believed(tmp_path: Path) -
         run(PLAN, [transcripts(tmp_path / "t", 1)], tmp_path / "run", judge=made)
     assert {each["rationale_code"] for each in verdicts(tmp_path / "run")} == {"conversation_too_long"}
     assert replayed(tmp_path) == verdicts(tmp_path / "run")
+
+
+def test_a_run_within_a_running_event_loop_ends_for_the_reason_that_it_has_elsewhere(tmp_path: Path) -> None:
+    async def cell(made: LiveJudge) -> None:
+        run(PLAN, [transcripts(tmp_path / "t")], tmp_path / "run", judge=made)
+
+    with model_server(lambda asked, _: opinion(asked)) as server, pytest.raises(BudgetError):
+        asyncio.run(cell(judge(server, tmp_path / "ledger.sqlite3", calls=20)))
 
 
 def test_a_budget_ends_the_run_and_so_does_a_larger_one(expected: dict[str, bytes], tmp_path: Path) -> None:
