@@ -331,6 +331,8 @@ def how_to_continue(cause: str, restart: str, judge: str = "") -> str:
     if cause == "replies":
         checked = f"once `rulewright models check {shlex.quote(judge)}` says that it can judge"
         return f"{checked}, continue with `{again()}`, which asks all remaining questions"
+    if cause == "name" and judge.startswith(("python:", "command:")):
+        return f"correct `{judge}`, then {restart}"
     if cause == "name":
         return f"start the model or correct its name and address, then {restart}"
     return f"continue with `{again()}`"

@@ -9,6 +9,7 @@ import pytest
 from tests.folders import json_lines, write, write_lines
 from tests.model_server import Response, Server, chat, model_server
 
+from rulewright.arguments.shared_options import how_to_continue
 from rulewright.cli import main
 from rulewright_runtime.calls import scheduler
 
@@ -346,6 +347,11 @@ def test_a_run_that_stopped_says_how_to_go_on(
             .replace("JUDGE", "openai:m@URL")
         )
         assert line.replace(server.base, "URL") == said
+
+
+@pytest.mark.parametrize("judge", ["python:mine:answer", "command:python3 judge.py"])
+def test_a_judge_of_the_users_own_that_never_answers_is_to_be_corrected(judge: str) -> None:
+    assert how_to_continue("name", "scan again", judge) == f"correct `{judge}`, then scan again"
 
 
 def test_a_harness_run_that_never_got_an_answer_is_played_elsewhere(
