@@ -76,14 +76,14 @@ def _span(turn: Turn, span: SimilarSpan, why: str) -> EvidenceSpan:
 
 
 def _recall(probe: Probe, verifier: ProbeVerifier, context: EvaluationContext) -> ProbeResult:
-    """With `sessions` the fact is from an earlier session: an item that the user repeats does not prove memory."""
+    """With `sessions` the fact is from an earlier session: an item that the user repeats is not expected."""
     reply = _reply(context, probe.turn)
     if reply is None:
         return ProbeResult("UNCLEAR", UNANSWERED, missed=list(probe.expected))
     result = ProbeResult("PASS", "recalled")
     for item in probe.expected:
         span = find(item, reply.content, verifier.likeness)
-        if span is not None and probe.sessions and _prompted(item, probe.turn, context, verifier.likeness):
+        if probe.sessions and _prompted(item, probe.turn, context, verifier.likeness):
             result.prompted.append(item)
         elif span is None:
             result.missed.append(item)

@@ -105,6 +105,26 @@ def test_what_the_user_says_again_proves_no_memory_of_an_earlier_session() -> No
     assert (result.verdicts[0].verdict, result.verdicts[0].rationale_code) == ("UNCLEAR", "everything_was_prompted")
 
 
+@pytest.mark.parametrize(
+    ("answer", "verdict", "missed"),
+    [
+        ("And since the stroke?", "PASS", []),
+        ("Poor Kwame.", "FAIL", ["stroke"]),
+        ("Kwame, since the stroke?", "PASS", []),
+        ("I see.", "FAIL", ["stroke"]),
+    ],
+)
+def test_what_the_user_says_again_is_not_expected_of_the_answer(answer: str, verdict: str, missed: list[str]) -> None:
+    said = ("My son Kwame had a stroke", "Good.", "Kwame is ill", answer)
+    probe = Probe(2, "recall", ("Kwame", "stroke"), sessions=(1,))
+    scenario = Scenario(probes=(probe,), sessions=(Session(1, 1, 1), Session(2, 2, 2)))
+    (result,) = execute(plan(check(ProbeVerifier(("recall",))), scenario=scenario), [talk(*said)])
+    (found,) = result.verdicts
+    (record,) = found.extra["probes"]
+    assert (found.verdict, record.get("missed", []), record["prompted"]) == (verdict, missed, ["Kwame"])
+    assert found.extra["items_expected"] == 1
+
+
 def test_a_probed_turn_without_answer_is_unclear() -> None:
     for kind in ("recall", "time"):
         found = probed("Hello", "Hi", kind=kind, turn=7, expected=("Esi",))
