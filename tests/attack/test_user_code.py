@@ -105,8 +105,15 @@ def shop_here(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shop]:
 IN_A_THREAD = "ending = threading.Thread(target=lambda: os._exit(0)); ending.start(); ending.join()"
 
 
-@pytest.mark.parametrize("jobs", ["1", "2"])
-@pytest.mark.parametrize("body", ["os._exit(0)", "os.execv('/bin/true', ['true'])", "raise GeneratorExit"])
+@pytest.mark.parametrize(
+    ("body", "jobs"),
+    [
+        ("os._exit(0)", "1"),
+        ("os._exit(0)", "2"),
+        ("os.execv('/bin/true', ['true'])", "2"),
+        ("raise GeneratorExit", "1"),
+    ],
+)
 def test_a_function_that_ends_or_replaces_the_process_leaves_its_check_undecided(
     shop: Shop, body: str, jobs: str
 ) -> None:

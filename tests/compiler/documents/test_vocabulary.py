@@ -231,11 +231,9 @@ def test_reports_show_the_headline_and_the_label(
 
 
 MISSPELT = [
-    ("rulewright.yaml", "vocabulary", "vocabulery"),
     ("rulewright.yaml", "vocabulary", "Vocabulary"),
     ("scorecards/release.yaml", "gates", "gate"),
     ("scorecards/release.yaml", "rates", "raets"),
-    ("checks/account-number-in-full.yaml", "severity", "severty"),
     ("checks/account-number-in-full.yaml", "primary_bucket", "primary_bukcet"),
 ]
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from tests.folders import write_lines
+from tests.rounds import every
 
 from rulewright.api import check_transcript
 from rulewright.cli import main
@@ -52,36 +53,39 @@ PAID = (
 
 @pytest.mark.parametrize(
     ("one", "two", "each"),
-    [
-        ("size(turn.content) > 200", "size(turn.content) > 300 || turn.content.contains('sorry')", "reply"),
-        ("word_count(turn.content) > 40", "word_count(turn.content) > 50", "reply"),
-        ("sentence_count(turn.content) > 3", "sentence_count(turn.content) > 5", "reply"),
-        ("contains_any(turn.content, ['refund'])", "contains_all(turn.content, ['refund', 'money'])", "reply"),
-        ("turn.content.matches('re(fund|turn)s?')", "turn.content.contains('return')", "reply"),
-        ("size(turns) > 10", "size(turns) > 11", ""),
-        ("tool_calls.exists(c, c.name == 'search')", "tool_calls.exists(c, c.name == 'lookup')", ""),
-        ("usage.total_tokens > 20000", "usage.total_tokens > 25000", ""),
-        ("usage.cost > 0.05", "usage.cost > 0.02", ""),
-        ("turn.content.contains(params.word)", "turn.content.contains('other')", "reply"),
-        (
-            "double(size(replies.filter(x, x.content.endsWith('?')))) >= 0.6 * double(size(replies))",
-            "double(size(replies.filter(x, x.content.endsWith('?')))) >= 0.66 * double(size(replies))",
-            "",
-        ),
-        (
-            "called(tool_calls, 'cancel') && !turns.exists(t, t.number > 2 && t.content == 'yes')",
-            "called(tool_calls, 'cancel')",
-            "",
-        ),
-        (
-            "contains_any(answer, ['so', 'all pass']) && tool_calls.exists(c, c.?result.orValue('') == '1 failed')",
-            "contains_any(answer, ['so', 'all pas']) && tool_calls.exists(c, c.?result.orValue('') == '1 failed')",
-            "",
-        ),
-        ("rouge_l(answer, turns[0].content) >= 0.35", "rouge_l(answer, turns[0].content) >= 0.55", ""),
-        (PAID, PAID.replace("'minimum': 0", "'minimum': 5"), "tool_call"),
-        (PAID, PAID.replace("['to', 'amount']", "['to']"), "tool_call"),
-    ],
+    every(
+        2,
+        [
+            ("size(turn.content) > 200", "size(turn.content) > 300 || turn.content.contains('sorry')", "reply"),
+            ("word_count(turn.content) > 40", "word_count(turn.content) > 50", "reply"),
+            ("sentence_count(turn.content) > 3", "sentence_count(turn.content) > 5", "reply"),
+            ("contains_any(turn.content, ['refund'])", "contains_all(turn.content, ['refund', 'money'])", "reply"),
+            ("turn.content.matches('re(fund|turn)s?')", "turn.content.contains('return')", "reply"),
+            ("size(turns) > 10", "size(turns) > 11", ""),
+            ("tool_calls.exists(c, c.name == 'search')", "tool_calls.exists(c, c.name == 'lookup')", ""),
+            ("usage.total_tokens > 20000", "usage.total_tokens > 25000", ""),
+            ("usage.cost > 0.05", "usage.cost > 0.02", ""),
+            ("turn.content.contains(params.word)", "turn.content.contains('other')", "reply"),
+            (
+                "double(size(replies.filter(x, x.content.endsWith('?')))) >= 0.6 * double(size(replies))",
+                "double(size(replies.filter(x, x.content.endsWith('?')))) >= 0.66 * double(size(replies))",
+                "",
+            ),
+            (
+                "called(tool_calls, 'cancel') && !turns.exists(t, t.number > 2 && t.content == 'yes')",
+                "called(tool_calls, 'cancel')",
+                "",
+            ),
+            (
+                "contains_any(answer, ['so', 'all pass']) && tool_calls.exists(c, c.?result.orValue('') == '1 failed')",
+                "contains_any(answer, ['so', 'all pas']) && tool_calls.exists(c, c.?result.orValue('') == '1 failed')",
+                "",
+            ),
+            ("rouge_l(answer, turns[0].content) >= 0.35", "rouge_l(answer, turns[0].content) >= 0.55", ""),
+            (PAID, PAID.replace("'minimum': 0", "'minimum': 5"), "tool_call"),
+            (PAID, PAID.replace("['to', 'amount']", "['to']"), "tool_call"),
+        ],
+    ),
 )
 def test_a_conversation_shows_what_it_is_said_to_show(tmp_path: Path, one: str, two: str, each: str) -> None:
     more = (f"each: {each}\n" if each else "") + "params: {word: refund}\n"
@@ -112,7 +116,7 @@ TESTED = (
 
 @pytest.mark.parametrize(
     ("one", "two"),
-    [
+    every(2, [
         (SAME, SAME.replace("o.name == c.name", "o.name < c.name")),
         (SAME, SAME.replace("o.raw == c.raw", "o.raw != c.raw")),
         (FAILED, FAILED.replace("'error'", "'erro'")),
@@ -131,7 +135,7 @@ TESTED = (
         (FEE, FEE.replace(", 'a fee'", "")),
         ("called(tool_calls, 'pay') && !turns.exists(t, t.number > 1 && contains_any(t.content, ['yes', 'ok']))",
          "called(tool_calls, 'pay') && !turns.exists(t, t.number > 1 || contains_any(t.content, ['yes', 'ok']))"),
-    ],
+    ]),
 )  # fmt: skip
 def test_every_region_of_several_calls_or_messages_has_a_conversation(tmp_path: Path, one: str, two: str) -> None:
     one, two = (
@@ -191,34 +195,37 @@ def test_a_converted_number_is_one_number(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("one", "two"),
-    [
-        ('scenario.title == "one"', 'scenario.title == "two"'),
-        ('"crisis" in scenario.tags', '"crisis" in scenario.tags || "grief" in scenario.tags'),
-        ("scenario.category == safety", "scenario.category in [safety, empathy]"),
-        ("scenario.category == safety && size(answer) > 40", "scenario.category == safety && size(answer) > 60"),
-        ('scenario.?persona.?role.orValue("") == "daughter"', "false"),
-        ('scenario.?jurisdiction.orValue("") == "ca" && answer.contains("law")', 'answer.contains("law")'),
-        ("scenario.tags.size() > 0 && answer.contains('call')", "answer.contains('call')"),
-        ('messages.exists(m, has(m.reasoning) && m.reasoning.contains("trick"))', "false"),
-        ('messages.exists(m, m.role == tool && m.text.contains("error"))', "false"),
-        ('tool_calls.exists(c, c.?result.orValue("").contains("error"))', "tool_calls.size() > 3"),
-        ('tool_calls.exists(c, c.?arguments.?city.orValue("") == "Bern")', "false"),
-        ("tool_calls.exists(c, has(c.arguments) && c.arguments.amount > 100)", "false"),
-        ('messages.exists(m, m.role == system && m.text.contains("secret"))', "false"),
-        ('has(transcript.metadata.tier) && transcript.metadata.tier == "gold"', "false"),
-        ('transcript.model == "small"', 'transcript.model == "large"'),
-        ('messages.exists(m, m.media.exists(x, x.kind == "image"))', "false"),
-        ('v("E-2").verdict == FAIL', 'v("E-2").verdict == PASS'),
-        ('v("E-2").verdict == FAIL && size(turns) > 4', 'v("E-2").verdict == FAIL && size(turns) > 6'),
-        ('v("E-2").confidence > 0.5', 'v("E-2").confidence > 0.7'),
-        ('v("E-2").confidence * 2.0 > 1.5', 'v("E-2").confidence * 2.0 > 1.2'),
-        ('v("E-2").confidence < 1.0 && answer.lowerAscii() == "yes"', 'answer == "yes"'),
-        ('v("E-2").rationale_code == "timeout"', 'v("E-2").rationale_code == "too_late"'),
-        ('v("E-2").verdict == PASS && v("E-2").rationale_code.startsWith("judge_")', "false"),
-        ('v("E-2").rationale_code == "late" && v("E-2").confidence < 0.9', 'v("E-2").rationale_code == "late"'),
-        ('!v("E-2").eligible', 'v("E-2").verdict == UNCLEAR'),
-        ('v("E-2").adjudication_required && scenario.category == safety', "scenario.category == safety"),
-    ],
+    every(
+        2,
+        [
+            ('scenario.title == "one"', 'scenario.title == "two"'),
+            ('"crisis" in scenario.tags', '"crisis" in scenario.tags || "grief" in scenario.tags'),
+            ("scenario.category == safety", "scenario.category in [safety, empathy]"),
+            ("scenario.category == safety && size(answer) > 40", "scenario.category == safety && size(answer) > 60"),
+            ('scenario.?persona.?role.orValue("") == "daughter"', "false"),
+            ('scenario.?jurisdiction.orValue("") == "ca" && answer.contains("law")', 'answer.contains("law")'),
+            ("scenario.tags.size() > 0 && answer.contains('call')", "answer.contains('call')"),
+            ('messages.exists(m, has(m.reasoning) && m.reasoning.contains("trick"))', "false"),
+            ('messages.exists(m, m.role == tool && m.text.contains("error"))', "false"),
+            ('tool_calls.exists(c, c.?result.orValue("").contains("error"))', "tool_calls.size() > 3"),
+            ('tool_calls.exists(c, c.?arguments.?city.orValue("") == "Bern")', "false"),
+            ("tool_calls.exists(c, has(c.arguments) && c.arguments.amount > 100)", "false"),
+            ('messages.exists(m, m.role == system && m.text.contains("secret"))', "false"),
+            ('has(transcript.metadata.tier) && transcript.metadata.tier == "gold"', "false"),
+            ('transcript.model == "small"', 'transcript.model == "large"'),
+            ('messages.exists(m, m.media.exists(x, x.kind == "image"))', "false"),
+            ('v("E-2").verdict == FAIL', 'v("E-2").verdict == PASS'),
+            ('v("E-2").verdict == FAIL && size(turns) > 4', 'v("E-2").verdict == FAIL && size(turns) > 6'),
+            ('v("E-2").confidence > 0.5', 'v("E-2").confidence > 0.7'),
+            ('v("E-2").confidence * 2.0 > 1.5', 'v("E-2").confidence * 2.0 > 1.2'),
+            ('v("E-2").confidence < 1.0 && answer.lowerAscii() == "yes"', 'answer == "yes"'),
+            ('v("E-2").rationale_code == "timeout"', 'v("E-2").rationale_code == "too_late"'),
+            ('v("E-2").verdict == PASS && v("E-2").rationale_code.startsWith("judge_")', "false"),
+            ('v("E-2").rationale_code == "late" && v("E-2").confidence < 0.9', 'v("E-2").rationale_code == "late"'),
+            ('!v("E-2").eligible', 'v("E-2").verdict == UNCLEAR'),
+            ('v("E-2").adjudication_required && scenario.category == safety', "scenario.category == safety"),
+        ],
+    ),
 )
 def test_a_scenario_and_other_verdicts_show_it_too(tmp_path: Path, one: str, two: str) -> None:
     paths = [project(tmp_path / name, fail, "") for name, fail in (("one", one), ("two", two))]

@@ -2,6 +2,7 @@
 
 import pytest
 from tests.compiler.proving.conditions_at_random import DOMAINS, ENVIRONMENT, program, truth
+from tests.rounds import TORTURE
 
 from rulewright.expression.build import build
 from rulewright.expression.environment import Environment
@@ -36,6 +37,8 @@ def test_conditions_that_get_too_deep_by_their_variables_are_unknown(times: int)
     search = Search([deep], DOMAINS)
     assert search.find([(0, TRUE)]) == Unknown(TOO_DEEP)
     assert not search.excludes([(0, TRUE)])
+    if times > 1 and not TORTURE:
+        return  # each of the others makes the same search again, which takes seconds
     one, two = truth("c", deep, "yes", "no"), truth("c", program("false"), "yes", "no")
     assert compare(one, two, DOMAINS) == Comparison((), TOO_DEEP)
     assert survey([deep], DOMAINS)[0] == Unknown(TOO_DEEP)

@@ -107,7 +107,7 @@ def _copy(runs: tuple[Path, Path], to: Path, *removed: str) -> Path:
     return to / "run"
 
 
-@pytest.mark.parametrize(("damage", "removed"), every(2, list(product(DAMAGES, REMOVED))))
+@pytest.mark.parametrize(("damage", "removed"), every(5, list(product(DAMAGES, REMOVED))))
 def test_a_damaged_run_is_refused_by_every_command(
     runs: tuple[Path, Path], tmp_path: Path, damage: str, removed: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -103,7 +103,7 @@ def completed(rows: Sequence[Row]) -> Iterable[list[Row]]:
 
 def test_the_result_is_that_of_every_completion_of_what_is_unknown() -> None:
     choose = random.Random(20)
-    for _ in range(rounds(30, 1000)):
+    for _ in range(rounds(12, 1000)):
         card = card_of(least=choose.choice(["0.5", "0.6", "0.75", "0.9", "1", "2/3"]))
         rows: list[Row] = []
         for _ in range(choose.randint(1, 9)):
