@@ -177,12 +177,10 @@ TIMES: list[tuple[Any, ...]] = [
 CASES = [*ARITHMETIC, *CONVERSIONS, *TEXTS, *NUMBERS, *LISTS, *TIMES]
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: repr(case)[:60])
-def test_a_function_answers_as_specified(case: tuple[Any, ...]) -> None:
-    function, *args, wanted = case
-    found = run(function, *args)
-    assert type(found) is type(wanted)
-    assert equal(found, wanted), found
+def test_every_function_answers_as_specified() -> None:
+    answers = [(case, run(*case[:-1])) for case in CASES]
+    assert [(case, found) for case, found in answers if type(found) is not type(case[-1])] == []
+    assert [(case, found) for case, found in answers if not equal(found, case[-1])] == []
 
 
 @pytest.mark.parametrize(

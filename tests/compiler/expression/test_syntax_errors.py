@@ -43,13 +43,12 @@ def test_an_example_is_worded_by_its_own_row(row: Explanation, text: str, monkey
     assert seen[0] is row
 
 
-@pytest.mark.parametrize("text", [text for row in EXPLANATIONS for text in row.examples])
-def test_a_message_is_one_plain_line_in_the_authors_words(text: str) -> None:
-    for mistake in mistakes(text):
+def test_every_message_is_one_plain_line_in_the_authors_words() -> None:
+    for mistake in (each for row in EXPLANATIONS for text in row.examples for each in mistakes(text)):
         for line in (mistake.message, mistake.help or ""):
             assert "\n" not in line
             assert not any(kind in line for kind in ("IDENT", "LPAR", "Token", "$END", "None"))
-        assert not mistake.message[:1].isupper()
+        assert not mistake.message[:1].isupper(), mistake
 
 
 @pytest.mark.parametrize(
