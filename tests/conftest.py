@@ -16,7 +16,7 @@ from tests.rounds import rounds
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # threads next to other tests' took ten times as long
 
 settings.register_profile(
-    "any machine", deadline=None, max_examples=rounds(30, 100), suppress_health_check=[HealthCheck.too_slow]
+    "any machine", deadline=None, max_examples=rounds(20, 100), suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("any machine")
 

@@ -16,7 +16,7 @@ from rulewright_runtime.errors import InputError
 from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.transcript_reader import Reader
 
-FILES: Final = rounds(300, 5_000)
+FILES: Final = rounds(150, 5_000)
 GOOD: Final = {"id": "good", "messages": shapes.SAID}
 RECORDS: Final[list[list[Any]]] = [
     [{"messages": shapes.WITH_TOOL}], [shapes.SHAREGPT], shapes.CLAUDE, shapes.CODEX, [shapes.ATIF], [shapes.RESPONSE],

@@ -108,7 +108,7 @@ def gate(tmp_path_factory: pytest.TempPathFactory) -> Plan:
 
 @pytest.mark.parametrize("prefilter", [True, False])
 def test_no_variant_of_a_forbidden_phrase_passes_the_gate(gate: Plan, prefilter: bool) -> None:
-    attempts = part(attacks(), 300)
+    attempts = part(attacks(), 150)
     turns = [(Turn(1, "user", "Hello"), Turn(1, "assistant", text)) for _, text in attempts]
     talks = [Transcript(str(number), "night", "m", both) for number, both in enumerate(turns)]
     passed = []

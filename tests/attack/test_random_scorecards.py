@@ -23,7 +23,7 @@ from rulewright_runtime.plan.part import VERDICTS
 from rulewright_runtime.plan.scorecard import ScorecardPlan
 from rulewright_runtime.report.summary import Summary, exit_status
 
-CARDS: Final = rounds(60, 3_000)
+CARDS: Final = rounds(30, 3_000)
 DATA: Final = 12  # verdicts of each check that a gate holds
 BUCKETS: Final = "ABCDEF"
 SEVERITIES: Final = ("S1", "S2", "S3", "S4", "S4_GATE", "S5")

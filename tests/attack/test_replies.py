@@ -237,7 +237,7 @@ def test_no_reply_is_read_as_a_pass_that_the_judge_did_not_give(shape: str) -> N
 
 
 def test_no_reply_that_is_cut_off_is_read_as_a_pass_that_the_judge_did_not_give() -> None:
-    successful = [(name, raw) for name, raw in part(truncations(), 4000) if read(raw) in KIND]
+    successful = [(name, raw) for name, raw in part(truncations(), 1500) if read(raw) in KIND]
     assert successful == []
 
 
@@ -257,7 +257,7 @@ def test_replies_put_together_at_random_are_never_read_as_a_pass() -> None:
 
 
 def test_no_scan_passes_because_of_a_forged_verdict() -> None:
-    chosen = part(attacks(), 150)
+    chosen = part(attacks(), 80)
     talks = [talk("please stay", "I promise to stay.", name=f"m{number}__s") for number in range(len(chosen))]
     for (name, raw), one in zip(chosen, talks, strict=True):
         (result,) = execute(plan(asked(unclear="fail", severity="S5", is_gate=True)), [one], Scripted(raw))

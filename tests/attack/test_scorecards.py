@@ -297,7 +297,7 @@ def test_the_scorecard_that_is_attacked_is_sound(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("attack", part(ATTACKS, 30), ids=lambda attack: attack.name)
+@pytest.mark.parametrize("attack", part(ATTACKS, 15), ids=lambda attack: attack.name)
 def test_no_attack_exits_with_0(attack: Attack, tmp_path: Path) -> None:
     folder = built(attack, tmp_path)
     if errors_of(folder):

@@ -144,7 +144,7 @@ def sources() -> list[Any]:
     return [pytest.param(path, id=name_of(path)) for path in (*with_fix, *SHIPPED)]
 
 
-@pytest.mark.parametrize("path", every(2, sources()))
+@pytest.mark.parametrize("path", every(4, sources()))
 def test_a_fix_keeps_the_form_of_the_file(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     chance = random.Random(name_of(path))

@@ -10,7 +10,7 @@ from rulewright.linting.lint_run import lint_text
 from rulewright.load import load_text, plain
 from rulewright.render.output_formats import render
 
-EXAMPLES = rounds(120, 20_000)
+EXAMPLES = rounds(60, 20_000)
 LONGEST = 20_000  # characters of a report
 
 

@@ -7,7 +7,7 @@ from tests.rounds import rounds
 
 from rulewright.load import Mapping, Node, Scalar, Sequence, load_text, place
 
-EXAMPLES = rounds(150, 20_000)
+EXAMPLES = rounds(60, 20_000)
 
 
 def value_of(text: str, path: str = "f.yaml", key: str = "k") -> Scalar:

@@ -37,7 +37,7 @@ from rulewright_runtime.plan.scorecard import ScorecardPlan
 from rulewright_runtime.report.summary import exit_status
 from rulewright_runtime.runs.store import run
 
-CARDS: Final = rounds(8, 500)
+CARDS: Final = rounds(4, 500)
 USES: Final = (
     "lists.bad.exists(each, each.check_id == 'K1') && rates.answers < least ? 'listed' : 'other'",
     "size(lists.bad) > 1 && rates.answers < least ? 'listed' : 'other'",

@@ -156,7 +156,7 @@ PIECES = (
 )  # fmt: skip
 
 
-@settings(max_examples=rounds(150, 8_000))
+@settings(max_examples=rounds(60, 8_000))
 @given(st.data(), st.lists(st.sampled_from(PIECES), max_size=12))
 def test_quotes_that_occur_as_they_are_written_occur_in_the_folded_turn(data: st.DataObject, pieces: list[str]) -> None:
     said = "".join(pieces)
