@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -30,8 +31,12 @@ def test_no_other_command_imports_the_library() -> None:
 
 
 @pytest.mark.parametrize("length", ["9" * 15, "9" * 20, "9" * 5_000])
-def test_a_message_longer_than_any_memory_ends_the_server_in_words(length: str) -> None:
-    header = f"Content-Length: {length}\r\n\r\n{{}}".encode()
-    done = subprocess.run([sys.executable, "-m", "rulewright", "lsp", "--stdio"], input=header, capture_output=True)
+def test_a_message_longer_than_any_memory_ends_the_server_in_words(
+    length: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "message").write_bytes(f"Content-Length: {length}\r\n\r\n{{}}".encode())
+    with (tmp_path / "message").open() as message:
+        monkeypatch.setattr(sys, "stdin", message)
+        status = main(["lsp", "--stdio"])
     words = "error: the editor announced a message that no memory holds (`Content-Length`)\n"
-    assert (done.returncode, done.stderr.decode()) == (3, words)
+    assert (status, capsys.readouterr().err) == (3, words)
