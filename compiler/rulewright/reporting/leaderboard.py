@@ -18,9 +18,8 @@ from rulewright.errors import UsageError
 from rulewright.reporting.contrasts import cluster_of
 from rulewright.reporting.run_reader import engine_of, rows, score_of
 from rulewright.reporting.stored_run import FinishedRun, open_run
-from rulewright_runtime.aggregate.inference import UNIT, clustered_mean, holm, two_sided, wilson
+from rulewright_runtime.aggregate.inference import UNIT, Sample, clustered_mean, holm, two_sided, wilson
 from rulewright_runtime.aggregate.outcome import GATE_STATES, OUTCOMES
-from rulewright_runtime.cases.confidence_intervals import Sample
 from rulewright_runtime.english import plural, some
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.plan.scorecard import HEADLINE

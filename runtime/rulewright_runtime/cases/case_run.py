@@ -9,10 +9,10 @@ from typing import IO, Final
 
 import msgspec
 
+from rulewright_runtime.aggregate.inference import BOOTSTRAP_UP_TO
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
 from rulewright_runtime.cases.case_reader import Batch, Case, CaseReader
 from rulewright_runtime.cases.case_settings import CaseSettings
-from rulewright_runtime.cases.confidence_intervals import BOOTSTRAP_UP_TO
 from rulewright_runtime.cases.phrase_evidence import PhraseEvidence
 from rulewright_runtime.cases.scoring import Scored
 from rulewright_runtime.cases.second_opinions import CaseJudge, SemanticMatcher

@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from rulewright_runtime.aggregate.inference import wilson
+from rulewright_runtime.aggregate.inference import Sample, wilson
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
-from rulewright_runtime.cases.confidence_intervals import Sample
 from rulewright_runtime.cases.scoring import CaseOutcome, Scored
 from rulewright_runtime.files.scratch_database import TopPhrases
 from rulewright_runtime.strict_json import JsonObject

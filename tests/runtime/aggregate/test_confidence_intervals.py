@@ -9,8 +9,7 @@ import pytest
 from tests.rounds import rounds
 from tests.safe_cases import settings
 
-from rulewright_runtime.aggregate.inference import wilson
-from rulewright_runtime.cases.confidence_intervals import Sample
+from rulewright_runtime.aggregate.inference import Sample, wilson
 from rulewright_runtime.cases.scoring import CaseOutcome, CaseScorer, Scored
 from rulewright_runtime.cases.tally import CaseGroup, Tally
 
