@@ -45,6 +45,7 @@ from rulewright_runtime.transcripts.readers.shapes import (
     record_by_record,
     refuse_agent,
     role_at,
+    unknown_speaker,
 )
 
 LISTS: Final = ("messages", "conversation", "conversations", "chat", "dialog", "dialogue", "contents", "user_input")
@@ -366,6 +367,8 @@ def _role(line: Record) -> str:
 def _of_line(lines: Mapping[int, Record]) -> ShapeError | None:
     """Why the first line with a message that can't be read is refused; None if each can be read."""
     for number, line in lines.items():
+        if is_text(role := line.get("role")) and not _role(line):
+            return unknown_speaker(role, "message.role").at(number)
         try:
             messages(line, "message")
         except ShapeError as wrong:

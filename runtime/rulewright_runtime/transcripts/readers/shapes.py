@@ -117,6 +117,13 @@ def role_at(value: object, where: str, key: str = "role") -> Role:
     return role
 
 
+def unknown_speaker(speaker: str, where: str) -> ShapeError:
+    """Why a speaker without a role is refused, with the option that names it."""
+    user, assistant = (quote(f"{role}={speaker[:60] or 'NAME'}") for role in ("user", "assistant"))
+    named = f"a speaker that `--columns {user}` or `{assistant}` names"
+    return ShapeError(f"{where} is {shown(speaker)}; expected a role, or {named}")
+
+
 def refuse_agent(speakers: Iterable[Json], named: str = "", option: str = "") -> None:
     """Raise ShapeError where a speaker `agent` may be a person of a service desk, whose messages are not the
     assistant's: next to another word for the assistant, or to the one that is `named`. `option` is what `--columns`

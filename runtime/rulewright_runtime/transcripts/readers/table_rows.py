@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial, reduce
 from itertools import chain
-from shlex import quote
 from typing import Final
 
 from msgspec.structs import replace
@@ -58,6 +57,7 @@ from rulewright_runtime.transcripts.readers.shapes import (
     passages,
     record_by_record,
     refuse_agent,
+    unknown_speaker,
 )
 
 FIELDS: Final[dict[str, tuple[str, ...]]] = {
@@ -154,11 +154,7 @@ class Columns:
         named = self._named(speaker, where)
         role = named or speaker
         if role.lower() not in ROLE_WORDS:
-            user, assistant = (quote(f"{role}={speaker[:60] or 'NAME'}") for role in ("user", "assistant"))
-            raise ShapeError(
-                f"{where} is {shown(speaker)}; expected a role, or a speaker that `--columns {user}` or "
-                f"`{assistant}` names"
-            )
+            raise unknown_speaker(speaker, where)
         if named:
             self.used.add(named)
         return role

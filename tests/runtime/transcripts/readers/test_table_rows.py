@@ -415,5 +415,7 @@ def test_a_list_of_messages_with_an_agent_next_to_a_bot_is_refused_with_the_name
 
 def test_speakers_of_a_file_with_a_message_per_line_may_be_named(tmp_path: Path) -> None:
     rows = [{"role": "Kunde", "content": "Wo?"}, {"role": "Bot", "content": "Da."}]
+    (reason,) = refusals(tmp_path, rows)
+    assert reason.startswith("1: message.role is `Kunde`; expected a role, or a speaker that `--columns user=Kunde` or")
     (found,) = conversations(written(tmp_path, rows), columns={"user": "Kunde"})
     assert lines(found) == ["user: Wo?", "assistant: Da."]
