@@ -10,7 +10,7 @@ from rulewright.documents.base import Document, descend, items, scalar, text_sca
 from rulewright.documents.check import CheckDocument
 from rulewright.documents.lexicon import LexiconDocument
 from rulewright.documents.scenario import ScenarioDocument
-from rulewright.expression.syntax_tree import Call
+from rulewright.expression.syntax_tree import Call, Name
 from rulewright.load import Mapping, Node, Scalar, place, walk
 from rulewright.lower.expressions_of import parts_of
 from rulewright.rules.correctness.bad_schema import schemas_of
@@ -28,6 +28,7 @@ IN_CLASS: Final = (
     (rf"^((?:(?!{DOT}).)*{DIGIT}\+?)\.(?={DIGIT})(?!.*{DOT})", "contains a dot that is any character", r"\1\."),
     (r"^(\[0-9\]|\\d)\*(?=[ a-zA-Z%]|\\s)", "may be no digit, and then excludes nothing", r"\1+"),
     (r"(?<![\\\[])\[:(\w+):\]", "is a class of these letters", r"[[:\1:]]"),
+    (r"(?<!\\)\[(?=[a-z]{3,}\[\^)", "starts a class, in which `[^` is two of the characters", r"\["),
     (r"(?<!\\)\[A-z", "contains characters between `Z` and `a`", "[A-Za-z"),
     (r"(?<!\\)\[(\w{2,}(?:\|\w{2,})+)\](?![*+{])", "is a single one of these characters", r"(?:\1)"),
     (r"(?<!\\)(\[[^\[\]]{2,}[^\[\]\\])(?:(?<=[+*?])|(?<=\d\}))(.?)(?=\[(?!:)[^\]]*\])", "is a class without `]`", ""),
@@ -296,10 +297,13 @@ def _searched_by(check: CheckDocument) -> Iterator[Scalar]:
 
 
 def _literals(check: CheckDocument) -> Iterator[Scalar]:
-    """The regular expressions in the conditions of a check: the patterns of `matches` and of schemas."""
+    """The regular expressions in the conditions of a check: the patterns of searches and of schemas."""
     for written, part in parts_of(check):
-        if isinstance(part, Call) and part.function == "matches" and part.args:
-            pattern = written.node(part.args[-1])
+        if isinstance(part, Call) and part.args:
+            is_of_regex = isinstance(part.target, Name) and part.target.name == "regex"
+            at = 1 if is_of_regex else -1  # `regex.extract(text, pattern)`, `text.matches(pattern)`
+            is_pattern = part.function == "matches" or (is_of_regex and len(part.args) > 1)
+            pattern = written.node(part.args[at]) if is_pattern else None
             yield from [pattern] if isinstance(pattern, Scalar) else ()
     for is_literal, schema in schemas_of(check):
         yield from _patterns(schema) if is_literal else ()
