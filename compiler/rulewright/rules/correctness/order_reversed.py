@@ -9,7 +9,7 @@ from rulewright.project import Project
 
 # Words of names for a lower limit, and for the upper one next to it; `low` and `lower` only at the end of a name:
 # `low_risk` is the number of a low risk.
-UPPER: Final = {"lowest": "highest", "min": "max", "minimum": "maximum", "least": "most"}
+UPPER: Final = {"lowest": "highest", "min": "max", "minimum": "maximum", "least": "most", "fewest": "most"}
 WAYS: Final = ("input", "output")
 UPPER_AT_THE_END: Final = {**UPPER, "low": "high", "lower": "upper"}
 

@@ -10,20 +10,25 @@ from rulewright.lower.expressions_of import DocumentWithExpressions, expressions
 LOWER: Final = re.compile(r"(?:^|_)(?:from|min|minimum|at_least)(?:_|$)")
 FROM: Final = re.compile(r"(?:from|at least|below|under)\b", re.IGNORECASE)  # how a description of a lower bound starts
 UPPER: Final = re.compile(r"(?:^|_)(?:at_most|max|maximum|most|up_to)(?:_|$)")
-FAILING: Final = {"fails": ">=", "passes": "<"}  # by which operator a value fails that equals its upper bound
+LEAST: Final = re.compile(r"(?:^|_)(?:fewest|least|lowest|shortest)(?:_|$)")
+# By which operators of `fails` and of `passes` a value fails that equals its bound.
+FAILING: Final = (
+    (UPPER, "an upper", {"fails": ">=", "passes": "<"}),
+    (LEAST, "a lower", {"fails": "<=", "passes": ">"}),
+)
 REACHING: Final = {">=": ">", "<": "<=", ">": ">=", "<=": "<"}
 MEANT: Final = {"<=": ">=", ">": "<"}
 
 
 def bound_excluded(document: DocumentWithExpressions) -> Findings:
-    """A value is compared by `<=` or `>` with a lower bound, or a check fails for a value that equals its upper bound.
+    """A value is compared by `<=` or `>` with a lower bound, or a check fails for a value that equals its bound.
 
     Why it matters: a value that equals its bound keeps to it. `<=` and `>` usually point in the wrong direction, so
     that good values count as bad; with `fail: n >= params.most`, the largest allowed number fails. A parameter is a
-    bound by its name (`min`, `from`, `max`, `most`) or its description.
+    bound by its name (`min`, `from`, `least`, `max`, `most`) or its description.
     Instead: reverse the comparison, or rename the parameter.
     """
-    yield from _upper(document)
+    yield from _by_name(document)
     for written, part in operations_in(document, OPPOSITE):
         for bound, operator in ((part.right, part.operator), (part.left, OPPOSITE[part.operator])):
             other = part.left if bound is part.right else part.right
@@ -33,15 +38,16 @@ def bound_excluded(document: DocumentWithExpressions) -> Findings:
                 yield warning(written.span(part), message, help=f"did you mean `{meant}`?")
 
 
-def _upper(document: DocumentWithExpressions) -> Findings:
-    """The comparisons by which a check fails for a value that is its upper bound."""
+def _by_name(document: DocumentWithExpressions) -> Findings:
+    """The comparisons by which a check fails for a value that equals the bound that a parameter is by its name."""
     for written in expressions_of(document):
-        excluding = next((FAILING[key] for key in FAILING if getattr(document, key, None) is written.scalar), None)
-        for sign, part in comparisons(written.checked.expr, 1) if excluding is not None else ():
+        key = next((key for key in ("fails", "passes") if getattr(document, key, None) is written.scalar), "")
+        for sign, part in comparisons(written.checked.expr, 1) if key else ():
             operator = part.operator if sign > 0 else OPPOSITE[part.operator]
-            name = field_of(part.right, "params")
-            if name is not None and UPPER.search(name) and operator == excluding:
-                message = f"`{written.text(part.right)}` is an upper bound, but `{part.operator}` excludes it"
+            name = field_of(part.right, "params") or ""
+            bound = next((bound for names, bound, by in FAILING if names.search(name) and operator == by[key]), None)
+            if bound is not None:
+                message = f"`{written.text(part.right)}` is {bound} bound, but `{part.operator}` excludes it"
                 yield warning(written.span(part), message, help=f"did you mean `{REACHING[part.operator]}`?")
 
 
