@@ -475,7 +475,7 @@ def test_progress_is_shown_on_a_terminal_only(
     assert capsys.readouterr().err == ""
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     score("--batch", "b")
-    assert capsys.readouterr().err == "\r1 cases\r2 cases\r\x1b[K"
+    assert capsys.readouterr().err == "\r1 case\r2 cases\r\x1b[K"
 
 
 def test_a_closed_pipe_changes_neither_the_status_nor_the_other_reports() -> None:
