@@ -213,10 +213,11 @@ def _completed(conversation: Conversation, results: Mapping[str, ToolExecution])
 _DOCUMENTS: Final = "retrieval.documents"
 _COMPARED: Final = 100  # characters of a retrieved paragraph that are looked for in a prompt
 _TELLING: Final = 20  # characters of one that is not a heading
+_ASKING: Final = ("?", "？", "؟")  # ends of a question, which may be the user's own
 
 
 class TracedCall(msgspec.Struct, frozen=True):
-    """A call of a model: its trace, when it was, and its messages."""
+    """A call of a model: its trace, when it was (falsy if unknown), and its messages."""
 
     trace: str
     at: float | str
@@ -266,13 +267,13 @@ def with_passages(
             asked = call.conversation.messages
             places.append((len(asked) - (asked[-1].role == "assistant"), each.message))
     found = list(conversation.messages)
-    for at, message in sorted(places, key=lambda place: place[0], reverse=True):
-        found.insert(at, message)
+    for before, (at, message) in enumerate(sorted(places, key=lambda place: place[0])):
+        found.insert(at + before, message)
     return msgspec.structs.replace(conversation, messages=tuple(found)) if places else conversation
 
 
 def _follows(call: TracedCall, retrieval: Retrieval) -> bool:
-    return not retrieval.at or max(call.at, retrieval.at) == call.at
+    return not retrieval.at or not call.at or max(call.at, retrieval.at) == call.at
 
 
 def _begins(whole: Conversation, part: Conversation) -> bool:
@@ -280,11 +281,13 @@ def _begins(whole: Conversation, part: Conversation) -> bool:
 
 
 def _shows(conversation: Conversation, retrieved: Message) -> bool:
-    """Whether a message to the assistant has one of the retrieved texts."""
+    """Whether a message to the assistant has one of the retrieved texts; of short ones whole words."""
     asked = " ".join(_plain(each.shown) for each in conversation.messages if each.role != "assistant")
     paragraphs = [*filter(None, map(_plain, retrieved.text.split("\n\n")))]
-    long = [each for each in paragraphs if len(each) >= _TELLING]
-    return any(each[:_COMPARED] in asked for each in long or paragraphs)
+    telling = [each for each in paragraphs if not each.endswith(_ASKING)]
+    if long := [each for each in telling if len(each) >= _TELLING]:
+        return any(each[:_COMPARED] in asked for each in long)
+    return any(f" {each} " in f" {asked} " for each in telling)
 
 
 def _plain(text: str) -> str:

@@ -243,7 +243,7 @@ def _step_of_observation(record: Record, outer: str, session: str) -> Step:
         output=_decoded(record.get("output")),
         parents=[parent] if parent else (),
         thread=session,
-        start=re.sub(r"[^0-9]", "", start)[:17].ljust(17, "0"),
+        start=re.sub(r"[^0-9]", "", start)[:17].ljust(17, "0") if start else "",
         error=(word(record.get("statusMessage")) or "the observation failed") if failed else None,
         about=metadata,
         model=word(record.get("model")) or word(metadata.get("model")),

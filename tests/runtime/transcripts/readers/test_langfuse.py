@@ -122,6 +122,32 @@ def test_what_the_prompt_shows_of_the_retrieved_texts_is_not_added(tmp_path: Pat
     assert [message.role for message in found.messages] == ["user", "assistant"]
 
 
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [
+        ("How do I reset my password?", ["How do I reset my password?", "Open the settings and press reset."]),
+        ("How do I reset it?", ["How do I reset it?\n\nPress reset."]),
+        ("Do you open at 15?", ["5"]),
+    ],
+)
+def test_a_question_that_a_retriever_found_and_a_part_of_a_word_are_no_retrieved_text_in_the_prompt(
+    asked: str, found: list[str], tmp_path: Path
+) -> None:
+    call = {**CALL, "input": [{"role": "user", "content": asked}]}
+    (chat,) = conversations(written(tmp_path, [call, {**RETRIEVER, "output": found}]))
+    assert chat.messages[1].text == "\n\n".join(found)
+
+
+def test_what_was_retrieved_for_a_call_without_a_time_is_kept(tmp_path: Path) -> None:
+    (chat,) = conversations(written(tmp_path, [{**CALL, "startTime": None}, RETRIEVER]))
+    assert lines(chat) == ["user: hi", FOUND, "assistant: hello"]
+
+
+def test_the_results_of_several_retrievers_are_in_their_order(tmp_path: Path) -> None:
+    (chat,) = conversations(written(tmp_path, [CALL, RETRIEVER, {**RETRIEVER, "id": "r2", "output": "No more."}]))
+    assert lines(chat)[1:3] == [FOUND, "tool retrieval: No more."]
+
+
 def test_a_retriever_without_a_text_of_its_own_keeps_its_whole_output(tmp_path: Path) -> None:
     (found,) = conversations(written(tmp_path, [CALL, {**RETRIEVER, "output": [{"id": 7}]}]))
     assert lines(found)[1] == "tool retrieval: [{'id':7}]"
