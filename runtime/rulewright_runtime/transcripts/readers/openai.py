@@ -393,6 +393,8 @@ def _has_speakers(values: list[Json]) -> bool:
 
 def _of_speakers(record: Record) -> Iterator[Conversation]:
     key = _with_speakers(record) or "conversations"
+    option = f"messages={key},role=from,content=value,"
+    refuse_agent((each.get("from") for each in filter(is_record, record[key])), option=option)
     items = [_spoken_message(item, f"{key}[{index}]") for index, item in enumerate(record[key])]
     for found in conversations({**record, "id": word(first_of(record, NAMES)) or None, key: items}):
         yield msgspec.structs.replace(found, source="sharegpt", metadata=rest(found.metadata, "system"))

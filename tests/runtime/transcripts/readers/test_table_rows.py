@@ -413,6 +413,16 @@ def test_a_list_of_messages_with_an_agent_next_to_a_bot_is_refused_with_the_name
     assert "`--columns messages=messages,system=Agent`" in reason
 
 
+def test_an_agent_next_to_a_model_in_sharegpt_is_refused_with_the_names_that_read_it(tmp_path: Path) -> None:
+    said = [("human", "Where is it?"), ("gpt", "Wait."), ("agent", "Ann here.")]
+    path = written(tmp_path, [{"conversations": [{"from": who, "value": text} for who, text in said]}])
+    (refused,) = Reader().read([path])
+    assert "`--columns messages=conversations,role=from,content=value,system=agent`" in str(refused)
+    columns = {"messages": "conversations", "role": "from", "content": "value", "system": "agent"}
+    (found,) = conversations(path, columns=columns)
+    assert lines(found)[1:] == ["assistant: Wait.", "system: Ann here."]
+
+
 def test_speakers_of_a_file_with_a_message_per_line_may_be_named(tmp_path: Path) -> None:
     rows = [{"role": "Kunde", "content": "Wo?"}, {"role": "Bot", "content": "Da."}]
     (reason,) = refusals(tmp_path, rows)
