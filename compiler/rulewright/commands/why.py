@@ -17,6 +17,7 @@ from rulewright.reporting.run_reader import rows
 from rulewright.reporting.stored_run import FinishedRun, open_judged
 from rulewright.spelling import question
 from rulewright_runtime.aggregate.outcome import ENGINE, gates_not_run
+from rulewright_runtime.english import some
 from rulewright_runtime.ir import Program
 from rulewright_runtime.judging.exchanges import is_repeated_miss
 from rulewright_runtime.judging.replies import reader, why_unusable
@@ -137,8 +138,10 @@ def _reason(verdict: JsonMapping) -> str:
 def _outcome(scores: JsonMapping) -> Iterator[str]:
     """The outcome of a transcript, and the share of checks on which it depends too."""
     engine = scores.get(ENGINE) or {}
-    if engine and engine["coverage"] is not None:
-        idle = "".join(f"; gate {name} did not run" for name in gates_not_run(engine["gates"]))
+    idle = "".join(f"; gate {name} did not run" for name in gates_not_run(engine["gates"])) if engine else ""
+    if engine and "coverage_at_most" in engine:
+        yield f"outcome: {engine['outcome']} by the gates{idle}; not asked: {some(scores['left_out'])}"
+    elif engine and engine["coverage"] is not None:
         yield f"outcome: {engine['outcome']}; {percent(engine['coverage'])} of the checks that apply were decided{idle}"
 
 

@@ -359,6 +359,16 @@ def gates_only(tmp_path: Path) -> Path:
     return folder
 
 
+def test_why_says_what_a_scan_of_gates_only_decided_and_did_not_ask(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gates_only(tmp_path)
+    row = json.loads((tmp_path / "run/scores.jsonl").read_text("utf-8").splitlines()[0])
+    assert shown(capsys, "why", str(tmp_path / "run"), row["transcript_id"])[1].startswith(
+        f"outcome: {row['engine']['outcome']} by the gates; not asked: J-1\n"
+    )
+
+
 def test_a_check_that_a_scan_of_gates_only_skipped_passes_no_gate_of_another_scorecard(tmp_path: Path) -> None:
     words = ["--project", str(gates_only(tmp_path)), "--scorecard", "ignoring", "--out", str(tmp_path / "again")]
     assert main(["rescore", str(tmp_path / "run"), *words]) == 2
