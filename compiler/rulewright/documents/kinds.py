@@ -15,6 +15,8 @@ CASES: Final = "cases"  # test cases, or outputs of an engine for them
 BATCH: Final = "test_cases"  # the key of a list that contains nothing else
 OUTPUT_KEYS: Final = frozenset({"signals", "followup_questions"})  # of an engine
 CASE_SETTINGS: Final = "case_settings"  # of `rulewright score`
+CASE_FOLDERS: Final = ("cases", "test_cases")  # of a project
+OUTPUT_FOLDER: Final = "outputs"  # next to the cases, or in their folder
 CASE_SETTINGS_FILE: Final = "safe.config.json"  # which may hold comments
 
 PRICES: Final = frozenset({"pricing", "model_pricing"})

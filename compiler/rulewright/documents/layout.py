@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from rulewright import dependencies
 from rulewright.diagnostics import Guess
+from rulewright.documents.kinds import CASE_FOLDERS, OUTPUT_FOLDER
 from rulewright.documents.project_file import USUAL_PLACES, ProjectFile
 from rulewright.spelling import is_slip_of
 
@@ -18,8 +19,6 @@ PROJECT_FILE_NAMES: Final = ("rulewright.yaml", "rulewright.yml", "rulewright.js
 SUFFIXES: Final = frozenset({".json", ".yaml", ".yml"})
 CASE_LINES: Final = frozenset({".jsonl", ".ndjson"})
 TABLES: Final = frozenset({".csv", ".tsv"})
-CASE_FOLDERS: Final = ("cases", "test_cases")  # of a project
-OUTPUT_FOLDER: Final = "outputs"  # next to the cases, or in their folder
 MAX_SEARCHED: Final = 2**20  # bytes of a file that is searched without reading it as a document
 USUAL_WORKFLOWS: Final = ("workflow.yaml", "workflow.yml", "workflows/default.yaml")
 

@@ -16,17 +16,17 @@ from rulewright.check.document import document_findings
 from rulewright.diagnostics import Diagnostic, Guess, error, in_order
 from rulewright.documents.base import scalar
 from rulewright.documents.kinds import (
+    CASE_FOLDERS,
     CASE_SETTINGS,
     CASE_SETTINGS_FILE,
     CASES,
+    OUTPUT_FOLDER,
     RULE_KINDS,
     is_command_output,
     kind_of,
     seems_a_document,
 )
 from rulewright.documents.layout import (
-    CASE_FOLDERS,
-    OUTPUT_FOLDER,
     PROJECT_FILE_NAMES,
     TABLES,
     case_lines_in,

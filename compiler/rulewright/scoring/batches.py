@@ -9,7 +9,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from rulewright.documents.layout import CASE_FOLDERS, OUTPUT_FOLDER
+from rulewright.documents.kinds import CASE_FOLDERS, OUTPUT_FOLDER
 from rulewright.errors import UsageError
 from rulewright.scoring.score_settings import SUFFIXES
 from rulewright.spelling import question

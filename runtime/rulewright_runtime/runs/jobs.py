@@ -25,8 +25,8 @@ import msgspec
 from rulewright_runtime.errors import InputError, PlanError, RuntimeFailure
 from rulewright_runtime.report.summary import Summary
 from rulewright_runtime.runs.log import Log, refused_step, step_of
-from rulewright_runtime.runs.run_rows import Row, count
-from rulewright_runtime.runs.worker import Answer, PieceTask, Setup, Worker, next_frame, put_frame
+from rulewright_runtime.runs.run_rows import Row, Setup, count
+from rulewright_runtime.runs.worker import Answer, PieceTask, Worker, next_frame, put_frame
 from rulewright_runtime.transcripts.pieces import Piece
 from rulewright_runtime.transcripts.transcript_reader import Reader
 from rulewright_runtime.transcripts.turn_lines import printable

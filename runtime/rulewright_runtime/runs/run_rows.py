@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from io import BytesIO
-from typing import IO, Final
+from typing import IO, Any, Final
 from zlib import crc32
 
 import msgspec
@@ -27,6 +27,17 @@ from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.verdicts import Cause
 
 ROW_KEY: Final = ("transcript_id", "scenario_id", "model")  # the first fields of a row of scores and of a verdict
+
+
+class Setup(msgspec.Struct, frozen=True):
+    """The common part of all tasks of a run: the encoded plan and the settings."""
+
+    plan: bytes
+    max_line: int
+    max_expanded: int | None
+    judge: str | None
+    parameters: Mapping[str, Any] | None
+    columns: Mapping[str, str] | None
 
 
 class Row(msgspec.Struct, frozen=True, array_like=True):

@@ -40,8 +40,7 @@ from rulewright_runtime.report.summary import Summary
 from rulewright_runtime.runs.folder import DECIDED, DECISIONS, LOG, REPLIES, ROWS, SUMMARY, RunFolder
 from rulewright_runtime.runs.log import Header, Log, LogStep, damaged, line_of, read_log
 from rulewright_runtime.runs.recording import RecordingJudge
-from rulewright_runtime.runs.run_rows import Row, RowWriter, recount, refuse_damaged, summary_of
-from rulewright_runtime.runs.worker import Setup
+from rulewright_runtime.runs.run_rows import Row, RowWriter, Setup, recount, refuse_damaged, summary_of
 from rulewright_runtime.strict_json import UNDECODED, JsonMapping, JsonObject, indented
 from rulewright_runtime.transcripts.chat_files import MAX_LINE
 from rulewright_runtime.transcripts.transcript_reader import Reader

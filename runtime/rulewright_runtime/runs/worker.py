@@ -14,8 +14,8 @@ import sys
 from rulewright_runtime.processes.quick_process import seldom_collected  # before anything that imports msgspec
 
 # isort: split
-from collections.abc import Iterator, Mapping
-from typing import IO, Any, Final
+from collections.abc import Iterator
+from typing import IO, Final
 
 import msgspec
 
@@ -25,23 +25,12 @@ from rulewright_runtime.files.input_files import MAX_EXPANDED
 from rulewright_runtime.judging.judge import open_judge
 from rulewright_runtime.plan.file import decode
 from rulewright_runtime.processes.process_end import end_now, keep
-from rulewright_runtime.runs.run_rows import Row, RowWriter, summary_of
+from rulewright_runtime.runs.run_rows import Row, RowWriter, Setup, summary_of
 from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.pieces import Piece
 from rulewright_runtime.transcripts.transcript_reader import Reader
 
 _LENGTH: Final = 8
-
-
-class Setup(msgspec.Struct, frozen=True):
-    """The common part of all tasks of a run: the encoded plan and the settings."""
-
-    plan: bytes
-    max_line: int
-    max_expanded: int | None
-    judge: str | None
-    parameters: Mapping[str, Any] | None
-    columns: Mapping[str, str] | None
 
 
 class PieceTask(msgspec.Struct, frozen=True, array_like=True):

@@ -18,7 +18,7 @@ from tests.shipped_plans import shipped_plan
 
 from rulewright_runtime.errors import InputError, PlanError
 from rulewright_runtime.plan.envelope import encode
-from rulewright_runtime.runs import jobs, store, worker
+from rulewright_runtime.runs import jobs, run_rows, store, worker
 from rulewright_runtime.transcripts import chats, containers, pieces
 from rulewright_runtime.transcripts.transcript_reader import Reader
 
@@ -93,7 +93,7 @@ def test_a_worker_whose_parent_was_killed_ends_without_a_word(data: Path) -> Non
         assert process.stdout
         assert process.stderr
         process.stdout.close()
-        setup = worker.Setup(encode(shipped_plan(profile="publish")), 2**20, None, REPLIES, None, None)
+        setup = run_rows.Setup(encode(shipped_plan(profile="publish")), 2**20, None, REPLIES, None, None)
         task = worker.PieceTask(tuple(each for each in Reader().pieces([data]) if isinstance(each, pieces.Piece)))
         for message in (setup, task):
             worker.put_frame(process.stdin, msgspec.msgpack.encode(message))

@@ -2,7 +2,8 @@ from typing import Final
 
 from rulewright import dependencies
 from rulewright.diagnostics import Findings, warning
-from rulewright.documents.layout import CASE_FOLDERS, has_workflow
+from rulewright.documents.kinds import CASE_FOLDERS
+from rulewright.documents.layout import has_workflow
 from rulewright.project import Project
 from rulewright.scoring.case_scorecards import case_scorecards_of_project, lacks_scorecards
 

@@ -7,7 +7,8 @@ from typing import Final
 
 from rulewright.diagnostics import Findings, Guess, warning
 from rulewright.documents.base import descend, entries
-from rulewright.documents.layout import CASE_FOLDERS, OUTPUT_FOLDER, folder_near, searched_files, text_of
+from rulewright.documents.kinds import CASE_FOLDERS, OUTPUT_FOLDER
+from rulewright.documents.layout import folder_near, searched_files, text_of
 from rulewright.documents.scorecard import CaseScorecardDocument
 from rulewright.load import Node, Scalar, scalars_below
 from rulewright.spelling import MIN_LENGTH, is_slip_of, is_spelt_like
