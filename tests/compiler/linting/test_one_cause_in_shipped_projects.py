@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from tests.compiler.linting.mutations import PROJECTS, copied, documents
-from tests.rounds import every, part
+from tests.rounds import part
 
 from rulewright.fixes import fixed_texts
 from rulewright.linting.lint_run import lint
@@ -168,22 +168,19 @@ def test_a_document_that_cannot_be_read_is_the_only_finding(project: str, path: 
 
 @pytest.mark.parametrize(
     ("project", "path", "old", "new"),
-    every(
-        2,
-        [
-            (
-                "scorers",
-                "scorers/checks/RW-M4.yaml",
-                "{route: memory_probe, probes: [pronoun_continuity]}",
-                "memory_probe",
-            ),
-            ("care", "benchmark/configs/scorecards/memory.yaml", "hit: [PASS]", "hit: {word: PASS}"),
-            ("care", "benchmark/rulewright.yaml", "scoring: benchmark/configs/scoring.yaml", "scoring: 3"),
-            ("service_desk", "scorecards/release.yaml", "decision: ", "decision: 3 #"),
-            ("care", "checks/RW-C1.yaml", "llm_on_ambiguous: ", "llm_on_ambiguous: yess  # "),
-            ("care", "checks/RW-C2.yaml", "safety_override: ", "safety_override: 1  # "),
-        ],
-    ),
+    [
+        (
+            "scorers",
+            "scorers/checks/RW-M4.yaml",
+            "{route: memory_probe, probes: [pronoun_continuity]}",
+            "memory_probe",
+        ),
+        ("care", "benchmark/configs/scorecards/memory.yaml", "hit: [PASS]", "hit: {word: PASS}"),
+        ("care", "benchmark/rulewright.yaml", "scoring: benchmark/configs/scoring.yaml", "scoring: 3"),
+        ("service_desk", "scorecards/release.yaml", "decision: ", "decision: 3 #"),
+        ("care", "checks/RW-C1.yaml", "llm_on_ambiguous: ", "llm_on_ambiguous: yess  # "),
+        ("care", "checks/RW-C2.yaml", "safety_override: ", "safety_override: 1  # "),
+    ],
 )
 def test_a_value_of_another_type_is_the_only_finding(
     project: str, path: str, old: str, new: str, tmp_path: Path

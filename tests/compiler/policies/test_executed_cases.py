@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 from tests.compiler.policies.test_policy_diff import SAFE
-from tests.rounds import every
 
 from rulewright.cli import main
 from rulewright.policies.compare import policy_diff
@@ -44,7 +43,7 @@ def scored(scorecard: Path, witness: Mapping[str, object], folder: Path, monkeyp
 
 @pytest.mark.parametrize(
     ("written", "changed", "place"),
-    every(2, [
+    [
         ("default: false\n    environment: SAFE_V0_FOLD", "default: true\n    environment: SAFE_V0_FOLD",
          "metrics.CR.score"),
         ("contains_ci(asked, it)", "contains_ci(it, asked)", "labels"),
@@ -60,7 +59,7 @@ def scored(scorecard: Path, witness: Mapping[str, object], folder: Path, monkeyp
         ("CR_weight + AH_weight + AC_weight > 0.0", "CR_weight + AH_weight > 0.0", "requires"),
         ("AC_weight: {type: number, default: 1.0, min: 0", "AC_weight: {type: number, default: 1.0, min: 1",
          "parameters.AC_weight"),
-    ]),
+    ],
 )  # fmt: skip
 def test_a_case_shows_what_no_condition_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: str, changed: str, place: str

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from tests.rounds import every
 
 from rulewright.api import check_transcript
 from rulewright.cli import main
@@ -203,29 +202,26 @@ ANCHORED = ROUTE + "routing: {{route: llm_primary, unit_of_analysis: {window}}}\
 
 @pytest.mark.parametrize(
     ("text", "one", "two", "expected"),
-    every(
-        2,
-        [
-            (PROBED, {"likeness": "0.9"}, {"likeness": "0.8"}, ("FAIL", "PASS")),
-            (PROBED, {"share": "0.5"}, {"share": "0.66"}, ("PASS", "FAIL")),
-            (PROBED, {}, {"probes": "[time]"}, ("FAIL", "NOT_APPLICABLE")),
-            (PROBED, {}, {"probes": "[recall, pronoun_continuity]"}, ("NOT_APPLICABLE", "FAIL")),
-            (PHASED, {}, {"violates": "reply.asks || reply.how == 'plainly'"}, ("PASS", "FAIL")),
-            (PHASED, {}, {"violates": "reply.asks && reply.how != 'plainly'"}, ("FAIL", "PASS")),
-            (
-                PHASED,
-                {"violates": "reply.asks == false"},
-                {"violates": "reply.asks == false && reply.how == 'quoted'"},
-                ("FAIL", "PASS"),
-            ),
-            (COUNTED, {"violates": "reply.times > 0"}, {"violates": "reply.times > 1"}, ("FAIL", "PASS")),
-            (COUNTED, {"violates": "reply.times > 1"}, {"violates": "reply.times > 2"}, ("FAIL", "PASS")),
-            (COUNTED, {"violates": "reply.times < 1"}, {"violates": "reply.times < 0"}, ("FAIL", "PASS")),
-            (COUNTED, {"violates": "reply.note == ''"}, {"violates": "reply.note != ''"}, ("PASS", "FAIL")),
-            (COUNTED, {"violates": "reply.note == ''"}, {"violates": "reply.note == 'none'"}, ("FAIL", "PASS")),
-            (ANCHORED, {"window": "scenario_level"}, {"window": "event_window"}, ("FAIL", "PASS")),
-        ],
-    ),
+    [
+        (PROBED, {"likeness": "0.9"}, {"likeness": "0.8"}, ("FAIL", "PASS")),
+        (PROBED, {"share": "0.5"}, {"share": "0.66"}, ("PASS", "FAIL")),
+        (PROBED, {}, {"probes": "[time]"}, ("FAIL", "NOT_APPLICABLE")),
+        (PROBED, {}, {"probes": "[recall, pronoun_continuity]"}, ("NOT_APPLICABLE", "FAIL")),
+        (PHASED, {}, {"violates": "reply.asks || reply.how == 'plainly'"}, ("PASS", "FAIL")),
+        (PHASED, {}, {"violates": "reply.asks && reply.how != 'plainly'"}, ("FAIL", "PASS")),
+        (
+            PHASED,
+            {"violates": "reply.asks == false"},
+            {"violates": "reply.asks == false && reply.how == 'quoted'"},
+            ("FAIL", "PASS"),
+        ),
+        (COUNTED, {"violates": "reply.times > 0"}, {"violates": "reply.times > 1"}, ("FAIL", "PASS")),
+        (COUNTED, {"violates": "reply.times > 1"}, {"violates": "reply.times > 2"}, ("FAIL", "PASS")),
+        (COUNTED, {"violates": "reply.times < 1"}, {"violates": "reply.times < 0"}, ("FAIL", "PASS")),
+        (COUNTED, {"violates": "reply.note == ''"}, {"violates": "reply.note != ''"}, ("PASS", "FAIL")),
+        (COUNTED, {"violates": "reply.note == ''"}, {"violates": "reply.note == 'none'"}, ("FAIL", "PASS")),
+        (ANCHORED, {"window": "scenario_level"}, {"window": "event_window"}, ("FAIL", "PASS")),
+    ],
 )
 def test_a_scenario_and_the_fields_of_a_reply_show_what_they_are_said_to_show(
     tmp_path: Path, text: str, one: dict[str, str], two: dict[str, str], expected: tuple[str, str]

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from tests.compiler.policies.test_policy_diff import WORKFLOW
 from tests.folders import write
-from tests.rounds import every
 
 from rulewright.check.workflow_check import lowered
 from rulewright.cli import main
@@ -167,18 +166,15 @@ def judged(path: Path, place: str, root: Path) -> str:
 
 @pytest.mark.parametrize(
     ("old", "new", "place"),
-    every(
-        2,
-        [
-            (", {path: tests/test_prices.py}", "", "implement.outputs"),
-            ("What is new, How to", "How to", "release.outputs"),
-            ("    inputs: [src/prices.py]\n", "", "release.inputs"),
-            ("implemented: [src, tests]", "implemented: [src]", "implement.policy_gate.requirement_coverage"),
-            ("          lint: reports/ruff.json\n", "", "implement.policy_gate.verification"),
-            ("source: [src, tests]", "source: [src]", "implement.metric requirement_coverage"),
-            ("source: reports/coverage.json", "source: reports/cov.json", "implement.metric test_coverage"),
-        ],
-    ),
+    [
+        (", {path: tests/test_prices.py}", "", "implement.outputs"),
+        ("What is new, How to", "How to", "release.outputs"),
+        ("    inputs: [src/prices.py]\n", "", "release.inputs"),
+        ("implemented: [src, tests]", "implemented: [src]", "implement.policy_gate.requirement_coverage"),
+        ("          lint: reports/ruff.json\n", "", "implement.policy_gate.verification"),
+        ("source: [src, tests]", "source: [src]", "implement.metric requirement_coverage"),
+        ("source: reports/coverage.json", "source: reports/cov.json", "implement.metric test_coverage"),
+    ],
 )
 def test_files_of_which_two_tasks_say_something_else_are_shown(tmp_path: Path, old: str, new: str, place: str) -> None:
     one, two = WORKFLOW / "workflow.yaml", changed(tmp_path, (old, new))
