@@ -149,7 +149,7 @@ FOLLOWED_BY: Final = code_sets(
         "failure-is-rewarded": "outcome-contradicts-condition",
         "file-of-another-format": "input-nobody-writes",
         "gate-check-never-applies": "check-no-scenario-reaches",
-        "gate-ignores-a-severity": "check-without-part",
+        "gate-ignores-a-severity": "check-without-part unchanged-copy",
         "gate-severity-outside-gate-bucket": "unlike-other-documents",
         "guard-excludes-its-value": "check-never-fails check-never-passes condition-never-holds",
         "human-gate-bypassed": "sign-off-without-hil",
@@ -175,7 +175,8 @@ FOLLOWED_BY: Final = code_sets(
         "paired-with-review": "bound-never-reached",
         "parameter-does-not-fit": """check-misses-own-example check-never-fails check-never-passes
         comparison-out-of-range unread-parameter words-contradict-condition""",
-        "parameter-of-another-metric": "condition-adds-nothing review-above-pass unlike-its-siblings",
+        "parameter-of-another-metric": """condition-adds-nothing review-above-pass threshold-in-no-row
+        unlike-its-siblings""",
         "part-exceeds-whole": "label-row-is-dead",
         "part-without-checks": "check-without-part",
         "partner-is-the-author": "challenger-is-the-reviewer",
@@ -192,7 +193,7 @@ FOLLOWED_BY: Final = code_sets(
         "turn-numbers-out-of-order": "turn-that-does-not-exist window-ends-before-it-starts",
         "turn-that-does-not-exist": "probe-reads-a-later-session window-ends-before-it-starts",
         "unclear-policy-without-its-path": "prompt-without-judge",
-        "units-differ": "unread-parameter",
+        "units-differ": "unread-parameter words-contradict-condition",
         "unknown-artifact-type": "contract-mismatch",
         "unknown-check": "check-without-part event-window-without-anchor",
         "unknown-dependency": "input-not-awaited",

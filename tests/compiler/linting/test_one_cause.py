@@ -610,3 +610,36 @@ def test_a_contract_that_is_given_twice_hides_the_other_one(tmp_path: Path) -> N
         },
     )
     assert [(each.code, each.span.line) for each in lint([str(tmp_path)]).diagnostics] == [("duplicate-key", 3)]
+
+
+def test_a_number_of_milliseconds_is_not_compared_with_the_words_as_well() -> None:
+    check = (
+        "id: slow\ndescription: A conversation takes at most 30 seconds.\n"
+        "params: {seconds: 30000.0}\nfail: usage.latency > params.seconds\n"
+    )
+    assert [each.code for each in lint_text(check.encode(), "slow.yaml").diagnostics] == ["units-differ"]
+
+
+def test_a_gate_over_the_bucket_of_another_gate_is_not_also_its_copy(tmp_path: Path) -> None:
+    gate = (
+        "stops: v.verdict == FAIL, undecided: v.verdict == UNCLEAR, empty: {not_eligible: passed, not_run: undecided}"
+    )
+    of = "of: v.primary_bucket == safety and v.severity == grave"
+    check = "id: {0}\nprimary_bucket: {0}\nseverity: grave\nfail: called(tool_calls, 'charge')\n"
+    gates = "{danger: {buckets: [safety], severities: [grave]}, overcharge: {buckets: [money], severities: [grave]}}"
+    write(
+        tmp_path,
+        {
+            "rulewright.yaml": (
+                "project: grid\nchecks: checks\nscorecards: scorecards\nscorecard: monthly\n"
+                f"vocabulary: {{buckets: [safety, money], severities: [mild, grave], gates: {gates}}}\n"
+            ),
+            "checks/safety.yaml": check.format("safety"),
+            "checks/money.yaml": check.format("money"),
+            "scorecards/monthly.yaml": (
+                f"scorecard: monthly\ngates:\n  danger: {{{of}, {gate}}}\n  overcharge: {{{of}, {gate}}}\n"
+                "output: {gates: gates}\n"
+            ),
+        },
+    )
+    assert [each.code for each in lint([str(tmp_path)]).diagnostics] == ["gate-ignores-a-severity"]
