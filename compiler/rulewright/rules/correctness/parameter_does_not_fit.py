@@ -21,6 +21,7 @@ from rulewright.rules.suspicious.regex_taken_for_text import OF_REGEX
 Types: TypeAlias = tuple[Type, ...]  # of which one is enough
 NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
 SEARCHING: Final = OF_PHRASES | {"contains", "contains_ci", "substring_ci", "startsWith", "endsWith"}
+ORDERING: Final = re.compile(r"`[<>]=?`")  # where a number is as it should be, and the other side is not
 LISTED: Final = re.compile(r"[\w.-]+(?: [\w.-]+)*(?:, *[\w.-]+(?: [\w.-]+)*)+")
 
 
@@ -61,7 +62,8 @@ def _unfit(name: str, value: Node | None, mistakes: Mapping[tuple[str, Types], D
         fix = None if meant is None else replace(part, meant, f"write `{meant}`", safe=False)
         is_empty = isinstance(part, Scalar) and part.value is None
         message = f"the expression can't use {what}{', which is empty' if is_empty else ' as it is'}: {first.message}"
-        if part is value and isinstance(part, Scalar) and isinstance(part.value, int | float):  # as it should be
+        is_number = part is value and isinstance(part, Scalar) and isinstance(part.value, int | float)
+        if is_number and ORDERING.match(first.message):
             yield error(first.span, message, notes=[(part, "the parameter")])
             continue
         yield error(part, message, notes=[(first.span, "used here")], fix=fix)
