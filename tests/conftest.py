@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from itertools import count
@@ -84,6 +85,14 @@ def tmp_path(folders: Path) -> Path:
     folder = folders / str(next(NUMBERS))
     folder.mkdir()
     return folder
+
+
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """SIGINT interrupts this process and those that it starts: one that a shell runs in the background ignores it."""
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, handler)
 
 
 @pytest.fixture(scope="session")

@@ -155,6 +155,7 @@ def test_a_workflow_with_mistakes_does_not_run(example: Path, capsys: pytest.Cap
     assert "max_iterations" in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_the_queue_is_served_to_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("rulewright.yaml").write_text(
@@ -164,7 +165,6 @@ def test_the_queue_is_served_to_this_machine(tmp_path: Path, monkeypatch: pytest
     Path("f.yaml").write_text("version: '1'\ntasks: {build: {agent: dev, requires_human: true}}\n", encoding="utf-8")
     assert rulewright("workflow", "run") == 2
     argv = [sys.executable, "-m", "rulewright", "hil", "serve", "--port", "0"]
-    heard = signal.signal(signal.SIGINT, signal.default_int_handler)  # a process in the background hands on deafness
     with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
@@ -177,7 +177,6 @@ def test_the_queue_is_served_to_this_machine(tmp_path: Path, monkeypatch: pytest
         finally:
             process.send_signal(signal.SIGINT)
             process.communicate(timeout=60)
-            signal.signal(signal.SIGINT, heard)
     assert process.returncode == 130
 
 

@@ -112,17 +112,19 @@ def test_a_model_judges_in_a_notebook_whose_event_loop_is_running(started: Path)
 HELD = """\
 import signal, threading
 
-released, ended = threading.Event(), []
+released, ended, first = threading.Event(), [], threading.Lock()
 
 
 def answer(call):
-    signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+    if first.acquire(blocking=False):
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
     released.wait(60)
     ended.append(call)
     return '{"verdict": "PASS"}'
 """
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_an_interruption_in_a_notebook_waits_for_no_answer_of_a_model(started: Path) -> None:
     (started / "held.py").write_text(HELD, encoding="utf-8")
     (started / "checks" / "kind.yaml").write_text("id: kind\nprompt: Is it kind?\n", encoding="utf-8")

@@ -2,8 +2,10 @@
 
 import re
 import signal
+import sys
 import threading
 import time
+import traceback
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -292,10 +294,18 @@ def test_a_wait_for_an_answer_is_reported_with_its_reason_but_not_while_nothing_
         portal.close()
 
 
+def awaits_a_result(thread: threading.Thread) -> bool:
+    frame = sys._current_frames()[thread.ident or 0]
+    return any(each.f_code.co_name == "result" for each, _ in traceback.walk_stack(frame))
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_an_interruption_waits_for_no_answer(tmp_path: Path) -> None:
     answered: list[str] = []
 
     async def reply(text: str, before: int) -> ModelAnswer:
+        while not awaits_a_result(threading.main_thread()):
+            await anyio.sleep(0.001)
         signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
         await anyio.sleep(30)
         answered.append(text)
