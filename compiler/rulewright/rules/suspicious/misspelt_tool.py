@@ -10,6 +10,7 @@ from rulewright.expression.syntax_tree import Binary, Expr, Has, Index, ListLite
 from rulewright.load import Scalar, Sequence, is_text, place, scalars_below
 from rulewright.lower.expressions_of import expressions_of
 from rulewright.project import Project
+from rulewright.rules.suspicious.misspelt_word import is_known_word
 from rulewright.spelling import did_you_mean, is_spelt_like
 from rulewright_runtime.english import ticked
 
@@ -145,12 +146,19 @@ def _of_two_places(checks: list[CheckDocument], known: set[str], shown: set[str]
     for check in checks:
         for word, where in _words(check):
             near = next((name for name in seen if "_" in name and is_spelt_like(word, name)), None)
-            if near is None or "_" not in word or {word, near} <= shown:
+            is_other = near is not None and seen[near] is check and _are_two_tools(word, near)
+            if near is None or is_other or "_" not in word or {word, near} <= shown:
                 pass
             elif known.isdisjoint((word, near)) and not any({word, near} <= each for each in _meant_both(check)):
                 other = "next to it" if seen[near] is check else f"only in `{seen[near].id}`"
                 yield warning(where, f"`{word}` occurs only here, and `{near}` {other}", help="use one spelling")
             seen.setdefault(word, check)
+
+
+def _are_two_tools(word: str, near: str) -> bool:
+    """Whether two names differ in words and numbers only: `get_order` and `set_order`, `search_v1` and `search_v2`."""
+    parts = {*word.lower().split("_")} ^ {*near.lower().split("_")}
+    return bool(parts) and all(is_known_word(part) or not part.isalpha() for part in parts)
 
 
 def _arguments(check: CheckDocument) -> Iterator[Word]:

@@ -80,7 +80,7 @@ def _misspelt_values(roots: Iterable[Node]) -> Iterator[Rare]:
 def _in_texts(roots: Iterable[Node], known: Counter[str]) -> Iterator[Rare]:
     """The words of texts that nobody says in a chat, with a slip of the hand in an English or several times used
     word. A list may contain a phrase in both spellings."""
-    unknown = {word for word, times in known.items() if times == 1 and not _is_word(word)}
+    unknown = {word for word, times in known.items() if times == 1 and not is_known_word(word)}
     meant = cache(partial(_meant, known=known))
     prose = (text for root in roots for text in _texts(root) if " " in text)
     for root in roots if unknown and _is_english(prose) else ():
@@ -88,7 +88,7 @@ def _in_texts(roots: Iterable[Node], known: Counter[str]) -> Iterator[Rare]:
         yield from ((where, word, near, known[near]) for where, word, near in found if near)
 
 
-def _is_word(word: str) -> bool:
+def is_known_word(word: str) -> bool:
     """Whether a word is a known one, or one with an ending."""
     known = _known_words()
     return word in known or any(word.endswith(each) and word.removesuffix(each) in known for each in ENDINGS)
@@ -164,7 +164,7 @@ def _is_english_around(text: str, found: re.Match[str]) -> bool:
         others.remove(found[0].lower())
     else:
         others = SHORT_WORD.findall(f"{text[: found.start()]} {text[found.end() :]}".lower())
-    return len(others) < FEW or 2 * sum(map(_is_word, others)) >= len(others)
+    return len(others) < FEW or 2 * sum(map(is_known_word, others)) >= len(others)
 
 
 class _Context:
@@ -195,7 +195,7 @@ class _Context:
 def _is_english(texts: Iterable[str]) -> bool:
     """Whether most words of texts are known."""
     words = Counter(SHORT_WORD.findall(" ".join(texts)))
-    return words.total() >= FEW and sum(words[each] for each in words if _is_word(each)) * 2 >= words.total()
+    return words.total() >= FEW and sum(words[each] for each in words if is_known_word(each)) * 2 >= words.total()
 
 
 @cache
