@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Final
 
 import msgspec
@@ -203,7 +204,8 @@ def _completed(conversation: Conversation, results: Mapping[str, ToolExecution])
     found = list(messages)
     for at, call, key in reversed([*_calls(conversation)]):
         end = next((i for i in range(at + 1, len(messages)) if messages[i].role != "tool"), len(messages))
-        has_result = call.id in answered or any(not each.tool_call_id for each in messages[at + 1 : end])
+        unnamed = (each for each in messages[at + 1 : end] if not each.tool_call_id)
+        has_result = call.id in answered or any(each.name in (None, call.name) for each in unnamed)
         text = results[key].result if key in results else None
         if text is not None and not has_result:
             found.insert(end, Message("tool", (Part(text=text),), call.name, tool_call_id=call.id or None))
@@ -245,13 +247,14 @@ def retrieved_in(attributes: Record) -> Message | None:
 def retrieval_message(value: object) -> Message | None:
     """The result of a retriever as a message of a tool: a text, a list of texts or of objects with one, also in an
     object or as JSON text; None for an empty one."""
-    value = (parsed(value) or value) if isinstance(value, str) else value
+    decoded = parsed(value) if isinstance(value, str) else None
+    value = value if decoded is None else decoded
     lists = [each for each in value.values() if is_list(each)] if is_record(value) else []
-    listed = lists[0] if len(lists) == 1 else value
-    try:
-        return next(passages(listed), None)
-    except ShapeError:
-        return next(passages(as_json(value)), None)
+    inner = lists if len(lists) == 1 else []
+    for each in (*(each for each in inner if any(map(is_record, each))), value, *inner) if value else ():
+        with suppress(ShapeError):
+            return next(passages(each), None)
+    return next(passages(as_json(value)), None) if value else None
 
 
 def with_passages(
@@ -259,16 +262,16 @@ def with_passages(
 ) -> Conversation:
     """The conversation with the texts that were retrieved for its calls, unless the model was shown some of them: each
     is before the answer of the first call of its trace that followed it."""
-    places: list[tuple[int, Message]] = []
+    places: dict[tuple[int, str], Message] = {}  # one for retrievers inside each other that found the same
     begun = [call for call in calls if _begins(conversation, call.conversation)]
     for each in retrievals:
         call = next((call for call in begun if call.trace == each.trace and _follows(call, each)), None)
         if call is not None and not _shows(conversation, each.message):
             asked = call.conversation.messages
-            places.append((len(asked) - (asked[-1].role == "assistant"), each.message))
+            places.setdefault((len(asked) - (asked[-1].role == "assistant"), each.message.text), each.message)
     found = list(conversation.messages)
-    for before, (at, message) in enumerate(sorted(places, key=lambda place: place[0])):
-        found.insert(at + before, message)
+    for before, (at, text) in enumerate(sorted(places, key=lambda place: place[0])):
+        found.insert(at + before, places[at, text])
     return msgspec.structs.replace(conversation, messages=tuple(found)) if places else conversation
 
 
@@ -277,7 +280,13 @@ def _follows(call: TracedCall, retrieval: Retrieval) -> bool:
 
 
 def _begins(whole: Conversation, part: Conversation) -> bool:
-    return whole.messages[: len(part.messages)] == part.messages
+    size = len(part.messages)
+    return [*map(content_of, whole.messages[:size])] == [*map(content_of, part.messages)]
+
+
+def content_of(message: Message) -> tuple[object, ...]:
+    """What a message says, which a later call repeats; its time or the reason of its end it may not."""
+    return message.role, message.parts, message.tool_calls, message.refusal, message.metadata.get("error")
 
 
 def _shows(conversation: Conversation, retrieved: Message) -> bool:

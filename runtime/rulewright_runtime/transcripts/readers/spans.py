@@ -38,6 +38,7 @@ from rulewright_runtime.transcripts.readers.span_attributes import (
     ToolExecution,
     TracedCall,
     attributes_of,
+    content_of,
     execution_in,
     from_numbered_keys,
     nested,
@@ -122,7 +123,9 @@ def _read(records: Sequence[Record]) -> Iterator[Conversation | ShapeError]:
     if not calls:
         yield ShapeError("no span holds messages of a model (`gen_ai.input.messages`, `llm.input_messages`)")
         return
-    yield from _grouped(_without_agents(calls, parents), _by_trace(executions, parents), retrievals)
+    yield from _grouped(
+        _without_agents(calls, parents), _by_trace(executions, parents), sorted(retrievals, key=lambda each: each.at)
+    )
     for trace in sorted(silent.keys() - {call.key[0] for call in calls}):
         yield ShapeError(f"{silent[trace]}: no span of the trace `{trace}` holds messages of a model")
 
@@ -177,8 +180,8 @@ def _without_agents(calls: Sequence[_SpanOfModel], parents: Mapping[_Key, _Key])
 
 def _repeats(whole: Conversation, part: Conversation) -> bool:
     """Whether the messages of one conversation are in the other, in the same order."""
-    rest = iter(map(_content_of, whole.messages))
-    return all(message in rest for message in map(_content_of, part.messages))
+    rest = iter(map(content_of, whole.messages))
+    return all(message in rest for message in map(content_of, part.messages))
 
 
 def _identity(span: Record, where: str) -> tuple[_Key, _Key]:
@@ -235,15 +238,11 @@ def unrepeated(conversations: list[Conversation], name: str) -> Iterator[Convers
         yield msgspec.structs.replace(each, id=name if len(unique) == 1 else f"{name}#{number}")
 
 
-def _content_of(message: Message) -> tuple[object, ...]:
-    return message.role, message.parts, message.tool_calls, message.refusal, message.metadata.get("error")
-
-
 def _prefix_digests(messages: tuple[Message, ...]) -> list[bytes]:
     """A digest of the first message, of the first two, and so on."""
     digest, digests = b"", []
     for message in messages:
-        content = msgspec.json.encode(_content_of(message))
+        content = msgspec.json.encode(content_of(message))
         digest = blake2b(digest + content, digest_size=16).digest()
         digests.append(digest)
     return digests

@@ -170,7 +170,7 @@ def _retrievals(steps: Sequence[Step]) -> Iterator[Retrieval]:
     """Yield what the retrievers of a trace found; an outermost step that stands for its calls begins before them."""
     known = {step.id: step for step in steps}
     is_called = any(step.kind == "call" for step in _relevant(steps))
-    for step in steps:
+    for step in sorted(steps, key=lambda each: each.start):
         found = retrieval_message(step.output) if step.kind == "retrieval" and not _is_scoring(step, known) else None
         if found is not None:
             yield Retrieval(step.trace, step.start if is_called else "", found)

@@ -95,6 +95,7 @@ FOUND = "tool retrieval: We open at 8.\n\nWe close at 5."
         RETRIEVER["output"],
         json.dumps(RETRIEVER["output"]),
         {"documents": RETRIEVER["output"], "k": 2},
+        {"context": "We open at 8.\n\nWe close at 5.", "sources": ["hours.md"]},
         ["We open at 8.", "We close at 5."],
         "We open at 8.\n\nWe close at 5.",
     ],

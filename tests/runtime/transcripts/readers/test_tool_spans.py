@@ -150,3 +150,34 @@ def test_the_result_of_a_tool_and_what_was_retrieved_for_the_answer_are_both_add
     spans = call(2, [ASKED], CALLED), span(4, TOOL, 1), span(6, RETRIEVED, 1), call(8, [ASKED, CALLED, RESULT], ANSWER)
     [chat] = conversations(written(tmp_path, export(*spans)))
     assert lines(chat) == [*WHOLE[:3], FOUND, WHOLE[3]]
+
+
+def test_what_was_retrieved_for_an_earlier_turn_is_kept_although_its_answer_had_a_reason_for_its_end(
+    tmp_path: Path,
+) -> None:
+    ended, later = {**ANSWER, "finish_reason": "stop"}, {"role": "user", "content": "And again?"}
+    first = span(2, RETRIEVED, 1), call(4, [ASKED], ended)
+    [chat] = conversations(written(tmp_path, export(*first, call(8, [ASKED, ANSWER, later], ended))))
+    assert lines(chat) == [WHOLE[0], FOUND, WHOLE[3], "user: And again?", WHOLE[3]]
+
+
+def test_retrieved_texts_are_in_the_order_of_their_times_and_those_of_retrievers_inside_each_other_once(
+    tmp_path: Path,
+) -> None:
+    other = {**RETRIEVED, "retrieval.documents.0.document.content": "Ask first."}
+    spans = call(8, [ASKED], ANSWER), span(5, other, 1), span(3, RETRIEVED, 1), span(2, RETRIEVED, 3)
+    [chat] = conversations(written(tmp_path, export(*spans)))
+    assert lines(chat) == [WHOLE[0], FOUND, "tool retrieval: Ask first.\n\nAn erased file is gone.", WHOLE[3]]
+
+
+def test_the_result_of_a_tool_that_only_a_span_holds_is_kept_next_to_retrieved_texts(tmp_path: Path) -> None:
+    spans = call(2, [ASKED], CALLED), span(4, TOOL, 1), span(6, RETRIEVED, 1), call(8, [ASKED, CALLED], ANSWER)
+    [chat] = conversations(written(tmp_path, export(*spans)))
+    assert sorted(lines(chat)[2:4]) == sorted([WHOLE[2], FOUND])
+
+
+@pytest.mark.parametrize("nothing", ["[]", "{}", '""', '{"documents": []}'])
+def test_an_empty_list_of_documents_is_no_text(nothing: str, tmp_path: Path) -> None:
+    empty = span(2, {"openinference.span.kind": "RETRIEVER", "output.value": nothing}, 1)
+    [chat] = conversations(written(tmp_path, export(empty, call(3, [ASKED], ANSWER))))
+    assert lines(chat) == [WHOLE[0], WHOLE[3]]
