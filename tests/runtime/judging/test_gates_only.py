@@ -108,6 +108,16 @@ def test_answers_of_skipped_checks_leave_no_transcript_undecided() -> None:
         assert scores["engine"]["outcome"] == "passed"
 
 
+def test_a_score_may_be_anything_while_checks_are_skipped() -> None:
+    made = gated("S4_GATE", "S4_GATE", "S2", "S2")
+    for answer, unknown in ("PASS", []), ("UNCLEAR", ["X0"]):
+        scores = row(Engine(made, gates_only=True), {"X0": answer, "X1": "PASS"})[0].scores or {}
+        bounds = scores["engine"]["bounds"]
+        assert (bounds["unknown"], bounds["exact"]) == ([*unknown, "X2", "X3"], False)
+        assert (bounds["outcomes"] == ["passed"], bounds["decided_by"]) == (not unknown, unknown)
+        assert bounds["overall_score"] == {"low": 0.0, "high": 1.0, "absent": True}
+
+
 @pytest.mark.parametrize("answer", ["PASS", "NOT_APPLICABLE", "FAIL", "UNCLEAR"])
 def test_a_gate_with_a_pass_rate_has_the_states_of_the_whole_run(tmp_path: Path, answer: str) -> None:
     made = gated("S4_GATE", "S4_GATE", *["S2"] * 8)

@@ -18,6 +18,7 @@ from rulewright_runtime.plan.envelope import encode
 from rulewright_runtime.plan.file import decode
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.runs import store
+from rulewright_runtime.runs.folder import read_manifest
 from rulewright_runtime.runs.log import checked
 
 PLAN = plan(check(), asked(name="X2"))
@@ -79,6 +80,15 @@ def test_a_run_leaves_its_files_and_nothing_else(data: Path, tmp_path: Path) -> 
     assert json.loads((tmp_path / "run" / "summary.json").read_bytes()) == json.loads(json.dumps(summary))
     assert decode((tmp_path / "run" / "plan.json").read_bytes()) == PLAN
     assert summary["judge_calls"] == 5
+
+
+def test_the_manifest_counts_the_rows_of_each_file(data: Path, tmp_path: Path) -> None:
+    run(data, tmp_path / "run")
+    made = read_manifest(tmp_path / "run")
+    assert made is not None
+    rows = {each.name: each.rows for each in made.files if each.name.endswith(".jsonl")}
+    assert rows == {"verdicts.jsonl": 10, "scores.jsonl": 5, "inputs.jsonl": 7, "replies.jsonl": 5}
+    assert [each.bytes for each in made.files] == [(tmp_path / "run" / each.name).stat().st_size for each in made.files]
 
 
 def test_a_verdict_line_reads_without_a_join_and_has_the_promised_fields(data: Path, tmp_path: Path) -> None:

@@ -157,6 +157,13 @@ def test_the_tool_calls_for_which_a_condition_holds_are_evidence(condition: str,
     )
 
 
+def test_long_arguments_of_a_call_are_cut_in_its_evidence() -> None:
+    call = ToolCall("1", "pay", {"note": "x" * expression_module.MAX_QUOTE})
+    messages = (says("user", "Pay."), says("assistant", "Done.", call))
+    (span,) = verdict(fails="called(tool_calls, 'pay')", messages=messages).evidence
+    assert (span.quote.startswith('pay {"note": "xx'), len(span.quote)) == (True, expression_module.MAX_QUOTE)
+
+
 @pytest.mark.parametrize("tokens", [-1, math.nan, math.inf, 10**400])
 def test_a_usage_that_was_not_recorded_as_a_number_passes_no_limit(tokens: float) -> None:
     messages = (says("user", "Hello?"), says("assistant", "Yes.", usage={"cost": tokens, "output_tokens": tokens}))

@@ -253,6 +253,15 @@ def test_rows_that_a_column_divides_are_one_chat_or_several_as_the_mapping_says(
         assert reader.unused_columns() == []
 
 
+@pytest.mark.parametrize("suffix", ["csv", "jsonl"])
+def test_rows_of_several_named_chats_are_one_if_the_mapping_says_so(suffix: str, tmp_path: Path) -> None:
+    rows = [{"conversation_id": name, "role": role, "content": "a"} for name in "12" for role in ("user", "assistant")]
+    csv = "conversation_id,speaker,text\n" + "".join(",".join(row.values()) + "\n" for row in rows)
+    path = written(tmp_path, csv if suffix == "csv" else rows, f"a.{suffix}")
+    for columns, expected in (({}, 2), ({"conversation": ""}, 1)):
+        assert len(conversations(path, columns=columns)) == expected
+
+
 @pytest.mark.parametrize(
     ("name", "values"),
     [("turn", "1,1,2,2"), ("lang", "de,de,en,de"), ("n", "1,2,3,4"), ("day", "1,2,2,2"), ("shop", "a,a,a,a"),
