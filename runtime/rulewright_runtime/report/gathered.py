@@ -237,12 +237,13 @@ class Unresolved(Struct):
     def result(self, refused: int, headline: str | None = HEADLINE) -> JsonObject:
         """`{headline, transcripts, answers, refused, exact, overall_score, gates}`.
 
-        `overall_score` bounds the mean of the headline. Each gate has its possible `states` over the whole run (it
-        fails if it fails for one transcript, unless it has a `pass_rate`) and the `answers` that decide it. A refused
-        input may have had any score and failed any gate. If a gate has a pass rate, `other_gates` counts the outcomes
-        of transcripts by the gates without one.
+        `overall_score` bounds the mean of the headline; it has `absent: true` if no transcript is certain to have a
+        score. Each gate has its possible `states` over the whole run (it fails if it fails for one transcript, unless
+        it has a `pass_rate`) and the `answers` that decide it. A refused input may have had any score and failed any
+        gate. If a gate has a pass rate, `other_gates` counts the outcomes of transcripts by the gates without one.
         """
         rated = any(gate.pass_rate is not None for gate in self.gates.values())
+        absent = {"absent": True} if self.lows and not self.low.count else {}
         lows, highs = ({**ends, end: ends.get(end, 0) + refused} for ends, end in ((self.lows, 0.0), (self.highs, 1.0)))
         return {
             "headline": headline,
@@ -250,7 +251,7 @@ class Unresolved(Struct):
             "answers": self.answers,
             "refused": refused,
             "exact": self.exact,
-            "overall_score": {"low": lowest_mean(self.low, lows), "high": _highest_mean(self.high, highs)},
+            "overall_score": {"low": lowest_mean(self.low, lows), "high": _highest_mean(self.high, highs), **absent},
             "gates": {name: _gate(gate, refused) for name, gate in sorted(self.gates.items())},
             **({"other_gates": self.other_gates} if rated else {}),
         }
@@ -355,7 +356,7 @@ def _score_bound(unresolved: JsonMapping) -> str:
     if name is None or score["low"] is None:
         return ""
     if score["low"] == score["high"]:
-        return f": {name} {number(score['low'])} whatever they say"
+        return f": {name} {number(score['low'])} {'or none' if score.get('absent') else 'whatever they say'}"
     bound = "" if unresolved["exact"] else " (an outer bound)"
     return f": {name} {number(score['low'])} to {number(score['high'])}{bound}"
 

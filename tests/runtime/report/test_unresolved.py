@@ -83,6 +83,12 @@ def test_what_is_bounded_is_the_headline_and_is_called_by_its_name() -> None:
     assert unresolved_lines(unresolved.result(0, None))[0] == "1 answer missing in 1 transcript"
 
 
+def test_a_score_that_no_transcript_is_certain_to_have_is_one_number_or_none() -> None:
+    one = row("T1", "passed", None, states=["failed", "passed"], answers=["IB-A4"], ends=(0.0, 0.0), absent=True)
+    assert report_lines(one)[0] == "1 answer missing in 1 transcript: overall 0.00 or none"
+    assert report_lines(row("T2", "failed", 0.0), one)[0].endswith(": overall 0.00 whatever they say")
+
+
 def test_an_outer_bound_is_called_so() -> None:
     outer = row("T1", "passed", 0.5, states=["passed"], answers=[], ends=(0.0, 1.0), exact=False)
     assert report_lines(outer)[0].endswith("overall 0.00 to 1.00 (an outer bound)")
