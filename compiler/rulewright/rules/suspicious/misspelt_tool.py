@@ -156,9 +156,12 @@ def _of_two_places(checks: list[CheckDocument], known: set[str], shown: set[str]
 
 
 def _are_two_tools(word: str, near: str) -> bool:
-    """Whether two names differ in words and numbers only: `get_order` and `set_order`, `search_v1` and `search_v2`."""
-    parts = {*word.lower().split("_")} ^ {*near.lower().split("_")}
-    return bool(parts) and all(is_known_word(part) or not part.isalpha() for part in parts)
+    """Whether two names differ in words and numbers only: `get_order` and `set_order`, `search_v1` and `search_v2`; or
+    have no known word, as those of another language."""
+    words, others = {*word.lower().split("_")}, {*near.lower().split("_")}
+    parts = words ^ others
+    is_foreign = not any(map(is_known_word, words | others))
+    return is_foreign or (bool(parts) and all(is_known_word(part) or not part.isalpha() for part in parts))
 
 
 def _arguments(check: CheckDocument) -> Iterator[Word]:

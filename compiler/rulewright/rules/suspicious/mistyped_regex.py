@@ -120,9 +120,9 @@ def mistyped_regex(subject: LexiconDocument | ScenarioDocument | CheckDocument |
     for written in _expressions(subject):
         if "\b" not in written.text or not isinstance(subject, Document):
             yield from _slips(written)  # else `yaml-trap` reports it
-    for literal in _literals(subject) if isinstance(subject, CheckDocument) else ():
+    for literal, is_replaced in _literals(subject) if isinstance(subject, CheckDocument) else ():
         if "\b" not in literal.text:  # else `backspace-in-expression` reports it
-            yield from _slips(literal, is_literal=True)
+            yield from _slips(literal, is_literal=True, is_replaced=is_replaced)
     if isinstance(subject, LexiconDocument):
         yield from _case_of_letters(_of_lexicon(subject), "the lexicon")
     elif not isinstance(subject, Document):
@@ -135,9 +135,9 @@ def mistyped_regex(subject: LexiconDocument | ScenarioDocument | CheckDocument |
             yield from _whole_matches(corpus.node)
 
 
-def _slips(written: Scalar, *, is_literal: bool = False) -> Findings:
+def _slips(written: Scalar, *, is_literal: bool = False, is_replaced: bool = False) -> Findings:
     """The finding for a regular expression. A literal of an expression has no fix: how its quotes and backslashes are
-    written depends on those around the expression."""
+    written depends on those around the expression. What is replaced may also be nothing: `\\s*`."""
     text = written.text
     slip = _slip(text)
     if slip is not None:
@@ -146,7 +146,7 @@ def _slips(written: Scalar, *, is_literal: bool = False) -> Findings:
         is_escaped = is_literal or ("\\" in meant and written.style in ("j", '"'))
         fix = None if is_escaped or not meant else replace(part, meant, f"write `{meant}`", safe=False)
         yield warning(part, message, help=f"write `{meant}`" if is_escaped and meant else None, fix=fix)
-    elif _finds_always(text):
+    elif not is_replaced and _finds_always(text):
         yield warning(written, f"`{text}` matches every text", help="remove the part that may be empty")
     elif ASSERTED.search(text) and _is_without_match(text):
         yield warning(written, f"`{text}` matches no text", help=_conflict(text))
@@ -296,17 +296,18 @@ def _searched_by(check: CheckDocument) -> Iterator[Scalar]:
         yield from _patterns(schema) if not is_literal else ()
 
 
-def _literals(check: CheckDocument) -> Iterator[Scalar]:
-    """The regular expressions in the conditions of a check: the patterns of searches and of schemas."""
+def _literals(check: CheckDocument) -> Iterator[tuple[Scalar, bool]]:
+    """The regular expressions in the conditions of a check, the patterns of searches and of schemas, and whether what
+    they match is replaced."""
     for written, part in parts_of(check):
         if isinstance(part, Call) and part.args:
             is_of_regex = isinstance(part.target, Name) and part.target.name == "regex"
             at = 1 if is_of_regex else -1  # `regex.extract(text, pattern)`, `text.matches(pattern)`
             is_pattern = part.function == "matches" or (is_of_regex and len(part.args) > 1)
             pattern = written.node(part.args[at]) if is_pattern else None
-            yield from [pattern] if isinstance(pattern, Scalar) else ()
+            yield from [(pattern, part.function == "replace")] if isinstance(pattern, Scalar) else ()
     for is_literal, schema in schemas_of(check):
-        yield from _patterns(schema) if is_literal else ()
+        yield from ((each, False) for each in _patterns(schema)) if is_literal else ()
 
 
 def _patterns(schema: Node) -> Iterator[Scalar]:
