@@ -34,8 +34,11 @@ def declared_for_nothing(subject: Project | Workflow) -> Findings:
                 yield advice(entry.key, f"no fact or programme has the source `{entry.name}`")
     for check in subject.checks:
         corpus_read = subject.corpora.get(check.routing.corpus or "")
-        possible = set() if corpus_read is None else _outcomes(corpus_read)
-        for number, outcome in enumerate(check.routing.outcomes or () if corpus_read is not None else ()):
+        listed = check.routing.outcomes or ()
+        if corpus_read is None or NEEDED.keys() <= {*listed}:  # a check that lists all of them fits any corpus
+            continue
+        possible = _outcomes(corpus_read)
+        for number, outcome in enumerate(listed):
             if outcome in NEEDED and outcome not in possible:
                 message = f"no claim is `{outcome}`: the corpus `{check.routing.corpus}` {NEEDED[outcome]}"
                 yield warning(check.place("routing", "outcomes", number), message)
