@@ -196,6 +196,8 @@ def _note(
         return "the check is in one of the plans only"
     if not any(REPLY in each or (follows and TRANSCRIPT in each) for each in sets):
         return ""
+    if None in verdicts:
+        return "one of the runs did not ask the judge"
     if judges_differ:
         return "another judge answered"
     prompts = {verdict.prompt_hash for verdict in verdicts if verdict is not None}

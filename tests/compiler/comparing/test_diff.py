@@ -137,6 +137,15 @@ def test_another_judge_and_another_conversation_can_not_be_distinguished(tmp_pat
     assert [each["causes"] for each in flips] == [{"sets": [["transcript", "judge reply"]], "told_apart": False}] * 2
 
 
+def test_a_judge_that_a_scan_of_gates_only_did_not_ask_is_not_said_to_waver(tmp_path: Path) -> None:
+    made = compile_project(project(tmp_path / "p", rule=False))
+    talks = write_transcripts(tmp_path / "said", dict.fromkeys(TRANSCRIPTS, "As you like."))
+    for name in ("gates", "all"):
+        run(made, [talks], tmp_path / name, judge=Judge("FAIL"), gates_only=name == "gates")
+    flips = [flip for flip in diff(tmp_path / "gates", tmp_path / "all")["flips"] if flip["check_id"] == "J-1"]
+    assert {(flip["before"], flip["note"]) for flip in flips} == {("not run", "one of the runs did not ask the judge")}
+
+
 def test_flips_are_sorted_worst_first(plants: Plants) -> None:
     steps = [(flip["step"], flip["after"], flip["severity"]) for flip in compared(plants, *FACTORS)["flips"]]
     assert steps[0] == ("down", "FAIL", "S5")
