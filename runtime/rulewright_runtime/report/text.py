@@ -134,7 +134,7 @@ def number(value: float | None) -> str:
 
 def _decimal(value: float) -> Decimal:
     """The decimal that a number is written as: 0.145, not the next double below it."""
-    return Decimal(repr(value))
+    return Decimal(repr(float(value)))
 
 
 def _half_up(value: Decimal, places: int) -> str:

@@ -23,7 +23,13 @@ def test_a_share_is_shown_as_all_or_none_only_if_it_is(value: float | None, shar
 
 @pytest.mark.parametrize(
     ("value", "share", "score"),
-    [(5 / 40, "13%", "0.13"), (29 / 200, "15%", "0.15"), (0.135, "14%", "0.14"), (0.1249, "12%", "0.12")],
+    [
+        (True, "100%", "1.00"),
+        (5 / 40, "13%", "0.13"),
+        (29 / 200, "15%", "0.15"),
+        (0.135, "14%", "0.14"),
+        (0.1249, "12%", "0.12"),
+    ],
 )
 def test_a_half_is_rounded_up(value: float, share: str, score: str) -> None:
     assert (percent(value), number(value)) == (share, score)
