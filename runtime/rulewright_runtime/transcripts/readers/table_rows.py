@@ -488,6 +488,8 @@ def _mapped_messages(columns: Columns, record: Record, path: str) -> list[Messag
     if not values:
         raise ShapeError(f"`{path}` is empty; a conversation needs at least one message")
     found = [message for at, each in enumerate(values) for message in _mapped_message(columns, each, f"{path}[{at}]")]
+    if _EACH in path:
+        refuse_disorder(each.timestamp for each in found)
     is_answer = value_at(record, columns.mapping.get("assistant", "")) is not None
     columns.refuse_agent(_speakers(columns.mapping, values), named=not is_answer)
     first = next((at for at, each in enumerate(found) if each.role == "assistant"), len(found))

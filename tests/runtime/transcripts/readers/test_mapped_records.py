@@ -109,6 +109,16 @@ def test_what_the_names_do_not_fit_is_refused(tmp_path: Path, record: Any, reaso
     assert reason in refusal(tmp_path, record, tool_calls="calls")
 
 
+def test_sessions_are_joined_only_in_the_order_of_their_times(tmp_path: Path) -> None:
+    early, late = ([{"role": "user", "content": day, "timestamp": f"2025-03-{day}"}] for day in ("01", "02"))
+    given = {"messages": "sessions[].said", "role": "role", "content": "content"}
+    record = {"sessions": [{"said": early}, {"said": late}]}
+    (chat,) = conversations(written(tmp_path, [record]), columns=given)
+    assert lines(chat) == ["user: 01", "user: 02"]
+    record["sessions"].reverse()
+    assert "are not in the order of their times: `2025-03-01` comes too late" in refusal(tmp_path, record, **given)
+
+
 def test_an_empty_speaker_has_no_role_even_if_a_given_name_is_empty(tmp_path: Path) -> None:
     assert "expected a role" in refusal(tmp_path, {"events": [{"who": "", "text": "x"}]}, user="|x")
 
