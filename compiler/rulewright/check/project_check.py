@@ -57,6 +57,7 @@ from rulewright.proving.gate_findings import (
     lone_empty_dimension,
     unseen_checks,
     unselected_checks,
+    waiting_gates,
 )
 from rulewright.proving.gates import held_by_parts, prove_gates
 from rulewright.proving.tables import case_findings
@@ -66,6 +67,7 @@ from rulewright.rules.correctness.turn_that_does_not_exist import turn_that_does
 from rulewright.rules.correctness.unknown_check import unknown_in
 from rulewright.rules.style.retired_rubric_dialect import retired_rubric_dialect
 from rulewright.rules.suspicious.duplicate_criterion_id import duplicate_criterion_id
+from rulewright.rules.suspicious.gate_ignores_a_severity import gate_ignores_a_severity
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.plan.scorecard import ScorecardPlan
 
@@ -264,7 +266,7 @@ class Checked:
     def _of_scorecards(self, fields: dict[str, dict[str, object]]) -> list[Diagnostic]:
         """The findings about the project's scorecards over verdicts; `fields` maps check ids to their fields."""
         project = self.project
-        found: list[Diagnostic] = []
+        found: list[Diagnostic] = [*self._of_shipped_scorecard(fields)]
         scoring = project.scoring.fields if project.scoring else {}
         for card in project.scorecards.values():
             plan, mistakes = self._lowered(card, scoring, fields)
@@ -284,6 +286,17 @@ class Checked:
                 held = dict(held_by_parts(plan, card.vocabulary))
                 found += lone_empty_dimension(card, held, project.checks)
         return found
+
+    def _of_shipped_scorecard(self, fields: dict[str, dict[str, object]]) -> Findings:
+        """The gates of a shipped scorecard that leave every transcript undecided; none if a file can't be read, or the
+        project's scoring file is reported for its gates."""
+        project, plan, file = self.project, self.parts.scorecard, self.project.file
+        if plan is None or file is None or not project.checks or project.scorecards or _broken(project):
+            return
+        of_buckets = any(each.severity is Severity.ERROR for each in bucket_without_checks(project))
+        if not of_buckets and not any(gate_ignores_a_severity(project)):
+            place = file.place("scorecard") if file.scorecard else file.place("project")
+            yield from waiting_gates(with_facts(plan, plan.scoring, fields), project.vocabulary, place)
 
     def _lowered(
         self, card: ScorecardDocument, scoring: dict[str, object], fields: dict[str, dict[str, object]]

@@ -7,9 +7,10 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from rulewright.diagnostics import Diagnostic, Findings, error, warning
+from rulewright.diagnostics import Diagnostic, Findings, Span, error, warning
 from rulewright.documents.check import CheckDocument
 from rulewright.documents.scorecard import GateDocument, ScorecardDocument, read_scorecard
+from rulewright.documents.vocabulary import Vocabulary
 from rulewright.expression.types import BOOL
 from rulewright.load import Scalar, scalars_below
 from rulewright.lower.expressions import build_in, scenario_environment
@@ -56,6 +57,20 @@ def empty_parts(document: ScorecardDocument, held: Mapping[Part, frozenset[str]]
             continue
         message = f"no check of the project belongs to the {kind.removesuffix('s')} `{name}`"
         yield error(conditions[kind, name], message, code="part-without-checks")
+
+
+def waiting_gates(plan: ScorecardPlan, vocabulary: Vocabulary, place: Span) -> Findings:
+    """Yield, at `place`, the gates that can select no check of the plan and then leave every transcript undecided,
+    where another gate can select one."""
+    held = dict(held_by_parts(plan, vocabulary)) if plan.gates else {}
+    for gate in plan.gates if any(held["gates", gate.name] for gate in plan.gates) else ():
+        if gate.not_run == "undecided" and not held["gates", gate.name]:
+            message = (
+                f"no check of the project belongs to the gate `{gate.name}` of the shipped scorecard `{plan.name}`, so "
+                "no transcript can pass"
+            )
+            cure = "add a check to this gate, or write a scorecard without it (`rulewright explain scorecard`)"
+            yield error(place, message, code="part-without-checks", help=cure)
 
 
 def lone_empty_dimension(

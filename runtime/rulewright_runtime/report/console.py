@@ -26,9 +26,7 @@ from rulewright_runtime.terminal import fit, left, paint, right, wrapped
 _BAR: Final = 20
 _MOST: Final = 8  # entries of a list
 _RULE: Final = "─"
-_NO_GATE_OPEN: Final = (
-    "no gate is undecided, but one did not run, too few checks were decided, or a condition could not be"
-)
+_NO_GATE_OPEN: Final = "no gate is undecided, but too few checks were decided, or a condition could not be"
 
 
 def scorecard(summary: JsonMapping, *, columns: int = 80, colour: bool = False) -> str:
@@ -122,7 +120,8 @@ def _failed(summary: JsonMapping, paint: _Paint, columns: int) -> Iterator[str]:
     yield from _more(len(failed["by_check"]), "check")
     if outcomes["undecided"]:
         yield left("Undecided", 20) + paint("open", f"{outcomes['undecided']} of {summary['transcripts']}")
-        if summary["decided_by"] == "gates" and not any(gate["undecided"] for gate in summary["gates"].values()):
+        is_open = any(gate["undecided"] or gate["not_run"] for gate in summary["gates"].values())
+        if summary["decided_by"] == "gates" and not is_open:
             yield from wrapped(_NO_GATE_OPEN, columns, left("", 20))
     if outcomes["nothing_applied"]:
         yield left("Nothing applied", 20) + f"{outcomes['nothing_applied']} of {summary['transcripts']}"

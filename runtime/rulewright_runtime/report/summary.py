@@ -293,11 +293,19 @@ class Summary(Struct):
 
 
 def idle_gate_lines(summary: JsonMapping) -> list[str]:
-    """The gates that passed without a single verdict, as sentences."""
-    return [
+    """The gates that passed without a single verdict, and those that leave transcripts undecided because none of their
+    checks ran, as sentences."""
+    passed = [
         f"gate {name} passed without a verdict: none of its checks applied to any transcript ({some(members, 3)})"
         for name, members in summary.get("idle_gates", {}).items()
     ]
+    waiting = [
+        f"gate {name} did not run, so no transcript can pass: no check that ran belongs to it; add a check to it, "
+        "choose a profile that runs one, or write a scorecard without this gate"
+        for name, states in summary["gates"].items()
+        if summary["outcomes"]["undecided"] and states["not_run"] == summary["transcripts"]
+    ]
+    return passed + waiting
 
 
 def equations(summary: JsonMapping) -> dict[str, str]:

@@ -229,8 +229,20 @@ def test_inputs_that_are_refused_for_one_reason_are_one_entry() -> None:
 
 def test_the_console_says_why_a_transcript_is_undecided_although_no_gate_is_open() -> None:
     few = " ".join(scorecard(summary(row(engine=engine("undecided")))).split())
-    assert "no gate is undecided, but one did not run, too few checks were decided" in few
+    assert "no gate is undecided, but too few checks were decided" in few
     assert "no gate is open" not in scorecard(summary(row(engine=engine("undecided", "undecided", ("A1",)))))
+
+
+def test_every_report_names_a_gate_that_no_check_belongs_to_and_the_cure() -> None:
+    waiting = summary(row(engine=engine("undecided", "not_run")), row("t2", engine=engine("undecided", "not_run")))
+    for text in (scorecard(waiting), markdown(waiting)):
+        words = " ".join(text.replace("\\_", "_").split())
+        assert (
+            "gate safety did not run, so no transcript can pass: no check that ran belongs to it; add a check" in words
+        )
+        assert "no gate is undecided" not in words
+    assert "did not run" not in scorecard(summary(NOT_RUN))
+    assert "did not run" not in scorecard(summary(NOTHING))
 
 
 def test_the_console_cuts_no_reason_behind_a_short_name() -> None:
