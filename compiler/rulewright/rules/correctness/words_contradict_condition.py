@@ -177,9 +177,10 @@ def _calculated(check: CheckDocument) -> Iterator[str | None]:
 
 
 def _after(name: str, stated: list[tuple[float, str]]) -> list[tuple[float, str]]:
-    """The numbers that are followed by the name of a parameter, if there is only one; `no one calls` has none."""
+    """The numbers that are followed by the name of a parameter, if there is only one; `no one calls` and `one link is
+    fine` have none."""
     named = [each for each in stated if each[1].split()[-1].lower() == name.lower()]
-    found = [each for each in named if each[0] != 1 or not name.lower().endswith("s")]
+    found = [each for each in named if not each[1].lower().startswith("one ")]
     return found if len(found) == 1 and len(name) > 2 else []
 
 
