@@ -37,7 +37,7 @@ from rulewright_runtime.plan.judge_needs import needs_judge
 from rulewright_runtime.plan.part import VERDICTS
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.report.text import because
-from rulewright_runtime.runs.live import LiveJudge, WaitingJudge
+from rulewright_runtime.runs.live import Exchange, LiveJudge, WaitingJudge
 from rulewright_runtime.transcripts.containers import as_record
 from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.transcript_reader import Reader, from_record
@@ -82,9 +82,8 @@ class TestBench(Struct, frozen=True):
         except (RulewrightError, RuntimeFailure) as failure:
             raise CheckError(str(failure)) from None
         if result.verdict != expect:
-            exchanges = [] if observed is None else observed.exchanges
-            replies = [each.reply for each in exchanges if each.check_id == name and each.reply]
-            raise CheckError(_render([_mismatch(check, result, expect, replies)]))
+            exchanges = [] if observed is None else [each for each in observed.exchanges if each.check_id == name]
+            raise CheckError(_render([_mismatch(check, result, expect, exchanges)]))
         return result
 
     def examples_in(self, path: Path) -> list[Example]:
@@ -167,8 +166,11 @@ def _transcript(chat: Any) -> Transcript:
     return transcripts[0]
 
 
-def _mismatch(check: CheckDocument, result: VerdictResult, expect: str, replies: Sequence[str]) -> Diagnostic:
-    reasons = [reason for verdict, reason in map(verdict_and_reason, replies) if verdict == result.verdict and reason]
+def _mismatch(check: CheckDocument, result: VerdictResult, expect: str, exchanges: Sequence[Exchange]) -> Diagnostic:
+    replies = [verdict_and_reason(each.reply) for each in exchanges if each.reply]
+    reasons = [reason for verdict, reason in replies if verdict == result.verdict and reason]
+    if not replies:
+        reasons = [f"the judge failed: {each.error}" for each in exchanges if each.error]
     quotes = [f"turn {span.turn}, {span.role}: `{span.quote}`" for span in result.evidence]
     evidence = "; ".join([*reasons[:1], *quotes])
     undecided = result.extra.get("undecided")

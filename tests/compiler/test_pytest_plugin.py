@@ -104,6 +104,21 @@ def run_here(shop: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureF
     return run
 
 
+def test_a_judge_that_raises_is_reported_with_its_exception(shop: Path, run_here: Callable[..., str]) -> None:
+    test = """
+class Judge:
+    def ask(self, request):
+        raise KeyError("no such region")
+
+def test_it(rulewright_check):
+    rulewright_check([{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}], "polite", judge=Judge())
+"""
+    (shop / "test_raises.py").write_text(test, encoding="utf-8")
+    shown = run_here("test_raises.py")
+    assert "because the judge gave no usable reply" in shown
+    assert "= help: the judge failed: KeyError: 'no such region'" in shown
+
+
 def test_a_relative_project_is_that_of_the_working_folder(shop: Path) -> None:
     for name, words in (("first", "never said"), ("second", "Today")):
         (shop / name / "checks").mkdir(parents=True)
