@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from importlib import import_module
+from pathlib import PurePath
 from typing import Final
 
 from rulewright_runtime.english import ticked
@@ -103,5 +104,6 @@ def _guess(specification: str) -> str:
         return f"did you mean `openai:{rest}@{base}`? "
     if colon and rest:
         return f"a server with OpenAI's interface is `openai:{rest}@http://HOST:PORT/v1`; "
-    other = "local" if specification.endswith(".gguf") else "openai"
+    kinds = {".gguf": "local", ".json": "replay", ".jsonl": "replay"}
+    other = kinds.get(PurePath(specification).suffix, "openai")
     return f"did you mean `{other}:{specification}`? " if specification and not colon else ""

@@ -37,6 +37,7 @@ def test_a_field_that_can_not_be_added_to_requests_is_refused(added: str, reason
     ("specification", "reason"),
     [
         ("gpt-5", "unknown model `gpt-5`; did you mean `openai:gpt-5`? expected one of `openai:MODEL"),
+        ("replies.jsonl", "did you mean `replay:replies.jsonl`?"),
         ("OpenAI:gpt-5", "did you mean `openai:gpt-5`?"),
         ("open-ai:m@http://localhost:1/v1", "did you mean `openai:m@http://localhost:1/v1`?"),
         ("llama.gguf", "did you mean `local:llama.gguf`?"),
