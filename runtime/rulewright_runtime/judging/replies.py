@@ -78,7 +78,8 @@ def checked(reply: dict[str, object], judging: Judging) -> dict[str, object]:
         value = reply.get(field.name)
         fits = type(value) is _TYPES[field.type] if field.type in _TYPES else value in field.words
         if not fits:
-            raise JudgeError(f"the reply's field `{field.name}` is not of the type `{field.type}`")
+            wanted = either([f"`{word}`" for word in field.words]) if field.words else f"of the type `{field.type}`"
+            raise JudgeError(f"the reply's field `{field.name}` is not {wanted}")
     if judging.violates is not None:
         violates = boolean(judging.violates, Polarity.GUARDING)({"reply": reply})
         if violates != (reply["verdict"] == "FAIL"):

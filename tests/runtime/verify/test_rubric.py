@@ -9,6 +9,7 @@ from tests.runtime.plans import Scripted, check, judging, plan, talk
 from tests.runtime.programs import call, name, program
 
 from rulewright_runtime.execution import execute
+from rulewright_runtime.judging.replies import reader, why_unusable
 from rulewright_runtime.plan.question import ReplyField
 from rulewright_runtime.plan.verifiers import RubricVerifier
 from rulewright_runtime.verdicts import VerdictResult
@@ -105,3 +106,16 @@ def test_a_turn_that_was_not_answered_is_unclear() -> None:
 def test_a_criterion_of_a_branch_counts_only_where_it_was_taken() -> None:
     assert verdict_for(criterion(branch="b"), answer("PASS")).eligible is False
     assert verdict_for(criterion(unless=("b",)), answer("PASS")).eligible is True
+
+
+@pytest.mark.parametrize(
+    ("reply", "why"),
+    [
+        ({"verdict": "PASS", "level": 2}, "the reply's field `level` is not `0`, `1`, `2` or `3`"),
+        ({"verdict": "PASS", "level": "1", "count": "two"}, "the reply's field `count` is not of the type `integer`"),
+    ],
+)
+def test_a_reply_with_another_value_says_what_was_expected(reply: dict[str, object], why: str) -> None:
+    asked = criterion("ordinal").judging
+    asked = replace(asked, fields=(*asked.fields, ReplyField("count", "integer")))
+    assert why_unusable(json.dumps({"evidence": [], **reply}), "", [reader(asked)]) == why
