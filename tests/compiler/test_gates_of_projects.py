@@ -1,5 +1,8 @@
 """A gate that could not stop a failure: lint and the compiler refuse it, and reports name one that judged nothing."""
 
+import json
+import re
+import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
@@ -8,6 +11,8 @@ from tests.folders import json_lines, write
 import rulewright
 from rulewright.cli import main
 from rulewright.errors import DocumentError
+from rulewright.reporting.formats import run_as
+from rulewright.reporting.stored_run import open_run
 
 CARD = """\
 scorecard: card
@@ -107,6 +112,39 @@ def test_a_gate_that_passed_without_a_verdict_is_named(
     shown = " ".join(capsys.readouterr().out.split())
     assert shown.count(words) == 2 * is_idle
     assert (words in (tmp_path / "run" / "summary.md").read_text("utf-8")) == is_idle
+    cure = f"{words}; scan transcripts to which one applies"
+    assert [tag for tag, said in about_gate(run, "safe").items() if said == [cure]] == [*FORMATS] * is_idle
     rescored = str(tmp_path / "rescored")
     main(["rescore", run, "--project", str(tmp_path), "--out", rescored])
     assert ("idle_gates" in (tmp_path / "rescored" / "summary.json").read_text("utf-8")) == is_idle
+
+
+def test_every_format_of_a_run_names_the_cure_for_a_gate_without_checks(tmp_path: Path) -> None:
+    run, said = str(tmp_path / "run"), [{"role": "user", "content": "Well?"}, {"role": "assistant", "content": "yes"}]
+    write(
+        tmp_path, {"rulewright.yaml": "project: p\nchecks: checks\n", "chats.jsonl": json_lines([{"messages": said}])}
+    )
+    write(tmp_path, {"checks/A1.yaml": "id: A1\nprimary_bucket: A\nseverity: S5\nfail: size(answer) > 80\n"})
+    options = ["--project", str(tmp_path), "--out", run, "--scorecard", "two-tier"]
+    assert main(["scan", str(tmp_path / "chats.jsonl"), *options]) == 2
+    cure = (
+        "gate compliance did not run, so no transcript can pass: no check that ran belongs to it; add a check to it, "
+        "choose a profile that runs one, or write a scorecard without this gate"
+    )
+    assert about_gate(run, "compliance") == {form: [cure] for form in FORMATS}
+
+
+FORMATS = ("github", "sarif", "junit")
+
+
+def about_gate(folder: str, gate: str) -> dict[str, list[str]]:
+    """What each format says about an idle gate of a run."""
+    run = open_run(Path(folder))
+    annotations, found, suites = (run_as(form, run, 0) for form in FORMATS)
+    results = [each for each in json.loads(found)["runs"][0]["results"] if each["ruleId"] == "idle-gate"]
+    skipped = ET.fromstring(suites).findall(f"testsuite[@name='gates']/testcase[@name='{gate}']/skipped")
+    return {
+        "github": re.findall("^::warning .*title=idle-gate::(.*)$", annotations, re.MULTILINE),
+        "sarif": [each["message"]["text"] for each in results],
+        "junit": [str(each.get("message")) for each in skipped],
+    }

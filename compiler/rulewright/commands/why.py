@@ -23,7 +23,7 @@ from rulewright_runtime.judging.exchanges import is_repeated_miss
 from rulewright_runtime.judging.replies import reader, why_unusable
 from rulewright_runtime.plan.scan import Check, LeftOut, Plan
 from rulewright_runtime.plan.verifiers import ExpressionVerifier
-from rulewright_runtime.report.summary import gaps, idle_gate_lines
+from rulewright_runtime.report.summary import gaps, idle_gates
 from rulewright_runtime.report.text import percent, reason_words
 from rulewright_runtime.runs.folder import REPLIES
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _list(run: FinishedRun, args: argparse.Namespace) -> None:
     """List the verdicts of the run, of a transcript, or of a check if no transcript has that name."""
-    name, check, outcome = args.transcript, None, idle_gate_lines(run.summary)
+    name, check, outcome = args.transcript, None, [*idle_gates(run.summary).values()]
     if name in run.checks and _row(run.folder / "scores.jsonl", transcript_id=name) is None:
         name, check = None, name
     if name is not None:

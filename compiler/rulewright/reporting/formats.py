@@ -21,7 +21,7 @@ from rulewright_runtime.report.markdown import GATE_HEADS, gate_rows
 from rulewright_runtime.report.summary import (
     UNPROVEN,
     gaps,
-    idle_gate_lines,
+    idle_gates,
     judge_line,
     outside_gates,
     scores,
@@ -34,13 +34,14 @@ from rulewright_runtime.terminal import one_line
 REFUSED = "refused-input"
 INCOMPLETE = "incomplete-transcript"
 UNDECIDED = "undecided"
+IDLE_GATE = "idle-gate"
 JUDGED_NOTHING: Final = "no check applied to any transcript, so nothing was judged"
 
 
 def findings(run: FinishedRun) -> Findings:
     """Return an error for each FAIL that made its transcript fail and for each refused input, a warning for any other
-    FAIL and for each reason that leaves a transcript undecided, and advice for any other UNCLEAR. The code is the
-    check's id."""
+    FAIL, for each reason that leaves a transcript undecided and for each idle gate, and advice for any other UNCLEAR.
+    The code is the check's id."""
     for refused in run.refused():
         yield Diagnostic(REFUSED, Severity.ERROR, refused["reason"], _span(refused["path"], refused["line"]))
     for judged in run.judged():
@@ -51,6 +52,8 @@ def findings(run: FinishedRun) -> Findings:
             yield Diagnostic(UNDECIDED, Severity.WARNING, what, _span(judged.path, judged.line))
     if judged_nothing(run.summary):
         yield Diagnostic(UNDECIDED, Severity.WARNING, JUDGED_NOTHING, _span("", 0))
+    for sentence in idle_gates(run.summary).values():
+        yield Diagnostic(IDLE_GATE, Severity.WARNING, sentence, _span("", 0))
 
 
 def _of_transcript(judged: JudgedTranscript, checks: Mapping[str, Check]) -> Findings:
@@ -187,7 +190,7 @@ def sentence(summary: JsonMapping) -> str:
     judged = f"{failed['count']} of {plural(summary['transcripts'], 'transcript')} failed ({percent(failed['rate'])})"
     parts = [judged if summary["transcripts"] else "No transcript was judged"]
     parts += [outside] if (outside := outside_gates(summary)) else []
-    parts += idle_gate_lines(summary)
+    parts += idle_gates(summary).values()
     if failed["unproven"]:
         parts.append(unproven(summary))
     if outcomes["undecided"]:
@@ -279,8 +282,8 @@ def _suites(run: FinishedRun) -> Iterator[tuple[str, list[JUnitCase]]]:
         yield "run", [JUnitCase("run", "outcome", "errors", f"undecided: {JUDGED_NOTHING}", "INCONCLUSIVE")]
     unresolved = run.summary["unresolved"]
     if gates := unresolved["gates"]:
-        is_open = is_unresolved(unresolved)
-        yield "gates", [_gate(name, gate, is_open=is_open) for name, gate in gates.items()]
+        is_open, idle = is_unresolved(unresolved), idle_gates(run.summary)
+        yield "gates", [_gate(name, gate, idle.get(name), is_open=is_open) for name, gate in gates.items()]
 
 
 def _cases(judged: JudgedTranscript, checks: Mapping[str, Check]) -> list[JUnitCase]:
@@ -308,10 +311,12 @@ def _refused_case(refused: JsonMapping) -> JUnitCase:
     return JUnitCase("refused inputs", place_of(refused), "errors", refused["reason"], "refused", file=refused["path"])
 
 
-def _gate(name: str, gate: Mapping[str, object], *, is_open: bool) -> JUnitCase:
-    """A gate over the whole run; an open gate is an error of the type `INCONCLUSIVE`, one that did not run is skipped.
-    With missing answers (`is_open`), the possible states are added."""
+def _gate(name: str, gate: Mapping[str, object], idle: str | None, *, is_open: bool) -> JUnitCase:
+    """A gate over the whole run; an open gate is an error of the type `INCONCLUSIVE`, and one that did not run or that
+    is `idle` (the sentence about it) is skipped. With missing answers (`is_open`), the possible states are added."""
     result = gate_result(gate)
+    if idle is not None and result in ("passed", "not run"):
+        return JUnitCase("gates", name, "skipped", idle)
     kind = {"passed": None, "failed": "failures", "not run": "skipped"}.get(result, "errors")
     message = gate_line(name, gate) if is_open or "pass_rate" in gate else f"gate {name}: {result}"
     return JUnitCase("gates", name, kind, message, result.upper())

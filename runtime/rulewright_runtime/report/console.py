@@ -12,7 +12,7 @@ from rulewright_runtime.report.gathered import is_unresolved, pass_rate_lines, u
 from rulewright_runtime.report.summary import (
     equations,
     gaps,
-    idle_gate_lines,
+    idle_gates,
     judge_line,
     label_name,
     outside_gates,
@@ -92,7 +92,7 @@ def _gates(summary: JsonMapping, paint: _Paint, columns: int) -> Iterator[str]:
         yield left("  " + gate, name) + "".join(cells)
     for line in pass_rate_lines(summary["unresolved"]):
         yield from wrapped(line, columns, "  ")
-    for line in idle_gate_lines(summary):
+    for line in idle_gates(summary).values():
         yield from paint.lines("open", wrapped(line, columns, "  "))
     if summary.get("left_out"):
         why = "not asked" if summary.get("gates_only") else "undecided because the profile leaves out"

@@ -12,7 +12,7 @@ from rulewright_runtime.report.summary import (
     UNPROVEN,
     equations,
     gaps,
-    idle_gate_lines,
+    idle_gates,
     judge_line,
     label_name,
     outside_gates,
@@ -89,7 +89,7 @@ def gate_rows(summary: JsonMapping) -> list[tuple[object, ...]]:
 
 def _gates(summary: JsonMapping) -> Iterator[str]:
     if rows := gate_rows(summary):
-        sentences = (*pass_rate_lines(summary["unresolved"]), *idle_gate_lines(summary))
+        sentences = (*pass_rate_lines(summary["unresolved"]), *idle_gates(summary).values())
         rates = [f"- {escape(line)}" for line in sentences]
         yield from section("Gates", [*table(GATE_HEADS, rows), *([""] if rates else []), *rates])
     if summary.get("left_out"):

@@ -292,20 +292,21 @@ class Summary(Struct):
         return {name: parts[name] for name in names}
 
 
-def idle_gate_lines(summary: JsonMapping) -> list[str]:
+def idle_gates(summary: JsonMapping) -> dict[str, str]:
     """The gates that passed without a single verdict, and those that leave transcripts undecided because none of their
-    checks ran, as sentences."""
-    passed = [
-        f"gate {name} passed without a verdict: none of its checks applied to any transcript ({some(members, 3)})"
+    checks ran, each with a sentence that says so and what to do about it."""
+    passed = {
+        name: f"gate {name} passed without a verdict: none of its checks applied to any transcript "
+        f"({some(members, 3)}); scan transcripts to which one applies"
         for name, members in summary.get("idle_gates", {}).items()
-    ]
-    waiting = [
-        f"gate {name} did not run, so no transcript can pass: no check that ran belongs to it; add a check to it, "
-        "choose a profile that runs one, or write a scorecard without this gate"
+    }
+    waiting = {
+        name: f"gate {name} did not run, so no transcript can pass: no check that ran belongs to it; add a check to "
+        "it, choose a profile that runs one, or write a scorecard without this gate"
         for name, states in summary["gates"].items()
         if summary["outcomes"]["undecided"] and states["not_run"] == summary["transcripts"]
-    ]
-    return passed + waiting
+    }
+    return passed | waiting
 
 
 def equations(summary: JsonMapping) -> dict[str, str]:
