@@ -27,28 +27,42 @@ INTRODUCTION = """\
 The tables list every allowed key with what reads it; keys marked *documentation* are for people only, and lint compares
 those marked *agreement* with the keys under `routing`. Any other key is an error (`rulewright explain unknown-key`).
 `[]` means the items of a list, `NAME` a name of your choice. Keys that only some routes read name these routes
-in parentheses. `rulewright explain KEY`, such as `rulewright explain routing.route`, prints the rows of a key.
+in parentheses. Keys that occur in several places are listed at the first one. `rulewright explain KEY`, such as
+`rulewright explain routing.route`, prints the rows of a key.
 """
+
+Below = tuple[tuple[tuple[str, ...], Key], ...]
 
 
 def manual() -> str:
     """The whole page, as Markdown."""
-    return "\n".join([INTRODUCTION, *(section(kind, title) for kind, title in DOCUMENTS.items())])
+    listed: dict[Below, str] = {}
+    return "\n".join([INTRODUCTION, *(section(kind, title, listed) for kind, title in DOCUMENTS.items())])
 
 
-def section(kind: str, title: str) -> str:
-    """The table of one kind of document."""
+def section(kind: str, title: str, listed: dict[Below, str]) -> str:
+    """The table of one kind of document, which refers to the keys that are `listed` before."""
     whole = schema(kind)
     required = dict.fromkeys(whole.get("required", ()), "**required**; ")
     usually = whole.get("then", {}).get("required", ())
     required |= dict.fromkeys(usually, "**required** with `routing`, unless `fail`, `pass` or `use` decides; ")
-    known = {path: each for path, each in keys_of(kind).items() if path[-1] != EACH}
-    rows = [
-        f"| `{written_path(kind, path)}` | {reader(key)} | {about(key, path, required)} |"
-        for path, key in known.items()
-    ]
+    rows, referred = [], set[tuple[str, ...]]()
+    for path, each in keys_of(kind).items():
+        if path[-1] == EACH or any(path[:length] in referred for length in range(1, len(path))):
+            continue
+        below, place = keys_below(kind, path), f"`{written_path(kind, path)}` of {title}"
+        first = listed.setdefault(below, place) if len(below) > 1 else place
+        also = "" if first == place else f"; its keys are those of {first.removesuffix(f' of {title}')}"
+        referred |= {path} if also else set()
+        rows.append(f"| `{written_path(kind, path)}` | {reader(each)} | {about(each, path, required)}{also} |")
     head = [f"## Keys of {title}", "", f"{whole['title']}.", "", "| key | read by | what it says |", "|---|---|---|"]
     return "\n".join([*head, *rows, ""])
+
+
+def keys_below(kind: str, path: tuple[str, ...]) -> Below:
+    """The keys below `path`, relative to it."""
+    length = len(path)
+    return tuple((each[length:], key) for each, key in keys_of(kind).items() if each[:length] == path != each)
 
 
 def reader(key: Key) -> str:
