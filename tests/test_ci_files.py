@@ -162,3 +162,10 @@ def test_the_hooks_run_their_commands(project: Path) -> None:
         program, *words = hook["entry"].split()
         assert hook["pass_filenames"] is False  # a commit may change files that are no documents
         assert (program, main(words)) == ("rulewright", 0)
+
+
+def test_the_hooks_install_the_runtime_of_their_own_commit() -> None:
+    hooks = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+    for hook in hooks:
+        (runtime,) = hook["additional_dependencies"]
+        assert 'name = "rulewright-runtime"' in (ROOT / runtime / "pyproject.toml").read_text(encoding="utf-8")
