@@ -140,7 +140,7 @@ FORMATS = ("github", "sarif", "junit")
 def about_gate(folder: str, gate: str) -> dict[str, list[str]]:
     """What each format says about an idle gate of a run."""
     run = open_run(Path(folder))
-    annotations, found, suites = (run_as(form, run, 0) for form in FORMATS)
+    annotations, found, suites = (run_as(form, run) for form in FORMATS)
     results = [each for each in json.loads(found)["runs"][0]["results"] if each["ruleId"] == "idle-gate"]
     skipped = ET.fromstring(suites).findall(f"testsuite[@name='gates']/testcase[@name='{gate}']/skipped")
     return {

@@ -8,7 +8,7 @@ from pathlib import Path
 from rulewright.commands.output import hand_over, writing_to
 from rulewright.commands.running import note_decisions, print_run, status_of
 from rulewright.errors import UsageError
-from rulewright.reporting.formats import run_as
+from rulewright.reporting.formats import result_of, run_as
 from rulewright.reporting.gather import gather
 from rulewright.reporting.report_files import RunReport
 from rulewright.reporting.stored_run import FinishedRun, open_judged, open_run
@@ -30,15 +30,15 @@ def run(args: argparse.Namespace) -> int:
         note_decisions(folder)
         status = status_of(found.summary, found.plan, args.fail_on)
         if args.format == "html":
-            _write_page(args, found, status, out)
+            _write_page(args, found, out)
         else:
-            _write_text(args.format, found, status, out)
+            _write_text(args, found, out)
     return status
 
 
-def _write_page(args: argparse.Namespace, found: FinishedRun, status: int, out: str) -> None:
+def _write_page(args: argparse.Namespace, found: FinishedRun, out: str) -> None:
     files = tuple(Path(file) for file in args.replies)
-    report = RunReport(found, status, args.transcripts, files, not args.no_conversations)
+    report = RunReport(found, result_of(found, args.fail_on), args.transcripts, files, not args.no_conversations)
     if out == "-":
         print_run("html", report.text())
         return
@@ -55,13 +55,13 @@ def _write_page(args: argparse.Namespace, found: FinishedRun, status: int, out: 
         complain(f"note: {moved}; `--transcripts PATH` gives the new location")
 
 
-def _write_text(form: str, found: FinishedRun, status: int, out: str) -> None:
-    if form == "json":
+def _write_text(args: argparse.Namespace, found: FinishedRun, out: str) -> None:
+    if args.format == "json":
         text = json.dumps(gather(found), ensure_ascii=False, indent=2) + "\n"
     else:
-        text = run_as(form, found, status)
+        text = run_as(args.format, found, args.fail_on)
     if out == "-":
-        print_run(form, text)
+        print_run(args.format, text)
     else:
         hand_over(text, out)
 

@@ -21,7 +21,7 @@ from rulewright_runtime.judging.judge import BatchAnswers, is_live
 from rulewright_runtime.judging.judge import open_judge as open_replay
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.report.console import scorecard
-from rulewright_runtime.report.summary import check_threshold, decides_nothing, status_at
+from rulewright_runtime.report.summary import check_threshold, decides_nothing, exit_status, status_at
 from rulewright_runtime.report.text import place_of
 from rulewright_runtime.runs.folder import DECIDED, DECISIONS, RunFolder
 from rulewright_runtime.runs.store import run
@@ -70,11 +70,11 @@ def run_plan(plan: Plan, args: argparse.Namespace, *, judge: str | None, project
         from rulewright.reporting.formats import run_as  # imports the reader of finished runs
         from rulewright.reporting.stored_run import open_run
 
-        print_run(args.format, run_as(args.format, open_run(Path(args.out)), status))
+        print_run(args.format, run_as(args.format, open_run(Path(args.out)), args.fail_on))
     else:
         safe_stream(sys.stdout).write_coloured(scorecard(summary, colour=wants_colour(sys.stdout)))
         run = shlex.quote(args.out)
-        if status and summary["transcripts"]:
+        if exit_status(summary) and summary["transcripts"]:
             say(f"what failed or is undecided: rulewright why {run}")
         say(f"report: {os.path.join(args.out, 'summary.md')}; as a page: rulewright report {run}")
     return status

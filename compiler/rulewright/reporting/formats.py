@@ -19,12 +19,15 @@ from rulewright_runtime.plan.verifiers import ExpressionVerifier
 from rulewright_runtime.report.gathered import gate_line, gate_result, is_unresolved, pass_rate_lines, unresolved_lines
 from rulewright_runtime.report.markdown import GATE_HEADS, gate_rows
 from rulewright_runtime.report.summary import (
+    NEVER,
     UNPROVEN,
+    exit_status,
     gaps,
     idle_gates,
     judge_line,
     outside_gates,
     scores,
+    status_at,
     unproven,
 )
 from rulewright_runtime.report.text import code, escape, number, percent, place_of, reason_words, table
@@ -146,18 +149,25 @@ MOST_CHARACTERS: Final = 60_000  # of services that take comments the strictest 
 RESULTS: Final = ("passed", "failed", "undecided", "inputs refused")  # by exit code
 
 
-def comment(run: FinishedRun, status: int) -> str:
-    """Return the comment; `status` is the run's exit code. Text of transcripts is escaped."""
-    text = "\n".join(_lines(run, status)) + "\n"
+def result_of(run: FinishedRun, fail_on: str | None = None) -> str:
+    """Return what the run found, whatever exit code `--fail-on` chose; a severity there adds its own result if that
+    differs. Raises PlanError for an unknown severity."""
+    found, chosen = RESULTS[exit_status(run.summary)], RESULTS[status_at(run.summary, run.plan, fail_on)]
+    return found if fail_on == NEVER or chosen == found else f"{found}; {chosen} under --fail-on {fail_on}"
+
+
+def comment(run: FinishedRun, fail_on: str | None) -> str:
+    """Return the comment. Text of transcripts is escaped. Raises PlanError as `result_of`."""
+    text = "\n".join(_lines(run, result_of(run, fail_on))) + "\n"
     if len(text) <= MOST_CHARACTERS:
         return text
     kept = text[:MOST_CHARACTERS].rpartition("\n")[0]
     return f"{kept}\n\n`summary.md` of the run contains the rest.\n"
 
 
-def _lines(run: FinishedRun, status: int) -> Iterator[str]:
+def _lines(run: FinishedRun, result: str) -> Iterator[str]:
     summary = run.summary
-    yield f"## Rulewright: {RESULTS[status]}"
+    yield f"## Rulewright: {result}"
     yield ""
     yield sentence(summary)
     yield ""
@@ -252,12 +262,12 @@ def _refused(summary: JsonMapping) -> Iterator[str]:
         yield ""
 
 
-def run_as(form: str, run: FinishedRun, status: int) -> str:
-    """Return a run as `junit`, `sarif`, `github` or `markdown`; `status` is its exit code."""
+def run_as(form: str, run: FinishedRun, fail_on: str | None = None) -> str:
+    """Return a run as `junit`, `sarif`, `github` or `markdown`. Raises PlanError as `result_of`."""
     if form == "junit":
         return junit(run)
     if form == "markdown":
-        return comment(run, status)
+        return comment(run, fail_on)
     if form == "github":
         return github(findings(run))
     names = {check.id: check.name for check in run.plan.checks}

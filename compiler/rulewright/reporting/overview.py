@@ -7,7 +7,7 @@ from typing import Final
 from msgspec import Struct
 
 from rulewright.reporting.figures import TONES, Figure, Range
-from rulewright.reporting.formats import RESULTS, sentence
+from rulewright.reporting.formats import sentence
 from rulewright.reporting.judge_answers import JudgeAnswers
 from rulewright.web.rendering import headline_name
 from rulewright_runtime.english import plural
@@ -32,16 +32,13 @@ class Overview(Struct, frozen=True):
     facts: tuple[tuple[str, str], ...]
 
 
-def overview(report: JsonMapping, status: int | None = None, answers: JudgeAnswers | None = None) -> Overview:
-    """Return the overview of a report; `status` is the exit code if `--fail-on` determined it, `answers` count the
-    judge's tokens."""
+def overview(report: JsonMapping, result: str, answers: JudgeAnswers | None = None) -> Overview:
+    """Return the overview of a report; `result` is the run's in words, `answers` count the judge's tokens."""
     summary = report["summary"]
-    known = exit_status(summary) if status is None else status
     measured = tuple(_measured(report))
     figures = tuple(_figures(report, measured))
-    return Overview(
-        RESULTS[known].capitalize(), TONES[known], sentence(summary), figures, measured, tuple(_facts(report, answers))
-    )
+    word, tone = f"{result[:1].upper()}{result[1:]}", TONES[exit_status(summary)]
+    return Overview(word, tone, sentence(summary), figures, measured, tuple(_facts(report, answers)))
 
 
 def _measured(report: JsonMapping) -> Iterator[Range]:

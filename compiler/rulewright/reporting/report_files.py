@@ -33,10 +33,11 @@ class WrittenReport(Struct, frozen=True):
 
 
 class RunReport(Struct, frozen=True):
-    """The report of a finished run. `transcripts` and `replies` are the current paths of the run's inputs."""
+    """The report of a finished run, under its `result` in words. `transcripts` and `replies` are the current paths of
+    the run's inputs."""
 
     run: FinishedRun
-    status: int | None = None
+    result: str
     transcripts: Sequence[str] = ()
     replies: Sequence[Path] = ()
     with_conversations: bool = True
@@ -82,7 +83,7 @@ class RunReport(Struct, frozen=True):
     def _first(
         self, report: dict[str, object], answers: JudgeAnswers, stored: Conversations, folder: str
     ) -> Iterator[str]:
-        about, view = overview(report, self.status, answers), ChatViews(self.run, answers)
+        about, view = overview(report, self.result, answers), ChatViews(self.run, answers)
 
         def link(number: int, check_id: str | None = None) -> str:
             if not self.with_conversations:

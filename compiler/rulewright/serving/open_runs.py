@@ -10,6 +10,7 @@ from typing import Any
 
 from rulewright.errors import UsageError
 from rulewright.reporting.chat_page import Chat, ChatViews
+from rulewright.reporting.formats import result_of
 from rulewright.reporting.gather import gather
 from rulewright.reporting.judge_answers import JudgeAnswers
 from rulewright.reporting.overview import Overview, overview
@@ -33,7 +34,7 @@ class LoadedRun:
     @cached_property
     def about(self) -> Overview:
         """The overview at the top of its page."""
-        return overview(self.report, answers=self.answers)
+        return overview(self.report, result_of(self.index.run), self.answers)
 
 
 @dataclass(slots=True)

@@ -60,7 +60,7 @@ def test_a_run_is_read_transcript_by_transcript_with_its_places(finished: Path) 
 
 
 def test_junit_has_a_case_for_each_transcript_and_check_and_none_passes_that_did_not(finished: Path) -> None:
-    root = ET.fromstring(run_as("junit", open_run(finished), 3))
+    root = ET.fromstring(run_as("junit", open_run(finished)))
     assert root.attrib == {"name": "rulewright", "tests": "3", "failures": "1", "errors": "2", "skipped": "0"}
     found = {case.get("classname"): [part.tag for part in case] for case in root.iter("testcase")}
     assert found == {"bad__night": ["failure"], "cut__night": ["error"], "refused inputs": ["error"]}
@@ -71,7 +71,7 @@ def test_an_undecided_transcript_is_an_error_although_no_check_of_it_is_open(fin
     verdicts, scores = finished / "verdicts.jsonl", finished / "scores.jsonl"
     verdicts.write_text(verdicts.read_text("utf-8").replace('"UNCLEAR"', '"NOT_APPLICABLE"'), encoding="utf-8")
     reseal(finished)
-    cases = ET.fromstring(run_as("junit", open_run(finished), 3)).findall("testsuite[@name='cut__night']/testcase")
+    cases = ET.fromstring(run_as("junit", open_run(finished))).findall("testsuite[@name='cut__night']/testcase")
     assert [[part.tag for part in case] for case in cases] == [["skipped"], ["error"]]
     assert [case.get("name") for case in cases][1] == "outcome"
     assert cases[1][0].get("message") == "undecided: the transcript is incomplete"
@@ -84,7 +84,7 @@ def test_an_undecided_transcript_is_an_error_although_no_check_of_it_is_open(fin
     write_lines(scores, rows)
     reseal(finished)
     assert outcome_of(finished) == "undecided: safety did not run"
-    assert "`cut__night` is undecided: safety did not run" in run_as("github", open_run(finished), 3)
+    assert "`cut__night` is undecided: safety did not run" in run_as("github", open_run(finished))
 
 
 def test_a_run_in_which_no_check_applied_is_an_error_and_no_empty_list(finished: Path) -> None:
@@ -92,15 +92,15 @@ def test_a_run_in_which_no_check_applied_is_an_error_and_no_empty_list(finished:
     Path("chat.jsonl").write_text(json.dumps({"messages": said}), encoding="utf-8")
     run(plan_of(finished), ["chat.jsonl"], "idle")
     reason = "no check applied to any transcript, so nothing was judged"
-    root = ET.fromstring(run_as("junit", open_run(Path("idle")), 2))
+    root = ET.fromstring(run_as("junit", open_run(Path("idle"))))
     assert root.attrib == {"name": "rulewright", "tests": "2", "failures": "0", "errors": "1", "skipped": "1"}
     assert [error.get("message") for error in root.iter("error")] == [f"undecided: {reason}"]
     for form in ("github", "sarif"):
-        assert reason in run_as(form, open_run(Path("idle")), 2)
+        assert reason in run_as(form, open_run(Path("idle")))
 
 
 def outcome_of(finished: Path) -> str:
-    whole = ET.fromstring(run_as("junit", open_run(finished), 3)).find(
+    whole = ET.fromstring(run_as("junit", open_run(finished))).find(
         "testsuite[@name='cut__night']/testcase[@name='outcome']/"
     )
     assert whole is not None
@@ -124,17 +124,17 @@ def test_a_gate_that_is_not_settled_is_inconclusive_everywhere(
     summary["unresolved"]["gates"] = {"safety": {"states": states, "answers": []}}
     (finished / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
     reseal(finished)
-    case = ET.fromstring(run_as("junit", open_run(finished), 3)).find("testsuite[@name='gates']/testcase")
+    case = ET.fromstring(run_as("junit", open_run(finished))).find("testsuite[@name='gates']/testcase")
     assert case is not None
     assert [part.tag for part in case] == tag
     assert all(part.get("type") == result.upper() for part in case)
     assert {part.get("message") for part in case} <= {gate_line("safety", summary["unresolved"]["gates"]["safety"])}
-    assert f"| safety | {result} | 1 | 0 | 0 | 1 |" in run_as("markdown", open_run(finished), 3)
+    assert f"| safety | {result} | 1 | 0 | 0 | 1 |" in run_as("markdown", open_run(finished))
     assert f"| safety | {result} | 1 | 0 | 0 | 1 |" in markdown(summary)
 
 
 def test_sarif_points_at_the_transcript(finished: Path) -> None:
-    (log,) = json.loads(run_as("sarif", open_run(finished), 3))["runs"]
+    (log,) = json.loads(run_as("sarif", open_run(finished)))["runs"]
     levels = Counter(result["level"] for result in log["results"])
     assert levels == {"error": 2, "warning": 1}
     places = {result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for result in log["results"]}
@@ -144,7 +144,7 @@ def test_sarif_points_at_the_transcript(finished: Path) -> None:
 
 
 def test_annotations_are_one_line_each(finished: Path) -> None:
-    lines = run_as("github", open_run(finished), 3).splitlines()
+    lines = run_as("github", open_run(finished)).splitlines()
     assert [line.split(" ")[0] for line in lines] == ["::error", "::error", "::warning"]
     assert [line for line in lines if "::forged" in line] == [lines[1]]  # inside another's text
 
@@ -157,7 +157,7 @@ def test_a_comment_says_what_is_unresolved_and_names_read_as_they_are(tmp_path: 
     replies = {"a_model__night": {"W-1": [[failing("Hello")]] * 3, "W-2": [[failing("never said")]] * 3}}
     (tmp_path / "replies.json").write_text(json.dumps(replies), encoding="utf-8")
     run(plan, [tmp_path / "said"], tmp_path / "run", judge=f"replay:{tmp_path / 'replies.json'}")
-    text = run_as("markdown", open_run(tmp_path / "run"), 1)
+    text = run_as("markdown", open_run(tmp_path / "run"))
     assert (
         "- 1 answer missing in 1 transcript: overall 0.00 whatever they say\n- gate compliance: not run whatever"
         in text
@@ -186,7 +186,7 @@ def test_code_in_markdown_is_read_as_it_is(text: str, shown: str) -> None:
 
 
 def test_a_comment_holds_hostile_quotes_as_text(finished: Path) -> None:
-    text = run_as("markdown", open_run(finished), 3)
+    text = run_as("markdown", open_run(finished))
     assert text.startswith("## Rulewright: inputs refused\n")
     assert "<script>" not in text
     assert "</details>" in text.splitlines()  # ours
@@ -210,6 +210,37 @@ def test_fail_on_chooses_what_fails(fail_on: str | None, status: int, finished: 
     words = [] if fail_on is None else ["--fail-on", fail_on]
     assert main(["report", "b", *words]) == status
     assert main(["scan", "said", "--project", "project", "--out", "b", "--overwrite", *words]) == status
+
+
+@pytest.mark.parametrize(
+    ("fail_on", "heading"),
+    [
+        (None, "failed"),
+        ("never", "failed"),
+        ("S3", "failed"),
+        ("S5", "failed; undecided under --fail-on S5"),
+    ],
+)
+def test_the_heading_says_what_the_run_found_whatever_the_exit_code(
+    fail_on: str | None, heading: str, finished: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (Path("said") / "odd__night.jsonl").unlink()
+    words = [] if fail_on is None else ["--fail-on", fail_on]
+    main(["scan", "said", "--project", "project", "--out", "b", "--format", "markdown", *words])
+    assert capsys.readouterr().out.startswith(f"## Rulewright: {heading}\n")
+    main(["report", "b", *words])
+    page = (Path("b") / "report.html").read_text(encoding="utf-8")
+    assert f'<h1 class="verdict bad">{heading.capitalize()[:6]}{heading[6:]}</h1>' in page
+
+
+def test_an_undecided_run_is_headed_so_and_names_the_next_step_although_nothing_fails_it(
+    finished: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["--project", "project", "--fail-on", "never"]
+    assert main(["scan", "said/cut__night.jsonl", *options, "--out", "b", "--format", "markdown"]) == 0
+    assert capsys.readouterr().out.startswith("## Rulewright: undecided\n")
+    assert main(["scan", "said/cut__night.jsonl", *options, "--out", "c"]) == 0
+    assert "what failed or is undecided: rulewright why c" in capsys.readouterr().out
 
 
 def test_refused_input_stays_refused_whatever_fails(finished: Path) -> None:

@@ -12,12 +12,14 @@ from tests.shared_data import ROOT
 import rulewright
 from rulewright.check.project_check import compile_project
 from rulewright.cli import main
+from rulewright.reporting.formats import RESULTS
 from rulewright.reporting.gather import MOST_FAILURES, gather
 from rulewright.reporting.overview import overview
 from rulewright.reporting.report_files import run_page
 from rulewright.reporting.stored_run import open_run
 from rulewright.serving.open_runs import OpenRuns
 from rulewright_runtime.aggregate.inference import wilson
+from rulewright_runtime.report.summary import exit_status
 from rulewright_runtime.runs.store import run
 
 TRIGGERED, CALM, UNPLAYED = "night", "night__calm", "night__alone"
@@ -62,7 +64,14 @@ def finished(tmp_path: Path) -> Path:
 
 def page(report: dict[str, Any]) -> str:
     """The page without conversations."""
-    return "".join(run_page(report, overview(report), link=lambda *_: "#transcripts", rationale=lambda *_: ""))
+    return "".join(
+        run_page(
+            report,
+            overview(report, RESULTS[exit_status(report["summary"])]),
+            link=lambda *_: "#transcripts",
+            rationale=lambda *_: "",
+        )
+    )
 
 
 def contrast(report: dict[str, Any], model: str) -> dict[str, Any]:
@@ -333,7 +342,7 @@ def test_a_run_that_judged_nothing_says_so_and_shows_only_what_was_refused(
     plan = compile_project(write(tmp_path / "project", {"checks/W-1.yaml": lexicon_check("W-1")}))
     (tmp_path / "bad.jsonl").write_text('{"question": 1}\n', encoding="utf-8")
     run(plan, [tmp_path / "bad.jsonl"], tmp_path / "run")
-    found = overview(gather(open_run(tmp_path / "run")))
+    found = overview(gather(open_run(tmp_path / "run")), "inputs refused")
     assert found.sentence == "No transcript was judged; 1 input refused."
     assert [figure.label for figure in found.figures] == ["Refused"]
     assert main(["report", str(tmp_path / "run"), "--format", "markdown"]) == 3
