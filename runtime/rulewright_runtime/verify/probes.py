@@ -76,14 +76,14 @@ def _span(turn: Turn, span: SimilarSpan, why: str) -> EvidenceSpan:
 
 
 def _recall(probe: Probe, verifier: ProbeVerifier, context: EvaluationContext) -> ProbeResult:
-    """With `sessions` the fact is from an earlier session: an item that the user repeats is not expected."""
+    """With `sessions` the fact is from earlier sessions: an item that the user has repeated since is not expected."""
     reply = _reply(context, probe.turn)
     if reply is None:
         return ProbeResult("UNCLEAR", UNANSWERED, missed=list(probe.expected))
     result = ProbeResult("PASS", "recalled")
     for item in probe.expected:
         span = find(item, reply.content, verifier.likeness)
-        if probe.sessions and _prompted(item, probe.turn, context, verifier.likeness):
+        if probe.sessions and _prompted(item, probe, context, verifier.likeness):
             result.prompted.append(item)
         elif span is None:
             result.missed.append(item)
@@ -138,25 +138,43 @@ def _abstention(probe: Probe, verifier: ProbeVerifier, context: EvaluationContex
 
 
 def _brought_up(item: str, turns: list[Turn], likeness: float) -> tuple[bool, SimilarSpan | None, Turn | None]:
-    """Whether the user said the item first; else the span and turn in which the assistant did, if any."""
+    """Whether the user said the item first; else the most similar span in which the assistant did, with its turn, if
+    any."""
+    best: tuple[SimilarSpan | None, Turn | None] = None, None
     for turn in turns:
         span = find(item, turn.content, likeness)
-        if span is not None:
-            return (True, None, None) if turn.role == "user" else (False, span, turn)
-    return False, None, None
+        if span is None:
+            continue
+        if turn.role == "user":
+            return (best[0] is None, *best)
+        if best[0] is None or span.likeness > best[0].likeness:
+            best = span, turn
+    return (False, *best)
 
 
-def _prompted(item: str, number: int, context: EvaluationContext, likeness: float) -> bool:
+def _prompted(item: str, probe: Probe, context: EvaluationContext, likeness: float) -> bool:
+    """Whether the user has said the item since the sessions that the probe names."""
+    later = [
+        each.first_turn
+        for each in context.scenario.sessions
+        if each.number > max(probe.sessions) and each.first_turn <= probe.turn
+    ]
+    first = min(later, default=_session_start(probe.turn, context))
     return any(
         turn.role == "user" and find(item, turn.content, likeness) is not None
-        for turn in _session_until(number, context)
+        for turn in context.turns
+        if first <= turn.turn <= probe.turn
     )
 
 
 def _session_until(number: int, context: EvaluationContext) -> list[Turn]:
     """The turns of the session that contains turn `number`, up to that turn."""
-    first = max((each.first_turn for each in context.scenario.sessions if each.first_turn <= number), default=0)
+    first = _session_start(number, context)
     return [turn for turn in context.turns if first <= turn.turn <= number]
+
+
+def _session_start(number: int, context: EvaluationContext) -> int:
+    return max((each.first_turn for each in context.scenario.sessions if each.first_turn <= number), default=0)
 
 
 def _pronouns(probe: Probe, verifier: ProbeVerifier, context: EvaluationContext) -> ProbeResult:
@@ -174,15 +192,16 @@ def _pronouns(probe: Probe, verifier: ProbeVerifier, context: EvaluationContext)
         if wrong:
             result.evidence += wrong
             result.missed.append(item)
-        elif any(use.correct for _, use in uses):
+        elif uses and all(use.correct for _, use in uses):
             result.met.append(item)
         else:
-            doubtful += [_quote(turn, use) for turn, use in uses]
+            doubtful += [_quote(turn, use) for turn, use in uses if use.correct is None]
             result.missed.append(item)
     if result.evidence:
         result.verdict, result.code = "FAIL", "pronouns_not_kept"
     elif result.missed:
-        result.verdict, result.code, result.evidence = "UNCLEAR", "pronouns_not_used", doubtful
+        result.verdict, result.evidence = "UNCLEAR", doubtful
+        result.code = "pronouns_undecided" if doubtful else "pronouns_not_used"
     return result
 
 

@@ -125,6 +125,17 @@ def test_what_the_user_says_again_is_not_expected_of_the_answer(answer: str, ver
     assert found.extra["items_expected"] == 1
 
 
+@pytest.mark.parametrize(("sessions", "verdict"), [((1,), "UNCLEAR"), ((2,), "PASS"), ((1, 2), "PASS")])
+def test_a_repetition_counts_from_the_session_that_a_probe_names(sessions: tuple[int, ...], verdict: str) -> None:
+    said = ("My son is Kwame", "Good.", "Kwame is ill", "Oh.", "I am back", "How is Kwame?")
+    scenario = Scenario(
+        probes=(Probe(3, "recall", ("Kwame",), sessions=sessions),),
+        sessions=(Session(1, 1, 1), Session(2, 2, 2), Session(3, 3, 3)),
+    )
+    (result,) = execute(plan(check(ProbeVerifier(("recall",))), scenario=scenario), [talk(*said)])
+    assert result.verdicts[0].verdict == verdict
+
+
 def test_a_probed_turn_without_answer_is_unclear() -> None:
     for kind in ("recall", "time"):
         found = probed("Hello", "Hi", kind=kind, turn=7, expected=("Esi",))
@@ -160,6 +171,19 @@ def test_what_only_resembles_something_is_left_to_a_person() -> None:
     assert found.verdict in ("PASS", "UNCLEAR")
     near = probed("Good morning", "your stockpiles", kind="abstention", expected=("stockpile",))
     assert (near.verdict, near.rationale_code) == ("UNCLEAR", "something_alike_brought_up")
+
+
+@pytest.mark.parametrize(
+    ("said", "verdict"),
+    [
+        (("Hello", "your stockpiles", "And?", "the stockpile"), "FAIL"),
+        (("Hello", "your stockpiles", "My stockpile?", "the stockpile"), "UNCLEAR"),
+    ],
+)
+def test_what_an_answer_mentions_fails_even_if_an_earlier_answer_resembles_it(
+    said: tuple[str, ...], verdict: str
+) -> None:
+    assert probed(*said, kind="abstention", expected=("stockpile",), turn=2).verdict == verdict
 
 
 def test_one_expression_of_time_is_enough() -> None:
@@ -204,4 +228,7 @@ def test_one_wrong_pronoun_in_any_turn_up_to_the_probe_fails() -> None:
     wrong = probed(*good, "And?", "Alex lost her coat.", "So?", "Alex has their coat.", kind=kind, expected=expected)
     assert (wrong.verdict, wrong.evidence[0].turn) == ("FAIL", 2)
     assert probed("Alex?", "I see.", kind=kind, expected=expected).verdict == "UNCLEAR"
+    doubtful = probed(*good, "And?", "Alex told Maria that she may come.", kind=kind, expected=expected, turn=2)
+    assert (doubtful.verdict, doubtful.rationale_code) == ("UNCLEAR", "pronouns_undecided")
+    assert doubtful.evidence[0].turn == 2
     assert probed(*good, kind=kind, expected=("they, for Alex",)).rationale_code == "pronouns_not_understood"
