@@ -62,7 +62,11 @@ def run_plan(plan: Plan, args: argparse.Namespace, *, judge: str | None, project
         return summary
     refused = [f"{place_of(each)}: {each['reason']}" for each in summary["refused"]["inputs"]]
     complain(*refusals(refused, summary["refused"]["count"]))
-    complain(*reading_notes(summary.get("unread_files", {}), summary.get("unused_columns", ())))
+    complain(
+        *reading_notes(
+            summary.get("unread_files", {}), summary.get("unused_columns", ()), summary.get("labels_read_as_text", ())
+        )
+    )
     status = status_of(summary, plan, args.fail_on)
     if args.format == "json":
         print(json.dumps(summary, ensure_ascii=False))

@@ -35,5 +35,9 @@ def run_command(options: JsonObject) -> int:
     )
     safe_stream(sys.stderr).show_progress("")
     complain(*(f"{place_of(each)}: {each['reason']}" for each in summary["refused"]["inputs"]))
-    complain(*reading_notes(summary.get("unread_files", {}), summary.get("unused_columns", ())))
+    complain(
+        *reading_notes(
+            summary.get("unread_files", {}), summary.get("unused_columns", ()), summary.get("labels_read_as_text", ())
+        )
+    )
     return exit_status(summary)

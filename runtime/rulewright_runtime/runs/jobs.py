@@ -157,10 +157,10 @@ def judged(
     pieces: Iterable[tuple[Piece, int] | InputError],
     log: Log,
     summary: Summary,
-    columns: set[str],
+    source: Reader,
 ) -> Iterator[Row]:
     """Yield the rows of the inputs in `pieces`, as `Log.skip_done_pieces` gives them; each is in `summary` when it is
-    yielded. The columns that their records had are added to `columns`.
+    yielded. The columns that their records had, and the names that were read as text, are added to `source`.
 
     `answers` is the method of `Workers` or of Ray's tasks, whose errors are raised.
     """
@@ -169,7 +169,8 @@ def judged(
         if step.conversation:
             reader.register_id(step.input, step.path, step.line)
     for answer in answers(_tasks(pieces)):
-        columns.update(answer.columns)
+        source.used_columns.update(answer.columns)
+        source.labels.update(answer.labels)
         rows = [_unique(row, reader) for row in answer.rows]
         if answer.summary and all(row is original for row, original in zip(rows, answer.rows, strict=True)):
             summary.merge(msgspec.msgpack.decode(answer.summary, type=Summary))

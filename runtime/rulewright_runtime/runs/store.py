@@ -113,7 +113,7 @@ def run(
         if is_spread:
             replayed = judge if isinstance(judge, str) else None
             setup = Setup(encode(plan), max_line or MAX_LINE, max_expanded, replayed, parameters, columns)
-            rows = _by_workers(setup, jobs, ray, plan, inputs, log, writer.summary, reader.used_columns)
+            rows = _by_workers(setup, jobs, ray, plan, inputs, log, writer.summary, reader)
         else:
             engine = Engine(plan, parameters, gates_only=gates_only)
             rows = _by_judge(
@@ -154,14 +154,14 @@ def _by_workers(
     fresh: Iterator[Any],
     log: Log,
     summary: Summary,
-    columns: set[str],
+    reader: Reader,
 ) -> Iterator[Row]:
     """The rows that `jobs` processes make, or a Ray cluster. Raises PlanError for a plan that can't run."""
     from rulewright_runtime.runs.jobs import RayTasks, Workers, judged
 
     Engine(plan, setup.parameters)  # raises before anything is written
     workers = Workers(setup, jobs) if ray is None else RayTasks(setup, ray, jobs)
-    return judged(workers.answers, fresh, log, summary, columns)
+    return judged(workers.answers, fresh, log, summary, reader)
 
 
 def _opened(
@@ -246,7 +246,8 @@ def _about(
     unread = {"unread_files": dict(sorted(reader.unread.items()))} if reader.unread else {}
     unused = {"unused_columns": columns} if (columns := reader.unused_columns()) else {}
     described = {**about, "language": plan.language, "plan": plan.hash, **options, "judge": _judge(plan, judge)}
-    return {**described, **unread, **unused}
+    labels = {"labels_read_as_text": sorted(reader.labels)} if reader.labels else {}
+    return {**described, **unread, **unused, **labels}
 
 
 def _judge(plan: Plan, judge: Judge | BatchJudge | None) -> dict[str, object] | None:

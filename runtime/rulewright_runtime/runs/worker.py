@@ -41,13 +41,14 @@ class PieceTask(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Answer(msgspec.Struct, frozen=True, array_like=True):
-    """The rows of a task with their encoded summary and the columns that its records had, or the `failure` that ends
-    the run."""
+    """The rows of a task with their encoded summary, the columns that its records had and the names that were read as
+    text, or the `failure` that ends the run."""
 
     rows: tuple[Row, ...] = ()
     summary: bytes = b""
     failure: str = ""
     columns: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
 
 
 def put_frame(stream: IO[bytes], message: bytes) -> None:
@@ -82,7 +83,8 @@ class Worker:
         rows = RowWriter(summary)
         items = rows.noted(self._items(task))
         answered = tuple(rows.row(result) for result in results(self._engine, items, self._judge))
-        return Answer(answered, msgspec.msgpack.encode(summary), columns=tuple(self._reader.used_columns))
+        columns, labels = tuple(self._reader.used_columns), tuple(self._reader.labels)
+        return Answer(answered, msgspec.msgpack.encode(summary), columns=columns, labels=labels)
 
     def _items(self, task: PieceTask) -> Iterator[Transcript | InputError]:
         done = task.done

@@ -79,6 +79,7 @@ class Reader:
         self.used_columns: set[str] = set()  # the fields of `columns` that a record had
         if columns:
             self._chats("", 0)  # raises for an unknown field before anything is read
+        self.labels: set[str] = set()  # names in plain text that may be speakers, and were read as text
         self._unique = unique
         self.unread: Counter[str] = Counter()  # files of the folders, by the reason why they were not read
         self._locations = FirstValues[bytes, bytes]("BLOB", in_memory=20_000)
@@ -109,8 +110,9 @@ class Reader:
         return [f"{field}={name}" for field, name in self._columns.items() if field not in self.used_columns]
 
     def notes(self) -> list[str]:
-        """A line for the files of folders that are not read, and one for the columns that no record had, if any."""
-        return reading_notes(self.unread, self.unused_columns())
+        """A line for the files of folders that are not read, one for the columns that no record had, and one for the
+        names in plain text that may be speakers, if any."""
+        return reading_notes(self.unread, self.unused_columns(), sorted(self.labels))
 
     def _files(self, paths: Iterable[str | os.PathLike[str]]) -> Iterator[str | InputError]:
         folders: set[str] = set()
@@ -177,7 +179,7 @@ class Reader:
     def _plain_text(self, shown: str) -> PlainText:
         from rulewright_runtime.transcripts.readers.plain_text import PlainText
 
-        return PlainText(self._columns, shown, self.used_columns)
+        return PlainText(self._columns, shown, self.used_columns, self.labels)
 
     def _is_text_chat(self, path: str) -> bool:
         """Whether a file begins as a chat in plain text, whatever its name."""
@@ -293,10 +295,13 @@ class Reader:
         return InputError(f"transcript `{name}` was already read from {place}; {cure}", path, line)
 
 
-def reading_notes(unread: Mapping[str, int], unused: Sequence[str]) -> list[str]:
-    """What a reader has to say: which files it did not read, and which columns no record had."""
+def reading_notes(unread: Mapping[str, int], unused: Sequence[str], labels: Sequence[str]) -> list[str]:
+    """What a reader has to say: which files it did not read, which columns no record had, and which names in plain text
+    may be speakers and were read as text."""
     named = [f"note: no record was read with {some([f'`{each}`' for each in unused])} of `--columns`"] if unused else []
-    return [*unread_note(unread), *named]
+    read = f"{some([f'`{each}:`' for each in labels])} at the beginning of lines was read as text"
+    speaking = [f"note: {read}; name other speakers with `--columns user=NAME,assistant=NAME,system=NAME`"]
+    return [*unread_note(unread), *named, *(speaking if labels else [])]
 
 
 def from_record(record: Mapping[str, object]) -> Transcript:

@@ -1,6 +1,7 @@
 """Captions: the cues of WebVTT and SRT as the lines of a plain text, `[TIME] SPEAKER: TEXT`.
 
-Only the speaker of a cue's voice, or before its first colon, begins a message; cues of one speaker continue.
+Only the speaker of a cue's voice, or before its first colon, begins a message; cues of one speaker continue. A cue that
+begins with another name is a line of its own.
 """
 
 from __future__ import annotations
@@ -32,15 +33,20 @@ def spoken(lines: Lines, speaker_of: Callable[[str], tuple[str, int]]) -> list[t
     """Return what each speaker says in turn, with the number of its first line. `lines` are the numbered lines that are
     not empty.
 
-    `speaker_of` returns the known speaker before the first colon of a line, and where the text begins.
+    `speaker_of` returns the speaker before the first colon of a line, and where the text begins: at 0 if the speaker is
+    unknown.
     """
     utterances: list[tuple[int, list[str]]] = []
-    current = ""
+    current = last = ""
     for number, time, voice, text in _captions(lines):
         speaker, start = (voice, 0) if voice else speaker_of(text)
+        is_known = voice != "" or start > 0
+        if not is_known and time == last:  # a further line of a cue
+            speaker = ""
+        last = time
         if speaker not in ("", current) or not utterances:
             current = speaker
-            utterances.append((number, [f"[{time}] {speaker}: {text[start:]}" if speaker else text]))
+            utterances.append((number, [f"[{time}] {speaker}: {text[start:]}" if is_known else text]))
         else:
             utterances[-1][1].append(text[start:])
     return [(number, "\n".join(texts)) for number, texts in utterances]

@@ -1,7 +1,8 @@
 """Plain text: chats whose lines begin with a speaker, such as `User: ...`, and continue up to the next speaker.
 
 A colon after any other word is text, and so is everything in a block of code. A chat that may be read in two ways is
-refused, and the message says how to name its speakers.
+refused, and the message says how to name its speakers: also where another name begins a line as the known ones do, and
+stands where one side would speak twice in a row. One that only recurs is noted.
 """
 
 from __future__ import annotations
@@ -9,8 +10,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice, zip_longest
-from typing import Final
+from itertools import islice, pairwise, zip_longest
+from shlex import quote
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -54,6 +56,21 @@ _LINE: Final = 64  # bytes that a line takes in memory, also an empty one
 _SEEN: Final = 5  # speakers in an error message
 _LEAST: Final = 5  # letters of a name whose misspellings are no other word
 _NUMBER: Final = re.compile(r"[ #]*[0-9]{1,2}$")
+_CALLED: Final = re.compile(r"(?:[^\W\d_][\w.'()-]*)(?: [\w.'()-]+){0,2}")  # a name that another speaker may have
+_HEADS: Final = frozenset((  # what heads a part of a message, and is nobody's name
+    "answer", "caution", "example", "examples", "important", "note", "notes", "ps", "p.s.", "question", "reference",
+    "references", "result", "source", "sources", "step", "summary", "tip", "tips", "total", "warning",
+))  # fmt: skip
+
+
+class _Manner(NamedTuple):
+    """How a line that begins with a name and a colon is written."""
+
+    is_heading: bool
+    bold: str | None
+    is_timed: bool
+    has_text: bool
+    is_after_blank: bool
 
 
 class _Utterance(msgspec.Struct):
@@ -66,6 +83,7 @@ class _Utterance(msgspec.Struct):
     opens: bool = False
     title: str = ""
     lines: list[str] = []
+    labels: dict[str, int] = {}  # other names at the beginning of its lines, as speakers are written
 
     def cut(self) -> tuple[bool, str]:
         """Remove the rules and headings at the end, which belong to what follows; returns whether there are any, and
@@ -84,15 +102,18 @@ class _Utterance(msgspec.Struct):
 class PlainText:
     """Reads the conversations of a text, in which each role speaks under one name."""
 
-    def __init__(self, mapping: Mapping[str, str], shown: str, used: set[str]) -> None:
+    def __init__(self, mapping: Mapping[str, str], shown: str, used: set[str], labels: set[str]) -> None:
         """`mapping` gives the names of a role in place of the usual ones, as in `{"assistant": "Bot|Agent"}`; a role
-        that speaks under one of them is added to `used`."""
+        that speaks under one of them is added to `used`. Other names that may be speakers, and are read as text, are
+        added to `labels`."""
         self._shown = shown
         self._used = used
+        self._labels = labels
         self._mapping = {role: mapping[role].casefold().split("|") for role in SPEAKERS if role in mapping}
         names = {**SPEAKERS, **self._mapping}
         self._roles = {name: role for role in (*SPEAKERS, *self._mapping) for name in names[role]}
         self._seen: Counter[str] = Counter()
+        self._is_caption = False
         self._is_timed = False  # whether speakers stand on lines of their own, after a time
 
     def is_chat(self, head: str) -> bool:
@@ -130,11 +151,13 @@ class PlainText:
 
     def _spoken_in(self, texts: list[tuple[int, str]]) -> list[tuple[int, str]]:
         """The lines of a text; those that are said in captions."""
-        return spoken(texts, self._speaker_of) if are_captions([text for _, text in texts[:2]]) else texts
+        self._is_caption = are_captions([text for _, text in texts[:2]])
+        return spoken(texts, self._speaker_of) if self._is_caption else texts
 
     def _speaker_of(self, line: str) -> tuple[str, int]:
         role, found = self._spoken(line)
-        return (found["name"], found.end()) if found and role else ("", 0)
+        name = found["name"] if found and (role or _may_speak(found["name"])) else ""
+        return name, found.end() if found and role else 0
 
     def _texts(self, lines: Iterable[tuple[int, bytes | InputError]]) -> list[tuple[int, str]]:
         texts: list[tuple[int, str]] = []
@@ -158,16 +181,20 @@ class PlainText:
     def _utterances(self, texts: Sequence[tuple[int, str]]) -> list[_Utterance]:
         """What is said, in order. Raises InputError for text of an unknown speaker."""
         utterances, others = [_Utterance(1)], dict[str, int]()
+        labels: list[tuple[_Utterance, str, int, _Manner]] = []
+        manners: list[_Manner] = []
         last = code = 0  # the number of the last line, and of the line that began an open block of code
         for number, text in texts:
             role, found = (None, None) if code else self._spoken(text)
-            utterances[-1].lines += [""] * (number - last - 1)
-            last = number
+            utterances[-1].lines += [""] * (0 if self._is_caption else number - last - 1)
+            is_after_blank, last = number > last + 1, number
             if found and role:
-                text = text[found.end() :]
                 utterances.append(
                     _Utterance(number, found["name"], role, found["time"] or found["stamp"], *utterances[-1].cut())
                 )
+                if len(utterances) > 2 and not utterances[-1].opens:
+                    manners.append(self._manner(found, is_after_blank))
+                text = text[found.end() :]
             elif found and (found["time"] or found["stamp"]):
                 raise self._refused(f"`{found['name']}` is not a known speaker", number)
             elif not code and (notice := _NOTICE.match(text)):
@@ -175,6 +202,7 @@ class PlainText:
                 utterances.append(_Utterance(number, "", "system", notice["stamp"], *utterances[-1].cut()))
             elif found and not code:
                 others.setdefault(found["name"], number)
+                labels.append((utterances[-1], found["name"], number, self._manner(found, is_after_blank)))
             utterances[-1].lines.append(text)
             if _CODE.match(text):
                 code = 0 if code else number
@@ -185,6 +213,7 @@ class PlainText:
         before = next((at for at, line in enumerate(utterances[0].lines, 1) if line), None)
         if before is not None or len(utterances) == 1:
             raise self._refused("the text does not begin with a known speaker", before or 1)
+        _keep_labels(labels, manners, is_lower=any(each.name[:1].islower() for each in utterances[1:]))
         return utterances[1:]
 
     def _refuse_misspelt(self, names: Mapping[str, str], others: Mapping[str, int]) -> None:
@@ -228,6 +257,8 @@ class PlainText:
                 return self._unclear(each.role, name, each.name, each.number)
         if missing := next((role for role in ("user", "assistant") if role not in names), None):
             return self._refused(f"no message of the {missing}", utterances[0].number)
+        if doubt := self._doubt(utterances, names):
+            return doubt
         self._used.update(names.keys() & self._mapping.keys())
         return {
             "format": _MARK,
@@ -243,11 +274,57 @@ class PlainText:
             ],
         }
 
+    def _manner(self, found: re.Match[str], is_after_blank: bool) -> _Manner:
+        is_timed = bool(found["time"] or found["stamp"]) and not self._is_caption
+        has_text, bold = found.end() < len(found.string), found.groupdict().get("bold")
+        return _Manner(found.string.startswith("#"), bold, is_timed, has_text, is_after_blank)
+
+    def _doubt(self, utterances: Sequence[_Utterance], names: Mapping[str, str]) -> InputError | None:
+        """Why a conversation is refused in which another name may be a speaker: it stands where one side would speak
+        twice in a row, and nothing else does. Names that only recur are noted."""
+        spoken = [each for each in utterances if each.role != "system"]
+        before = [one for one, other in pairwise(spoken) if one.name.casefold() == other.name.casefold()]
+        turns = [each for each in before if each.labels] if all(each.labels for each in before) else []
+        counted = Counter(name for each in utterances for name in each.labels)
+        for each in turns:
+            name, number = next(reversed(each.labels.items()))
+            if each.role not in self._mapping and (each.role == "assistant" or counted[name] > 1):
+                return self._may_be_speaker(name, number, names)
+        self._labels.update(name for each in turns for name in each.labels)
+        self._labels.update(name for name, count in counted.items() if count > 1)
+        return None
+
+    def _may_be_speaker(self, name: str, number: int, names: Mapping[str, str]) -> InputError:
+        both = [quote(f"{role}={names[role]}|{name}") for role in ("user", "assistant")]
+        return InputError(
+            f"`{name}` begins a line as a speaker does, between two messages of one side; say who it is with "
+            f"`--columns {both[0]}`, `{both[1]}` or, if neither, `{quote(f'system={name}')}`, or that it is text with "
+            f"`--columns {quote('assistant=' + names['assistant'])}`",
+            self._shown,
+            number,
+        )
+
     def _refused(self, reason: str, number: int) -> InputError:
         names = list(islice(filter(_NAME.fullmatch, (name for name, _ in self._seen.most_common())), _SEEN))
         seen = f"; the speakers seen are {ticked(names)}" if names else ""
         hint = f"expected `User:`, `Assistant:` or others named with {columns_hint(names)}"
         return InputError(f"{reason}{seen}; {hint}", self._shown, number)
+
+
+def _keep_labels(
+    labels: Iterable[tuple[_Utterance, str, int, _Manner]], manners: Sequence[_Manner], *, is_lower: bool
+) -> None:
+    """Note the names that are written as the known speakers are, in `manners`, with the messages that they are in."""
+    known = [frozenset(values) for values in zip(*manners, strict=True)]
+    for utterance, name, number, manner in labels if known else ():
+        is_written_alike = all(value in values for value, values in zip(manner, known, strict=True))
+        if is_written_alike and _may_speak(name) and (is_lower or not name[0].islower()):
+            utterance.labels.setdefault(name, number)
+
+
+def _may_speak(name: str) -> bool:
+    """Whether a speaker may have the name."""
+    return _CALLED.fullmatch(name) is not None and _without_number(name) not in _HEADS
 
 
 def _without_number(name: str) -> str:

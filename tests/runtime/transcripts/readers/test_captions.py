@@ -82,3 +82,13 @@ def test_nothing_that_is_said_is_taken_for_a_note_a_name_or_markup(tmp_path: Pat
     assert lines(found)[1] == "assistant: Double it\ntake <5> now, at <12:30>"
     (found,) = conversations(written(tmp_path, f"{text}\nNo, wait\n{second}\nnow\n", "unnumbered.srt"))
     assert lines(found)[1] == "assistant: If a<b and c>d\nNOTE double it\nNo, wait\nnow"
+
+
+def test_a_cue_that_begins_with_another_name_does_not_continue_the_speaker_before(tmp_path: Path) -> None:
+    cues = ("User: When?", "AI: At 8.", "Dr. Lee: At 9.", "AI: At 9,\nso: early", "Note: bring it")
+    time = "00:00:0{0},000 --> 00:00:0{0},500"
+    text = "".join(f"{at}\n{time.format(at)}\n{cue}\n\n" for at, cue in enumerate(cues, 1))
+    (refused,) = refusals(tmp_path, text, "call.srt")
+    assert refused.startswith("11: `Dr. Lee` begins a line as a speaker does, between two messages of one side")
+    (found,) = conversations(tmp_path / "call.srt", columns={"system": "Dr. Lee"})
+    assert lines(found)[1:] == ["assistant: At 8.", "system: At 9.", "assistant: At 9,\nso: early\nNote: bring it"]

@@ -1,11 +1,15 @@
 """Plain text: lines that begin with a speaker, and what is refused because it may be read in two ways."""
 
 from pathlib import Path
+from shlex import quote
 
 import pytest
+from tests.runtime.plans import check, plan
 from tests.runtime.transcripts.formats import conversations, lines, refusals, written
 
 from rulewright_runtime.files.input_files import unread_note
+from rulewright_runtime.runs.store import run
+from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.readers import plain_text
 from rulewright_runtime.transcripts.transcript_reader import Reader
 
@@ -173,3 +177,81 @@ def test_a_heading_next_to_its_speaker_was_said(text: str, tmp_path: Path) -> No
 def test_all_headings_before_a_speaker_are_kept(tmp_path: Path) -> None:
     (found,) = conversations(written(tmp_path, "# One\n\n# Two\n\nUser: a\nBot: b\n", "chat.txt"))
     assert found.messages[0].metadata["title"] == "One\nTwo"
+
+
+GREETING = "User: Hi\nAssistant: Hello\n"
+THIRD = (
+    "say who it is with `--columns 'user=User|{0}'`, `'assistant=Assistant|{0}'` or, if neither, `{1}`, or that it is"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "name"),
+    [
+        (f"{GREETING}Visitor: hello\nAssistant: How can I help?\n", 3, "Visitor"),
+        (f"{GREETING}Dr. Lee: I am here\nAssistant: Welcome\nUser: ok\nDr. Lee: so\nUser: and?\n", 3, "Dr. Lee"),
+        (f"{GREETING}User: and\nSupport: yes?\nUser: a\nAssistant: b\nSupport: c\nUser: d\n", 4, "Support"),
+        ("user: Hi\nassistant: Hello\nvisitor: hello\nassistant: yes\n", 3, "visitor"),
+        ("**User:** Hi\n\n**Assistant:** Hello\nYes\n\n**Ben:** hello\n\n**Assistant:** yes\n", 6, "Ben"),
+        (f"{GREETING}Name: x\nBen: hello\nAssistant: yes\n", 4, "Ben"),
+    ],
+)
+def test_another_name_between_two_messages_of_one_side_may_be_a_speaker(
+    tmp_path: Path, text: str, line: int, name: str
+) -> None:
+    (found,) = refusals(tmp_path, text, "chat.txt")
+    assert f"{line}: `{name}` begins a line as a speaker does, between two messages of one side" in found
+    if text.startswith(GREETING):
+        assert THIRD.format(name, "system=Visitor" if name == "Visitor" else f"{quote('system=' + name)}") in found
+
+
+def test_who_another_name_is_or_that_it_is_text_can_be_said(tmp_path: Path) -> None:
+    path = written(tmp_path, f"{GREETING}Visitor: hello\nAssistant: yes\n", "chat.txt")
+    hi, hello, yes = "user: Hi", "assistant: Hello", "assistant: yes"
+    text = "assistant: Hello\nVisitor: hello"
+    for columns, said, notes in (
+        ({"user": "User|Visitor"}, [hi, hello, "user: hello", yes], 0),
+        ({"system": "Visitor"}, [hi, hello, "system: hello", yes], 0),
+        ({"assistant": "Assistant"}, [hi, text, yes], 1),
+    ):
+        reader = Reader(columns=columns)
+        (found,) = reader.read([path])
+        assert isinstance(found, Transcript)
+        assert (lines(found.conversation), len(reader.notes())) == (said, notes)
+
+
+@pytest.mark.parametrize(
+    ("text", "labels"),
+    [
+        (f"{GREETING}Reviewer: good\nUser: And?\nAssistant: Yes\nReviewer: bad\n", ["Reviewer"]),
+        (f"{GREETING}Support: Hi\nUser: And?\nUser: so\n", []),
+        (f"{GREETING}User: And?\nBen: so\nUser: then\n", ["Ben"]),
+        (f"{GREETING}Note: take one pill\n", []),
+        (f"{GREETING}Note: take one pill\nUser: and?\nAssistant: yes\nNote: take two\nAssistant: now\n", []),
+        (f"{GREETING}Pros: cheap\nCons: slow\nUser: and the other?\nAssistant: fast\n", []),
+        (f"{GREETING}What you can do: walk\nhttps://x.org: a\nAssistant: so\n", []),
+        (f"{GREETING}**Item:** shoes\nAssistant: Anything else?\n", []),
+        (f"{GREETING}\nItem: shoes\nAssistant: Anything else?\n", []),
+        (f"{GREETING}item: shoes\nAssistant: Anything else?\n", []),
+        (f"{GREETING}Items:\nshoes\nAssistant: Anything else?\n", []),
+        (f"{GREETING}```\nItem: shoes\n```\nAssistant: Anything else?\n", []),
+        (f"{GREETING}Item: shoes\nAssistant: Anything else?\nAssistant: Tell me.\n", []),
+        ("[10:31] User: hi\n[10:32] Bot: a\nItem: x\n[10:33] Bot: b\nItem: y\n", []),
+    ],
+)
+def test_a_name_that_only_recurs_is_noted_and_any_other_is_text(tmp_path: Path, text: str, labels: list[str]) -> None:
+    reader = Reader()
+    assert all(isinstance(item, Transcript) for item in reader.read([written(tmp_path, text, "chat.txt")]))
+    assert sorted(reader.labels) == labels
+    notes = (
+        [f"note: `{labels[0]}:` at the beginning of lines was read as text; name other speakers with"] if labels else []
+    )
+    assert [each.partition(" `--col")[0] for each in reader.notes()] == notes
+
+
+def test_names_that_were_read_as_text_are_noted_by_runs_of_any_number_of_processes(tmp_path: Path) -> None:
+    text = f"{GREETING}Reviewer: good\nUser: And?\nAssistant: Yes\nReviewer: bad\n"
+    path = written(tmp_path, text, "chat.txt")
+    for jobs in (1, 2):
+        summary = run(plan(check()), [path], tmp_path / str(jobs), jobs=jobs)
+        assert summary["labels_read_as_text"] == ["Reviewer"]
