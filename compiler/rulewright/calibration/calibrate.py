@@ -208,6 +208,8 @@ def _confusions(run: StoredRun, labels: Mapping[Item, str], thresholds: Threshol
 def _weighted(confusion: Confusion, counts: Mapping[str, int]) -> Confusion:
     """The confusion, weighted so that labelled items represent all FAIL and all PASS verdicts."""
     fails, passes = confusion.hits + confusion.false_alarms, confusion.misses + confusion.clear
+    if (counts["FAIL"] and not fails) or (counts["PASS"] and not passes):
+        return replace(confusion, one_sided=True)
     if not (fails and passes) or fails * counts["PASS"] == passes * counts["FAIL"]:
         return confusion
     return replace(confusion, fail_weight=counts["FAIL"] / fails, pass_weight=counts["PASS"] / passes)
@@ -239,7 +241,7 @@ def _no_kappa(confusion: Confusion) -> str:
         return "nothing was compared"
     if not (confusion.hits + confusion.misses and confusion.clear + confusion.false_alarms):
         return "the labels are of one class"
-    return "the verdicts are of one class"
+    return "the labelled verdicts are of one class"
 
 
 def _choose_thresholds(run: StoredRun, gold: Gold) -> dict[str, float]:

@@ -43,14 +43,14 @@ class Confusion(Struct, frozen=True):
     clear: int  # PASS, labelled PASS or NOT_APPLICABLE
     fail_weight: float = 1.0
     pass_weight: float = 1.0
+    one_sided: bool = False  # one of the verdicts occurs and was never labelled: what it says is not known
 
     @classmethod
     def of(cls, pairs: Iterable[tuple[str, str]]) -> Confusion:
         """Count `(verdict, label)` pairs; an item labelled NOT_APPLICABLE does not fail. Pairs with any other
         verdict than PASS and FAIL are skipped."""
         counted = Counter((verdict, "FAIL" if label == "FAIL" else "PASS") for verdict, label in pairs)
-        cells = (("FAIL", "FAIL"), ("FAIL", "PASS"), ("PASS", "FAIL"), ("PASS", "PASS"))
-        return cls(*(counted[cell] for cell in cells))
+        return cls(counted["FAIL", "FAIL"], counted["FAIL", "PASS"], counted["PASS", "FAIL"], counted["PASS", "PASS"])
 
     @property
     def count(self) -> int:
@@ -64,6 +64,8 @@ class Confusion(Struct, frozen=True):
     @property
     def recall(self) -> Estimate:
         """The share of detected failures (sensitivity)."""
+        if self.one_sided:
+            return Estimate(None, None, None)
         if self.fail_weight == self.pass_weight:
             return rate(self.hits, self.hits + self.misses)
         return _drawn(self)[0]
@@ -71,6 +73,8 @@ class Confusion(Struct, frozen=True):
     @property
     def specificity(self) -> Estimate:
         """The share of non-failures that pass."""
+        if self.one_sided:
+            return Estimate(None, None, None)
         if self.fail_weight == self.pass_weight:
             return rate(self.clear, self.clear + self.false_alarms)
         return _drawn(self)[1]
@@ -201,7 +205,8 @@ def rogan_gladen(failed: int, judged: int, confusion: Confusion) -> Estimate:
     """Return the true share of failures where a judge failed `failed` of `judged` and was measured on other items.
 
     The estimate is Rogan and Gladen's (1978), clamped to 0 to 1; the interval is Lang and Reiczigel's (2014), which
-    accounts for the few items behind sensitivity and specificity. None where the judge is not better than chance.
+    accounts for the few items behind sensitivity and specificity, extended to the estimate. None where the judge is not
+    better than chance.
     """
     measured = _as_sample(confusion.recall, confusion.hits + confusion.misses)
     passing = _as_sample(confusion.specificity, confusion.clear + confusion.false_alarms)
@@ -210,20 +215,21 @@ def rogan_gladen(failed: int, judged: int, confusion: Confusion) -> Estimate:
     (sensitivity, sick), (specificity, well) = measured, passing
     if sensitivity + specificity <= 1:
         return Estimate(None, 0.0, 1.0)
-    value = (failed / judged + specificity - 1) / (sensitivity + specificity - 1)
+    value = _unit((failed / judged + specificity - 1) / (sensitivity + specificity - 1))
     z = NormalDist().inv_cdf(0.5 + LEVEL / 2)
     n = judged + z * z
     apparent = (failed + z * z / 2) / n
     sensitivity, specificity = (sensitivity * sick + 1) / (sick + 2), (specificity * well + 1) / (well + 2)
     power = sensitivity + specificity - 1
     if power <= 0:
-        return Estimate(_unit(value), 0.0, 1.0)
+        return Estimate(value, 0.0, 1.0)
     middle = (apparent + specificity - 1) / power
     errors = sensitivity * (1 - sensitivity) / (sick + 2), specificity * (1 - specificity) / (well + 2)
     shift = 2 * z * z * (middle * errors[0] - (1 - middle) * errors[1])
     spread = apparent * (1 - apparent) / n + middle**2 * errors[0] + (1 - middle) ** 2 * errors[1]
     reach = z * math.sqrt(spread) / power
-    return Estimate(_unit(value), _unit(middle + shift - reach), _unit(middle + shift + reach))
+    low, high = _unit(middle + shift - reach), _unit(middle + shift + reach)
+    return Estimate(value, min(low, value), max(value, high))
 
 
 def _as_sample(estimate: Estimate, count: int) -> tuple[float, float] | None:

@@ -225,8 +225,8 @@ def test_several_people_decide_by_majority_and_models_are_never_people(
 def test_a_threshold_is_never_reported_where_it_was_chosen(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    rows = [f"{item(number)},{truth(number)},ann,tune" for number in range(20, SIZE)]
-    path = labelled(tmp_path / "g.csv", range(20), *rows)
+    rows = [f"{item(number)},{truth(number)},ann,tune" for number in range(1, SIZE - 1, 2)]
+    path = labelled(tmp_path / "g.csv", range(0, SIZE, 2), *rows)
     for wrong in (["--choose-on", "tune"], ["--choose-on", "tune", "--split", "tune"]):
         assert refused("calibrate", str(folder), "--gold", str(path), *wrong)
         assert "can't be reported on it" in capsys.readouterr().err
@@ -266,6 +266,19 @@ def test_labels_of_one_class_say_so_and_labels_of_another_run_correct_rates(
     path = labelled(tmp_path / "h.csv", range(SIZE))
     _, found = calibrated(folder, path, capsys, "--measured-on", str(folder))
     assert found["checks"][0]["corrected"]["method"] == "rogan-gladen"
+
+
+@pytest.mark.parametrize("only", [range(10), range(10, SIZE)])
+def test_where_one_of_the_verdicts_has_no_label_recall_and_specificity_are_not_known(
+    only: range, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, found = calibrated(folder, labelled(tmp_path / "g.csv", only), capsys)
+    (about,) = found["checks"]
+    for name in ("recall", "specificity", "balanced_accuracy"):
+        assert about[name] == {"value": None, "low": None, "high": None}
+    assert (about["kappa"], about["kappa_why"]) == (None, "the labelled verdicts are of one class")
+    _, found = calibrated(folder, labelled(tmp_path / "h.csv", only), capsys, "--measured-on", str(folder))
+    assert found["checks"][0]["corrected"]["value"] is None
 
 
 def test_verdicts_without_labels_leave_a_gate_undecided(
@@ -482,7 +495,7 @@ def test_the_labels_of_all_checks_are_compared_and_shares_without_labels_are_one
     main(["calibrate", str(folder), "--gold", str(path)])
     told = capsys.readouterr().out
     assert "verdicts agree with 1 of 1 compared label: 1.000 (0.207 to 1.000)" in told
-    assert "  unknown            precision, recall, balanced accuracy\n" in told
+    assert "  unknown            precision, recall, specificity, balanced accuracy\n" in told
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes have no names here")

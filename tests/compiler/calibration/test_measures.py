@@ -83,6 +83,15 @@ def holds(found: list[tuple[Estimate, float, float]]) -> tuple[float, float]:
     return sum(inside) / len(found), math.fsum(widths) / math.fsum(width for _, _, width in found)
 
 
+def test_the_interval_of_a_corrected_rate_holds_it_even_for_few_labels() -> None:
+    for failed, judged, measured in ((86, 100, Confusion(1, 0, 0, 20)), (1, 1, Confusion(20, 0, 0, 1))):
+        found = rogan_gladen(failed, judged, measured)
+        assert found.low is not None
+        assert found.value is not None
+        assert found.high is not None
+        assert found.low <= found.value <= found.high
+
+
 def test_corrected_intervals_have_their_coverage_and_are_little_wider_than_plain_ones() -> None:
     chance = random.Random(3)
     powered: list[tuple[Estimate, float, float]] = []
