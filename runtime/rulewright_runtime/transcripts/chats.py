@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
-from functools import partial
+from functools import cached_property, partial
 from typing import Final, TypeGuard
 
 import msgspec
 
 from rulewright_runtime.errors import InputError
+from rulewright_runtime.files.input_files import open_expanded
 from rulewright_runtime.strict_json import UNDECODED
 from rulewright_runtime.transcripts.containers import MAX_DOCUMENT, Row, as_record, is_slack, slack_message
 from rulewright_runtime.transcripts.messages import SPEAKERS, Conversation, Transcript
 from rulewright_runtime.transcripts.readers import LINES, format_of, has_turns, is_turns, not_json, unknown
 from rulewright_runtime.transcripts.readers.openai import FORMAT as OPENAI
 from rulewright_runtime.transcripts.readers.openai import LISTS, SHAREGPT, listed
-from rulewright_runtime.transcripts.readers.record_values import Record, ShapeError, first_of, object_in, parsed
-from rulewright_runtime.transcripts.readers.shapes import Format, related
-from rulewright_runtime.transcripts.readers.table_rows import Columns, format_for, mapped_format, value_at
+from rulewright_runtime.transcripts.readers.record_values import (
+    Record,
+    ShapeError,
+    first_of,
+    is_list,
+    object_in,
+    parsed,
+    word,
+)
+from rulewright_runtime.transcripts.readers.shapes import AGENT, BOTS, Format, related
+from rulewright_runtime.transcripts.readers.table_rows import FIELDS, Columns, format_for, mapped_format, value_at
 from rulewright_runtime.transcripts.turn_lines import NO_TURNS, Loose, conversation_of, stem
 
 _PAGES: Final = ("data", "conversations", "chats", "records")  # the keys of a page's records
@@ -32,16 +42,17 @@ class Chats:
     """The conversations among the records of one file."""
 
     def __init__(
-        self, path: str, columns: Mapping[str, str], used: set[str], size: int, *, tabular: bool, part: bool
+        self, path: str, columns: Mapping[str, str], used: set[str], size: int, file: str, *, tabular: bool, part: bool
     ) -> None:
-        """`columns` maps fields to the columns of a table; those that a record has are added to `used`. Records are
-        joined only if `size` (bytes) is not too large.
-        All rows of a `tabular` file have the same columns. A `part` is not the start of its file.
+        """`path` is that of the `file` as it is shown; from Python there is no file. `columns` maps fields to the
+        columns of a table; those that a record has are added to `used`. Records are joined only if `size` (bytes) is
+        not too large. All rows of a `tabular` file have the same columns. A `part` is not the start of its file.
         """
         self._path = path
         self._columns = Columns(columns, used)
         self._mapped = mapped_format(self._columns) if "messages" in columns else None
         self._size = size
+        self._file = file
         self._tabular = tabular
         self._part = part
         self._table: Format | None = None
@@ -74,7 +85,8 @@ class Chats:
                 yield self._native(record, number)
             elif not format.joins:
                 has_single = True
-                yield from self._named(format, [(number, record)])
+                person = self._agent_beside_a_bot(record)
+                yield from [self._refused(person, number)] if person else self._named(format, [(number, record)])
             elif self._size > MAX_DOCUMENT:
                 reason = f"the file has {self._size} bytes; at most {MAX_DOCUMENT} are joined to conversations"
                 yield InputError(reason, self._path, number)
@@ -161,6 +173,35 @@ class Chats:
         last, number = self._last_name
         self._last_name = name, (number if name == last else 0) + 1
         return name if name != last else f"{name}#{number + 1}"
+
+    def _agent_beside_a_bot(self, record: Record) -> str:
+        """Why a conversation is refused whose `agent` may be a person: others of the file have a bot. Else empty."""
+        mapped = self._columns.mapping.get("messages", "")
+        key = mapped or listed(record) or "conversations"
+        role = self._columns.mapping.get("role") or ("role" if mapped or listed(record) else "from")
+        values = value_at(record, key)
+        speakers = [value_at(each, role) for each in values if isinstance(each, dict)] if is_list(values) else []
+        if not any(word(each).lower() == AGENT for each in speakers):
+            return ""
+        option = f"messages={key}," if role == "role" else f"messages={key},role={role},content=value,"
+        try:
+            self._columns.refuse_agent(speakers, self._bot, "" if mapped else option)
+        except ShapeError as person:
+            return str(person)
+        return ""
+
+    @cached_property
+    def _bot(self) -> str:
+        """The first speaker of a file's lists of messages who can only be the assistant; empty if there is none."""
+        keys = [*FIELDS["role"], "from", self._columns.mapping.get("role", "role").rpartition(".")[2]]
+        names = ("|".join(map(re.escape, each)) for each in (keys, BOTS))
+        pattern = r'(?i)"(?:{})[\\"]+\s*:\s*[\\"]+({})[\\"]'.format(*names)  # also JSON within a text
+        try:
+            with open_expanded(self._file) as stream:
+                found = next(filter(None, map(re.compile(pattern.encode()).search, stream)), None)
+        except OSError:  # there is no file, or the reader has reported it
+            return ""
+        return found[1].decode() if found else ""
 
     def _refused(self, reason: str, number: int) -> InputError:
         """The refusal of a row, which may belong to a conversation of several rows."""

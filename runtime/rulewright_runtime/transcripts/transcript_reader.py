@@ -126,7 +126,7 @@ class Reader:
             return
         shown = printable(piece.path)
         if piece.row_group is not None:
-            chats = self._chats(shown, piece.file_size, tabular=True, part=True)
+            chats = self._chats(shown, piece.file_size, piece.path, tabular=True, part=True)
             records_of_group = rows_of(piece.path, shown, piece.row_group, piece.line)
             yield from self._admit_all(chats.read(records_of_group))
             return
@@ -142,7 +142,7 @@ class Reader:
         if not piece.chats:
             yield from self._read_lines(shown, lines, of_batch=True)
             return
-        chats = self._chats(shown, piece.file_size, part=True)
+        chats = self._chats(shown, piece.file_size, piece.path, part=True)
         yield from self._admit_all(chats.read(containers.records(lines, shown)))
 
     def _file(self, path: str) -> Iterator[Transcript | InputError]:
@@ -173,7 +173,8 @@ class Reader:
                 lines = containers.until_unreadable(containers.numbered_lines(stream, shown, self._max_line), shown)
                 yield from self._read_lines(shown, lines)
             return
-        chats = self._chats(shown, expanded_size(path, containers.MAX_DOCUMENT + 1), tabular=kind in TABLES)
+        size = expanded_size(path, containers.MAX_DOCUMENT + 1)
+        chats = self._chats(shown, size, path, tabular=kind in TABLES)
         yield from self._admit_all(chats.read(_rows(kind, path, shown, self._max_line)))
 
     def _plain_text(self, shown: str) -> PlainText:
@@ -192,11 +193,11 @@ class Reader:
         encoding = "utf-16" if head.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else "utf-8-sig"  # refused when it is read
         return not is_record and self._plain_text(path).is_chat(head.decode(encoding, "replace"))
 
-    def _chats(self, shown: str, size: int, *, tabular: bool = False, part: bool = False) -> Chats:
+    def _chats(self, shown: str, size: int, path: str = "", *, tabular: bool = False, part: bool = False) -> Chats:
         """The reader of chats of every format, imported only if needed. Raises RuntimeFailure for an unknown column."""
         from rulewright_runtime.transcripts.chats import Chats
 
-        return Chats(shown, self._columns, self.used_columns, size, tabular=tabular, part=part)
+        return Chats(shown, self._columns, self.used_columns, size, path, tabular=tabular, part=part)
 
     def _admit_all(self, chats: Iterable[Transcript | InputError]) -> Iterator[Transcript | InputError]:
         for item in chats:

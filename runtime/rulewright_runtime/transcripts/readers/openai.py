@@ -39,6 +39,7 @@ from rulewright_runtime.transcripts.readers.shapes import (
     ROLE_WORDS,
     TIMES,
     Format,
+    bot_in,
     comparable,
     item_messages,
     messages,
@@ -339,6 +340,7 @@ def read_lines(
     """Yield the conversations of a file whose lines are messages: those that the lines name under one of the keys, or
     else one; without keys always one. Data of a whole conversation are taken from the first line that has them."""
     by_name: dict[str, dict[int, Record]] = {}
+    bot = bot_in(record.get("role") for record in records)
     for number, record in enumerate(records):
         by_name.setdefault(name_of(first_of(record, keys)), {})[number] = record
     for name, numbered in by_name.items():
@@ -346,7 +348,7 @@ def read_lines(
         shared = {key: line[key] for line in reversed(lines) for key in SHARED_KEYS if line.get(key) not in (None, "")}
         try:
             refuse_unnamed(by_name, name)
-            refuse_agent(line.get("role") for line in lines)
+            refuse_agent((line.get("role") for line in lines), bot)
             refuse_disorder(first_of(line, TIMES) for line in lines)
             refuse_confusion(lines, [*map(_role, lines)], _OF_LINES, certain=bool(name) or not keys)
         except ShapeError as wrong:

@@ -39,7 +39,8 @@ ROLE_WORDS: Final[dict[str, Role]] = {
     "gpt": "assistant", "model": "assistant", "agent": "assistant",
     "tool": "tool", "function": "tool", "observation": "tool", "ipython": "tool",
 }  # fmt: skip
-_AGENT: Final = "agent"  # a program, or a person
+AGENT: Final = "agent"  # a program, or a person
+BOTS: Final = tuple(each for each, role in ROLE_WORDS.items() if role == "assistant" and each != AGENT)
 EXPECTED: Final = (
     "expected", "expected_output", "ideal", "ground_truth", "target", "reference_answer", "reference",
 )  # fmt: skip
@@ -124,16 +125,20 @@ def unknown_speaker(speaker: str, where: str) -> ShapeError:
     return ShapeError(f"{where} is {shown(speaker)}; expected a role, or {named}")
 
 
+def bot_in(speakers: Iterable[Json]) -> str:
+    """The first speaker who can only be the assistant, and no person; empty if there is none."""
+    return next((each for each in map(word, speakers) if each.lower() in BOTS), "")
+
+
 def refuse_agent(speakers: Iterable[Json], named: str = "", option: str = "") -> None:
     """Raise ShapeError where a speaker `agent` may be a person of a service desk, whose messages are not the
-    assistant's: next to another word for the assistant, or to the one that is `named`. `option` is what `--columns`
-    needs as well."""
+    assistant's: next to another word for the assistant, or to the one that is `named` or found elsewhere in the file.
+    `option` is what `--columns` needs as well."""
     words = [*dict.fromkeys(map(word, speakers))]
-    agent = next((each for each in words if each.lower() == _AGENT), None)
+    agent = next((each for each in words if each.lower() == AGENT), None)
     if agent is None:
         return
-    bots = (each for each in words if each != agent and ROLE_WORDS.get(each.lower()) == "assistant")
-    if bot := named or next(bots, ""):
+    if bot := named or bot_in(words):
         options = (quote(f"{option}system={agent}"), quote(f"{option}assistant={bot}|{agent}"))
         raise ShapeError(
             f"`{bot}` is the assistant, so `{agent}` may be a person; say so with `--columns {options[0]}`, or name "

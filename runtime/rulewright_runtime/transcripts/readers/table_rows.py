@@ -52,6 +52,7 @@ from rulewright_runtime.transcripts.readers.shapes import (
     SAYING,
     Format,
     attempt,
+    bot_in,
     columns_hint,
     messages,
     passages,
@@ -171,12 +172,19 @@ class Columns:
             raise ShapeError(f"{where} is {shown(speaker)}, which both `{first}` and `{more[0]}` of `--columns` name")
         return first
 
-    def refuse_agent(self, speakers: Iterable[Json], *, named: bool = True) -> None:
-        """Raise ShapeError where a speaker that the mapping does not name may be a person. `named`
-        says whether the mapping names speakers for the assistant."""
-        names = [self.mapping.get(role, "") for role in _SPEAKERS]
-        unknown = [each for each in speakers if not any(_fit(word(each), name) for name in names)]
-        refuse_agent(unknown, self.mapping.get("assistant", "") if named else "")
+    def refuse_agent(self, speakers: Iterable[Json], bot: str = "", option: str = "", *, named: bool = True) -> None:
+        """Raise ShapeError where a speaker that the mapping does not name may be a person. `bot` is the assistant
+        elsewhere in the file, `named` says whether the mapping names speakers for it, and `option` is what `--columns`
+        needs as well."""
+        name = self.mapping.get("assistant", "") if named else ""
+        refuse_agent(filter(self._is_unnamed, speakers), name or bot, option)
+
+    def bot_in(self, speakers: Iterable[Json]) -> str:
+        """The first speaker that the mapping does not name and that can only be the assistant; empty if none is."""
+        return bot_in(filter(self._is_unnamed, speakers))
+
+    def _is_unnamed(self, speaker: Json) -> bool:
+        return not any(_fit(word(speaker), self.mapping.get(role, "")) for role in _SPEAKERS)
 
     def of(self, names: Sequence[str]) -> dict[str, str]:
         """Map fields to the columns of these names. Raises ShapeError if they hold no conversation."""
@@ -275,10 +283,11 @@ def joined(rows: Sequence[Record], fields: Mapping[str, str], columns: Columns) 
     if columns.is_one_conversation:
         columns.used.add("conversation")
         column = None
+    bot = columns.bot_in(row.get(fields["role"]) for row in rows)
     for number, row in enumerate(rows):
         by_name.setdefault(name_of(column and row.get(column)), {})[number] = row
     for name, numbered in by_name.items():
-        yield _of_rows(by_name, name, numbered, fields, columns)
+        yield _of_rows(by_name, name, numbered, fields, columns, bot)
 
 
 def _naming(rows: Sequence[Record], fields: Mapping[str, str]) -> str | None:
@@ -290,9 +299,14 @@ def _naming(rows: Sequence[Record], fields: Mapping[str, str]) -> str | None:
 
 
 def _of_rows(
-    names: Iterable[str], name: str, numbered: Mapping[int, Record], fields: Mapping[str, str], columns: Columns
+    names: Iterable[str],
+    name: str,
+    numbered: Mapping[int, Record],
+    fields: Mapping[str, str],
+    columns: Columns,
+    bot: str,
 ) -> Conversation | ShapeError:
-    """The conversation of these rows, or why it is refused."""
+    """The conversation of these rows, or why it is refused. `bot` is the assistant in some rows of the file."""
     first, rows = next(iter(numbered)), [*numbered.values()]
     found: list[list[Message]] = []
     for number, row in numbered.items():
@@ -302,7 +316,7 @@ def _of_rows(
             return error.at(number)
     try:
         refuse_unnamed(names, name)
-        columns.refuse_agent(row.get(fields["role"]) for row in rows)
+        columns.refuse_agent((row.get(fields["role"]) for row in rows), bot)
         refuse_disorder(row.get(fields.get("timestamp", "")) for row in rows)
         certain = bool(name) or columns.is_one_conversation
         refuse_confusion(rows, [each[-1].role for each in found], fields.values(), certain=certain)

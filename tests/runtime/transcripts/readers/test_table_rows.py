@@ -438,3 +438,35 @@ def test_speakers_of_a_file_with_a_message_per_line_may_be_named(tmp_path: Path)
     assert reason.startswith("1: message.role is `Kunde`; expected a role, or a speaker that `--columns user=Kunde` or")
     (found,) = conversations(written(tmp_path, rows), columns={"user": "Kunde"})
     assert lines(found) == ["user: Wo?", "assistant: Da."]
+
+
+ALONE = [("a", "user", "Hi"), ("a", "agent", "Ann here."), ("b", "user", "Hi"), ("b", "bot", "Wait.")]
+BY = {"messages": "log", "role": "by.kind", "content": "text"}
+_OF_CHATS = [[(who, text) for chat, who, text in ALONE if chat == name] for name in "ab"]
+
+
+@pytest.mark.parametrize(
+    ("value", "name", "columns"),
+    [
+        ("chat_id,role,content\n" + "".join(f"{','.join(row)}\n" for row in ALONE), "chat.csv", {}),
+        ([{"chat_id": chat, "role": who, "content": text} for chat, who, text in ALONE], "chat.jsonl", {}),
+        ([{"messages": [{"role": who, "content": text} for who, text in each]} for each in _OF_CHATS], "c.jsonl", {}),
+        ([{"conversations": [{"from": who, "value": text} for who, text in each]} for each in _OF_CHATS], "c.json", {}),
+        ([{"log": [{"by": {"kind": who}, "text": text} for who, text in each]} for each in _OF_CHATS], "c.jsonl", BY),
+    ],
+)
+def test_what_an_agent_is_does_not_depend_on_the_conversation_of_a_file(
+    tmp_path: Path, value: Any, name: str, columns: dict[str, str]
+) -> None:
+    path = written(tmp_path, value, name)
+    refused, found = Reader(columns=columns).read([path])
+    assert isinstance(refused, InputError)
+    assert "`bot` is the assistant, so `agent` may be a person" in refused.reason
+    assert isinstance(found, Transcript)
+    assert lines(found.conversation) == ["user: Hi", "assistant: Wait."]
+    option = refused.reason.partition("`--columns ")[2].partition("`")[0]
+    named = dict(each.split("=") for each in option.split(","))
+    assert [lines(each)[1:] for each in conversations(path, columns={**columns, **named})] == [
+        ["system: Ann here."],
+        ["assistant: Wait."],
+    ]
