@@ -471,7 +471,7 @@ FORM = "{not_eligible: passed|undecided, not_run: passed|undecided}"
 @pytest.mark.parametrize(
     ("empty", "help"),
     [
-        ("", f"`empty`: what the gate answers without an eligible verdict (`{FORM}`)"),
+        ("", f"`empty`: the gate's result without an eligible verdict (`{FORM}`)"),
         (", empty: passed", f"write `{FORM}`"),
         (", empty: {not_eligible: passed}", "`not_run`: its result if none of its checks was run (`passed|undecided`)"),
     ],
