@@ -8,7 +8,7 @@ from rulewright_runtime.english import ticked
 def bucket_without_checks(project: Project) -> Findings:
     """The scoring file or a profile lists a bucket that no check is in.
 
-    Why it matters: a gate without checks stops nobody, a dimension without checks never has a value, and a profile
+    Why it matters: a gate without checks stops nothing, a dimension without checks never has a value, and a profile
     selects nothing by the bucket. This is an error where all buckets of a gate or dimension are empty, and advice
     elsewhere. A unit of analysis for such a bucket is left alone: it changes nothing.
     Instead: remove the entry, or correct the bucket.

@@ -6,7 +6,7 @@ from rulewright.spelling import suggest
 
 
 def contrast_without_counterpart(project: Project) -> Findings:
-    """A scenario is alone in its contrast set, has the `contrast_variable` of another one, or also differs otherwise.
+    """A scenario is alone in its contrast set, shares its `contrast_variable` with another one, or differs in more.
 
     Why it matters: a contrast compares scenarios that differ in one thing; without a counterpart there is nothing to
     compare.

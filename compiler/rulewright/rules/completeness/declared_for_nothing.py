@@ -17,10 +17,10 @@ NEEDED: Final = {  # what a corpus lacks, by the outcome that then no claim has
 
 
 def declared_for_nothing(subject: Project | Workflow) -> Findings:
-    """No fact has a declared source, no task a contract, no model a family, or no claim an outcome that a check lists.
+    """Nothing uses a declared source, contract or family of models, or an outcome that a check lists.
 
-    Why it matters: it is left over, or what should name it names something else. The list of outcomes of a check may
-    name one that needs something which its corpus lacks.
+    Why it matters: it is left over, or what should name it names something else. An outcome may need something that
+    the corpus of the check lacks.
     Instead: name it where it was meant, or remove it.
     """
     if isinstance(subject, Workflow):

@@ -11,7 +11,7 @@ NEVER_EMPTY: Final = frozenset({"messages", "replies", "turns"})
 
 
 def all_of_none(check: CheckDocument) -> Findings:
-    """A `fail` tests all items of a list, which holds for an empty one, too, or for a role that all can't share.
+    """A `fail` tests all items of a list, which also holds for an empty list, or tests all turns for one role.
 
     Why it matters: `all` holds of an empty list. `fail: tool_calls.all(call, call.name == "pay")` fails every chat
     without calls, and passes where one call of several pays. `turns.all(turn, turn.role == "user" and ...)` never

@@ -5,7 +5,7 @@ from rulewright.documents.workflow import TaskDocument
 def judge_is_the_author(task: TaskDocument) -> Findings:
     """An agent judges its own work.
 
-    Why it matters: a judge that wrote the output scores its own taste.
+    Why it matters: a judge that wrote the output tends to favour it.
     Instead: name another agent in `evaluator_agent`.
     """
     for metric in task.metrics:

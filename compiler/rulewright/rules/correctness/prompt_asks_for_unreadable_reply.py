@@ -38,7 +38,7 @@ _NUMBER: Final = re.compile(r'"score"\s*:\s*["<]?\d')
 
 
 def prompt_asks_for_unreadable_reply(document: CheckDocument | CaseScorecardDocument) -> Findings:
-    """A prompt asks for a verdict that does not count or under another key, or does not offer one that it explains.
+    """A prompt asks for an unknown verdict or one under another key, or does not offer one that it explains.
 
     Why it matters: a judge that follows the prompt gives a reply that is not a vote, so the check is never resolved.
     Instead: offer PASS, FAIL, UNCLEAR and NOT_APPLICABLE, in capitals.

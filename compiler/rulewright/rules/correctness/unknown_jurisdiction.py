@@ -7,7 +7,7 @@ from rulewright.spelling import did_you_mean
 
 
 def unknown_jurisdiction(project: Project) -> Findings:
-    """A scenario names a jurisdiction without a rule set, or a check or a programme of a corpus an unknown one.
+    """A scenario names a jurisdiction without a rule set, or a check or a corpus names an unknown one.
 
     Why it matters: the scenario is judged without the rules it was written for; a check whose `when` names it never
     applies; a correct answer about the programme is judged to be about another place.

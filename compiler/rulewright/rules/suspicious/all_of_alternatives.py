@@ -16,10 +16,10 @@ FEW: Final = 3  # phrases; two may well stand in one text
 
 
 def all_of_alternatives(check: CheckDocument) -> Findings:
-    """One message is searched for all phrases of a list, although no words of the check say that all are needed.
+    """One message is searched for all phrases of a list, although the check does not say that all are needed.
 
-    Why it matters: wordings of the same thing rarely stand in one message, so `contains_all` finds nothing.
-    Instead: write `contains_any`, or say in the words that all have to be there.
+    Why it matters: wordings of the same thing rarely occur in one message, so `contains_all` finds nothing.
+    Instead: write `contains_any`, or say in the description that all have to be there.
     """
     words = " ".join(filter(None, (optional_text(check.node, key) for key in WORDS)))
     for written, part in parts_of(check) if words and not TOGETHER.search(words) else ():

@@ -7,7 +7,7 @@ from rulewright.load import Scalar
 
 
 def branch_never_taken(scenario: ScenarioDocument) -> Findings:
-    """A branch, or a phrase of one, can never be what decides.
+    """A branch can never be taken, or one of its phrases can never decide.
 
     Why it matters: the conversation that the branch describes never takes place, so nothing tests it.
     Instead: correct its condition, move it before the branch that hides it, or remove it.

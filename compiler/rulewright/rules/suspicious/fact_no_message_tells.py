@@ -12,9 +12,9 @@ NAME: Final = re.compile(r"(?<![^\W_])[^\W\d_a-z][a-z]{2,}(?![^\W_])")  # `Kamal
 def fact_no_message_tells(scenario: ScenarioDocument) -> Findings:
     """A turn's `facts` state a name that the user has not said yet, or something that is first said in a later turn.
 
-    Why it matters: `facts` record what a turn tells. Probes and expectations are written from them, and then expect
+    Why it matters: `facts` record what a turn says. Probes and expectations are written from them, and then expect
     what no answer can know. What only the author knows about the user belongs in `persona`.
-    Instead: let the user say it, or move the fact to the turn that tells it.
+    Instead: let the user say it, or move the fact to the turn that says it.
     """
     spoken = spoken_words(scenario)
     for turn in scenario.turns if all_known(scenario) else ():

@@ -19,7 +19,7 @@ EXCUSES: Final = re.compile("except|excus|exempt|allow")
 
 
 def harmless_reply_violates(check: CheckDocument) -> Findings:
-    """`violates` holds for a reply without a violation, only for one with an exception, or only for one of no kind.
+    """`violates` holds for a reply without a violation, or only for one with an exception or whose kind is `none`.
 
     Why it matters: what is allowed fails the check, and what is forbidden passes. The rule tries every combination of
     the fields that are `boolean` or a list of words. `none` means nothing; a field named after exceptions excuses.

@@ -17,7 +17,7 @@ ONE_NAME: Final = "look like one name"
 def judge_answers_as_the_author(workflow: Workflow) -> Findings:
     """A judge, reviewer or challenger is the author under another name, or a judge uses its model or its command.
 
-    Why it matters: a judge that wrote the output scores its own taste, whatever its name.
+    Why it matters: a judge that wrote the output tends to favour it, whatever its name.
     Instead: give the judge a model or an adapter of its own, or measure `checklist_completion` or `test_coverage`.
     """
     adapters = descend(workflow.settings, "adapters")

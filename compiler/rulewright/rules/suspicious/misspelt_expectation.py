@@ -20,7 +20,7 @@ MOST_PLACES: Final = 20  # at which a phrase is compared with the words of a cas
 
 
 def misspelt_expectation(batch: CaseBatch) -> Findings:
-    """An expected text has a word or a number that its case has almost so.
+    """An expected text has a word or a number that differs slightly from one in its case.
 
     Why it matters: an output that repeats the words of the case does not meet the expectation.
     Instead: write the word or the number as the case does.

@@ -10,7 +10,7 @@ GROUPS: Final = ("archetype", "metric_id")
 
 
 def misspelt_group(batch: CaseBatch) -> Findings:
-    """A test case is the only one of an archetype or a clinical metric whose name is almost that of several others.
+    """A test case is the only one with its archetype or clinical metric, whose name is nearly that of several others.
 
     Why it matters: the report counts it in a group of its own, and settings of its group don't apply to it.
     Instead: write the name as the other cases do.

@@ -10,7 +10,7 @@ KNOWN: Final = ("max_tokens", "temperature")  # `top_k` is not a misspelt `top_p
 
 
 def misspelt_hyperparameter(workflow: Workflow) -> Findings:
-    """A setting of an agent's model is almost `max_tokens` or `temperature`.
+    """A setting of an agent's model is spelt almost like `max_tokens` or `temperature`.
 
     Why it matters: settings that only some models have are passed on, so the misspelt one sets nothing.
     Instead: correct the spelling.

@@ -6,7 +6,7 @@ from rulewright.project.unread_files import UnreadFiles
 
 
 def misspelt_suffix(unread: UnreadFiles) -> Findings:
-    """A file of a project has a suffix that is almost `.yaml`, `.yml` or `.json`, or the project file another name.
+    """A file of a project has a suffix that is almost `.yaml`, `.yml` or `.json`, or the project file has another name.
 
     Why it matters: it is not read. A run without this check, scenario or lexicon passes what it would fail.
     Instead: rename it, or begin the file's name with `_` if it is put aside.

@@ -13,7 +13,7 @@ KEYS: Final = {
 
 
 def reply_lexicon_reads_the_user(project: Project) -> Findings:
-    """The lexicon of replies, or of the candidates of a `three_phase` check, has `role: user`, or is that of the cue.
+    """The lexicon of replies, or of the candidates of a `three_phase` check, has `role: user` or is also the cue.
 
     Why it matters: replies are the assistant's turns, so nothing is ever found in them: an expected phrase is always
     missing, a forbidden one never noticed. Often the lexicons of cue and reply are swapped, or one was copied.

@@ -6,7 +6,7 @@ from rulewright.load import place
 
 
 def tags_on_universal_check(check: CheckDocument) -> Findings:
-    """A check with `scope: universal` lists tags or has a condition of its eligibility.
+    """A check with `scope: universal` lists tags or has an `eligibility.when`.
 
     Why it matters: a universal check applies everywhere, so they restrict nothing. If they were meant to, the check
     fails transcripts it was never made for.

@@ -9,7 +9,7 @@ def transition_never_made(machine: StateMachineDocument) -> Findings:
     """A transition is never made, because an earlier one always is, or a cue causes no transition.
 
     Why it matters: of the possible transitions, the first one in the file is made, so the hidden one's target, ending
-    or forbidden path never takes effect. A cue without a transition is searched for nothing.
+    or forbidden path never takes effect. A cue without a transition has no effect.
     Instead: move it before the earlier one, give that one a stricter `when`, or remove it.
     """
     used = {transition.cue for transition in machine.transitions}
