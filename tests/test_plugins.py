@@ -153,7 +153,7 @@ def test_what_a_function_raises_or_gives_of_another_type_decides_nothing(site: P
     plan = compile_project(project)
     raised = "plug_in_failed: `acme.politeness` failed: ValueError: too rude"
     assert verdicts(plan, "crash") == [("UNCLEAR", raised)]
-    wrong = "plug_in_failed: `acme.politeness` gave 'no number'; expected double"
+    wrong = "plug_in_failed: `acme.politeness` returned 'no number'; expected double"
     assert verdicts(plan, "please", "lie") == [("UNCLEAR", wrong)]
 
 

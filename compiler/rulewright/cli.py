@@ -184,7 +184,7 @@ def _command(words: list[str]) -> int:
     try:
         return _run_command(name, words[1:])
     except SystemExit as ended:  # raised by a callable or plug-in; its status is not ours
-        complain(f"error: code that was called ended the process (status {ended.code})")
+        complain(f"error: a plug-in or callable ended the process with status {ended.code}")
         return REFUSED
     except BrokenPipeError:  # the reader of our output has exited, as `| head` does
         return READER_GONE

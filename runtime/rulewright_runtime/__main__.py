@@ -80,7 +80,7 @@ def _command(words: list[str]) -> int:
         status: int = import_module(f"rulewright_runtime.commands.{words[0]}").run_command(options)
         return status
     except SystemExit as ended:  # raised by a plug-in; its status is not used
-        complain(f"error: code that was called ended the process (status {ended.code})")
+        complain(f"error: a plug-in or callable ended the process with status {ended.code}")
         return REFUSED
     except BrokenPipeError:
         return READER_GONE

@@ -156,7 +156,7 @@ def _guarded(plug_in: PlugIn, plain: Callable[..., Any], signature: str) -> Call
                 value = plain(*map(from_host, arguments))
                 return fitting(declared, from_host(value))
         except ResultTypeError:
-            message = escape_surrogates(f"`{name}` gave {value!r:.60}; expected {expected}")
+            message = escape_surrogates(f"`{name}` returned {value!r:.60}; expected {expected}")
             raise EvaluationError(message, "plug_in_failed") from None
         except OutageError:
             raise

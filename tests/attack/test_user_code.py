@@ -224,7 +224,7 @@ def test_a_function_that_never_returns_is_stopped_and_ends_the_run_when_that_hap
     started = time.monotonic()
     assert main(shop_here.words("--no-cache")) == 3
     assert time.monotonic() - started < 300
-    assert "`acme.given` of `acme-hostile` 1.2 gave no result within 0.2 s, 3 times" in capsys.readouterr().err
+    assert "`acme.given` of `acme-hostile` 1.2 returned no result within 0.2 s, 3 times" in capsys.readouterr().err
 
 
 def test_a_function_that_does_not_return_once_leaves_that_check_undecided(shop_here: Shop) -> None:
@@ -239,7 +239,7 @@ def test_a_function_that_does_not_return_once_leaves_that_check_undecided(shop_h
 def test_a_plug_in_judge_that_never_answers_ends_the_run(shop_here: Shop, capsys: pytest.CaptureFixture[str]) -> None:
     shop_here.plug_in(on_import=SOON, ask="time.sleep(600)", check="prompt: Is it polite?")
     assert main(shop_here.words("--no-cache", "--judge", "plugin:acme")) == 3
-    assert "gave no result within 0.2 s, 3 times" in capsys.readouterr().err
+    assert "returned no result within 0.2 s, 3 times" in capsys.readouterr().err
 
 
 def test_a_module_that_never_ends_to_be_imported_is_refused(

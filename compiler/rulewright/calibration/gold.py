@@ -176,7 +176,7 @@ def with_fingerprints(run: StoredRun, labels: Iterable[GoldLabel]) -> list[GoldL
 def refuse_other_conversations(run: StoredRun, labels: Iterable[GoldLabel]) -> None:
     """Raise UsageError for labels of a conversation that has other messages in the run."""
     others = [
-        f"`{each.annotator}` labelled `{id_of(each.item)}` on another text than `{run.folder}` holds; label it again,"
+        f"`{each.annotator}` labelled `{id_of(each.item)}` on a different text than in `{run.folder}`; label it again,"
         " or remove that row"
         for each in labels
         if each.target and each.conversation and run.fingerprint(each.item[0]) not in ("", each.conversation)

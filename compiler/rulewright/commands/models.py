@@ -100,7 +100,7 @@ def _usable(answer: ModelAnswer) -> JsonObject:
     """Whether the reply would count as a vote, and whether it keeps to the schema."""
     try:
         if not answer.is_whole:
-            raise JudgeError(f"the reply is not whole: it ended with `{answer.finish}`")
+            raise JudgeError(f"the reply is incomplete: it ended with `{answer.finish}`")
         verdict = strict(answer.text)
     except JudgeError as error:
         reason = f"{error}; {beginning(answer.text)}"

@@ -412,7 +412,7 @@ def _not_worse(comparison: JsonMapping) -> Iterator[str]:
     score = comparison["score"]
     yield "no transcript newly fails or is newly undecided"
     if score["count"]:
-        yield f"the mean score changes by {score['mean']:+.3f}; a fall of up to {comparison['margin']:g} is accepted"
+        yield f"the mean score changes by {score['mean']:+.3f}; a drop of up to {comparison['margin']:g} is accepted"
 
 
 def _falls(comparison: JsonMapping, to: str) -> list[JsonMapping]:

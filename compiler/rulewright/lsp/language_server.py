@@ -270,5 +270,5 @@ def serve() -> bool:
         try:
             server.start_io(sys.stdin.buffer, output)
         except (OverflowError, MemoryError, ValueError):  # pygls reads the number and the body of a message at once
-            raise UsageError("the editor announced a message that no memory holds (`Content-Length`)") from None
+            raise UsageError("the editor announced a message that is too large (`Content-Length`)") from None
     return server.shutdown_requested

@@ -12,7 +12,7 @@ from rulewright_runtime.plan.question import EachReplyWindow
 from rulewright_runtime.plan.scan import Check, Pattern, Plan
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
 
-WHY_LITERAL: Final = "it holds U+0307, which `İ` becomes when lowered"
+WHY_LITERAL: Final = "it contains U+0307, a part of `İ` in lower case"
 WHY_NOT_FUSED: Final = "RE2 is missing, or the patterns of all lexicons are too large for one pass"
 ONCE: Final = "once for the scenario"
 WORK: Final = {

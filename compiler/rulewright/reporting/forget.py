@@ -333,7 +333,7 @@ def summary_lines(done: Forgotten, transcript_id: str) -> Iterator[str]:
     if done.closed:
         number = plural(len(done.closed), "path")
         why = "of their size or compression, they are links to other places, or `rulewright[data]` is missing"
-        yield f"warning: these files are not looked into, because {why} ({number}):"
+        yield f"warning: these files were not searched, because {why} ({number}):"
         yield from (f"  {path}" for path in done.closed)
     if not done.changed and done.is_whole:
         raise UsageError(f"unknown transcript `{transcript_id}`")

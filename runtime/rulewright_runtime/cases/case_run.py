@@ -97,7 +97,7 @@ class BatchRun:
         """Score one case of a batch and add its result, or its error."""
         problem = case.problem
         if case.before is not None:
-            self.add_warning(_note(case, f"the test id is in the batch `{case.before}` before, and both cases count"))
+            self.add_warning(_note(case, f"the test id is already in the batch `{case.before}`, and both cases count"))
         if problem is None:
             try:
                 scorer = settings.scorer(case.archetype or UNKNOWN, case.metric_id)

@@ -168,7 +168,7 @@ def is_negated(text: str, start: int = 0, end: int | None = None) -> bool:
 
 
 BUDGETS: Final = (4000, 8000, 16000)  # tokens of the reply, by attempt
-SILENT: Final = "the text to judge says nothing"
+SILENT: Final = "the text to judge is empty"
 _FENCE: Final = "~~~"
 
 

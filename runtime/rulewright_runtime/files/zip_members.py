@@ -110,5 +110,5 @@ def _expanded_zstd(stream: BinaryIO, member: zipfile.ZipInfo) -> bytes:
     except zstandard.ZstdError as error:
         raise MemberError(f"it is damaged: {error}") from None
     if len(data) <= MAX_MEMBER and zlib.crc32(data) != member.CRC:
-        raise zipfile.BadZipFile("its checksum does not fit")
+        raise zipfile.BadZipFile("its checksum does not match")
     return data

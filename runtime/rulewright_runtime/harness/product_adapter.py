@@ -39,7 +39,7 @@ class ProductAdapter:
         if parts is None or parts.hostname is None:
             raise AdapterError(f"`{url}` is not a web address; expected `product-http:https://...`")
         if parts.username or parts.password:
-            raise AdapterError("the address of a product holds no user or password")
+            raise AdapterError("the address of a product must not contain a user or password")
         self.model = parts.hostname
         self.harness = f"product/{parts.hostname}"
         self._url, self._timeout = url, timeout

@@ -215,7 +215,7 @@ class BatchAnswers:
         key = custom_id(request)
         answer = self._answers.get(key, _JudgeAnswer(None, "missing"))
         if request.attempt:
-            raise NotRecordedError("a question of a batch is answered once")
+            raise NotRecordedError("a batch answers a question only once")
         if answer.lost:
             self.lost[answer.lost] += 1
             raise NotRecordedError(f"the question `{key}` has no answer: {answer.lost}")
@@ -232,7 +232,7 @@ def _answer(line: JsonObject) -> _JudgeAnswer:
     if isinstance(line.get("reply"), str):
         if response is not None:
             return _JudgeAnswer(None, "answered twice")
-        return _JudgeAnswer(line["reply"]) if line.get("finish", "stop") == "stop" else _JudgeAnswer(None, "not whole")
+        return _JudgeAnswer(line["reply"]) if line.get("finish", "stop") == "stop" else _JudgeAnswer(None, "incomplete")
     body = response.get("body") if isinstance(response, dict) and response.get("status_code") == 200 else None
     if not isinstance(body, dict):
         return _JudgeAnswer(None, "failed")
@@ -240,7 +240,7 @@ def _answer(line: JsonObject) -> _JudgeAnswer:
         answer = WIRES["openai"].answer(body, "")
     except RuntimeFailure:
         return _JudgeAnswer(None, "failed")
-    return _JudgeAnswer(answer.text if answer.is_whole else None, "" if answer.is_whole else "not whole", answer.model)
+    return _JudgeAnswer(answer.text if answer.is_whole else None, "" if answer.is_whole else "incomplete", answer.model)
 
 
 class LimitedJudge:

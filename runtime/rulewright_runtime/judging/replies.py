@@ -51,7 +51,7 @@ def reader(judging: Judging) -> Callable[[str], JsonObject]:
 def why_unusable(raw: str, finish: str, readings: Iterable[Callable[[str], object]]) -> str:
     """Why a reply can't be read for any of the questions that it may answer; empty if it can."""
     if finish not in ("", WHOLE):
-        return f"it is not whole: it ended with `{finish}`"
+        return f"it is incomplete: it ended with `{finish}`"
     reason = ""
     for reading in readings:
         try:

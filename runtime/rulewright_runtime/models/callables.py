@@ -96,15 +96,17 @@ class CallableModel:
         if not isinstance(value, ModelAnswer):
             form = ", such as `json.dumps(...)` of it," if isinstance(value, dict) else ""
             message = (
-                f"`{self.identity.model}` gave a `{type(value).__name__}`; expected a text{form} or a `ModelAnswer`"
+                f"`{self.identity.model}` returned a `{type(value).__name__}`; expected a text{form} or a `ModelAnswer`"
             )
             raise CallFailure(message, "denied")
         try:
             return msgspec.json.decode(msgspec.json.encode(value), type=ModelAnswer)
         except UnicodeEncodeError as error:
-            raise CallFailure(f"`{self.identity.model}` gave text that is not Unicode: {error}", "malformed") from None
+            raise CallFailure(
+                f"`{self.identity.model}` returned text that is not Unicode: {error}", "malformed"
+            ) from None
         except (msgspec.ValidationError, TypeError, OverflowError) as error:
-            message = f"`{self.identity.model}` gave a `ModelAnswer` that can't be read: {error}"
+            message = f"`{self.identity.model}` returned a `ModelAnswer` that can't be read: {error}"
             raise CallFailure(message, "denied") from None
 
     def _failure(self, error: BaseException) -> CallFailure:

@@ -82,7 +82,7 @@ class _Command:
                     return self._answers.pop(number)
                 line = _decoded(await self._lines.receive_until(b"\n", MAX_LINE))
                 if line.id not in self._unanswered:
-                    raise msgspec.ValidationError(f"it answers {line.id}, which is answered already or was not asked")
+                    raise msgspec.ValidationError(f"it answers {line.id}, which was already answered or never asked")
                 self._unanswered.remove(line.id)
                 self._answers[line.id] = line
 

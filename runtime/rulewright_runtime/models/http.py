@@ -202,7 +202,9 @@ def _headers() -> dict[str, str]:
     for line in filter(None, map(str.strip, (os.environ.get(OTHER_HEADERS) or "").splitlines())):
         name, _, value = (part.strip() for part in line.partition(":"))
         if not _HEADER.fullmatch(name) or name.lower() in OUR_HEADERS or not _HEADER_VALUE.fullmatch(value):
-            raise ModelError(f"`{OTHER_HEADERS}` holds a line that is not a header to add; expected `Name: value`")
+            raise ModelError(
+                f"`{OTHER_HEADERS}` contains a line that can't be added as a header; expected `Name: value`"
+            )
         headers[name] = value
     return headers
 
@@ -239,7 +241,9 @@ def _base(url: str) -> str:
         raise ModelError(f"`{url}` is not a base URL; expected `http://HOST:PORT/v1` or `https://...`")
     if parts.username or parts.password or parts.query:
         azure = "; that of Azure is `https://RESOURCE.openai.azure.com/openai/v1`" * ("api-version=" in parts.query)
-        raise ModelError(f"a base URL holds no user, password or query; keys are read from the environment{azure}")
+        raise ModelError(
+            f"a base URL must not contain a user, password or query; keys are read from the environment{azure}"
+        )
     return urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/"), "", ""))
 
 

@@ -72,7 +72,9 @@ def decode_with_document(data: bytes, kind: Kind[P]) -> tuple[P, dict[str, Any]]
             strict_json.refuse_doubled_keys(data)
         _check_kind(document.get("format"), document.get("version"), kind)
         if document.get("hash") != sha256(msgspec.json.encode({**document, "hash": ""})).hexdigest():
-            raise PlanError("the plan's hash does not match its content: it was changed or cut after it was compiled")
+            raise PlanError(
+                "the plan's hash does not match its content: it was changed or truncated after it was compiled"
+            )
         return msgspec.json.decode(data, type=kind.type), document
     except UNDECODED as error:
         raise PlanError(f"the plan can't be decoded: {error}; `{kind.written_by}` writes plans") from None

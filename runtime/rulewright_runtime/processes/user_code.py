@@ -151,7 +151,7 @@ class UserCode:
     def _refuse_late(self) -> None:
         self._called.late += 1
         if self._called.late >= MOST:
-            raise OutageError(f"{self._called.name} gave no result within {SECONDS:g} s, {MOST} times") from None
+            raise OutageError(f"{self._called.name} returned no result within {SECONDS:g} s, {MOST} times") from None
         raise UserCodeError(f"no result within {SECONDS:g} s") from None
 
 

@@ -430,7 +430,7 @@ class WaitingJudge:
         filtered."""
         answer, _ = self.answer(request)
         if not answer.is_whole:
-            raise JudgeError(f"the reply is not whole: it ended with `{answer.finish}`")
+            raise JudgeError(f"the reply is incomplete: it ended with `{answer.finish}`")
         return answer.text
 
     def answer(self, request: JudgeRequest) -> tuple[ModelAnswer, Spending]:

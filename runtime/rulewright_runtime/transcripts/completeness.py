@@ -139,10 +139,10 @@ class ScriptedScenario:
         waiting: int | None = None
         for index, turn in enumerate(turns):
             if index in silent:
-                yield self._gap("empty_reply", turn.turn, f"the reply of turn {turn.turn} says nothing")
+                yield self._gap("empty_reply", turn.turn, f"the reply of turn {turn.turn} is empty")
             elif _is_cut(turn):
                 ended = CUT[turn.finish or "other"]
-                yield self._gap("cut_reply", turn.turn, f"the reply of turn {turn.turn} was ended {ended}")
+                yield self._gap("cut_reply", turn.turn, f"the reply of turn {turn.turn} was cut off {ended}")
             if turn.role == "assistant":
                 waiting = None
             elif turn.role == "user":
@@ -176,7 +176,9 @@ class ScriptedScenario:
             if taken is None and turn.simulated_by:  # a model's own words; any of the turn's branches is accepted
                 taken = tuple(name for names in self._turns[number].values() for name in names)
                 if not says_something(turn.content):
-                    yield self._gap("other_message", number, f"the simulated user of turn {number} says nothing")
+                    yield self._gap(
+                        "other_message", number, f"the message of the simulated user in turn {number} is empty"
+                    )
             if taken is None:
                 yield self._gap("other_message", number, f"the user's message of turn {number} is not the scenario's")
             elif (turn.branch_id or "") not in taken:

@@ -17,7 +17,7 @@ from rulewright_runtime.digests import blake2b
 from rulewright_runtime.strict_json import Json, JsonMapping, JsonObject
 
 # The ends of answers that are not whole; a refusal is whole.
-CUT: Final = {"length": "at the limit of its tokens", "filter": "by a filter", "other": "before its end"}
+CUT: Final = {"length": "at the token limit", "filter": "by a filter", "other": "before its end"}
 KEYS: Final = (
     "finish", "finish_reason", "finish_reasons", "finishReason", "stop_reason", "stopReason", "done_reason",
     "gen_ai.response.finish_reasons", "ai.response.finishReason", "llm.finish_reason",

@@ -403,7 +403,7 @@ def test_no_label_is_compared_with_what_a_person_has_decided(
     ):
         capsys.readouterr()
         assert refused(*words)
-        assert f"`{decided}` holds people's decisions, which are no verdicts of its checks" in capsys.readouterr().err
+        assert f"`{decided}` holds people's decisions, which are not verdicts of its checks" in capsys.readouterr().err
 
 
 def test_labels_of_which_none_can_be_compared_show_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -523,5 +523,5 @@ def test_labels_of_a_conversation_that_has_changed_are_refused(
     drawn.write_text("\n".join([head, *changed]) + "\n", encoding="utf-8")
     assert refused("calibrate", str(folder), "--gold", str(drawn))
     told = capsys.readouterr().err
-    assert f"`ann` labelled `{lines[0].partition(',')[0]}` on another text" in told
+    assert f"`ann` labelled `{lines[0].partition(',')[0]}` on a different text" in told
     assert "remove that row" in told

@@ -188,7 +188,7 @@ def test_a_project_redacts_what_it_names(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("reply", "finish", "said"),
     [
-        ('{"verdict": "PASS"}', "length", "not a vote: it is not whole: it ended with `length`"),
+        ('{"verdict": "PASS"}', "length", "not a vote: it is incomplete: it ended with `length`"),
         ('{"verdict": "PASS", "decision": "FAIL"}', "stop", "not a vote: the reply's keys give two verdicts"),
         ("I think it passes.", "stop", "not a vote: the reply holds no JSON object"),
         ('{"verdict": "FAIL"}', "stop", "the judge's FAIL holds no quote, so it counts as UNCLEAR"),
@@ -241,7 +241,7 @@ _ONE = "PASS, FAIL, UNCLEAR or NOT_APPLICABLE, in capitals"
         (
             chat('{"verdict": "PASS"}', finish="length"),
             3,
-            "can't judge: the reply is not whole: it ended with `length`",
+            "can't judge: the reply is incomplete: it ended with `length`",
         ),
         (chat(""), 3, "it is empty"),
     ],

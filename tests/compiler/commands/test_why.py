@@ -146,7 +146,7 @@ def test_a_verdict_that_is_missing_says_what_the_conversation_lacks(
     assert main(["why", "run", "monday", "polite"]) == 0
     told = capsys.readouterr().out
     assert "there is nothing to judge" in " ".join(told.split())
-    assert "\nincomplete        the reply of turn 1 says nothing\n" in told
+    assert "\nincomplete        the reply of turn 1 is empty\n" in told
     decide = ["--decide", "monday", "polite", "PASS", "--by", "Ana", "--why", "fine"]
     assert main(["adjudicate", "run", *decide]) == 2
     assert "\nincomplete: 1 transcript, which can't pass whatever is decided\n" in capsys.readouterr().out

@@ -38,5 +38,5 @@ def test_a_message_longer_than_any_memory_ends_the_server_in_words(
     with (tmp_path / "message").open() as message:
         monkeypatch.setattr(sys, "stdin", message)
         status = main(["lsp", "--stdio"])
-    words = "error: the editor announced a message that no memory holds (`Content-Length`)\n"
+    words = "error: the editor announced a message that is too large (`Content-Length`)\n"
     assert (status, capsys.readouterr().err) == (3, words)

@@ -69,7 +69,7 @@ def test_a_reply_that_was_cut_off_is_reported_as_such(tmp_path: Path) -> None:
             result, _ = judged(tmp_path, waiting)
         finally:
             waiting.close()
-    rationale = "the reply is not whole: it ended with `length`"
+    rationale = "the reply is incomplete: it ended with `length`"
     assert result["judged"]["AH"] == {"verdict": "UNCLEAR", "rationale": rationale, "unanswered": True}
 
 
@@ -120,7 +120,7 @@ def test_an_empty_text_is_not_judged_and_passes_nothing(text: str) -> None:
     judge = CaseJudge(safe().plan, ReplayJudge({"T1": {"AH": [['{"verdict": "PASS"}']]}}))
     assert judge.judge_case("T1", {"questions": text})["AH"]["verdict"] == "UNCLEAR"
     assert judge.judge_case("T1", {"questions": "Why?"})["AH"]["verdict"] == "PASS"
-    assert judge.unanswered == {"AH": {"the text to judge says nothing": 1}}
+    assert judge.unanswered == {"AH": {"the text to judge is empty": 1}}
 
 
 def test_judged_text_is_in_a_fence_that_it_can_not_end(tmp_path: Path) -> None:

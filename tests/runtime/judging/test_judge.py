@@ -105,10 +105,10 @@ def body(**choice: Any) -> dict[str, Any]:
     ("line", "lost"),
     [
         ({"reply": "yes"}, ""),
-        ({"reply": "yes", "finish": "length"}, "not whole"),
+        ({"reply": "yes", "finish": "length"}, "incomplete"),
         ({"reply": "yes", **body(message={"content": "yes"}, finish_reason="stop")}, "answered twice"),
         (body(message={"content": "yes"}, finish_reason="stop"), ""),
-        (body(message={"content": "yes"}, finish_reason="length"), "not whole"),
+        (body(message={"content": "yes"}, finish_reason="length"), "incomplete"),
         (body(message={"content": None}, finish_reason="stop"), "failed"),
         (body(), "failed"),
         ({"response": {"status_code": 500, "body": {}}}, "failed"),

@@ -115,11 +115,11 @@ def test_a_transcript_that_follows_its_scenario_lacks_nothing() -> None:
         (WHOLE.turns[2:], ["turn 1 is missing"]),
         ((*WHOLE.turns[:2], *WHOLE.turns[4:]), ["turn 2 is missing"]),
         (WHOLE.turns[::2], ["turn 1 has no reply", "turn 2 has no reply", "turn 3 has no reply"]),
-        (changed(3, content=" \u200b"), ["the reply of turn 2 says nothing"]),
+        (changed(3, content=" \u200b"), ["the reply of turn 2 is empty"]),
         (changed(3, error={"type": "Timeout"}), ["turn 2 holds an error in place of a message"]),
-        (changed(3, finish="length"), ["the reply of turn 2 was ended at the limit of its tokens"]),
-        (changed(3, finish="filter"), ["the reply of turn 2 was ended by a filter"]),
-        (changed(3, finish="other"), ["the reply of turn 2 was ended before its end"]),
+        (changed(3, finish="length"), ["the reply of turn 2 was cut off at the token limit"]),
+        (changed(3, finish="filter"), ["the reply of turn 2 was cut off by a filter"]),
+        (changed(3, finish="other"), ["the reply of turn 2 was cut off before its end"]),
         (changed(3, finish="refusal"), []),
         (changed(3, finish="stop"), []),
         (changed(3, finish="something of another tool"), []),
@@ -161,7 +161,7 @@ def test_a_session_that_is_missing_is_reported_once() -> None:
 
 def test_a_conversation_without_a_script_is_not_cut_but_its_empty_replies_are_seen() -> None:
     assert lacks(*WHOLE.turns[:3], scenario=Scenario()) == []
-    assert lacks(*changed(3, content=""), scenario=Scenario()) == ["the reply of turn 2 says nothing"]
+    assert lacks(*changed(3, content=""), scenario=Scenario()) == ["the reply of turn 2 is empty"]
     assert lacks(WHOLE.turns[0], scenario=Scenario()) == ["the assistant says nothing"]
 
 
@@ -342,7 +342,7 @@ def test_a_state_is_not_a_failure_where_the_reply_that_might_have_left_it_is_mis
     assert verdict(VERIFIERS["state machine"], answered).verdict == "FAIL"
     empty = talk("Hello", "Hi", "I am lost", " ", "Thank you", "Goodbye")
     found = verdict(VERIFIERS["state machine"], empty)
-    assert (found.verdict, found.extra["trace"]["open"]) == ("UNCLEAR", "the reply of turn 2 says nothing")
+    assert (found.verdict, found.extra["trace"]["open"]) == ("UNCLEAR", "the reply of turn 2 is empty")
     earlier = talk("Hello", " ", "I am lost", "Oh dear", "Thank you", "Goodbye")
     assert verdict(VERIFIERS["state machine"], earlier).verdict == "FAIL"
 

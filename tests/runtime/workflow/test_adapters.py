@@ -215,7 +215,7 @@ def test_a_recorded_judge_scores_metrics_and_works_for_nobody(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("reply", "error", "words"),
     [
-        (None, AgentError, "is not whole"),
+        (None, AgentError, "is incomplete"),
         (ValueError("busy"), AgentError, "did not answer: busy"),
         (CallFailure("no JSON", "malformed"), AgentError, "did not answer: no JSON"),
         (CallFailure("no route", "network"), OutageError, "did not answer: no route"),

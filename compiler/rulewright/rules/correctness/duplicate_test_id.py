@@ -35,6 +35,6 @@ def _in_an_earlier_batch(batch: CaseBatch) -> Findings:
         first = ids[twice[0]] if twice else batch.cases[0]
         if twice and (len(twice) == 1 < len(ids) or source_of(first.node) in text_of(file)):
             more = f", like {plural(len(twice) - 1, 'other case')}" if twice[1:] else ""
-            message = f"the test id `{twice[0]}` is in the batch `{file.stem}` before{more}, and both cases count"
+            message = f"the test id `{twice[0]}` is already in the batch `{file.stem}`{more}, and both cases count"
             yield warning(first.place("test_id"), message)
             return

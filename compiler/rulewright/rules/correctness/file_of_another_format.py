@@ -12,7 +12,7 @@ FORMATS: Final = frozenset({*SUFFIXES, *OTHERS, *(each[1:] for suffixes in SUFFI
 
 
 def file_of_another_format(workflow: Workflow) -> Findings:
-    """A file name does not fit the `file_format` of its contract, the format is misspelt, or JSON is asked for sections.
+    """A file name does not fit the `file_format` of its contract, the format is misspelt, or JSON must have sections.
 
     Why it matters: the contract is broken whatever the agent writes, so the task fails after its work has been paid
     for.

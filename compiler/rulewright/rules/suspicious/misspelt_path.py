@@ -19,7 +19,7 @@ SHORTEST: Final = 4  # letters of a name: shorter ones often differ by one lette
 
 
 def misspelt_path(workflow: Workflow) -> Findings:
-    """A path of a workflow differs by one letter from a name in other paths or from an output, or contains several paths.
+    """A path of a workflow differs by one letter from other paths or from an output, or contains several paths.
 
     Why it matters: what is written under one name is looked for under the other, after the work has been paid for. The
     rule compares the folders and files that several paths name, the files that a task reads with the outputs (also

@@ -64,7 +64,7 @@ def misspelt_word(project: Project) -> Findings:
         if word not in reported:
             reported.update((word, near) if times == 1 else (word,))  # of two rare spellings, one is reported
             message = f"`{word}` occurs only here, but `{near}` occurs {f'{times} times' if times > 1 else 'elsewhere'}"
-            yield warning(where, message if times else f"`{word}` is no known word", help=Guess(near))
+            yield warning(where, message if times else f"unknown word `{word}`", help=Guess(near))
 
 
 def _misspelt_values(roots: Iterable[Node]) -> Iterator[Rare]:

@@ -15,8 +15,8 @@ SEVERAL: Final = 3  # dimensions of which all but one have a weight
 def weights_do_not_add_up(document: Workflow | ScorecardDocument) -> Findings:
     """The weights of a confidence loop or of a scorecard's dimensions do not add up to 1, or one has no weight.
 
-    Why it matters: the weights are scaled to a sum of 1, so a mistyped weight shifts all the others unnoticed. Without a
-    weight, a metric or dimension has the weight 1.
+    Why it matters: the weights are scaled to a sum of 1, so a mistyped weight shifts all the others unnoticed. Without
+    a weight, a metric or dimension has the weight 1.
     Instead: correct the weight, so that the sum is 1, or write the missing one.
     """
     if isinstance(document, ScorecardDocument):

@@ -19,7 +19,7 @@ _COUNTS_TURNS: Final = re.compile(r"(?i)turn|round|step|position|seq|index")
 def refuse_unnamed(names: Iterable[str], name: str) -> None:
     """Raise ShapeError for messages without the name of a conversation, next to others that have one."""
     if not name and any(names):
-        raise ShapeError("some messages name no conversation and others do; name that of each message")
+        raise ShapeError("some messages name no conversation and others do; name the conversation of each message")
 
 
 def refuse_disorder(times: Iterable[object]) -> None:

@@ -152,7 +152,7 @@ class JudgedAdapter:
         try:
             answer, finish, usage = self._ask(JudgeRequest(*fields, purpose="metric"))
             if answer is None or finish:
-                raise AgentError(f"the judge's reply is not whole{finish and f': it ended with `{finish}`'}")
+                raise AgentError(f"the judge's reply is incomplete{finish and f': it ended with `{finish}`'}")
             return msgspec.structs.replace(read_reply(answer, "judge"), usage=usage)
         except AgentError as error:
             raise AgentError(str(error), usage) from None
