@@ -29,7 +29,7 @@ from rulewright_runtime.transcripts.readers.record_values import (
 )
 from rulewright_runtime.transcripts.readers.shapes import AGENT, BOTS, Format, related
 from rulewright_runtime.transcripts.readers.table_rows import FIELDS, Columns, format_for, mapped_format, value_at
-from rulewright_runtime.transcripts.turn_lines import NO_TURNS, Loose, conversation_of, stem
+from rulewright_runtime.transcripts.turn_lines import NO_TURNS, Loose, conversation_of, stem, transcript_of
 
 _PAGES: Final = ("data", "conversations", "chats", "records")  # the keys of a page's records
 _NEXT: Final = (
@@ -228,7 +228,7 @@ class Chats:
                 yield InputError(reason, self._path, records[item.record][0])
             else:
                 found = msgspec.structs.replace(item, id=name, messages=related(item.messages), record=0)
-                yield Transcript.of(found, self._path, records[item.record][0])
+                yield transcript_of(found, self._path, records[item.record][0])
         if is_empty:
             yield InputError(f"the record holds no conversation (read as {format.name})", self._path, line)
 

@@ -67,6 +67,7 @@ Kind = Literal["text", "image", "audio", "file"]
 ROLES: Final[tuple[Role, ...]] = get_args(Role)
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 SIMULATED: Final = "user:"  # prefix of a user turn's `harness`, before the name of the model that wrote it
+TURNS: Final = "turns"  # the source of a conversation that was recorded as turns
 NOTHING: Final[JsonMapping] = {}
 SPEAKERS: Final = ("user", "assistant")  # whose messages are turns
 
@@ -247,7 +248,7 @@ class Transcript(msgspec.Struct, frozen=True):
         if self.recorded is not None:
             return self.recorded
         return Conversation(
-            self.id, tuple(map(_message, self.turns)), self.scenario_id or None, source="turns", model=self.model
+            self.id, tuple(map(_message, self.turns)), self.scenario_id or None, source=TURNS, model=self.model
         )
 
     @property

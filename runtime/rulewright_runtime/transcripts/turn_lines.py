@@ -11,7 +11,7 @@ import msgspec
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.strict_json import UNDECODED, Decoder, Json, colons_in, why_not
 from rulewright_runtime.transcripts.containers import without_compression
-from rulewright_runtime.transcripts.messages import SPEAKERS, Transcript, Turn, repeats
+from rulewright_runtime.transcripts.messages import SPEAKERS, TURNS, Conversation, Transcript, Turn, repeats
 
 NO_TURNS: Final = "a conversation needs the key `turns`, a list of turns"
 
@@ -182,6 +182,22 @@ def conversation_of(record: Loose | Batched, path: str, number: int, *, several:
         return batched
     name = batched.transcript_id or (f"{stem(path)}:{number}" if several else stem(path))
     return Transcript(name, batched.scenario_id, batched.model, tuple(batched.turns), path, number)
+
+
+def transcript_of(chat: Conversation, path: str, number: int) -> Transcript | InputError:
+    """The transcript of a conversation. Turns that `convert` wrote as messages are the turns again, with the numbers,
+    branches and harnesses that were recorded, or are refused as in a batch."""
+    if chat.source != TURNS:
+        return Transcript.of(chat, path, number)
+    turns = [
+        {**each.metadata, "role": each.role, "content": each.text, "usage": each.usage or None}
+        for each in chat.messages
+    ]
+    record = Loose(scenario_id=chat.scenario_id, model=chat.model, transcript_id=chat.id, turns=turns)
+    found = conversation_of(record, path, number, several=True)
+    if isinstance(found, InputError) or found.conversation == chat:
+        return found
+    return msgspec.structs.replace(found, recorded=chat)
 
 
 def _batched(record: Loose, path: str, number: int) -> Batched | InputError:

@@ -7,6 +7,8 @@ import msgspec
 import pytest
 from tests.runtime.transcripts.formats import CHATS, NATIVE, conversations, lines, refusals, written
 
+from rulewright.cli import main
+from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.transcripts.messages import Conversation, Message, Part, ToolCall, Transcript
 from rulewright_runtime.transcripts.transcript_reader import Reader
 from rulewright_runtime.transcripts.writing import WRITERS
@@ -35,6 +37,53 @@ def test_every_field_of_the_model_survives_a_round_trip(tmp_path: Path) -> None:
     copy = tmp_path / "copy.jsonl"
     copy.write_bytes(WRITERS["rulewright"](Transcript.of(chat)))
     assert conversations(copy) == [chat]
+
+
+PLAYED = [
+    {"turn": 0, "role": "assistant", "content": "Welcome."},
+    {"turn": 1, "role": "user", "content": "My own words.", "harness": "user:m-2", "branch_id": "asked"},
+    {"turn": 1, "role": "assistant", "content": "On", "harness": "llm/raw", "finish": "length", "usage": {"cost": 1}},
+    {"turn": 2, "role": "user", "content": "And?"},
+    {"turn": 2, "role": "assistant", "content": "", "error": "no answer"},
+]
+
+
+def played(folder: Path) -> Transcript:
+    path = folder / "m-1__s.jsonl"
+    path.write_bytes(b"".join(msgspec.json.encode(each) + b"\n" for each in PLAYED))
+    (found,) = Reader().read([path])
+    assert isinstance(found, Transcript)
+    return found
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "parquet"])
+def test_what_a_harness_recorded_is_the_same_transcript_after_convert(tmp_path: Path, ending: str) -> None:
+    copy = tmp_path / f"copy.{ending}"
+    first = played(tmp_path)
+    assert main(["convert", first.path, str(copy)]) == 0
+    (again,) = Reader().read([copy])
+    assert isinstance(again, Transcript)
+    assert msgspec.structs.replace(again, path=first.path) == first
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"turn": 5}, "turns[1]: turn 1 is missing"),
+        ({"turn": "1"}, "turns[1]: the turn number is `1`; expected a whole number"),
+    ],
+)
+def test_a_changed_line_of_what_a_harness_recorded_is_refused(change: JsonObject, reason: str, tmp_path: Path) -> None:
+    record = json.loads(WRITERS["rulewright"](played(tmp_path)))
+    record["messages"][1]["metadata"] |= change
+    assert reason in refusals(tmp_path, [record])[0]
+
+
+def test_what_was_added_to_a_converted_transcript_is_kept_with_its_turns(tmp_path: Path) -> None:
+    first = played(tmp_path)
+    record = json.loads(WRITERS["rulewright"](first)) | {"expected": "a fee"}
+    (again,) = (item for item in Reader().read([written(tmp_path, [record])]) if isinstance(item, Transcript))
+    assert (again.turns, again.conversation.expected) == (first.turns, "a fee")
 
 
 @pytest.mark.parametrize("name", ["openinference.json", "messages.arrow"])
