@@ -23,6 +23,10 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from benchmark.speed.timing import keep_bytecode
+
 from rulewright import compile_project
 from rulewright_runtime.matching.match import Matcher
 from rulewright_runtime.plan.envelope import encode
@@ -192,6 +196,7 @@ def main() -> None:
     parser.add_argument("--write", type=Path, metavar="FOLDER", help="where curves.json and curves.svg go")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
+        keep_bytecode(Path(folder))
         found = measured(Path(folder), args.rounds, args.scale)
     text = json.dumps(found, indent=1) + "\n"
     print(text, end="")

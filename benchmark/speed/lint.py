@@ -16,6 +16,10 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from benchmark.speed.timing import keep_bytecode
+
 ROOT = Path(__file__).resolve().parents[2]
 SHARED = Path(os.environ.get("RULEWRIGHT_SHARED", ROOT.parent / "shared"))
 SCHEMA = ROOT / "grammar" / "rulewright_grammar" / "schemas" / "check.schema.json"
@@ -65,8 +69,7 @@ def many(paths: list[Path], folder: Path) -> None:
 def main() -> int:
     """Print the figures; the exit code says whether the limits are kept."""
     scratch = Path(tempfile.mkdtemp())
-    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-    os.environ["PYTHONPYCACHEPREFIX"] = str(scratch / "bytecode")
+    keep_bytecode(scratch)
     try:
         return compare(scratch / "many")
     finally:

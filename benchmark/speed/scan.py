@@ -21,6 +21,9 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from benchmark.speed.timing import keep_bytecode
 from msgspec.structs import replace
 
 from rulewright import compile_project
@@ -80,12 +83,10 @@ def suppressing_tags(check: Check) -> list[str]:
     return [word for _, word in lists[0]] if lists else words
 
 
-def seconds(command: list[str], environment: dict[str, str]) -> float:
+def seconds(command: list[str]) -> float:
     """The wall time of a process."""
     start = time.perf_counter()
-    done = subprocess.run(
-        command, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=environment
-    )
+    done = subprocess.run(command, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, cwd=ROOT)
     taken = time.perf_counter() - start
     if done.returncode not in (0, 1, 2):  # whatever it finds; 3 would be an error
         raise SystemExit(f"{' '.join(command)} failed:\n{done.stderr}")
@@ -109,6 +110,7 @@ def main() -> int:
     )
     with tempfile.TemporaryDirectory() as name:
         place = Path(name)
+        keep_bytecode(place)
         (place / "plan.json").write_bytes(encode(plan))
         (place / "rules.json").write_text(json.dumps(rules_of(plan)), encoding="utf-8")
         print("126 transcripts")
@@ -142,13 +144,14 @@ def batch(transcripts: Path, path: Path, copies: int = BATCHES) -> Path:
 
 def compare_jobs(place: Path, path: Path) -> None:
     """Print how long one process and two take over a large file; both must write the same."""
-    environment = {**os.environ, "PYTHONPYCACHEPREFIX": str(place / "bytecode")}
-    times: dict[int, list[float]] = {1: [], 2: []}
+    run = [sys.executable, "-m", "rulewright_runtime", "run", str(place / "plan.json"), str(path), "--overwrite"]
+    commands = {jobs: [*run, "--out", str(place / f"jobs{jobs}"), "--jobs", str(jobs)] for jobs in (1, 2)}
+    times: dict[int, list[float]] = {jobs: [] for jobs in commands}
+    for command in commands.values():
+        seconds(command)
     for _ in range(5):
-        for jobs, taken in times.items():
-            run = [sys.executable, "-m", "rulewright_runtime", "run", str(place / "plan.json"), str(path)]
-            out = place / f"jobs{jobs}"
-            taken.append(seconds([*run, "--overwrite", "--out", str(out), "--jobs", str(jobs)], environment))
+        for jobs, command in commands.items():
+            times[jobs].append(seconds(command))
     if (place / "jobs1" / "verdicts.jsonl").read_bytes() != (place / "jobs2" / "verdicts.jsonl").read_bytes():
         raise SystemExit("one process and two do not give the same verdicts")
     one, two = (statistics.median(taken) for taken in times.values())
@@ -158,9 +161,7 @@ def compare_jobs(place: Path, path: Path) -> None:
 
 def compare(place: Path, transcripts: Path, rounds: int) -> float:
     """Run both by turns over `transcripts`, print the times, and give the median ratio."""
-    environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
-    environment |= {"PYTHONPYCACHEPREFIX": str(place / "bytecode"), "PYTHONPATH": str(Path(__file__).parent)}
-    loop = [sys.executable, "-m", "_plain_scan"]
+    loop = [sys.executable, "-m", "benchmark.speed._plain_scan"]
     plain = [*loop, str(place / "rules.json"), str(transcripts), str(place / "plain.jsonl")]
     run = [sys.executable, "-m", "rulewright_runtime", "run", str(place / "plan.json"), str(transcripts)]
     commands = {
@@ -171,13 +172,13 @@ def compare(place: Path, transcripts: Path, rounds: int) -> float:
         "start of the runtime": [sys.executable, "-c", "import rulewright_runtime.runs.store, re2"],
     }
     for command in commands.values():
-        seconds(command, environment)
+        seconds(command)
     if lines(place / "plain.jsonl") != lines(place / "run" / "verdicts.jsonl"):
         raise SystemExit("the two do not give the same verdicts")
     times: dict[str, list[float]] = {what: [] for what in commands}
     for _ in range(rounds):
         for what, command in commands.items():
-            times[what].append(seconds(command, environment))
+            times[what].append(seconds(command))
     return report(times)
 
 

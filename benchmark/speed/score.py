@@ -16,6 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from benchmark.speed.timing import keep_bytecode
+
 HERE = Path(__file__).resolve().parent
 CASES = 100_000
 ROUNDS = 3
@@ -117,10 +121,10 @@ class Run:
     megabytes: float
 
 
-def run(words: list[str], environment: dict[str, str]) -> Run:
+def run(words: list[str]) -> Run:
     """Run a command and measure it."""
     start = time.perf_counter()
-    process = subprocess.Popen(words, stderr=subprocess.DEVNULL, env=environment)
+    process = subprocess.Popen(words, stderr=subprocess.DEVNULL)
     _, _, usage = os.wait4(process.pid, 0)
     process.returncode = 0
     return Run(time.perf_counter() - start, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
@@ -139,23 +143,21 @@ def main() -> int:
         write_cases(folder / "cases.jsonl", CASES)
         files = [str(folder / "cases.jsonl"), str(folder / "plain.report")]
         plain = [sys.executable, str(HERE / "_plain_score.py"), *files]
-        # from compiled bytecode, as installed packages run
-        environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-        environment["PYTHONPYCACHEPREFIX"] = str(folder / "bytecode")
+        keep_bytecode(folder)
         write_cases(folder / "few.jsonl", 1)
-        run(ours(folder, "few"), environment)
+        run(ours(folder, "few"))
         fast, slow = [], []
         for _ in range(ROUNDS):
-            fast.append(run(ours(folder, "cases"), environment))
-            slow.append(run(plain, environment))
+            fast.append(run(ours(folder, "cases")))
+            slow.append(run(plain))
         best, other = min(fast, key=lambda r: r.wall), min(slow, key=lambda r: r.wall)
         write_cases(folder / "many.jsonl", 4 * CASES)
         (folder / "outputs").mkdir()  # where no batch is looked for
         apart_outputs = folder / "outputs" / "apart.jsonl"
         write_cases(folder / "apart.jsonl", 4 * CASES, apart_outputs)
         # before anything large is read here: a child starts as a copy of this process
-        many = run(ours(folder, "many"), environment)
-        apart = run(ours(folder, "apart", "--outputs", str(apart_outputs)), environment)
+        many = run(ours(folder, "many"))
+        apart = run(ours(folder, "apart", "--outputs", str(apart_outputs)))
         report, expected = ((folder / name).read_bytes() for name in ("cases.report", "plain.report"))
     same = agree(json.loads(report), json.loads(expected))
     rate = CASES / best.wall

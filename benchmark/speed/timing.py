@@ -1,9 +1,11 @@
 """Processor times within one run: medians of repeated batches, taken in turn, so that ratios survive a busy machine."""
 
+import os
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 BATCHES: Final = 15
@@ -23,6 +25,12 @@ class Timing:
             if self.median * scale >= 1:
                 return f"{self.median * scale:.2f} {unit}"
         return f"{self.median * 1e9:.0f} ns"
+
+
+def keep_bytecode(folder: Path) -> None:
+    """Have every process that is started from here on keep its bytecode in `folder`, as installed packages do."""
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    os.environ["PYTHONPYCACHEPREFIX"] = str(folder / "bytecode")
 
 
 Call: TypeAlias = tuple[Callable[[Any], Any], Any]  # a function, and what it is called with
