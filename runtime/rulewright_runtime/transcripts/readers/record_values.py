@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from typing import Final, TypeGuard
 
 import msgspec
@@ -12,6 +15,11 @@ from rulewright_runtime.strict_json import Json, JsonMapping, JsonObject
 
 Record = JsonMapping
 _MAX_SHOWN: Final = 60  # characters of a value in a message
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_IS_NUMBER: Final = re.compile(r"[0-9]{1,25}(?:\.[0-9]{0,25})?")
+_FRACTION: Final = re.compile(r"[.,][0-9]{6}([0-9]+)")
+# What a number of a recent time counts, by its size: nanoseconds, microseconds, milliseconds, else seconds.
+_UNITS: Final = ((10**17, 1), (10**14, 10**3), (10**11, 10**6))
 
 
 class ShapeError(Exception):
@@ -91,6 +99,30 @@ def word(value: object) -> str:
 def optional(value: object) -> str | None:
     """A text or a number as text; None for any other value."""
     return word(value) or None
+
+
+def instant(value: object) -> int:
+    """A time in nanoseconds: a number (of seconds or of parts of them) or a date, also with a time, which is of UTC if
+    it has no offset; 0 if it is missing or unknown."""
+    if isinstance(value, datetime):  # of Parquet
+        return _nanoseconds(value, "")
+    text = word(value).strip()
+    if _IS_NUMBER.fullmatch(text):
+        number = Decimal(text)
+        unit = next((unit for least, unit in _UNITS if number >= least), 10**9)
+        return int(number * unit)
+    try:
+        return _nanoseconds(datetime.fromisoformat(text.removesuffix(" UTC")), text)
+    except ValueError:
+        return 0
+
+
+def _nanoseconds(time: datetime, text: str) -> int:
+    """The time in nanoseconds, of which a datetime has only those that are thousands."""
+    known = time if time.tzinfo else time.replace(tzinfo=UTC)
+    digits = _FRACTION.search(text)
+    more = int(digits[1][:3].ljust(3, "0")) if digits else 0
+    return (known - _EPOCH) // timedelta(microseconds=1) * 1000 + more
 
 
 def name_of(value: object) -> str:

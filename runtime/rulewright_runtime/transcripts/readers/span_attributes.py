@@ -219,18 +219,18 @@ _ASKING: Final = ("?", "？", "؟")  # ends of a question, which may be the user
 
 
 class TracedCall(msgspec.Struct, frozen=True):
-    """A call of a model: its trace, when it was (falsy if unknown), and its messages."""
+    """A call of a model: its trace, when it was (0 if unknown), and its messages."""
 
     trace: str
-    at: float | str
+    at: int
     conversation: Conversation
 
 
 class Retrieval(msgspec.Struct, frozen=True):
-    """Retrieved texts: the trace, when they were retrieved (falsy if unknown), and the message that holds them."""
+    """Retrieved texts: the trace, when they were retrieved (0 if unknown), and the message that holds them."""
 
     trace: str
-    at: float | str
+    at: int
     message: Message
 
 

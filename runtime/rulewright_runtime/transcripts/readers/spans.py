@@ -24,6 +24,7 @@ from rulewright_runtime.transcripts.readers.record_values import (
     Record,
     ShapeError,
     first_of,
+    instant,
     is_list,
     is_record,
     list_at,
@@ -220,9 +221,7 @@ def _span_of_row(record: Record) -> Record:
 
 def _ended(span: Record) -> int:
     """When a span ended: that of an agent ends after those inside it."""
-    value = word(first_of(span, _TIMES))
-    digits = re.sub(r"[^0-9]", "", value)[:25]
-    return int(digits) if digits else 0
+    return instant(first_of(span, _TIMES))
 
 
 def unrepeated(conversations: list[Conversation], name: str) -> Iterator[Conversation]:

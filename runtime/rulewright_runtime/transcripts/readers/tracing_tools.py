@@ -9,7 +9,6 @@ the expected answer, is taken from the root of its trace. What retrievers found 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, Literal
 
@@ -23,6 +22,7 @@ from rulewright_runtime.transcripts.readers.record_values import (
     Record,
     ShapeError,
     first_of,
+    instant,
     is_list,
     is_record,
     list_at,
@@ -45,7 +45,7 @@ Kind = Literal["call", "scorer", "retrieval", "other"]
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
-    """One step of a trace. `start` is compared with those of the same tool only; `about` may name the scenario and the
+    """One step of a trace. `start` is a time in nanoseconds, 0 if unknown; `about` may name the scenario and the
     model, and `kept` is what else the step records."""
 
     id: str
@@ -55,7 +55,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     output: Json
     parents: Sequence[str] = ()
     thread: str = ""
-    start: float | str = 0
+    start: int = 0
     ended: str | None = None
     error: Json = None
     expected: Json = None
@@ -173,7 +173,7 @@ def _retrievals(steps: Sequence[Step]) -> Iterator[Retrieval]:
     for step in sorted(steps, key=lambda each: each.start):
         found = retrieval_message(step.output) if step.kind == "retrieval" and not _is_scoring(step, known) else None
         if found is not None:
-            yield Retrieval(step.trace, step.start if is_called else "", found)
+            yield Retrieval(step.trace, step.start if is_called else 0, found)
 
 
 def _is_scoring(step: Step, known: Mapping[str, Step]) -> bool:
@@ -234,7 +234,6 @@ def _step_of_observation(record: Record, outer: str, session: str) -> Step:
     failed = word(record.get("level")).upper() == "ERROR"
     usage = object_of(first_of(record, ("usageDetails", "usage_details", "usage")))
     parent = word(first_of(record, _PARENTS)) or outer
-    start = word(first_of(record, ("startTime", "start_time", "timestamp")))
     return Step(
         id=word(record.get("id")),
         trace=word(first_of(record, _TRACES)),
@@ -243,7 +242,7 @@ def _step_of_observation(record: Record, outer: str, session: str) -> Step:
         output=_decoded(record.get("output")),
         parents=[parent] if parent else (),
         thread=session,
-        start=re.sub(r"[^0-9]", "", start)[:17].ljust(17, "0") if start else "",
+        start=instant(first_of(record, ("startTime", "start_time", "timestamp"))),
         error=(word(record.get("statusMessage")) or "the observation failed") if failed else None,
         about=metadata,
         model=word(record.get("model")) or word(metadata.get("model")),
@@ -304,7 +303,7 @@ def _step_of_run(run: Record) -> Step:
         output=outputs,
         parents=[word(run["parent_run_id"])] if run.get("parent_run_id") else (),
         thread=word(first_of(metadata, _THREADS)),
-        start=word(run.get("start_time")),
+        start=instant(run.get("start_time")),
         ended=optional(run.get("end_time")),
         error=run.get("error"),
         about=metadata,
@@ -357,7 +356,7 @@ def _steps_of_events(record: Record) -> Iterator[Step | None]:
 
 def _step_of_event(event: Record) -> Step:
     metadata, metrics = object_of(event.get("metadata")), object_of(event.get("metrics"))
-    parents, start = event.get("span_parents"), metrics.get("start")
+    parents = event.get("span_parents")
     return Step(
         id=word(event.get("span_id")),
         trace=word(event["root_span_id"]),
@@ -365,7 +364,7 @@ def _step_of_event(event: Record) -> Step:
         input=_decoded(event.get("input")),
         output=_decoded(event.get("output")),
         parents=[word(each) for each in parents] if is_list(parents) and not event.get("is_root") else (),
-        start=start if isinstance(start, int | float) else 0,
+        start=instant(metrics.get("start")),
         error=event.get("error"),
         expected=event.get("expected"),
         about=metadata,

@@ -154,3 +154,34 @@ def test_a_retriever_without_a_text_of_its_own_keeps_its_whole_output(tmp_path: 
     assert lines(found)[1] == "tool retrieval: [{'id':7}]"
     (found,) = conversations(written(tmp_path, [CALL, {**RETRIEVER, "output": []}]))
     assert lines(found) == ["user: hi", "assistant: hello"]
+
+
+FIRST = {**CALL, "input": [{"role": "user", "content": "one"}], "output": "1"}
+SECOND = {**CALL, "id": "g2", "input": [{"role": "user", "content": "two"}], "output": "2"}
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("2025-03-01T11:59:00+02:00", "2025-03-01T10:00:00Z"),
+        ("2025-03-01T23:59:00-01:00", "2025-03-02T01:00:00.5Z"),
+        ("2025-03-01T10:00:00.000000001Z", "2025-03-01T10:00:00.000000002Z"),
+        ("2025-03-01 10:00:00", "2025-03-01T10:00:01+00:00"),
+        (1740823200, 1740823201000),
+    ],
+)
+def test_calls_are_in_the_order_of_their_times_whatever_the_offset(tmp_path: Path, first: Any, second: Any) -> None:
+    of_langfuse = [{**SECOND, "startTime": second}, {**FIRST, "startTime": first}]
+    of_langsmith = [
+        {"id": each["id"], "trace_id": "t1", "run_type": "llm", "start_time": each["startTime"],
+         "inputs": {"messages": each["input"]}, "outputs": {"output": each["output"]}}
+        for each in of_langfuse
+    ]  # fmt: skip
+    of_spans = [
+        {"traceId": "t1", "spanId": each["id"], "endTime": each["startTime"],
+         "attributes": {"gen_ai.input.messages": each["input"], "gen_ai.output.messages": each["output"]}}
+        for each in of_langfuse
+    ]  # fmt: skip
+    for records in (of_langfuse, of_langsmith, of_spans):
+        found = conversations(written(tmp_path, records))
+        assert [lines(each)[0] for each in found] == ["user: one", "user: two"]
