@@ -221,10 +221,15 @@ def passages(value: object) -> Iterator[Message]:
         yield Message("tool", (Part(text=text),), "retrieval", metadata=more)
 
 
+def document_in(value: Record) -> Record:
+    """The document in a search result of LlamaIndex or a serialised object of LangChain; else the value itself."""
+    return next((each for key in ("document", "node", "kwargs") if is_record(each := value.get(key))), value)
+
+
 def _passage(value: object) -> str:
     if value is None or value == "":
         return ""
-    text = word(first_of(value, _OF_PASSAGES) if is_record(value) else value)
+    text = word(first_of(document_in(value), _OF_PASSAGES) if is_record(value) else value)
     if not text:
         raise ShapeError(f"a passage is {shown(value)}; expected a text, or an object with a `text`")
     return text

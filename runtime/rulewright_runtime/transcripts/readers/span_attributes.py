@@ -19,6 +19,7 @@ from rulewright_runtime.transcripts.readers.record_values import (
     first_of,
     is_list,
     is_record,
+    is_text,
     list_at,
     object_in,
     parsed,
@@ -26,7 +27,7 @@ from rulewright_runtime.transcripts.readers.record_values import (
     shown,
     word,
 )
-from rulewright_runtime.transcripts.readers.shapes import passages
+from rulewright_runtime.transcripts.readers.shapes import document_in, passages
 
 TEXTS: Final = ("gen_ai.prompt", "gen_ai.completion")  # may be plain texts; the others are messages
 _INDEX: Final = re.compile(r"[0-9]{1,6}")
@@ -213,6 +214,11 @@ def _completed(conversation: Conversation, results: Mapping[str, ToolExecution])
 
 
 _DOCUMENTS: Final = "retrieval.documents"
+_PAGES: Final = ("page_content", "pageContent")
+_DOCUMENT_TEXTS: Final = ("text", "content", "passage", "chunk", "body")
+_DOCUMENT_MARKS: Final = frozenset((
+    *_PAGES, "score", "similarity", "distance", "relevance_score", "source", "metadata", "document_id", "doc_id", "url",
+))  # fmt: skip
 _COMPARED: Final = 100  # characters of a retrieved paragraph that are looked for in a prompt
 _TELLING: Final = 20  # characters of one that is not a heading
 _ASKING: Final = ("?", "？", "؟")  # ends of a question, which may be the user's own
@@ -239,9 +245,25 @@ def retrieved_in(attributes: Record) -> Message | None:
     if attributes.get("openinference.span.kind") != "RETRIEVER":
         return None
     listed = attributes.get(_DOCUMENTS) or from_numbered_keys(attributes, f"{_DOCUMENTS}.")
-    documents = [each.get("document", each) if is_record(each) else each for each in listed if is_list(listed)]
-    texts = [each for each in documents if not is_record(each) or each.get("content")]
+    texts = [each for each in listed if is_list(listed) and (not is_record(each) or document_in(each).get("content"))]
     return retrieval_message(texts or attributes.get("output.value"))
+
+
+def are_documents(value: object) -> bool:
+    """Whether a value is a list of documents, also as the only list in an object or as JSON text: objects with a text
+    and something about it, or as LangChain and LlamaIndex write them."""
+    value = parsed(value) if isinstance(value, str) and value.lstrip()[:1] in ("[", "{") else value
+    lists = [each for each in value.values() if is_list(each)] if is_record(value) else [value]
+    documents = lists[0] if len(lists) == 1 else None
+    return is_list(documents) and bool(documents) and all(map(_is_document, documents))
+
+
+def _is_document(value: object) -> bool:
+    if not is_record(value) or "role" in value:
+        return False
+    inner = document_in(value)
+    has_text = is_text(first_of(inner, (*_PAGES, *_DOCUMENT_TEXTS)))
+    return has_text and (inner is not value or not _DOCUMENT_MARKS.isdisjoint(value))
 
 
 def retrieval_message(value: object) -> Message | None:

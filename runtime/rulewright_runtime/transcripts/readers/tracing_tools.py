@@ -9,7 +9,8 @@ the expected answer, is taken from the root of its trace. What retrievers found 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from typing import Final, Literal
 
 import msgspec
@@ -36,11 +37,13 @@ from rulewright_runtime.transcripts.readers.shapes import Format
 from rulewright_runtime.transcripts.readers.span_attributes import (
     Retrieval,
     TracedCall,
+    are_documents,
     retrieval_message,
     with_passages,
 )
 from rulewright_runtime.transcripts.readers.spans import unrepeated
 
+_RETRIEVER: Final = re.compile(r"(?i)retriev|(?:vector|similarity|semantic)[ _-]?search")  # in a step's name
 Kind = Literal["call", "scorer", "retrieval", "other"]
 
 
@@ -51,6 +54,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     trace: str
     kind: Kind
+    name: str = ""
     input: Json
     output: Json
     parents: Sequence[str] = ()
@@ -169,25 +173,37 @@ def _relevant(steps: Sequence[Step]) -> list[Step]:
 def _retrievals(steps: Sequence[Step]) -> Iterator[Retrieval]:
     """Yield what the retrievers of a trace found; an outermost step that stands for its calls begins before them."""
     known = {step.id: step for step in steps}
-    is_called = any(step.kind == "call" for step in _relevant(steps))
+    relevant = _relevant(steps)
+    is_called = any(step.kind == "call" for step in relevant)
+    spoken = {each.id for step in relevant for each in _lineage(step, known)}
     for step in sorted(steps, key=lambda each: each.start):
-        found = retrieval_message(step.output) if step.kind == "retrieval" and not _is_scoring(step, known) else None
-        if found is not None:
+        if not _retrieves(step, spoken) or _is_scoring(step, known):
+            continue
+        if (found := retrieval_message(step.output)) is not None:
             yield Retrieval(step.trace, step.start if is_called else 0, found)
+
+
+def _retrieves(step: Step, spoken: Set[str]) -> bool:
+    """Whether a step is a retriever: by its kind or, if it does not hold what is `spoken`, by its name or output."""
+    if step.kind != "other" or step.id in spoken:
+        return step.kind == "retrieval"
+    return _RETRIEVER.search(step.name) is not None or are_documents(step.output)
 
 
 def _is_scoring(step: Step, known: Mapping[str, Step]) -> bool:
     """Whether a step or one of its ancestors belongs to a scorer."""
+    return any(each.kind == "scorer" for each in _lineage(step, known))
+
+
+def _lineage(step: Step, known: Mapping[str, Step]) -> Iterator[Step]:
+    """Yield a step and its ancestors."""
     visited: set[str] = set()
     pending = [step]
     while pending:
-        each = pending.pop()
-        if each.kind == "scorer":
-            return True
+        yield (each := pending.pop())
         parents = (known.keys() & set(each.parents)) - visited
         visited |= parents
         pending += [known[parent] for parent in parents]
-    return False
 
 
 _OBSERVATIONS: Final = frozenset({
@@ -237,6 +253,7 @@ def _step_of_observation(record: Record, outer: str, session: str) -> Step:
     return Step(
         id=word(record.get("id")),
         trace=word(first_of(record, _TRACES)),
+        name=word(record.get("name")),
         kind=_KINDS.get(word(record.get("type")).upper(), "other"),
         input=_decoded(record.get("input")),
         output=_decoded(record.get("output")),
@@ -298,6 +315,7 @@ def _step_of_run(run: Record) -> Step:
     return Step(
         id=word(run.get("id")),
         trace=word(first_of(run, ("trace_id", "id"))),
+        name=word(run.get("name")),
         kind=_KINDS_OF_RUNS.get(run["run_type"], "other"),
         input=inputs,
         output=outputs,
@@ -356,11 +374,13 @@ def _steps_of_events(record: Record) -> Iterator[Step | None]:
 
 def _step_of_event(event: Record) -> Step:
     metadata, metrics = object_of(event.get("metadata")), object_of(event.get("metrics"))
+    attributes = object_of(event.get("span_attributes"))
     parents = event.get("span_parents")
     return Step(
         id=word(event.get("span_id")),
         trace=word(event["root_span_id"]),
-        kind=_kind_of_event(object_of(event.get("span_attributes"))),
+        kind=_kind_of_event(attributes),
+        name=word(attributes.get("name")),
         input=_decoded(event.get("input")),
         output=_decoded(event.get("output")),
         parents=[word(each) for each in parents] if is_list(parents) and not event.get("is_root") else (),

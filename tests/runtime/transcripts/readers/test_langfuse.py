@@ -185,3 +185,39 @@ def test_calls_are_in_the_order_of_their_times_whatever_the_offset(tmp_path: Pat
     for records in (of_langfuse, of_langsmith, of_spans):
         found = conversations(written(tmp_path, records))
         assert [lines(each)[0] for each in found] == ["user: one", "user: two"]
+
+
+SPAN = {**RETRIEVER, "type": "SPAN"}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"name": "retrieve_documents", "output": "We open at 8.\n\nWe close at 5."},
+        {"name": "Vector search", "output": {"hits": ["We open at 8.", "We close at 5."]}},
+        {"name": "fetch"},
+        {"output": json.dumps({"query": "hi", "documents": RETRIEVER["output"]})},
+        {"output": [{"node": {"text": text}, "score": 0.5} for text in ("We open at 8.", "We close at 5.")]},
+        {"output": [{"text": text, "source": "hours.md"} for text in ("We open at 8.", "We close at 5.")]},
+        {"output": [{"lc": 1, "kwargs": each} for each in RETRIEVER["output"]]},
+    ],
+)
+def test_a_retriever_may_be_logged_as_any_span(changes: dict[str, Any], tmp_path: Path) -> None:
+    for records in ([CALL, {**SPAN, **changes}], [{**TRACE, "observations": [{**SPAN, **changes}]}]):
+        (found,) = conversations(written(tmp_path, records))
+        assert lines(found) == ["user: hi", FOUND, "assistant: hello"]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"output": [{"role": "user", "content": "We open at 8.", "metadata": {}}]},
+        {"output": [{"text": "We open at 8."}]},
+        {"output": "We open at 8."},
+        {"name": "parse", "output": {"documents": [], "urls": []}},
+        {"id": "s", "name": "retrieval chain"},
+    ],
+)
+def test_other_spans_have_no_retrieved_texts(changes: dict[str, Any], tmp_path: Path) -> None:
+    (found,) = conversations(written(tmp_path, [{**CALL, "parentObservationId": "s"}, {**SPAN, **changes}]))
+    assert lines(found) == ["user: hi", "assistant: hello"]
