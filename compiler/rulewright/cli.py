@@ -32,7 +32,7 @@ GROUPS = {
     "write rules": {
         "lint": "find mistakes before anything runs",
         "lsp": "run the language server for editors",
-        "explain": "print the manual page of a diagnostic, a function or a key",
+        "explain": "explain a diagnostic, a function, a key or a word of reports",
         "eval": "evaluate one expression on a JSON or YAML context",
         "prove": "prove claims about tables, workflows and conditions",
         "policy-diff": "show where two policies differ, or prove them equal",

@@ -39,5 +39,5 @@ def test_explain_guesses_functions_and_diagnostics(capsys: pytest.CaptureFixture
     guesses = {"containsany": "contains_any", "unknwn-key": "unknown-key", "no-refusal": "library/no-refusal"}
     for written, meant in guesses.items():
         assert main(["explain", written]) == 3
-        expected = f"error: unknown rule, function or key `{written}`; did you mean `{meant}`?\n"
+        expected = f"error: unknown rule, function, key or term `{written}`; did you mean `{meant}`?\n"
         assert capsys.readouterr().err == expected

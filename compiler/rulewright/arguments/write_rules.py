@@ -62,12 +62,13 @@ def lsp_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def explain_arguments(parser: argparse.ArgumentParser) -> None:
-    """Print the manual page of a rule of `lint`, a function, a ready check or a key; without a name, list the rules.
+    """Print the manual page of a rule of `lint`, a function, a ready check or a key, or what a word of reports means;
+    without a name, list the rules.
 
     `functions` lists the functions of expressions and `library` the ready checks; `library/NAME` prints one: when it
     passes, its parameters, and its examples. The name of a key, such as `severity`, `check.severity` or `rate.empty`,
     shows what it means in each kind of document; that of a kind, such as `project`, `check` or `scenario`, lists its
-    keys.
+    keys. A word that reports print, such as `UNCLEAR`, `coverage` or `two-tier`, is explained with the guide to it.
     """
     option(
         parser,

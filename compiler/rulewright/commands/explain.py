@@ -1,4 +1,4 @@
-"""`explain`: print the page of a rule, of a ready check or of a function, or what a key of documents means."""
+"""`explain`: print the page of a rule, a ready check or a function, or what a key of documents or a term means."""
 
 import argparse
 import json
@@ -20,6 +20,7 @@ from rulewright.function_pages import FunctionPage, function_names, function_pag
 from rulewright.load import Mapping, plain
 from rulewright.manual import explain, pages
 from rulewright.spelling import did_you_mean
+from rulewright.terms import term_named, terms
 from rulewright_runtime.english import plural
 from rulewright_runtime.plugins import FUNCTIONS, declared, installed, named
 from rulewright_runtime.report.text import wrapped_lines
@@ -48,21 +49,33 @@ def run(args: argparse.Namespace) -> int:
     if args.code.startswith("library"):
         return _ready_checks(args.code, args.format)
     if (function := function_page(args.code)) is not None:
-        answer(args.format, {"function": args.code, **asdict(function)}, _fitted(function.lines()))
+        term = _term(args.code)
+        lines = [*function.lines(), *([""] if term else []), *(": ".join(each) for each in term.items())]
+        answer(args.format, {"function": args.code, **asdict(function), **term}, _fitted(lines))
         return 0
     if (function := _plug_in_page(args.code)) is not None:
         answer(args.format, {"function": args.code, **asdict(function)}, _fitted(function.lines()))
         return 0
     page = explain(args.code)
-    if page is None and (keys := list(keys_named(args.code))):
-        listing = {f"{path} ({title})": each.about() for title, path, each in keys}
+    if page is None and (listing := {**_term(args.code), **_keys(args.code)}):
         answer(args.format, listing, _columns(listing))
         return 0
     if page is None:
-        raise UsageError(f"unknown rule, function or key `{args.code}`; {_hint(args.code)}")
+        raise UsageError(f"unknown rule, function, key or term `{args.code}`; {_hint(args.code)}")
     found = {"code": args.code, "page": page, "category": category_of(args.code), "since": since(args.code)}
     answer(args.format, found, _fitted([*page.rstrip().split("\n"), "", category_line(args.code)]))
     return 0
+
+
+def _term(name: str) -> dict[str, str]:
+    """What a word of reports means, and where to read on; empty for any other word."""
+    term = term_named(name)
+    return {} if term is None else {f"{', '.join(term.names)} (term)": f"{term.meaning}; see {term.guide}"}
+
+
+def _keys(name: str) -> dict[str, str]:
+    """What the keys of that name mean."""
+    return {f"{path} ({title})": each.about() for title, path, each in keys_named(name)}
 
 
 def _hint(name: str) -> str:
@@ -70,7 +83,13 @@ def _hint(name: str) -> str:
     if ready_check(f"library/{name}") is not None:
         return f"did you mean `library/{name}`?"
     plug_ins = {each.name for each in installed(FUNCTIONS)}
-    return did_you_mean(name, {*pages(), *function_names(), *key_names(), *plug_ins}) or LISTS
+    return (
+        did_you_mean(
+            name,
+            {*pages(), *function_names(), *key_names(), *(word for term in terms() for word in term.names), *plug_ins},
+        )
+        or LISTS
+    )
 
 
 def _plug_in_page(name: str) -> FunctionPage | None:

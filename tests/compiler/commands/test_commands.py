@@ -427,7 +427,7 @@ def test_explain_shows_what_a_key_means_in_each_kind_of_document(capsys: pytest.
     assert list(json.loads(out)) == ["gates.NAME.empty.not_run (scorecards)"]
     code, _, err = run(capsys, "explain", "lint.severities")
     assert code == 3
-    assert "unknown rule, function or key `lint.severities`" in err
+    assert "unknown rule, function, key or term `lint.severities`" in err
 
 
 def test_explain_lists_the_functions_of_expressions(capsys: pytest.CaptureFixture[str]) -> None:
