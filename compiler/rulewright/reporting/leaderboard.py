@@ -18,7 +18,7 @@ from rulewright.errors import UsageError
 from rulewright.reporting.contrasts import cluster_of
 from rulewright.reporting.run_reader import engine_of, rows, score_of
 from rulewright.reporting.stored_run import FinishedRun, open_run
-from rulewright_runtime.aggregate.inference import UNIT, Sample, clustered_mean, holm, two_sided, wilson
+from rulewright_runtime.aggregate.inference import UNIT, clustered_mean, holm, two_sided, wilson
 from rulewright_runtime.aggregate.outcome import GATE_STATES, OUTCOMES
 from rulewright_runtime.english import plural, some
 from rulewright_runtime.plan.scan import Plan
@@ -29,6 +29,7 @@ from rulewright_runtime.transcripts.messages import UNKNOWN_MODEL
 
 VERSION: Final = 3
 ALPHA: Final = 0.05
+DIGITS: Final = 12  # decimals of a mean of scores; a double has no more
 RAW: Final = "llm/raw"
 UNRECORDED: Final = "unrecorded"
 # What runs must share to be compared, as their summaries and we say it.
@@ -150,7 +151,6 @@ class _Entry:
     scores: dict[str, list[float | None]] = field(default_factory=dict)  # by scenario
     ends: dict[str, list[tuple[float, float]]] = field(default_factory=dict)  # how far those may still go
     chats: dict[str, tuple[float, float]] = field(default_factory=dict)  # the same of chats without a scenario
-    dimensions: dict[str, Sample] = field(default_factory=dict)
     gates: dict[str, dict[str, int]] = field(default_factory=dict)
     outcomes: dict[str, int] = field(default_factory=lambda: dict.fromkeys(OUTCOMES, 0))
     harnesses: dict[str, int] = field(default_factory=dict)
@@ -224,9 +224,9 @@ def _take_in(folder: Path, summary: JsonMapping, entries: dict[str, _Entry]) -> 
         entry.unresolved += engine["bounds"] is not None
         entry.outcomes[engine["outcome"]] += 1
         for dimension, value in (row.get("dimension_scores") or {}).items():
-            entry.dimensions.setdefault(dimension, Sample()).add([] if value is None else [(value, 1)])
+            places = entry.places.setdefault(dimension, {})
             if value is not None:
-                entry.places.setdefault(dimension, {}).setdefault(scenario, []).append(value)
+                places.setdefault(scenario, []).append(value)
         for label, flag in (row.get("blindspot_profile") or {}).items():
             entry.blindspots.setdefault(label, []).extend([] if flag is None else [flag])
         entry.failures.setdefault(scenario, []).append(engine["outcome"] == "failed")
@@ -256,13 +256,18 @@ def _ranked(
     entries: Mapping[str, _Entry], clusters: Mapping[str, str], categories: Mapping[str, str]
 ) -> list[JsonObject]:
     found = [_figures(name, entry, clusters, categories) for name, entry in entries.items()]
-    found.sort(key=lambda model: (-model["bounds"]["low"], -model["score"], model["model"]))
-    places = [(model["bounds"]["low"], model["score"]) for model in found]
+    found.sort(key=lambda model: (_place(model), model["model"]))
+    places = [_place(model) for model in found]
     sets = _rank_sets(entries, clusters)
     return [
         {"rank": places.index(place) + 1, "ranks": sets[model["model"]], **model}
         for place, model in zip(places, found, strict=True)
     ]
+
+
+def _place(model: JsonMapping) -> tuple[float, float]:
+    """The sort key of a model; means that differ only by the rounding of their sums are equal."""
+    return (round(-model["bounds"]["low"], DIGITS), round(-model["score"], DIGITS))
 
 
 def _rank_sets(entries: Mapping[str, _Entry], clusters: Mapping[str, str]) -> dict[str, list[int]]:
@@ -319,13 +324,13 @@ def _interval(entry: _Entry, clusters: Mapping[str, str]) -> dict[str, object]:
 
 
 def _dimensions(entry: _Entry, clusters: Mapping[str, str]) -> JsonObject:
-    """The mean of each dimension, and the 95% interval of its mean over scenarios, robust to clusters."""
+    """The mean of each dimension over scenarios, with its 95% interval, robust to clusters."""
     found = {}
-    for name, sample in entry.dimensions.items():
-        means = {key: math.fsum(values) / len(values) for key, values in entry.places.get(name, {}).items()}
+    for name, places in entry.places.items():
+        means = {key: math.fsum(values) / len(values) for key, values in places.items()}
         mean = clustered_mean(((clusters[key], value) for key, value in means.items()), span=UNIT)
-        figures = {"mean": sample.mean if sample.count else None, "counted": sample.count}
-        found[name] = {**figures, "low": mean.low, "high": mean.high}
+        counted = sum(map(len, places.values()))
+        found[name] = {"mean": mean.mean, "counted": counted, "low": mean.low, "high": mean.high}
     return found
 
 

@@ -15,7 +15,7 @@ from tests.shipped_plans import shipped_plan
 from rulewright.check.project_check import compile_project
 from rulewright.cli import main
 from rulewright.errors import UsageError
-from rulewright.reporting.leaderboard import _Entry, _rank_sets, leaderboard
+from rulewright.reporting.leaderboard import _Entry, _rank_sets, _ranked, leaderboard
 from rulewright_runtime.judging.judge import WRAPPER, JudgeRecord
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.report.summary import is_unproven
@@ -89,6 +89,38 @@ def test_models_of_several_runs_are_ranked_and_equal_scores_share_a_rank(tmp_pat
     assert ranks(board) == [(1, "best", 1.0), (2, "a", 0.5), (2, "b", 0.5), (4, "worst", 0.0)]
     assert (board["excluded"], board["incomplete"], board["scenarios"]) == ([], [], ["day", "night"])
     assert leaderboard([second, first]) == board
+
+
+def test_equal_means_share_a_rank_whatever_the_order_of_their_scores() -> None:
+    entries = {
+        name: _Entry(
+            transcripts=3,
+            scores={str(at): [score] for at, score in enumerate(scores)},
+            ends={str(at): [(score, score)] for at, score in enumerate(scores)},
+        )
+        for name, scores in {"a": [1 / 3, 4 / 7, 5 / 6, 3 / 5], "b": [2 / 3, 4 / 7, 1 / 2, 3 / 5]}.items()
+    }
+    clusters = {str(at): str(at) for at in range(4)}
+    assert [model["rank"] for model in _ranked(entries, clusters, {})] == [1, 1]
+
+
+def test_a_dimension_is_a_mean_over_scenarios_as_the_score_is(tmp_path: Path) -> None:
+    folder = tmp_path / "p"
+    plan(folder)
+    shown = "output:\n  dimension_scores: dimensions"
+    (folder / "configs/scorecards/quality.yaml").write_text(SCORECARD.replace("output:", shown), encoding="utf-8")
+    made = compile_project(folder)
+    said = [("night", BAD), ("night", GOOD), ("night", GOOD), ("day", GOOD)]
+    chats = [
+        {"transcript_id": str(at), "scenario_id": scenario, "model": "a", "turns": turns_of("Hello", answer)}
+        for at, (scenario, answer) in enumerate(said)
+    ]
+    write_lines(tmp_path / "chats.jsonl", chats)
+    run(made, [tmp_path / "chats.jsonl"], tmp_path / "run")
+    (model,) = leaderboard([tmp_path / "run"], ["unrecorded"])["models"]
+    (dimension,) = model["dimensions"].values()
+    assert (dimension["mean"], dimension["counted"]) == (model["score"], 4)
+    assert (dimension["low"], dimension["high"]) == (model["interval"]["low"], model["interval"]["high"])
 
 
 def test_a_model_is_shown_per_category_and_by_its_blindspots(
