@@ -88,6 +88,7 @@ def convert_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--to", choices=("rulewright", "openai", "turns"), default="rulewright", help="the format (default: rulewright)"
     )
+    option(parser, "--id-suffix", "TEXT", "append TEXT to every id, to scan two samples of a chat together", default="")
     flag(parser, "--overwrite", "replace OUT")
     add_reading_options(parser)
 

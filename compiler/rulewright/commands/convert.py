@@ -7,6 +7,8 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import IO
 
+from msgspec.structs import replace
+
 from rulewright.commands.output import answer, writing_to
 from rulewright.commands.running import reader_of, refusals
 from rulewright.errors import UsageError
@@ -66,7 +68,7 @@ def _convert(args: argparse.Namespace, write: Callable[[Transcript], object]) ->
             reason = "turns are of a scenario, and this chat has none; use `--to openai`"
             refused.append(InputError(reason, item.path, item.line))
         else:
-            write(item)
+            write(replace(item, id=item.id + args.id_suffix))
             count += 1
     complain(*reader.notes())
     return count, refused

@@ -208,7 +208,10 @@ def _take_in(folder: Path, summary: JsonMapping, entries: dict[str, _Entry]) -> 
                 "its `model` in its record"
             )
         if name in before:
-            raise UsageError(f"the model `{name}` is in `{folder}` and in a run named before it; scan it once")
+            raise UsageError(
+                f"the model `{name}` is in `{folder}` and in a run named before it; scan all its chats into one run, "
+                "several samples of them under the ids that `rulewright convert --id-suffix` gives"
+            )
         entry = entries.setdefault(name, _Entry())
         entry.transcripts += 1
         engine = engine_of(row, folder)

@@ -292,7 +292,7 @@ class Reader:
         if first is None:
             return None
         place = first.decode("utf-8", "surrogatepass")
-        cure = "scan two versions of a chat into two runs"
+        cure = "scan two versions of a chat into two runs, or rename one with `rulewright convert --id-suffix`"
         return InputError(f"transcript `{name}` was already read from {place}; {cure}", path, line)
 
 

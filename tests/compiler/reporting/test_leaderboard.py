@@ -244,8 +244,25 @@ def test_a_model_in_two_runs_is_refused(tmp_path: Path) -> None:
     same = plan(tmp_path / "p")
     first = scan(tmp_path / "a", same, answers("a", GOOD, GOOD))
     second = scan(tmp_path / "b", same, answers("a", BAD, BAD))
-    with pytest.raises(UsageError, match="the model `a` is in"):
+    with pytest.raises(UsageError, match=r"the model `a` is in .* `rulewright convert --id-suffix`"):
         leaderboard([first, second])
+
+
+def test_several_samples_of_a_model_are_one_cluster_per_scenario(tmp_path: Path) -> None:
+    same = plan(tmp_path / "p")
+    said = tmp_path / "said"
+    for number, night in enumerate((GOOD, BAD, BAD)):
+        for scenario, answer in (("day", GOOD), ("night", night)):
+            lines = [{**turn, "harness": "llm/raw"} for turn in turns_of("Hello", answer)]
+            write_lines(said / f"a__{scenario}.jsonl", lines)
+        copy = str(tmp_path / "samples" / f"{number}.jsonl")
+        Path(copy).parent.mkdir(exist_ok=True)
+        assert main(["convert", str(said), copy, f"--id-suffix=-{number}"]) == 0
+    run(same, [tmp_path / "samples"], tmp_path / "run")
+    board = leaderboard([tmp_path / "run"])
+    (model,) = board["models"]
+    assert (model["transcripts"], model["failed"], board["refused"]) == (6, 2, 0)
+    assert model["score"] == pytest.approx((1 + 1 / 3) / 2)
 
 
 @pytest.mark.parametrize("score", ["NaN", "true", '"1"', "1.5", "-0.1"])

@@ -132,7 +132,7 @@ def test_an_id_seen_twice_is_an_error_across_files_and_for_one_file_given_twice(
     file = tmp_path / "m__s.jsonl"
     file.write_text(USER)
     items = summary(list(Reader(["s"]).read([file, file])))
-    cure = "scan two versions of a chat into two runs"
+    cure = "scan two versions of a chat into two runs, or rename one with `rulewright convert --id-suffix`"
     assert items == ["m__s", f"1: transcript `m__s` was already read from {file}:1; {cure}"]
 
 
