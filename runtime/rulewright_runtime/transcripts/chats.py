@@ -6,13 +6,14 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property, partial
+from itertools import chain
 from typing import Final, TypeGuard
 
 import msgspec
 
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.files.input_files import open_expanded
-from rulewright_runtime.strict_json import UNDECODED
+from rulewright_runtime.strict_json import UNDECODED, Json
 from rulewright_runtime.transcripts.containers import MAX_DOCUMENT, Row, as_record, is_slack, slack_message
 from rulewright_runtime.transcripts.messages import SPEAKERS, Conversation, Transcript
 from rulewright_runtime.transcripts.readers import LINES, format_of, has_turns, is_turns, not_json, unknown
@@ -27,7 +28,7 @@ from rulewright_runtime.transcripts.readers.record_values import (
     parsed,
     word,
 )
-from rulewright_runtime.transcripts.readers.shapes import AGENT, BOTS, Format, related
+from rulewright_runtime.transcripts.readers.shapes import AGENT, BOTS, Format, bot_in, related
 from rulewright_runtime.transcripts.readers.table_rows import FIELDS, Columns, format_for, mapped_format, value_at
 from rulewright_runtime.transcripts.turn_lines import NO_TURNS, Loose, conversation_of, stem, transcript_of
 
@@ -177,15 +178,14 @@ class Chats:
     def _agent_beside_a_bot(self, record: Record) -> str:
         """Why a conversation is refused whose `agent` may be a person: others of the file have a bot. Else empty."""
         mapped = self._columns.mapping.get("messages", "")
-        key = mapped or listed(record) or "conversations"
-        role = self._columns.mapping.get("role") or ("role" if mapped or listed(record) else "from")
-        values = value_at(record, key)
-        speakers = [value_at(each, role) for each in values if isinstance(each, dict)] if is_list(values) else []
-        if not any(word(each).lower() == AGENT for each in speakers):
+        lists = [(mapped, "", self._columns.speakers(record))] if mapped else [*_speaking(record)]
+        path, role, speakers = next((each for each in lists if any(map(_is_agent, each[2]))), ("", "", ()))
+        if not path:
             return ""
-        option = f"messages={key}," if role == "role" else f"messages={key},role={role},content=value,"
+        bot = bot_in(chain.from_iterable(each for _, _, each in lists)) or self._bot
+        names = "" if mapped else f"messages={path}," + "role=from,content=value," * (role == "from")
         try:
-            self._columns.refuse_agent(speakers, self._bot, "" if mapped else option)
+            self._columns.refuse_agent(speakers, bot, names)
         except ShapeError as person:
             return str(person)
         return ""
@@ -278,6 +278,21 @@ def _chats_key(row: Record) -> str | None:
     lists = (key for key, value in row.items() if key != own and isinstance(value, list) and any(map(_is_chat, value)))
     key = next(lists, None)
     return key if key is not None and format_of(row) in (OPENAI, SHAREGPT) else None
+
+
+def _speaking(record: Record, before: str = "", depth: int = 4) -> Iterator[tuple[str, str, list[Json]]]:
+    """Yield the path of each list of messages in a record, the key of their speakers, and these."""
+    for key, value in record.items():
+        first = value[0] if is_list(value) and value else None
+        role = next((each for each in ("role", "from") if each in first), "") if isinstance(first, dict) else ""
+        if role and is_list(value):
+            yield before + key, role, [each.get(role) for each in value if isinstance(each, dict)]
+        elif isinstance(value, dict) and depth:
+            yield from _speaking(value, f"{before}{key}.", depth - 1)
+
+
+def _is_agent(speaker: object) -> bool:
+    return word(speaker).lower() == AGENT
 
 
 def _own_name(path: str, record: Record) -> str:

@@ -144,7 +144,6 @@ def conversations(record: Record, names: Sequence[str] = ANSWERS) -> Iterator[Co
     elif _is_exchange(record):
         yield from _exchange(record)
     elif key is not None:
-        refuse_agent((each.get("role") for each in filter(is_record, record[key])), option=f"messages={key},")
         asked = talk(record[key], key)
         found = (*instructions(record), *asked, *answer_beside(record, asked, key, names))
         yield _conversation(record, found, key, names=names)
@@ -395,8 +394,6 @@ def _has_speakers(values: list[Json]) -> bool:
 
 def _of_speakers(record: Record) -> Iterator[Conversation]:
     key = _with_speakers(record) or "conversations"
-    option = f"messages={key},role=from,content=value,"
-    refuse_agent((each.get("from") for each in filter(is_record, record[key])), option=option)
     items = [_spoken_message(item, f"{key}[{index}]") for index, item in enumerate(record[key])]
     for found in conversations({**record, "id": word(first_of(record, NAMES)) or None, key: items}):
         yield msgspec.structs.replace(found, source="sharegpt", metadata=rest(found.metadata, "system"))

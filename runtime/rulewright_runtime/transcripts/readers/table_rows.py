@@ -179,6 +179,13 @@ class Columns:
         name = self.mapping.get("assistant", "") if named else ""
         refuse_agent(filter(self._is_unnamed, speakers), name or bot, option)
 
+    def speakers(self, record: Record) -> list[Json]:
+        """The speakers of the messages that the mapping names; none where there are no messages."""
+        try:
+            return [*_speakers(self.mapping, _listed_under(record, self.mapping["messages"]))]
+        except ShapeError:
+            return []
+
     def bot_in(self, speakers: Iterable[Json]) -> str:
         """The first speaker that the mapping does not name and that can only be the assistant; empty if none is."""
         return bot_in(filter(self._is_unnamed, speakers))

@@ -470,3 +470,22 @@ def test_what_an_agent_is_does_not_depend_on_the_conversation_of_a_file(
         ["system: Ann here."],
         ["assistant: Wait."],
     ]
+
+
+@pytest.mark.parametrize(
+    ("record", "path"),
+    [
+        ({"input": LISTED[0]["messages"]}, "input"),
+        ({"prompt": LISTED[0]["messages"], "completion": "x"}, "prompt"),
+        (
+            {"input": [LISTED[0]["messages"][0], LISTED[0]["messages"][2]], "output": LISTED[0]["messages"][1:2]},
+            "input",
+        ),
+        ({"request": LISTED[0], "response": {"choices": [{"message": LISTED[0]["messages"][1]}]}}, "request.messages"),
+    ],
+)
+def test_an_agent_next_to_a_bot_is_refused_in_every_list_of_messages(
+    tmp_path: Path, record: dict[str, Any], path: str
+) -> None:
+    (reason,) = refusals(tmp_path, [record])
+    assert f"`Bot` is the assistant, so `Agent` may be a person; say so with `--columns messages={path}," in reason
