@@ -14,9 +14,9 @@ from msgspec import Struct
 from rulewright.policies.policy_model import BITS, PolicyDecision, PolicyOutcome
 from rulewright.policies.wording import condition_of, merged
 from rulewright.proving.atoms import ERROR, FALSE, TRUE
-from rulewright.proving.box_variables import Box
+from rulewright.proving.box_variables import Box, TooMany
 from rulewright.proving.domains import Domains, Path
-from rulewright.proving.intervals import Answer, Goal, Space, TooMany
+from rulewright.proving.intervals import Answer, Goal, Space
 from rulewright.proving.program_parts import calling, paths_of
 from rulewright.proving.results import Counterexample, Unknown
 from rulewright.proving.search import DEPTH_ERRORS, TOO_DEEP, TOO_MANY, Search

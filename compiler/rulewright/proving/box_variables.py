@@ -20,6 +20,10 @@ _BOOL: Final = boolean()
 LONGEST: Final = 200  # characters up to which the length of a text is taken into account
 
 
+class TooMany(Exception):  # noqa: N818  control flow, not an error
+    """The conditions need more boxes than are looked at, or their atoms are too many for their cells."""
+
+
 class BoxVariable(NamedTuple):
     """A variable of a box: its index, the part of conditions that it stands for, and a value of each of its cells.
 

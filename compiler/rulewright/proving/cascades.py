@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
-from rulewright.proving.box_variables import Box
+from rulewright.proving.box_variables import Box, TooMany
 from rulewright.proving.domains import Domains
-from rulewright.proving.intervals import MAX_BOXES, Space, TooMany
+from rulewright.proving.intervals import MAX_BOXES, Space
 from rulewright.proving.search import Search
 from rulewright_runtime.ir import Program
 

@@ -16,7 +16,7 @@ from math import prod
 from typing import Any, Final, TypeAlias, TypeVar
 
 from rulewright.proving.atoms import ANYTHING, ERROR, FALSE, TRUE, Atom, Atoms, Formula, bits_of
-from rulewright.proving.box_variables import Box, BoxVariable, cell_mask
+from rulewright.proving.box_variables import Box, BoxVariable, TooMany, cell_mask
 from rulewright.proving.comparisons import EQUAL, GREATER, LESS, UNORDERED
 from rulewright.proving.domains import Absent, Domains, NumberRange, Path, divide
 from rulewright.proving.program_parts import exact_of, paths_of, reading
@@ -40,10 +40,6 @@ MAX_BOXES: Final = 50_000
 _MOST_RESULTS: Final = 5_000  # boxes of conditions on items of lists
 _LARGEST_TABLE: Final = 64
 _MOST_DECISIONS: Final = 200_000  # atoms times the cells of their variable: with n values of one, the square of n
-
-
-class TooMany(Exception):  # noqa: N818  control flow, not an error
-    """The conditions need more than MAX_BOXES boxes, or their atoms are too many for their cells."""
 
 
 def _combine(left: int, right: int, decisive: int) -> int:
@@ -407,15 +403,18 @@ def _decide(evaluate: Evaluator, chosen: Mapping[Path, Value]) -> int:
     return ERROR if bindings is None else bits_of(evaluate, bindings)  # None: no input has these values
 
 
-def results_of(programs: Sequence[Program], domains: Domains) -> list[tuple[int, ...]] | None:
-    """The results that conditions may have together: TRUE, FALSE or ERROR of each; None if there are too many cases."""
+def results_of(programs: Sequence[Program], domains: Domains) -> Iterator[tuple[int, ...]]:
+    """Yield the results that conditions may have together: TRUE, FALSE or ERROR of each, some more than once. Raises
+    TooMany."""
 
-    def ask(box: Box, _: None) -> Answer[None, tuple[int, ...]]:
-        asked = [space.ask(number, box) for number in range(len(programs))]
-        return None, tuple([bits for bits, _ in asked]), next((at for _, at in asked if at is not None), None)
+    def ask(box: Box, known: tuple[int, ...]) -> Answer[tuple[int, ...], tuple[int, ...]]:
+        for number in range(len(known), len(programs)):
+            bits, at = space.ask(number, box)
+            if at is not None:
+                return known, None, at
+            known = (*known, bits)
+        return known, known, None
 
-    try:
-        space = Space(programs, domains, by_terms=True)
-        return list(dict.fromkeys(found for _, found in space.explored(None, ask, _MOST_RESULTS)))
-    except TooMany:
-        return None
+    space = Space(programs, domains, by_terms=True)
+    nothing: tuple[int, ...] = ()
+    return (found for _, found in space.explored(nothing, ask, _MOST_RESULTS))

@@ -1,7 +1,7 @@
 """Relations between conditions on one list: macros over it, its size and conditions on some of its items."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from fractions import Fraction
 from functools import reduce
 from itertools import accumulate, count
@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from rulewright.expression.compose import all_of, any_of, negate
 from rulewright.expression.types import ListType, Type
 from rulewright.proving.atoms import ERROR, FALSE, TRUE
-from rulewright.proving.box_variables import LONGEST, Box, BoxVariable, Rows, cell_mask
+from rulewright.proving.box_variables import LONGEST, Box, BoxVariable, Rows, TooMany, cell_mask
 from rulewright.proving.domains import Absent, Domains, whole
 from rulewright.proving.program_parts import (
     calling,
@@ -29,8 +29,8 @@ from rulewright.proving.static_types import Typed, typed
 from rulewright_runtime.ir import Node, Program, free_locals
 from rulewright_runtime.values import Value
 
-# All results that several conditions can have together; None where they are unknown.
-Results: TypeAlias = "Callable[[Sequence[Program], Domains], Sequence[tuple[int, ...]] | None]"
+# All results that several conditions can have together. Raises TooMany.
+Results: TypeAlias = "Callable[[Sequence[Program], Domains], Iterator[tuple[int, ...]]]"
 MOST_STEPS: Final = 50_000  # items that lists of different results may end with
 _FURTHEST: Final = 20  # items before one that is read
 _STRICT: Final = frozenset(("const", "name", "select", "index", "call"))  # have no value where one of theirs has none
@@ -218,24 +218,43 @@ class Lists(Rows):
         several, domains = _inside_a_loop(self.several, self.domains)
         members = [member for each in several if (member := _member(each, domains))]
         program, conditions = several[0].program, [each for member in members for each in member.conditions]
-        items = self.results(conditions, _with_item(domains, typed(program, domains)[members[0].of].type))
-        if items is None:
+        items = _with_item(domains, typed(program, domains)[members[0].of].type)
+        try:
+            found = _reached(members, self.results(conditions, items))
+        except TooMany:
             return None
-        ends = list(accumulate(len(member.conditions) for member in members))
-        spans = [slice(end - len(member.conditions), end) for end, member in zip(ends, members, strict=True)]
-        pending = [tuple([member.start for member in members])]
-        found = set(pending)
-        for states, item in ((states, item) for states in pending for item in items):
-            after = tuple(
-                [member.add(state, item[span]) for member, state, span in zip(members, states, spans, strict=True)]
-            )
-            if after not in found:
-                found.add(after)
-                pending.append(after)
-            if len(found) * len(items) > MOST_STEPS:
-                return None
         rows = {tuple([member.cells(state) for member, state in zip(members, states, strict=True)]) for states in found}
         return [*sorted(rows), tuple([each.lacking for each in self.several])]
+
+
+def _reached(members: Sequence[_Member], results: Iterator[tuple[int, ...]]) -> set[tuple[int, ...]]:
+    """The states of the members for lists of any items with some of the results. Raises TooMany, where the lists of one
+    item make so many already without waiting for the last result."""
+    ends = list(accumulate(len(member.conditions) for member in members))
+    spans = [slice(end - len(member.conditions), end) for end, member in zip(ends, members, strict=True)]
+
+    def after(states: tuple[int, ...], item: tuple[int, ...]) -> tuple[int, ...]:
+        each = zip(members, states, spans, strict=True)
+        return tuple([member.add(state, item[span]) for member, state, span in each])
+
+    start = tuple([member.start for member in members])
+    items, found = set[tuple[int, ...]](), {start}
+    for item in results:
+        items.add(item)
+        found.add(after(start, item))
+        _limit(found, items)
+    pending = list(found)
+    for states, item in ((states, item) for states in pending for item in items):
+        if (reached := after(states, item)) not in found:
+            found.add(reached)
+            pending.append(reached)
+            _limit(found, items)
+    return found
+
+
+def _limit(found: Sized, items: Sized) -> None:
+    if len(found) * len(items) > MOST_STEPS:
+        raise TooMany
 
 
 def _inside_a_loop(several: Sequence[BoxVariable], domains: Domains) -> tuple[Sequence[BoxVariable], Domains]:

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from rulewright.proving.atoms import ERROR, FALSE, TRUE, bits_of
-from rulewright.proving.box_variables import Box
+from rulewright.proving.box_variables import Box, TooMany
 from rulewright.proving.domains import Domains, Path
-from rulewright.proving.intervals import Goal, Space, TooMany
+from rulewright.proving.intervals import Goal, Space
 from rulewright.proving.program_parts import COMPARISONS, extract, paths_of
 from rulewright.proving.results import Counterexample, Proved, Refuted, Result, Unknown, bindings_of, shown_as
 from rulewright_runtime.errors import PlanError

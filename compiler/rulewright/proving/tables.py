@@ -26,9 +26,10 @@ from rulewright.lower.case_scorecard import lower_case_scorecard, requirements_o
 from rulewright.lower.expressions_of import expressions_of
 from rulewright.lower.table_syntax import TableRow
 from rulewright.proving.atoms import ERROR, FALSE, TRUE
+from rulewright.proving.box_variables import TooMany
 from rulewright.proving.comparisons import BeyondAtoms, Cuts
 from rulewright.proving.domains import Domain, Domains, NumberRange, Path, domain_of_parameter, score
-from rulewright.proving.intervals import Goal, TooMany
+from rulewright.proving.intervals import Goal
 from rulewright.proving.program_parts import inline, numbers_of, substitute
 from rulewright.proving.results import Counterexample, Proved, Refuted, Result, Unknown
 from rulewright.proving.search import DEPTH_ERRORS, Search, first_of
