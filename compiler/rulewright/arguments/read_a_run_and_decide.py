@@ -41,7 +41,7 @@ def report_arguments(parser: argparse.ArgumentParser) -> None:
     """
     add_finished_run(parser)
     output(parser, "FILE", "write the report to FILE; - prints it (default: report.html in RUN)")
-    formats(parser, "html", "json", "junit", "sarif", "github", "markdown", note="others print without --out")
+    formats(parser, "html", "json", "junit", "sarif", "github", "markdown", note="without --out, all others are printed")
     flag(parser, "--one-file", "write all conversations into one file, regardless of their number")
     flag(parser, "--no-conversations", "omit the conversations")
     add_sources(parser)
@@ -115,7 +115,7 @@ def diff_arguments(parser: argparse.ArgumentParser) -> None:
         help="how transcripts are paired (default: by their ids; by scenario if no id is in both)",
     )
     add_sources(parser)
-    option(parser, "--margin", "D", "largest decrease of the mean score that is not worse (default: 0.05)", type=number)
+    option(parser, "--margin", "D", "largest decrease of the mean score that still counts as not worse (default: 0.05)", type=number)
     flag(parser, "--across-judges", "compare runs of different judges")
     output(parser, "FILE", "write the comparison to FILE (default: print it)")
     formats(parser, "human", "markdown", "html", "json")
@@ -153,15 +153,13 @@ def leaderboard_arguments(parser: argparse.ArgumentParser) -> None:
     All runs must have the same plan, parameters and judge. A transcript without a score counts as 0 and is listed as
     unscored. If answers are missing, a score is the interval between the worst and the best completion. A rank is the
     range of places that paired tests can't exclude.
-
-    --out writes the leaderboard as JSON, the same bytes for the same runs.
     """
     option(parser, "runs", "RUN", "folders that scans wrote", nargs="+")
     parser.add_argument(
         "--harness",
         action="append",
         metavar="NAME",
-        help="also rank transcripts of this harness (default: llm/raw; `unrecorded`: transcripts that name none)",
+        help="also rank transcripts of this harness (default: llm/raw; `unrecorded`: those that name none)",
     )
     output(parser, "FILE", "write the leaderboard to FILE as JSON")
     formats(parser, "human", "json", "markdown")

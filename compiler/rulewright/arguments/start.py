@@ -53,7 +53,7 @@ def inspect_data_arguments(parser: argparse.ArgumentParser) -> None:
       langfuse      {"traceId", "type": "GENERATION", "input", "output"}, one per
                     line, or {"observations": [...]}
       chatgpt       {"mapping": {...}, "current_node": "..."}, as ChatGPT exports it
-      claude        {"chat_messages": [{"sender", "text"}, ...]}, as Claude does
+      claude        {"chat_messages": [{"sender", "text"}]}, as Claude exports it
       vapi          {"artifact": {"messages": [{"secondsFromStart", ...}]}}
       retell        {"transcript_object": [{"role": "agent", "content"}, ...]}
       intercom      {"source": {...}, "conversation_parts": {...}}

@@ -20,7 +20,7 @@ FORMATS = ("human", "json", "sarif", "github", "junit", "checkstyle")
 def lint_arguments(parser: argparse.ArgumentParser) -> None:
     """Find mistakes before anything runs, and show the exact column of each.
 
-    PATHS are projects, folders or single files; the default is the project of the working folder. `-` reads one
+    Each PATH is a project, a folder or a single file; the default is the project of the working folder. `-` reads one
     document from standard input (name it with --stdin-name). Single files use the settings and `accept` entries of
     the nearest project file in a parent folder; findings that need the whole project are reported only for projects.
     Results are cached in the user's cache folder until a file, an option or the program changes.
