@@ -48,9 +48,11 @@ def score_arguments(parser: argparse.ArgumentParser) -> None:
         parser, "--semantic", "NAME", "search by meaning: `minilm`, the folder of a model, or a file of word vectors"
     )
     option(parser, "--semantics", "NAME", "`seed` (default), or `reference`, which reads missing inputs as empty")
-    option(parser, "--judge", "JUDGE", "also ask a judge, `replay:FILE` or a model; its verdicts are hints unless the scorecard counts them")
+    option(
+        parser, "--judge", "JUDGE", "also ask a judge, `replay:FILE` or a model; hints unless the scorecard counts them"
+    )
     option(parser, "--max-calls", "N", "stop asking the judge after N calls (default: no limit)", type=at_least(0))
-    flag(parser, "--resume", "with --judge: ask the remaining questions of a run that stopped because no reply was usable")
+    flag(parser, "--resume", "with --judge: ask what remains of a run that stopped because no reply was usable")
     add_spending_options(parser)
     flag(parser, "--exit-zero", "exit with 0 even if cases fail or need review")
     flag(parser, "--allow-errors", "ignore errored cases in the exit code")

@@ -41,7 +41,7 @@ def report_arguments(parser: argparse.ArgumentParser) -> None:
     """
     add_finished_run(parser)
     output(parser, "FILE", "write the report to FILE; - prints it (default: report.html in RUN)")
-    formats(parser, "html", "json", "junit", "sarif", "github", "markdown", note="without --out, all others are printed")
+    formats(parser, "html", "json", "junit", "sarif", "github", "markdown", note="others are printed without --out")
     flag(parser, "--one-file", "write all conversations into one file, regardless of their number")
     flag(parser, "--no-conversations", "omit the conversations")
     add_sources(parser)
@@ -115,7 +115,9 @@ def diff_arguments(parser: argparse.ArgumentParser) -> None:
         help="how transcripts are paired (default: by their ids; by scenario if no id is in both)",
     )
     add_sources(parser)
-    option(parser, "--margin", "D", "largest decrease of the mean score that still counts as not worse (default: 0.05)", type=number)
+    option(
+        parser, "--margin", "D", "largest drop of the mean score that is still not worse (default: 0.05)", type=number
+    )
     flag(parser, "--across-judges", "compare runs of different judges")
     output(parser, "FILE", "write the comparison to FILE (default: print it)")
     formats(parser, "human", "markdown", "html", "json")
