@@ -13,6 +13,7 @@ from rulewright_runtime.transcripts.readers.record_values import Record, ShapeEr
 
 _PARENTS: Final = ("parent_id", "parent_message_id", "parentId", "parentMessageId")
 _NUMBERS: Final = ("turn", "turn_index", "turn_number", "message_index", "position", "sequence", "seq")
+_NAMES_TALKS: Final = re.compile(r"(?i)session|ticket|thread|dialog|chat|conv|call|case|room|customer|visitor|contact")
 _COUNTS_TURNS: Final = re.compile(r"(?i)turn|round|step|position|seq|index")
 
 
@@ -82,7 +83,8 @@ def _refuse_several(rows: Sequence[Record], roles: Sequence[str], read: Iterable
     """Raise ShapeError if rows that name no conversation are divided by a column that may name one.
 
     Such a column has the same value in the rows of each part and in no others, and each part begins with another role
-    than the assistant. `roles` are those of the rows, `read` the columns whose meaning is known.
+    than the assistant; of parts that are mixed, one side speaks twice in a row only between them, or the column's name
+    says that it names them. `roles` are those of the rows, `read` the columns whose meaning is known.
     """
     known = frozenset(read)
     name = next((key for key in _columns(rows) if key not in known and _divides(key, rows, roles)), None)
@@ -100,9 +102,24 @@ def _columns(rows: Sequence[Record]) -> Iterator[str]:
 
 
 def _divides(key: str, rows: Sequence[Record], roles: Sequence[str]) -> bool:
-    """Whether a column divides the rows into parts that look like conversations."""
-    spoken = zip((word(row[key]) for row in rows), roles, strict=True)
-    parts = [(value, [role for _, role in part]) for value, part in groupby(spoken, lambda each: each[0])]
-    begin = all(part[0] not in ("assistant", "tool") for _, part in parts)
-    answered = any("assistant" in part for _, part in parts)
-    return 1 < len(parts) == len({value for value, _ in parts}) and begin and answered
+    """Whether a column divides the rows into parts that look like conversations, one after the other, or at once."""
+    values = [word(row[key]) for row in rows]
+    parts = [[role for _, role in part] for _, part in groupby(zip(values, roles, strict=True), lambda each: each[0])]
+    by_value: dict[str, list[str]] = {}
+    for value, role in zip(values, roles, strict=True):
+        by_value.setdefault(value, []).append(role)
+    if len(by_value) == len(parts):
+        return _are_conversations(parts)
+    talks = [*by_value.values()]
+    is_tidier = all("assistant" in talk for talk in talks) and _repeats(roles) and not any(map(_repeats, talks))
+    return (is_tidier or _NAMES_TALKS.search(key) is not None) and _are_conversations(talks)
+
+
+def _are_conversations(parts: Sequence[Sequence[str]]) -> bool:
+    begin = all(part[0] not in ("assistant", "tool") for part in parts)
+    return len(parts) > 1 and begin and any("assistant" in part for part in parts)
+
+
+def _repeats(roles: Sequence[str]) -> bool:
+    """Whether one side speaks twice in a row."""
+    return any(one == other and one in ("user", "assistant") for one, other in pairwise(roles))

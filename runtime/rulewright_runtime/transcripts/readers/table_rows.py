@@ -35,6 +35,7 @@ from rulewright_runtime.transcripts.readers.openai import (
 from rulewright_runtime.transcripts.readers.record_values import (
     Record,
     ShapeError,
+    first_of,
     is_list,
     is_record,
     is_text,
@@ -50,6 +51,7 @@ from rulewright_runtime.transcripts.readers.record_values import (
 from rulewright_runtime.transcripts.readers.shapes import (
     ROLE_WORDS,
     SAYING,
+    TIMES,
     Format,
     attempt,
     bot_in,
@@ -511,6 +513,9 @@ def _mapped_messages(columns: Columns, record: Record, path: str) -> list[Messag
     found = [message for at, each in enumerate(values) for message in _mapped_message(columns, each, f"{path}[{at}]")]
     if _EACH in path:
         refuse_disorder(each.timestamp for each in found)
+        sessions = value_at(record, path.partition(_EACH)[0])
+        keys = (columns.mapping.get("timestamp", ""), *TIMES, "started_at", "start_time", "startTime")
+        refuse_disorder(first_of(each, keys) for each in sessions or () if is_record(each))
     is_answer = value_at(record, columns.mapping.get("assistant", "")) is not None
     columns.refuse_agent(_speakers(columns.mapping, values), named=not is_answer)
     first = next((at for at, each in enumerate(found) if each.role == "assistant"), len(found))

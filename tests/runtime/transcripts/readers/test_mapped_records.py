@@ -119,6 +119,17 @@ def test_sessions_are_joined_only_in_the_order_of_their_times(tmp_path: Path) ->
     assert "are not in the order of their times: `2025-03-01` comes too late" in refusal(tmp_path, record, **given)
 
 
+def test_sessions_whose_times_are_beside_their_messages_are_joined_only_in_their_order(tmp_path: Path) -> None:
+    given = {"messages": "log.sessions[].said", "role": "role", "content": "content"}
+    for key, columns in (("date", given), ("started_at", given), ("begun", {**given, "timestamp": "begun"})):
+        said = [{"role": "user", "content": "a"}]
+        sessions = [{key: day, "said": said} for day in ("2025-03-01", "2025-03-02T10:00:00")]
+        record = {"log": {"sessions": sessions}}
+        assert len(conversations(written(tmp_path, [record]), columns=columns)) == 1
+        sessions.reverse()
+        assert "not in the order of their times: `2025-03-01` comes too late" in refusal(tmp_path, record, **columns)
+
+
 def test_an_empty_speaker_has_no_role_even_if_a_given_name_is_empty(tmp_path: Path) -> None:
     assert "expected a role" in refusal(tmp_path, {"events": [{"who": "", "text": "x"}]}, user="|x")
 

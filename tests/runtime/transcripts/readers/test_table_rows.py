@@ -274,6 +274,41 @@ def test_a_column_that_divides_no_chats_leaves_the_rows_together(name: str, valu
     assert lines(found) == ["user: a", "assistant: b", "user: c", "assistant: d"]
 
 
+@pytest.mark.parametrize(
+    ("name", "values", "roles"),
+    [
+        ("session", "a,b,a,b", "uuaa"),
+        ("nr", "a,b,a,b", "uuaa"),
+        ("Ticket", "a,a,b,b,a,a", "uauaua"),
+        ("nr", "a,b,b,a", "uuaa"),
+    ],
+)
+def test_rows_of_chats_that_go_on_at_once_are_refused(name: str, values: str, roles: str, tmp_path: Path) -> None:
+    who = {"u": "user", "a": "assistant"}
+    said = [
+        {"role": who[role], "content": role, name: value} for role, value in zip(roles, values.split(","), strict=True)
+    ]
+    (reason,) = refusals(tmp_path, said)
+    assert reason.startswith(f"1: {MERGED.format(name, f'conversation={name}')}")
+    named = conversations(tmp_path / "chat.jsonl", columns={"conversation": name})
+    assert {"".join(each.role[0] for each in chat.messages) for chat in named} <= {"ua", "uaua"}
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "roles"),
+    [("topic", "a,a,b,b,a,a", "uauaua"), ("lang", "de,en,de,en", "uuua"), ("chat_message", "a,b,c,d", "uauu")],
+)
+def test_a_column_whose_values_return_leaves_the_rows_together(
+    name: str, values: str, roles: str, tmp_path: Path
+) -> None:
+    who = {"u": "user", "a": "assistant"}
+    said = [
+        {"role": who[role], "content": role, name: value} for role, value in zip(roles, values.split(","), strict=True)
+    ]
+    (found,) = conversations(written(tmp_path, said))
+    assert "".join(each.role[0] for each in found.messages) == roles
+
+
 def test_an_id_of_each_message_is_not_the_name_of_its_conversation(tmp_path: Path) -> None:
     rows = "id,author,text\n1,user,a\n2,assistant,b\n"
     (found,) = conversations(written(tmp_path, rows, "a.csv"))
