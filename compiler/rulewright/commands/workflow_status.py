@@ -36,6 +36,7 @@ def task_progress(store: Store, run_id: str, plan: WorkflowPlan) -> list[TaskPro
     records = store.records(run_id)
     done = {name for name, (status, _) in records.items() if status == "COMPLETED"}
     failed = {name: f"{name} (FAILED)" for name, (status, _) in records.items() if status == "FAILED"}
+    is_cancelled = store.run(run_id).status == "CANCELLED"
     found = []
     for task in plan.tasks:
         if task.id not in records:  # the run used another version of the workflow
@@ -43,8 +44,8 @@ def task_progress(store: Store, run_id: str, plan: WorkflowPlan) -> list[TaskPro
         status, record = records[task.id]
         score = record.context.score
         missing = [failed.get(name, name) for name in task.dependencies if name not in done]
-        waits_for = ", ".join(missing) if status == "PENDING" else ""
-        waits_for = f"a person ({record.item})" if status == "HIL_PENDING" else waits_for
+        waiting = {"PENDING": ", ".join(missing), "HIL_PENDING": f"a person ({record.item})"}
+        waits_for = "" if is_cancelled else waiting.get(status, "")
         found.append(
             TaskProgress(
                 task.id,

@@ -11,7 +11,7 @@ from msgspec import Struct
 from rulewright.web.rendering import LOCAL, PageFrame
 from rulewright.web.server import LocalServer, RefusedError, Request, Response, local_page, sender
 from rulewright_runtime.workflow.hil import OPEN, STATUS_AFTER, QueueError, QueueItem
-from rulewright_runtime.workflow.hil_text import changes, limits_of_approval
+from rulewright_runtime.workflow.hil_text import changes, limits_of_approval, objections
 from rulewright_runtime.workflow.run_context import utc_now
 from rulewright_runtime.workflow.run_database import Store
 from rulewright_runtime.workflow.run_records import OutputVersion
@@ -92,5 +92,6 @@ def item_page(item: QueueItem, versions: Sequence[OutputVersion], at: str = "", 
         is_open=item.status in OPEN,
         changes=list(changes(versions)),
         limits=list(limits_of_approval(item)),
+        objections=objections,
         **form,
     )

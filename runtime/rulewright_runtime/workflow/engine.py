@@ -162,8 +162,8 @@ def resumable(plan: WorkflowPlan, store: Store, resume: bool | str, *, changed: 
         raise EngineError(f"`{stored.run_id}` is a run of `{stored.workflow}`, not of `{plan.name}`")
     if not changed and _work_hash(decode(stored.plan)) != _work_hash(plan):
         raise EngineError(
-            f"`{plan.name}` has changed since `{stored.run_id}` began: keep its unchanged tasks with"
-            f" `--resume {stored.run_id} --changed`, or start a new run"
+            f"`{plan.name}` has changed since `{stored.run_id}` began, in its files or by `--no-hil`: keep its"
+            f" unchanged tasks with `--resume {stored.run_id} --changed`, or start a new run"
         )
     return stored
 

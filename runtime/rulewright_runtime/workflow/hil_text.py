@@ -66,10 +66,17 @@ def limits_of_approval(item: QueueItem) -> Iterator[str]:
         yield "An approval does not overrule the gate: its evidence is read again, and decides."
 
 
+def objections(report: JsonMapping) -> list[str]:
+    """Return why the gate fails beyond its evidence, such as a locked output that was changed."""
+    shown = {f"{name}: {check['details']}" for name, check in report["evidence_checks"].items()}
+    return [reason for reason in report.get("reasons", ()) if reason not in shown]
+
+
 def report_lines(report: JsonMapping) -> Iterator[str]:
     yield f"gate {report['risk_tier']}: {report['verdict']}"
     for name, check in report["evidence_checks"].items():
         yield f"  {name:<24} {check['status']:<8} {check['details']}"
+    yield from (f"  objection: {objection}" for objection in objections(report))
     yield from (f"  warning: {warning}" for warning in report.get("warnings", ()))
     score = report["confidence_score"]
     if score is not None or report["metrics"]:

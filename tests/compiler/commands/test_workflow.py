@@ -76,6 +76,13 @@ def test_a_changed_workflow_continues_and_first_reports_what_it_keeps(
     assert "run-1-check-1" not in capsys.readouterr().out
 
 
+def test_a_run_that_continues_without_its_sign_offs_says_which_option_changed_it(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run("workflow", "run") == 2
+    assert "`run-1` began, in its files or by `--no-hil`" in refused(capsys, "workflow", "run", "--resume", "--no-hil")
+
+
 def test_what_belongs_to_resume_is_refused_without_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert "`--changed` needs `--resume`" in refused(capsys, "workflow", "run", "--changed")
 
@@ -176,6 +183,14 @@ def test_a_check_counts_its_findings(project: Path, capsys: pytest.CaptureFixtur
     )
     assert run("workflow", "check") == 1
     assert capsys.readouterr().out.endswith("\n\n2 errors in 3 files\n")
+
+
+def test_watching_a_cancelled_run_shows_nobody_waiting(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("workflow", "run") == 2
+    assert run("workflow", "cancel", "run-1") == 0
+    capsys.readouterr()
+    run("workflow", "watch", "--once")
+    assert "waits for" not in capsys.readouterr().out
 
 
 def test_watching_says_that_what_a_task_waits_for_has_failed(project: Path, capsys: pytest.CaptureFixture[str]) -> None:

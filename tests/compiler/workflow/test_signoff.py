@@ -13,10 +13,11 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import urlencode
 
+import msgspec
 import pytest
 from tests.runtime.workflow.running import BROKEN, EVIDENCE, Bench, bench
 
-from rulewright.serving.queue_app import serve
+from rulewright.serving.queue_app import item_page, serve
 from rulewright.web.server import MAX_FORM, Client, LocalServer
 from rulewright_runtime.workflow.deciders import Deciders
 from rulewright_runtime.workflow.hil_text import changes, describe
@@ -117,6 +118,16 @@ def test_an_item_shows_gate_history_and_what_changed(tmp_path: Path) -> None:
     assert '<span class="del">-old line</span>' in page
     assert "confidence_loop: continue" in page
     assert "2 of 2</td>" in page
+
+
+def test_an_item_shows_what_a_gate_objects_to_beyond_its_evidence(tmp_path: Path) -> None:
+    with served(tmp_path) as (run, _):
+        item = run.store.item("run-1-build-1")
+        (report,) = item.context["gate_reports"]
+        changed = {**report, "verdict": "FAIL", "reasons": ["locked output `out.md` was changed after its review"]}
+        shown = msgspec.structs.replace(item, context={**item.context, "gate_reports": [changed]})
+        page = item_page(shown, (), problem="", notes="", reviewer="", token="", signed=False)
+    assert "<p>Objection: locked output `out.md` was changed after its review</p>" in page
 
 
 def test_a_terminal_shows_what_changed_too(tmp_path: Path) -> None:

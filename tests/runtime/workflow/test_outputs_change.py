@@ -316,6 +316,21 @@ def test_outputs_changed_between_their_acceptance_and_the_gate_fail_it(tmp_path:
     assert run.store.reports("run-1")[0].reasons == ("locked output `out/a.md` was changed after its review",)
 
 
+def test_a_person_is_shown_every_objection_of_the_gate(tmp_path: Path) -> None:
+    loop = "confidence_loop: {enabled: true, threshold: 1, max_iterations: 1, metrics: [{type: lint_score}]}"
+    text = f"tasks: {{build: {{agent: dev, outputs: [out], overlays: {{{loop}, policy_gate: {GATE}}}}}}}"
+    run = bench(tmp_path, text, WORK)
+    run.run()
+    run.decide("resolve")
+    run.run(resume=True, one_step=True)
+    (tmp_path / "out/a.md").write_text("worse", encoding="utf-8")
+    (tmp_path / "junit.xml").unlink(missing_ok=True)
+    (item,) = run.run(resume=True).waiting
+    shown = describe(item)
+    assert "  objection: locked output `out/a.md` was changed after its review\n" in shown
+    assert shown.count("  objection: ") == 1  # the line of the missing evidence says the other
+
+
 def test_a_database_behind_a_link_has_the_lock_of_its_target(tmp_path: Path) -> None:
     run = bench(tmp_path, SIGNED, WORK)
     os.symlink(run.store.path, tmp_path / "link.db")
