@@ -23,8 +23,8 @@ from rulewright_runtime.judging.exchanges import is_repeated_miss
 from rulewright_runtime.judging.replies import reader, why_unusable
 from rulewright_runtime.plan.scan import Check, LeftOut, Plan
 from rulewright_runtime.plan.verifiers import ExpressionVerifier
-from rulewright_runtime.report.summary import gaps, idle_gates
-from rulewright_runtime.report.text import percent, reason_words
+from rulewright_runtime.report.summary import coverage, gaps, idle_gates
+from rulewright_runtime.report.text import reason_words
 from rulewright_runtime.runs.folder import REPLIES
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
 from rulewright_runtime.terminal import one_line, say
@@ -139,10 +139,12 @@ def _outcome(scores: JsonMapping) -> Iterator[str]:
     """The outcome of a transcript, and the share of checks on which it depends too."""
     engine = scores.get(ENGINE) or {}
     idle = "".join(f"; gate {name} did not run" for name in gates_not_run(engine["gates"])) if engine else ""
+    share = coverage(engine) if engine else ""
     if engine and "coverage_at_most" in engine:
-        yield f"outcome: {engine['outcome']} by the gates{idle}; not asked: {some(scores['left_out'])}"
-    elif engine and engine["coverage"] is not None:
-        yield f"outcome: {engine['outcome']}; {percent(engine['coverage'])} of the checks that apply were decided{idle}"
+        not_asked = some(scores["left_out"])
+        yield f"outcome: {engine['outcome']} by the gates{idle}; coverage {share}; not asked: {not_asked}"
+    elif share:
+        yield f"outcome: {engine['outcome']}; {share} of the checks that apply were decided{idle}"
 
 
 def _explanation(

@@ -21,6 +21,7 @@ from rulewright_runtime.report.markdown import GATE_HEADS, gate_rows
 from rulewright_runtime.report.summary import (
     NEVER,
     UNPROVEN,
+    coverage,
     exit_status,
     gaps,
     idle_gates,
@@ -78,9 +79,7 @@ def why_undecided(judged: JudgedTranscript) -> str:
         return "the transcript is incomplete"
     if idle := gates_not_run(judged.engine["gates"]):
         return f"{some(idle)} did not run"
-    if (most := judged.engine.get("coverage_at_most")) is not None:
-        return f"the coverage is at most {most}"
-    return f"the coverage is {judged.engine['coverage']}"
+    return f"the coverage is {coverage(judged.engine)}"
 
 
 def judged_nothing(summary: JsonMapping) -> bool:

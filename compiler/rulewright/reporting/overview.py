@@ -102,13 +102,14 @@ def _ends(ends: JsonMapping) -> str:
 
 
 def _coverage(summary: JsonMapping) -> Figure:
-    verdicts = summary["verdicts"]
+    verdicts, not_asked = summary["verdicts"], sum(summary["left_out"].values())
     answered = verdicts["PASS"] + verdicts["FAIL"]
-    share = answered / verdicts["eligible"] if verdicts["eligible"] else None
     notes = [f"{answered} of {verdicts['eligible']} verdicts are PASS or FAIL"]
-    if waiting := sum(summary["left_out"].values()):
-        notes.append(f"{waiting} more were not asked")
-    return Figure("Coverage", percent(share), tuple(notes))
+    notes += [f"{not_asked} more were not asked"] if not_asked else []
+    skipped = not_asked if summary.get("gates_only") else 0  # each may turn out PASS or FAIL
+    of = verdicts["eligible"] + skipped
+    share = percent((answered + skipped) / of if of else None)
+    return Figure("Coverage", f"at most {share}" if skipped else share, tuple(notes))
 
 
 def cost(summary: JsonMapping, answers: JudgeAnswers | None) -> list[str]:

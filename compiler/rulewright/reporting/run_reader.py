@@ -112,6 +112,7 @@ class _StoredEngine(msgspec.Struct):
     unproven: dict[str, str]
     gates: dict[str, _StoredGate]
     coverage: float | None = None
+    coverage_at_most: float | None = None
     bounds: _Bounds | None = None
 
 

@@ -20,7 +20,7 @@ from rulewright_runtime.digests import sha256
 from rulewright_runtime.english import plural
 from rulewright_runtime.plan.scorecard import HEADLINE
 from rulewright_runtime.report.gathered import gate_line, unresolved_lines
-from rulewright_runtime.report.summary import UNPROVEN, gaps, label_name
+from rulewright_runtime.report.summary import UNPROVEN, coverage, gaps, label_name
 from rulewright_runtime.report.text import number, percent, reason_words
 from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.terminal import one_line, visible
@@ -176,6 +176,7 @@ def headline_name(summary: JsonMapping) -> str:
 
 
 FILTERS: Final[dict[str, Callable[..., object]]] = {
+    "coverage": coverage,
     "finding": _finding,
     "gaps": gaps,
     "gate_state": _gate_state,

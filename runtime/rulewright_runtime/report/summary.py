@@ -367,6 +367,14 @@ def outside_gates(summary: JsonMapping) -> str:
     return f"{plural(failures, 'FAIL verdict')} in checks that stop no gate" if failures else ""
 
 
+def coverage(engine: JsonMapping) -> str:
+    """The coverage of a transcript, or the most that it may be where checks were not asked, as text with so many digits
+    that it is not raised to the required share; empty if no check applied."""
+    known, most = engine["coverage"], engine.get("coverage_at_most")
+    share = most if known is None else known
+    return "" if share is None else f"{'at most ' if known is None else ''}{100 * share:.4g}%"
+
+
 def gaps(missing: Iterable[JsonMapping]) -> str:
     """The missing parts of a transcript, as one line."""
     return "; ".join(

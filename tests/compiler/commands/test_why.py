@@ -101,7 +101,7 @@ def test_with_a_transcript_alone_every_verdict_on_it_is_listed(runs: Path, capsy
     assert main(["why", str(runs / "publish"), "model-b__night_shift_alone"]) == 0
     decided = sum(row["verdict"] in ("PASS", "FAIL") for row in listed) / len(listed)
     assert capsys.readouterr().out.startswith(
-        f"outcome: undecided; {decided:.0%} of the checks that apply were decided\n"
+        f"outcome: undecided; {100 * decided:.4g}% of the checks that apply were decided\n"
     )
     assert main(["why", str(runs / "publish"), "model-b__nights"]) == 3
     assert "the run has no transcript or check `model-b__nights`" in capsys.readouterr().err

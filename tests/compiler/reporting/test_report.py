@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 from tests.compiler.small_project import check, write
 from tests.folders import reseal, write_lines, write_turns
+from tests.runtime.judging.test_gates_only import Answering, gated
 from tests.shared_data import ROOT
 
 import rulewright
 from rulewright.check.project_check import compile_project
 from rulewright.cli import main
-from rulewright.reporting.formats import RESULTS
+from rulewright.reporting.formats import RESULTS, run_as
 from rulewright.reporting.gather import MOST_FAILURES, gather
 from rulewright.reporting.overview import overview
 from rulewright.reporting.report_files import run_page
@@ -347,3 +348,25 @@ def test_a_run_that_judged_nothing_says_so_and_shows_only_what_was_refused(
     assert [figure.label for figure in found.figures] == ["Refused"]
     assert main(["report", str(tmp_path / "run"), "--format", "markdown"]) == 3
     assert "No transcript was judged; 1 input refused." in capsys.readouterr().out
+
+
+def test_a_scan_of_gates_only_shows_how_much_was_decided_at_most(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = write_turns(tmp_path / "m__s.jsonl", "hello", "a reply of words")
+    answers = Answering({"X0": "FAIL"})  # one of three checks: the others can't save a gate
+    run(gated("S4_GATE", "S2", "S2"), [folder], tmp_path / "run", judge=answers, gates_only=True)
+    assert main(["report", str(tmp_path / "run")]) == 1
+    page = " ".join((tmp_path / "run" / "report.html").read_text(encoding="utf-8").split())
+    assert "model m, coverage at most 100%, 2 checks not asked" in page
+    assert '<dt>Coverage</dt><dd><b class="">at most 100%</b>' in page
+    assert main(["why", str(tmp_path / "run"), "m__s"]) == 0
+    assert "; coverage at most 100%; not asked: X1, X2" in capsys.readouterr().out
+    assert "·: did not apply; 2 checks not asked</p>" in page
+
+
+def test_a_scan_of_gates_only_says_that_even_the_answers_it_skipped_would_be_too_few(tmp_path: Path) -> None:
+    folder = write_turns(tmp_path / "m__s.jsonl", "hello", "a reply of words")
+    answers = Answering({"X0": "NOT_APPLICABLE", "X1": "NOT_APPLICABLE"})
+    run(gated("S4_GATE", "S4_GATE", "S2"), [folder], tmp_path / "run", judge=answers, gates_only=True)
+    assert "`m__s` is undecided: the coverage is at most 33.33%" in run_as("github", open_run(tmp_path / "run"))
