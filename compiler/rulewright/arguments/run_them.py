@@ -61,7 +61,7 @@ def scan_arguments(parser: argparse.ArgumentParser) -> None:
     """Compile a project and run it over transcripts.
 
     The folder of the run receives plan.json, inputs.jsonl, verdicts.jsonl, scores.jsonl, summary.json, summary.md, and
-    the judge's answers unless they were recorded before; --resume continues a killed run there. The judge is a file of
+    the judge's replies unless they were recorded before; --resume continues a killed run there. The judge is a file of
     recorded replies (`replay:FILE`) or a model (`openai:MODEL[@BASE_URL]`, `anthropic:MODEL`, `local:FILE.gguf`,
     `python:MODULE:CALLABLE`, `command:ARGV`); without --judge, it is the project's `judge.source`. API keys are read
     from the environment. The ledger keeps every answer of a model, so that none is paid for twice.

@@ -74,7 +74,7 @@ def _in_words(found: JsonMapping) -> str:
     """The verdict; of what a judge is only shown it is known what leaves it open."""
     changed = [*found["regions"], *found["unknown"], *found["settings"]]
     if changed and all(_ASKED.search(each["place"]) for each in changed):
-        return "they ask a judge differently, so only its answers can differ"
+        return "they ask a judge differently, so only its replies can differ"
     if (
         found["kind"] == "workflow"
         and changed

@@ -117,7 +117,7 @@ def test_two_prompts_are_distinguished_by_a_judge_that_goes_by_their_words(
         assert verdict.verdict == said
     assert (found["verdict"], region["before"], region["after"]) == ("different", "FAIL", "PASS")
     assert main(["policy-diff", *map(str, paths)]) == 1
-    assert "they ask a judge differently, so only its answers can differ" in capsys.readouterr().out
+    assert "they ask a judge differently, so only its replies can differ" in capsys.readouterr().out
 
 
 def test_prompts_that_are_rendered_the_same_are_not_distinguished(tmp_path: Path) -> None:

@@ -223,7 +223,7 @@ def test_a_prompt_is_shown_by_the_lines_that_changed(
     check_pair(tmp_path, "RW-A2.yaml", "You are reviewing", "Review", shipped)
     assert main(["policy-diff", str(shipped / "checks/RW-A2.yaml"), str(tmp_path / "copy/checks/RW-A2.yaml")]) == 1
     said = capsys.readouterr().out
-    assert "they ask a judge differently, so only its answers can differ" in said
+    assert "they ask a judge differently, so only its replies can differ" in said
     assert "changed text check.verifier.judging.prompt[0].text:\n  - You are reviewing" in said
     assert "  + Review" in said
 

@@ -102,7 +102,7 @@ def test_a_failure_opens_to_its_conversation_with_the_quote_marked(finished: Pat
     assert "Rejected quotes" in chat
     assert "never said &lt;b&gt;this&lt;/b&gt; at all" in chat
     assert "2 of 3 planned for the verdict; cast: FAIL, FAIL; 1 not asked" in chat
-    assert "The judge's answers (2)" in chat
+    assert "The judge's replies (2)" in chat
 
 
 def test_who_reads_only_the_page_learns_what_was_asked_and_why_it_failed(finished: Path) -> None:

@@ -222,7 +222,7 @@ def test_a_person_who_labels_does_not_see_the_verdict_of_the_check(runs: Path) -
         place = next(int(n) for n in re.findall(r"/run/1/label/(\d+)", ask(server, "/run/1/label")[1]))
         at, seen, forms = f"/run/1/label/{place}", [], []
         while "Save and continue" in (text := ask(server, at)[1]):
-            assert not re.search("<mark|FAIL</span>|judge's answers|no majority", text)
+            assert not re.search("<mark|FAIL</span>|judge's replies|no majority", text)
             form = {"token": server.token, "target": "FAIL", "by": "ana", **dict(re.findall(ABOUT, text))}
             seen.append(form["number"])
             forms.append(form)
