@@ -94,11 +94,12 @@ def _scripts(text: str) -> list[str]:
         return []
 
 
-def _spread(numbers: list[int]) -> dict[str, int] | None:
+def _spread(numbers: list[int]) -> dict[str, float] | None:
     if not numbers:
         return None
     ordered = sorted(numbers)
-    return {"min": ordered[0], "median": ordered[len(ordered) // 2], "max": ordered[-1]}
+    middle = ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]
+    return {"min": ordered[0], "median": middle / 2 if middle % 2 else middle // 2, "max": ordered[-1]}
 
 
 def summary_lines(found: JsonObject, columns: int) -> list[str]:
@@ -119,7 +120,7 @@ def summary_lines(found: JsonObject, columns: int) -> list[str]:
     return [line.rstrip() for name, text in lines for line in wrapped(text, columns, f"{name:<{width}}")]
 
 
-def _range(spread: dict[str, int]) -> str:
+def _range(spread: dict[str, float]) -> str:
     if spread["min"] == spread["max"]:
         return str(spread["min"])
     return f"{spread['min']} to {spread['max']}, median {spread['median']}"

@@ -27,6 +27,14 @@ def test_inspect_data_counts_for_programs(chats: Path, capsys: pytest.CaptureFix
     assert found["characters"]["user"] == {"min": 6, "median": 6, "max": 6}
 
 
+def test_the_median_of_two_numbers_is_between_them(chats: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    more = [*CHAT["messages"], {"role": "user", "content": "So?"}]
+    chats.write_text(f"{json.dumps(CHAT)}\n{json.dumps({**CHAT, 'id': 'longer', 'messages': more})}\n")
+    assert main(["inspect-data", str(chats)]) == 0
+    least = len(CHAT["messages"])
+    assert f", {least} to {least + 1}, median {least}.5 in a conversation" in capsys.readouterr().out
+
+
 def test_inspect_data_of_nothing_readable_exits_with_3(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["inspect-data", str(tmp_path)]) == 3
     shown = capsys.readouterr()
