@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Final
 
 import msgspec
 
 from rulewright_runtime.plan.part import VERDICTS, Verdict
+
+UNPROVEN: Final = "unproven"  # a FAIL without a vote that holds, which a further vote may still prove
 
 
 class Cast(msgspec.Struct, frozen=True, cache_hash=True):
@@ -46,18 +49,16 @@ def count(votes: tuple[Cast, ...], planned: int | None = None) -> VoteOutcome:
 
 @lru_cache
 def is_settled(votes: tuple[Cast, ...], left: int, planned: int, unusable: Verdict, unverified: Verdict) -> bool:
-    """Whether every result of the `left` repetitions gives the same verdict.
+    """Whether every result of the `left` repetitions gives the same verdict, and leaves the same FAIL unproven.
 
     `unusable` is the verdict if no reply is usable, `unverified` that of a majority for FAIL without a vote that holds.
     """
     return len(_attainable(votes, left, planned, unusable, unverified)) == 1
 
 
-def _attainable(
-    votes: tuple[Cast, ...], left: int, planned: int, unusable: Verdict, unverified: Verdict
-) -> set[Verdict]:
+def _attainable(votes: tuple[Cast, ...], left: int, planned: int, unusable: Verdict, unverified: Verdict) -> set[str]:
     counts = _counts(votes)
-    attainable: set[Verdict] = set()
+    attainable: set[str] = set()
     if all(2 * votes_for <= planned for votes_for in counts.values()):  # all remaining replies may be unusable
         attainable.add("UNCLEAR" if votes else unusable)
         if not votes and left and planned > 1:
@@ -68,7 +69,8 @@ def _attainable(
         if verdict != "FAIL" or any(vote.holds for vote in votes if vote.verdict == "FAIL"):
             attainable.add(verdict)
         else:
-            attainable |= {unverified, "FAIL"} if left else {unverified}
+            open_fail = UNPROVEN if unverified == "FAIL" else unverified
+            attainable |= {open_fail, "FAIL"} if left else {open_fail}
     return attainable
 
 

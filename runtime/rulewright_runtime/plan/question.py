@@ -109,7 +109,7 @@ class Vote(PlanPart, frozen=True):
 
     `rationale` takes the code of the first repetition that voted for the verdict (`winning`) or the first code of any
     (`first`). `record` adds `votes_for, votes_cast, planned` to `extra`. With `stop` `decided` no repetition is
-    requested that can no longer change the verdict.
+    requested that can no longer change the verdict or prove it.
     """
 
     denominator: Literal["planned", "usable"] = "planned"

@@ -134,8 +134,8 @@ class _Question:
     def answer(self, prompt: str) -> Asking[Finding]:
         """The finding for this window. `prompt` is the author's part of the request.
 
-        Repetitions are requested in rounds, until no further reply can change the verdict. A repetition without a
-        usable reply is requested again, with a larger token budget.
+        Repetitions are requested in rounds, until no further reply can change the verdict or prove it. A repetition
+        without a usable reply is requested again, with a larger token budget.
         """
         text, ballot = self._text(prompt), _Ballot()
         while size := self._round(ballot):

@@ -42,17 +42,19 @@ REPLIES = (Cast("PASS"), Cast("FAIL"), Cast("FAIL", holds=False), Cast("UNCLEAR"
 
 
 def final(votes: tuple[Cast, ...], planned: int, unusable: Any, unverified: Any) -> str:
-    """The verdict of a ballot that is complete."""
+    """The verdict of a ballot that is complete, and whether it is a FAIL that nothing proves."""
     if not votes:
         return str(unusable)
     outcome = count(votes, planned)
     assert outcome.evidence_index is not None
-    return unverified if outcome.verdict == "FAIL" and not votes[outcome.evidence_index].holds else outcome.verdict
+    if outcome.verdict != "FAIL" or votes[outcome.evidence_index].holds:
+        return outcome.verdict
+    return "unproven" if unverified == "FAIL" else str(unverified)
 
 
 @pytest.mark.parametrize("planned", range(1, 8))
 @pytest.mark.parametrize(("unusable", "unverified"), [("FAIL", "FAIL"), ("UNCLEAR", "UNCLEAR"), ("FAIL", "UNCLEAR")])
-def test_asking_stops_exactly_when_no_further_reply_can_change_the_verdict(
+def test_asking_stops_exactly_when_no_further_reply_can_change_the_verdict_or_prove_it(
     planned: int, unusable: Any, unverified: Any
 ) -> None:
     """Over all sequences of replies; the order of votes never matters, so each multiset is looked at once."""
