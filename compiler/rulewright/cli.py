@@ -9,7 +9,7 @@ import sys
 
 from rulewright_runtime import __version__
 from rulewright_runtime.processes import process_end
-from rulewright_runtime.terminal import READER_GONE, SafeStreams, complain, say
+from rulewright_runtime.terminal import READER_GONE, SafeStreams, complain, name_files_in_utf8, say
 
 TYPE_CHECKING = False  # importing `typing`, `argparse` and the errors would take longer than a cached lint may take
 if TYPE_CHECKING:
@@ -117,10 +117,12 @@ def _write_the_same_everywhere() -> None:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code. See `exit_codes`.
 
-    Without `argv` it runs the process's own arguments and tunes garbage collection for a process that ends then.
+    Without `argv` it runs the process's own arguments, starts again if the locale can't name every file, and tunes
+    garbage collection for a process that ends then.
     """
     if argv is not None:
         return _run(list(argv))
+    name_files_in_utf8()
     gc.set_threshold(200_000, 20, 20)  # starting up and loading make many objects and little garbage
     process_end.keep()
     status = _run(sys.argv[1:])

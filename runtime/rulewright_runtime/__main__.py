@@ -19,7 +19,7 @@ from rulewright_runtime.commands.options import WrongUsageError
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.processes.process_end import end_now, keep
 from rulewright_runtime.strict_json import JsonObject
-from rulewright_runtime.terminal import READER_GONE, SafeStreams, complain
+from rulewright_runtime.terminal import READER_GONE, SafeStreams, complain, name_files_in_utf8
 
 USAGE: Final = """\
 usage: python -m rulewright_runtime run PLAN DATA... --out RUN [options]
@@ -130,6 +130,7 @@ def _parse(words: list[str]) -> dict[str, object]:
 
 
 if __name__ == "__main__":
+    name_files_in_utf8()
     keep()
     with seldom_collected():
         status = main()

@@ -47,6 +47,16 @@ _escapes: dict[int, str] = {}
 _prints_to_errors = ContextVar("prints_to_errors", default=False)
 
 
+def name_files_in_utf8() -> None:
+    """Start this process again in Python's UTF-8 mode if the locale can't name every file, whose name may be written in
+    a document: what a terminal shows is encoded as before."""
+    if sys.getfilesystemencoding() == "utf-8" or os.environ.get("PYTHONUTF8") == "1":
+        return
+    output = getattr(sys.stdout, "encoding", None) or "utf-8"
+    settings = {"PYTHONUTF8": "1", "PYTHONIOENCODING": os.environ.get("PYTHONIOENCODING", output)}
+    os.execve(sys.executable, sys.orig_argv, {**os.environ, **settings})
+
+
 class PrintsToErrors:
     """While code of the user runs, it prints to the standard error: the standard output holds the command's result."""
 

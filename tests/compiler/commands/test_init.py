@@ -139,9 +139,10 @@ def test_a_project_with_any_name_can_be_made_and_linted_in_any_locale(tmp_path: 
     code, said = ran("init", "Prüfung", "--from", "chats.jsonl")
     assert (code, "wrote Prüfung/rulewright.yaml\n" in said, "cd 'Prüfung'\n" in said) == (0, True, True)
     assert ran("lint", "Prüfung") == (0, "no findings in 5 files\n")
-    with open(tmp_path / "Prüfung" / "rulewright.yaml", "a", encoding="utf-8") as file:
-        file.write("lexicons: wörter\n")
-    assert (tmp_path / "Prüfung" / "rulewright.yaml").read_text("utf-8").startswith("# A project")
-    (tmp_path / "Prüfung" / "wörter").mkdir()
-    code, said = ran("lint", "Prüfung", "--no-cache")
-    assert "this is a bug" not in said
+    project = tmp_path / "Prüfung" / "rulewright.yaml"
+    project.write_text(project.read_text("utf-8").replace("checks: checks", "checks: prüfungen"), "utf-8")
+    (tmp_path / "Prüfung" / "checks").rename(tmp_path / "Prüfung" / "prüfungen")
+    assert ran("lint", "Prüfung", "--no-cache") == (0, "no findings in 5 files\n")
+    assert ran("lint", "Pruefung")[1].startswith(
+        "error: argument PATH: no such file or folder: `Pruefung`; did you mean"
+    )
