@@ -15,6 +15,7 @@ from typing import Any, Final, ParamSpec, TypeAlias, TypeVar
 from msgspec.structs import replace
 
 from rulewright.check.project_check import compile_project
+from rulewright.documents.examples import part_of
 from rulewright.errors import UsageError
 from rulewright.exporting.flat_records import score_records, verdict_records
 from rulewright.expression.build import build
@@ -29,6 +30,7 @@ from rulewright_runtime.errors import EvaluationError, RuntimeFailure
 from rulewright_runtime.execution import BatchJudge, Engine, execute
 from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.judging.judge import Judge, is_live
+from rulewright_runtime.plan.judge_needs import chosen_checks
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.report.summary import status_at
 from rulewright_runtime.runs.live import LiveJudge
@@ -122,17 +124,21 @@ def check_transcript(
     judge: Judge | LiveJudge | str | None = None,
     profile: str | None = None,
     parameters: Mapping[str, object] | None = None,
+    only: Sequence[str] = (),
 ) -> TranscriptResult:
     """Return every verdict on one transcript, and its scores.
 
     `source` is a project, its path or a compiled plan; `transcript` a `Transcript`, a mapping such as
     `{"messages": [...]}` (a record of any supported format), a list of messages with `role` and `content`, or the path
     of a file with one. Refused input is in the result's `errors`, what a judge replied in its `exchanges`. Without
-    `judge` the project file's judge is used. Raises UsageError for a file with several transcripts and for a `judge`
-    without `ask`, DocumentError for a project with mistakes, PlanError where the plan needs a judge and has none.
+    `judge` the project file's judge is used. `only` runs some checks, by their ids; then there are no scores. Raises
+    UsageError for a file with several transcripts and for a `judge` without `ask`, DocumentError for a project with
+    mistakes, PlanError where the plan needs a judge and has none and for an unknown check in `only`.
     """
     project = source if isinstance(source, Project | Plan) else load_project(os.fspath(source))
     plan, opened_judge = plan_of(project, profile), _judge_of(project, judge)
+    chosen = chosen_checks(plan, [only] if isinstance(only, str) else only)
+    plan = part_of(plan, chosen) if only else plan
     if not isinstance(transcript, Transcript | Mapping | str | os.PathLike):
         transcript = {"messages": _messages_in(transcript)}
     observed = None
@@ -144,7 +150,9 @@ def check_transcript(
         results = list(execute(plan, [transcript], observed or opened_judge, parameters=parameters))
     if len(results) != 1:
         raise UsageError(f"`{transcript}` holds {len(results)} transcripts; use `scan`")
-    return results[0] if observed is None else replace(results[0], exchanges=tuple(observed.exchanges))
+    exchanges = results[0].exchanges if observed is None else tuple(observed.exchanges)
+    verdicts = tuple(each for each in results[0].verdicts if each.check_id in chosen)
+    return replace(results[0], exchanges=exchanges, verdicts=verdicts)
 
 
 def _messages_in(transcript: Sequence[Mapping[str, object]]) -> list[Mapping[str, object]]:

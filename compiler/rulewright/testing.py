@@ -43,6 +43,7 @@ from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.transcript_reader import Reader, from_record
 from rulewright_runtime.verdicts import VerdictResult
 
+CHAT: Final = '[{"role": "user", "content": QUESTION}, {"role": "assistant", "content": REPLY}]'
 _OPEN: Final = ExitStack()  # judges
 
 
@@ -66,15 +67,19 @@ class TestBench(Struct, frozen=True):
         """Return the verdict of the check `name` on a chat. Raises CheckError where it is not the expected one."""
         if expect not in VERDICTS:
             raise CheckError(f"unknown verdict `{expect}` in `expect`{question(str(expect), VERDICTS)}")
+        if not isinstance(name, str):
+            raise CheckError(f"expected the id of one check, got `{name}`; test several with `pytest.mark.parametrize`")
         check = self.project.check(name)
         if check is None or name not in {each.id for each in self.plan.checks}:
             if check is not None:
                 raise CheckError(f"the profile leaves out `{name}`")
             hint = did_you_mean(name, [each.id for each in self.project.checks]) or f"it is not in {self.project.root}"
             raise CheckError(f"unknown check `{name}`; {hint}")
-        asking = with_dependencies(self.plan, name).intersection(needs_judge(self.plan))
+        asking = with_dependencies(self.plan, [name]).intersection(needs_judge(self.plan))
         if judge is None and asking:
-            raise NoJudgeError(f"`{min(asking)}` asks a judge: give one with `--rulewright-judge`, or as `judge=`")
+            source = self.project.judge_source
+            own = f"; tests do not ask the project's judge `{source}` by themselves" if source else ""
+            raise NoJudgeError(f"`{min(asking)}` asks a judge: give one with `--rulewright-judge`, or as `judge=`{own}")
         try:
             opened = resolve_judge(judge)
             observed = None if opened is None else ObservedJudge(opened)
@@ -158,6 +163,8 @@ def _transcript(chat: Any) -> Transcript:
         return from_record(record)
     if not isinstance(chat, str | os.PathLike):
         raise InputError("expected a record, a list of messages, a `Transcript` or the path of a file", "chat")
+    if isinstance(chat, str) and not os.path.lexists(chat):
+        raise InputError(f"`{chat:.80}` is no file; a reply is checked in its chat: {CHAT}", "chat")
     transcripts = list(Reader().read([chat]))
     if len(transcripts) != 1:
         raise InputError(f"holds {len(transcripts)} conversations; expected one", str(chat))

@@ -230,6 +230,26 @@ def test_a_list_of_messages_is_a_chat(tmp_path: Path) -> None:
     assert rulewright.check_transcript(str(tmp_path), []).errors
 
 
+def test_only_some_checks_of_a_project_are_run(tmp_path: Path) -> None:
+    (tmp_path / "rulewright.yaml").write_text("project: p\n", encoding="utf-8")
+    (tmp_path / "checks").mkdir()
+    checks = {
+        "polite": "prompt: 'FAIL: rude. PASS: polite.'",
+        "short": "fail: size(answer) > 3",
+        "silent": "fail: answer == ''",
+        "either": 'fail: v("short").verdict == FAIL and v("silent").verdict == FAIL',
+    }
+    for name, body in checks.items():
+        (tmp_path / "checks" / f"{name}.yaml").write_text(f"id: {name}\n{body}\n", encoding="utf-8")
+    messages = [{"role": "user", "content": "Hello?"}, {"role": "assistant", "content": "Hello."}]
+    result = rulewright.check_transcript(tmp_path, messages, only=["short", "either"])  # needs no judge
+    assert [(each.check_id, each.verdict) for each in result.verdicts] == [("either", "PASS"), ("short", "FAIL")]
+    assert rulewright.check_transcript(tmp_path, messages, only="short").verdicts == (result.verdicts[1],)
+    assert result.scores is None
+    with pytest.raises(PlanError, match="the plan has no check `shrot`; it has"):
+        rulewright.check_transcript(tmp_path, messages, only=["shrot"])
+
+
 def test_many_chats_in_memory_are_refused_with_the_way_out(tmp_path: Path) -> None:
     assert main(["init", str(tmp_path)]) == 0
     with pytest.raises(UsageError, match="write chats to a file of JSON lines first"):

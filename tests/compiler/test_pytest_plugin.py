@@ -119,6 +119,28 @@ def test_it(rulewright_check):
     assert "= help: the judge failed: KeyError: 'no such region'" in shown
 
 
+def test_a_wrong_argument_is_named_with_the_right_one(shop: Path, run_here: Callable[..., str]) -> None:
+    (shop / "rulewright.yaml").write_text("project: shop\njudge: {source: 'openai:m@http://127.0.0.1:9/v1'}\n")
+    test = """
+CHAT = [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]
+
+def test_several(rulewright_check):
+    rulewright_check(CHAT, ["no-promises", "polite"])
+
+def test_reply(rulewright_check):
+    rulewright_check("It ships today.", "no-promises")
+
+def test_own_judge(rulewright_check):
+    rulewright_check(CHAT, "polite")
+"""
+    (shop / "test_wrong.py").write_text(test, encoding="utf-8")
+    shown = run_here("test_wrong.py")
+    assert "expected the id of one check, got `['no-promises', 'polite']`; test several with `pytest.mark" in shown
+    assert 'chat: `It ships today.` is no file; a reply is checked in its chat: [{"role": "user", ' in shown
+    assert "as `judge=`; tests do not ask the project's judge `openai:m@http://127.0.0.1:9/v1` by themselves" in shown
+    assert "Traceback" not in shown
+
+
 def test_a_relative_project_is_that_of_the_working_folder(shop: Path) -> None:
     for name, words in (("first", "never said"), ("second", "Today")):
         (shop / name / "checks").mkdir(parents=True)

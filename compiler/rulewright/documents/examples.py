@@ -135,18 +135,22 @@ def verdict_on(example: Example, plan: Plan, judge: Judge | None = None) -> Verd
 def verdict_of(name: str, plan: Plan, chat: Transcript, judge: Judge | str | None = None) -> VerdictResult:
     """The verdict of the check called `name` on a conversation. Only this check and those it reads are run.
     Raises PlanError if it needs a judge and there is none, InputError for a chat that a run would refuse."""
-    kept = with_dependencies(plan, name)
-    alone = replace(plan, checks=tuple(each for each in plan.checks if each.id in kept), scorecard=None, left_out=())
-    result = next(execute(alone, [chat], judge))
+    result = next(execute(part_of(plan, [name]), [chat], judge))
     if result.errors:
         raise InputError(str(result.errors[0]), chat.path, chat.line)
     return next(each for each in result.verdicts if each.check_id == name)
 
 
-def with_dependencies(plan: Plan, name: str) -> set[str]:
-    """The ids of the check called `name` and of those whose verdicts it reads."""
+def part_of(plan: Plan, names: Iterable[str]) -> Plan:
+    """The plan with only the checks of these names and those whose verdicts they read, without its scorecard."""
+    kept = with_dependencies(plan, names)
+    return replace(plan, checks=tuple(each for each in plan.checks if each.id in kept), scorecard=None, left_out=())
+
+
+def with_dependencies(plan: Plan, names: Iterable[str]) -> set[str]:
+    """The ids of the checks of these names and of those whose verdicts they read."""
     by_id = {check.id: check for check in plan.checks}
-    found, waiting = {name}, [name]
+    found, waiting = set(names), list(names)
     while waiting:
         others = set(getattr(by_id[waiting.pop()].verifier, "needs", ())) & by_id.keys() - found
         found |= others
