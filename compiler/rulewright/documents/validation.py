@@ -236,6 +236,9 @@ def _type(departure: Departure, node: Node, path: str, _: Owners) -> Findings:
     found = _wrong_type(node, path, [NAMES[name] for name in ([wanted] if isinstance(wanted, str) else wanted)])
     if (key := MAIN_KEYS.get(path)) and is_text(node):
         found = _of_main_key(found, node, key)
+    elif found.help is None and departure.description and isinstance(node, Scalar) and node.value is None:
+        name = path.rpartition(".")[2]
+        found = dataclass_replace(found, help=f"write a value or delete the key; `{name}` is {departure.description}")
     elif isinstance(node, Sequence) and departure.description.startswith("the folder"):
         found = dataclass_replace(found, help="write the name of a folder, which holds each in a file of its own")
     elif found.fix is None and (form := mapping_of_words(departure.named)):

@@ -35,6 +35,7 @@ _REASONS: Final = {
     "unverified_fail": "the judge's FAIL quotes nothing that was said",
     "verifier_infrastructure_failure": "the judge gave no usable reply",
 }
+_LARGE: Final = 10**15
 NO_SCENARIO: Final = "without a scenario"
 _FORMULA: Final = re.compile(r"'*[=+\-@\t\r]")  # how a cell begins that a spreadsheet would compute, or that was marked
 _HEAD: Final = re.compile(r" *(?:\S+ {2,})*")  # the indentation of a line and its first columns
@@ -138,6 +139,9 @@ def _decimal(value: float) -> Decimal:
 
 
 def _half_up(value: Decimal, places: int) -> str:
+    """The number with so many places; one too large for them to matter, or infinite, with six digits."""
+    if not value.is_finite() or abs(value) >= _LARGE:
+        return f"{float(value):.6g}"
     return str(value.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP))
 
 

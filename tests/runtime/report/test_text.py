@@ -35,6 +35,20 @@ def test_a_half_is_rounded_up(value: float, share: str, score: str) -> None:
     assert (percent(value), number(value)) == (share, score)
 
 
+@pytest.mark.parametrize(
+    ("value", "share", "score"),
+    [
+        (1e30, "1e+32%", "1e+30"),
+        (-1e30, "-1e+32%", "-1e+30"),
+        (float("inf"), "inf%", "inf"),
+        (float("nan"), "nan%", "nan"),
+        (123456.789, "12345679%", "123456.79"),
+    ],
+)
+def test_a_number_without_end_is_shown(value: float, share: str, score: str) -> None:
+    assert (percent(value), number(value)) == (share, score)
+
+
 def test_a_pass_rate_is_shown_apart_from_the_required_one_that_it_misses() -> None:
     counts = {"passed": 34_998, "failed": 15_002, "open": 0, "required": 0.7, "states": ["failed"], "models": {}}
     line = gate_line("held", {"pass_rate": counts, "states": ["failed"], "answers": []})
