@@ -13,7 +13,7 @@ from msgspec.structs import asdict
 from rulewright.categories import category_line, category_of, since
 from rulewright.commands.output import answer
 from rulewright.documents.base import items, text
-from rulewright.documents.keys import key_names, keys_named
+from rulewright.documents.keys import key_names, keys_below, keys_named
 from rulewright.documents.library import like_ready_check, parameters_of, ready_check, ready_checks
 from rulewright.errors import UsageError
 from rulewright.function_pages import FunctionPage, function_names, function_page
@@ -49,9 +49,9 @@ def run(args: argparse.Namespace) -> int:
     if args.code.startswith("library"):
         return _ready_checks(args.code, args.format)
     if (function := function_page(args.code)) is not None:
-        term = _term(args.code)
-        lines = [*function.lines(), *([""] if term else []), *(": ".join(each) for each in term.items())]
-        answer(args.format, {"function": args.code, **asdict(function), **term}, _fitted(lines))
+        others = {**_term(args.code), **_keys(args.code)}
+        lines = [*function.lines(), *([""] if others else []), *(": ".join(each) for each in others.items())]
+        answer(args.format, {"function": args.code, **asdict(function), **others}, _fitted(lines))
         return 0
     if (function := _plug_in_page(args.code)) is not None:
         answer(args.format, {"function": args.code, **asdict(function)}, _fitted(function.lines()))
@@ -74,8 +74,9 @@ def _term(name: str) -> dict[str, str]:
 
 
 def _keys(name: str) -> dict[str, str]:
-    """What the keys of that name mean."""
-    return {f"{path} ({title})": each.about() for title, path, each in keys_named(name)}
+    """What the keys of that name mean, and those below them."""
+    found = [*keys_named(name), *keys_below(name)]
+    return {f"{path} ({title})": each.about() for title, path, each in found}
 
 
 def _hint(name: str) -> str:

@@ -80,6 +80,19 @@ def keys_named(name: str) -> Iterator[tuple[str, str, Key]]:
                 yield title, written_path(kind, path), found
 
 
+def keys_below(name: str) -> Iterator[tuple[str, str, Key]]:
+    """The keys directly below those that `keys_named` gives; those that several have in common only once."""
+    seen: set[tuple[str, str]] = set()
+    for title, above, _ in [*keys_named(name)]:
+        kind = next(each for each, its in DOCUMENTS.items() if its == title)
+        for path, found in keys_of(kind).items():
+            parent = written_path(kind, path[:-1]).removesuffix("[]").removesuffix(".NAME")
+            if path[-1] == EACH or parent != above or (path[-1], found.description) in seen:
+                continue
+            seen.add((path[-1], found.description))
+            yield title, written_path(kind, path), found
+
+
 def key_names() -> frozenset[str]:
     """The names of all keys of documents."""
     return frozenset(path[-1] for kind in DOCUMENTS for path in keys_of(kind) if path[-1] != EACH)

@@ -430,6 +430,16 @@ def test_explain_shows_what_a_key_means_in_each_kind_of_document(capsys: pytest.
     assert "unknown rule, function, key or term `lint.severities`" in err
 
 
+def test_explain_lists_the_keys_below_a_key_once(capsys: pytest.CaptureFixture[str]) -> None:
+    listed = json.loads(run(capsys, "explain", "agentic_review", "--format", "json")[1])
+    assert "workflow.overlays.agentic_review.reviewer_agent (the project file)" in listed
+    assert sum("reviewer_agent" in key for key in listed) == 1  # a workflow has the same key
+    assert "gates.NAME.stops (scorecards)" in json.loads(run(capsys, "explain", "gates", "--format", "json")[1])
+    listed = json.loads(run(capsys, "explain", "check.examples", "--format", "json")[1])
+    assert {"examples (checks)", "examples[].judge (checks)"} <= listed.keys()
+    assert "dimensions.NAME.rate.hit (scorecards)" in run(capsys, "explain", "rate")[1]  # a function too
+
+
 def test_explain_lists_the_functions_of_expressions(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, "explain", "functions")
     assert code == 0
