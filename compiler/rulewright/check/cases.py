@@ -39,7 +39,7 @@ def case_document_findings(root: Node) -> list[Diagnostic]:
         return []
     plans = own or [load_scorecard(SHIPPED).plan]
     if kind_of(root) == CASE_SETTINGS and isinstance(root, Mapping):
-        found = min((settings_findings(root, plan) for plan in plans), key=len)
+        found = settings_findings(root, plans)
         written = [each.value for each in entries(root, "weights") if isinstance(each.value, Scalar)]
         weights = [(value, each) for each in written if (value := fraction(each)) is not None]
         return [*found, *far_apart(weights), *_strange_groups(root)]

@@ -36,6 +36,7 @@ from rulewright_runtime.ir import Program
 from rulewright_runtime.plan.scorecard import parameter_value
 from rulewright_runtime.polarity import Polarity, condition
 
+DETAILS: Final = (("found", "found"), ("missing", "missing"))  # of a metric that declares none
 INPUT_TYPES: Final[Mapping[str, Type]] = {"string": STRING, "strings": ListType(STRING)}
 
 
@@ -149,15 +150,8 @@ class _CaseScorecardLowering(ExpressionCollector):
             passes=self.build(metric.passes, labelling, BOOL),
             fails=None if metric.fails is None else self.build(metric.fails, labelling, BOOL),
             flagged=None if metric.flagged is None else self.build(metric.flagged, labelling, BOOL),
-            details=tuple((key, _which(which)) for key, which in metric.details),
-            common=Common(
-                name=text(metric.node, "common", "name"),
-                of=_which(text(metric.node, "common", "of")),
-                item=text(metric.node, "common", "item"),
-                count=text(metric.node, "common", "count"),
-                title=text(metric.node, "words", "title"),
-                plural=text(metric.node, "words", "plural"),
-            ),
+            details=tuple((key, _which(which)) for key, which in metric.details or DETAILS),
+            common=_common(metric),
             judge=self.question(metric),
             semantic=None
             if metric.semantic_threshold is None
@@ -234,6 +228,15 @@ class _CaseScorecardLowering(ExpressionCollector):
             place = document.place("accepted")
             message, help = f"no row gives the label `{document.accepted}`", did_you_mean(document.accepted, rows)
             self.findings.append(error(place, message, code="unknown-label", help=help))
+
+
+def _common(metric: MetricDocument) -> Common:
+    """What a batch counts of a metric: where nothing is declared, the phrases that lower its score."""
+    of = _which(text(metric.node, "common", "of") or ("found" if metric.empty.value == 0 else "missing"))
+    usual = {"name": f"common_{metric.name}_{of}", "item": "phrase", "count": "count"}
+    name, item, count = (text(metric.node, "common", key) or each for key, each in usual.items())
+    title = text(metric.node, "words", "title") or f"{metric.name} {of}"
+    return Common(name, of, item, count, title, text(metric.node, "words", "plural") or "phrases")
 
 
 def _input(name: str, path: str, kind: str) -> Input:

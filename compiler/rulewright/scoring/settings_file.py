@@ -1,7 +1,7 @@
 """The settings file of `rulewright score`, and the settings of a run with those of its file."""
 
 import os
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from collections.abc import Mapping as Lookup
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +14,7 @@ from rulewright.documents.base import descend, entries, fraction, items, numeric
 from rulewright.documents.kinds import CASES, kind_of
 from rulewright.errors import DocumentError, UsageError
 from rulewright.load import Mapping, Node, Scalar, Sequence, is_text, load_file
+from rulewright.scoring.case_scorecards import case_scorecards_of_project, load_scorecard
 from rulewright.scoring.score_settings import (
     DEFAULT_FILE,
     FORMATS,
@@ -43,7 +44,8 @@ def gather(
 ) -> ScoreSettings:
     """Collect the settings of a run; all but `file` as for `collected`.
 
-    Raises `DocumentError` for a settings file with mistakes, `UsageError` for a bad variable, flag or assignment.
+    Settings in the file that only another scorecard of its project declares are left to that scorecard. Raises
+    `DocumentError` for a settings file with mistakes, `UsageError` for a bad variable, flag or assignment.
     """
     settings = usual_settings(plan)
     _read_file(plan, settings, file)
@@ -59,15 +61,30 @@ def _read_file(plan: CaseScorecardPlan, settings: ScoreSettings, file: str | Non
         raise DocumentError(loaded.diagnostics)
     if not isinstance(loaded.root, Mapping) or kind_of(loaded.root) == CASES:
         raise UsageError(f"`{path}` must hold an object of settings; `--cases` names a file or folder of cases")
-    reader = _FileReader(plan, str(path))
+    reader = _FileReader(plan, str(path), lambda: _declared(_plans_near(path)))
     reader.read(loaded.root, settings)
     if reader.findings:
         raise DocumentError(reader.findings)
 
 
-def settings_findings(root: Mapping, plan: CaseScorecardPlan) -> list[Diagnostic]:
-    """Return the findings of a settings file for a scorecard."""
-    reader = _FileReader(plan, root.source.path)
+def _plans_near(path: Path) -> list[CaseScorecardPlan]:
+    """The scorecards over cases of the project of a settings file. Raises DocumentError for one with mistakes."""
+    return [load_scorecard(str(each)).plan for each in case_scorecards_of_project(path.parent)]
+
+
+def _declared(plans: Iterable[CaseScorecardPlan]) -> frozenset[str]:
+    return frozenset(each.file for plan in plans for each in plan.settings if each.file)
+
+
+def settings_findings(root: Mapping, plans: Iterable[CaseScorecardPlan]) -> list[Diagnostic]:
+    """Return the findings of a settings file for the scorecards of its project."""
+    plans = list(plans)
+    found = [each for plan in plans for each in _findings_for(root, plan, _declared(plans))]
+    return list(dict.fromkeys(found))
+
+
+def _findings_for(root: Mapping, plan: CaseScorecardPlan, declared: frozenset[str]) -> list[Diagnostic]:
+    reader = _FileReader(plan, root.source.path, lambda: declared)
     reader.read(root, ScoreSettings({}))
     groups = [each for key in GROUPS for each in (root.get(key),) if isinstance(each, Mapping)]
     levels = [root, *(entry.value for group in groups for entry in group.entries)]
@@ -111,6 +128,7 @@ def _numbers_in_quotes(settings: Node, plan: CaseScorecardPlan) -> Findings:
 class _FileReader:
     plan: CaseScorecardPlan
     path: str
+    declared: Callable[[], frozenset[str]]  # by the scorecards of the project
     findings: list[Diagnostic] = field(default_factory=list)
 
     def read(self, root: Mapping, settings: ScoreSettings) -> None:
@@ -159,17 +177,21 @@ class _FileReader:
         return ", ".join(str(form) for form in names) or None
 
     def values(self, node: Mapping, prefix: str, others: tuple[str, ...]) -> dict[str, SettingValue]:
-        """Return the settings of `node`; an unknown key is reported."""
+        """Return the settings of `node`; a key that no scorecard declares is reported."""
         by_path = {setting.file: setting for setting in self.plan.settings if setting.file}
         chosen: dict[str, SettingValue] = {}
-        for path, key, value in _leaves(node, by_path.keys(), others):
+        paths: Collection[str] = by_path
+        if any(path not in by_path for path, _, _ in _leaves(node, paths, others)):
+            paths = {*by_path, *self.declared()}
+        for path, key, value in _leaves(node, paths, others):
             setting = by_path.get(path)
-            if setting is None and any(known.startswith(f"{path}.") for known in by_path):
+            if setting is None and any(known.startswith(f"{path}.") for known in paths):
                 self.report(value, f"`{prefix}{path}` must be an object of settings")
                 continue
             if setting is None:
-                help = _known_paths(path, by_path, others) if by_path else NO_PLACES
-                self.report(key, f"`{prefix}{path}` sets nothing", help)
+                if path not in paths:
+                    help = _known_paths(path, paths, others) if paths else NO_PLACES
+                    self.report(key, f"`{prefix}{path}` sets nothing", help)
                 continue
             written = value.value if isinstance(value, Scalar) else None
             try:

@@ -4,12 +4,14 @@ import contextlib
 import io
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.compiler.commands.score_in_place import batch, elsewhere, report, score
 from tests.safe_cases import case, safe
+from tests.shared_data import ROOT
 
 from rulewright.cli import main
 from rulewright_runtime.cases.case_plan import Setting
@@ -163,6 +165,30 @@ def test_a_wrong_settings_file_is_one_clear_message(
     Path("safe.config.json").write_text(text)
     assert score("--batch", "b") == 3
     assert message in " ".join(capsys.readouterr().err.split())
+
+
+def test_the_scorecards_of_a_project_share_a_settings_file(capsys: pytest.CaptureFixture[str]) -> None:
+    card = (ROOT / "benchmark" / "configs" / "scorecards" / "safe-v0.yaml").read_text("utf-8")
+    Path("rulewright.yaml").write_text("project: two\nscorecard: safe-v0\n")
+    Path("scorecards").mkdir()
+    Path("scorecards", "safe-v0.yaml").write_text(card, "utf-8")
+    other = re.sub(r"\bCR(?=\b|_)", "ZR", card).replace("scorecard: safe-v0", "scorecard: other")
+    Path("scorecards", "other.yaml").write_text(other.replace("SAFE_V0_CR", "SAFE_V0_ZR"), "utf-8")
+    batch("b", case("T1"))
+    settings = {name: {"thresholds": {name: {"pass": 0.7}}, "strictAH": True} for name in ("CR", "ZR")}
+    both: dict[str, Any] = {"thresholds": {"CR": {"pass": 0.7}, "ZR": {"pass": 0.7}}, "archetypes": settings}
+    Path("safe.config.json").write_text(json.dumps(both))
+    for name, card_name in (("CR", "safe-v0"), ("ZR", "other")):
+        found = report("--batch", "b", "--scorecard", card_name)["configuration"]["parameters"]
+        assert found[f"{name}_pass"] == {"value": 0.7, "source": f"safe.config.json: thresholds.{name}.pass"}
+    assert main(["lint", "."]) == 0, capsys.readouterr().out
+    both["thresholds"]["ZR"]["pas"] = 0.7
+    Path("safe.config.json").write_text(json.dumps(both))
+    capsys.readouterr()
+    assert score("--batch", "b") == 3
+    assert "`thresholds.ZR.pas` sets nothing" in capsys.readouterr().err
+    assert main(["lint", "."]) == 1
+    assert capsys.readouterr().out.count("sets nothing") == 1
 
 
 @pytest.mark.skipif(os.name == "nt", reason="links need a privilege there")

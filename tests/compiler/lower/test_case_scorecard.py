@@ -1,5 +1,6 @@
 """Scorecards over cases: every mistake of a document is a finding at its place."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from rulewright.linting.lint_run import lint_text
 from rulewright.load import load_text
 from rulewright.proving.tables import case_findings
 from rulewright.scoring.case_scorecards import load_scorecard
-from rulewright_runtime.cases.case_plan import CaseScorecardPlan
+from rulewright_runtime.cases.case_plan import CaseScorecardPlan, Common
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.plan.scorecard import Parameter, parameter_value
 
@@ -112,3 +113,13 @@ def test_the_bounds_of_a_parameter_are_inclusive() -> None:
     for value, message in ((0, "at least 1"), (4, "at most 3")):
         with pytest.raises(PlanError, match=message):
             parameter_value(parameter, value)
+
+
+def test_a_metric_that_names_nothing_counts_the_phrases_that_lower_its_score(tmp_path: Path) -> None:
+    text = re.sub(r"    (?:details|common|words): .*\n", "", TEXT)
+    assert [each.message for each in found(text)] == []
+    (tmp_path / "safe-v0.yaml").write_text(text, encoding="utf-8")
+    recall, forbidden, _ = load_scorecard(str(tmp_path / "safe-v0.yaml")).plan.metrics
+    assert recall.common == Common("common_CR_missing", "missing", "phrase", "count", "CR missing", "phrases")
+    assert forbidden.common == Common("common_AH_found", "found", "phrase", "count", "AH found", "phrases")
+    assert recall.details == forbidden.details == (("found", "found"), ("missing", "missing"))
