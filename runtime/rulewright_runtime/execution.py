@@ -131,7 +131,7 @@ class Engine:
         """
         for name, each in plan.lexicons.items():
             if not each.patterns:  # what searches for violations would find none, and pass
-                raise PlanError(f"lexicon `{name}` holds no pattern")
+                raise PlanError(f"lexicon `{name}` has no patterns")
         if plan.plugins:
             from rulewright_runtime.plugins import register_functions  # loading installed metadata is slow
 

@@ -208,7 +208,7 @@ def test_a_lexicon_that_is_missing_opens_nothing_and_an_empty_one_is_refused() -
         empty = {**plan.lexicons, name: replace(plan.lexicons[name], patterns=())}
         with pytest.raises(PlanError, match="length >= 1"):
             decode(encode(seal(replace(plan, lexicons=empty))))
-        with pytest.raises(PlanError, match=f"lexicon `{name}` holds no pattern"):
+        with pytest.raises(PlanError, match=f"lexicon `{name}` has no patterns"):
             scan(replace(plan, lexicons=empty))
         if not name.startswith("markers/"):  # a plan whose marker lists are missing is refused before it runs
             missing = {key: value for key, value in plan.lexicons.items() if key != name}

@@ -232,8 +232,8 @@ def test_the_page_says_which_recorded_replies_are_not_usable() -> None:
     page = PAGE.read_text(encoding="utf-8")
     assert f"Of the {usable + unusable:,} recorded replies" in page
     assert f"{unusable} are not" in page
-    assert f"{problems['the reply holds more than one JSON object']} hold two verdicts" in page
-    assert problems["the reply holds more than one JSON object"] == 104
+    assert f"{problems['the reply contains more than one JSON object']} hold two verdicts" in page
+    assert problems["the reply contains more than one JSON object"] == 104
 
 
 def test_the_page_says_which_quotes_are_found() -> None:

@@ -35,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
     taken = list(_taken(args))
     if not taken:
         if args.file:
-            complain(f"note: `{args.file}` holds no decision; each line needs a `verdict` and its `why`")
+            complain(f"note: `{args.file}` contains no decision; each line needs a `verdict` and its `why`")
         still = adjudication.waiting(adjudication.with_decisions(found, known))
         _list(found, still, len({decision.key for decision in known}), args)
         return UNDECIDED if still else exit_status(open_run(out).summary if known else found.summary)

@@ -49,7 +49,7 @@ def _text(comparison: JsonMapping) -> Iterator[str]:
         yield f"{row['transcript_id']}: {row['before']} -> {row['after']}{_because(row)}"
         yield f"  cause: {cause(row)}"
     if len(comparison["outcomes"]) > MAX_ROWS:
-        yield f"and {plural(len(comparison['outcomes']) - MAX_ROWS, 'more transcript')}; `--format json` holds all"
+        yield f"and {plural(len(comparison['outcomes']) - MAX_ROWS, 'more transcript')}; `--format json` lists all"
     flips = _listed(comparison)
     for flip in flips[:MAX_ROWS]:
         yield ""
@@ -57,7 +57,7 @@ def _text(comparison: JsonMapping) -> Iterator[str]:
         yield f"  cause: {cause(flip)}"
         yield from (f"  {line}" for line in quotes(flip))
     if len(flips) > MAX_ROWS:
-        yield f"and {plural(len(flips) - MAX_ROWS, 'more flip')}; `--format json` holds all"
+        yield f"and {plural(len(flips) - MAX_ROWS, 'more flip')}; `--format json` lists all"
     if unpaired := list(_unpaired_checks(comparison)):
         yield ""
         yield from unpaired
@@ -126,7 +126,7 @@ def _unpaired_checks(comparison: JsonMapping) -> Iterator[str]:
 
 
 def _more(count: int) -> list[str]:
-    return ["", f"The first {MAX_ROWS} of {count}; `--format json` holds all."] if count > MAX_ROWS else []
+    return ["", f"The first {MAX_ROWS} of {count}; `--format json` lists all."] if count > MAX_ROWS else []
 
 
 def run_line(side: JsonMapping) -> str:

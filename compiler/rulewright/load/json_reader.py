@@ -59,7 +59,7 @@ def _at_the_open_line(source: Source, lines: list[str], found: list[Diagnostic])
         if line.strip() and not _is_json(line):
             if found and at < found[-1].span.line:
                 end = start + len(line.rstrip())
-                message = "a bracket or a quote of this record is not closed; each line holds one record"
+                message = "a bracket or a quote of this record is not closed; each line contains one record"
                 return [error(source.span(end - 1, end), message, code="json-syntax")]
             break
         start += len(line) + 1

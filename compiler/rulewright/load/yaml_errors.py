@@ -62,7 +62,7 @@ _MESSAGES: tuple[tuple[str, str, str | None], ...] = (
     ("found a tab character", "a tab can't indent a line", "use spaces"),
     ("found undefined tag handle", "this tag is not known", "rule files are data: write the value itself"),
     ("did not find expected comment or line break", "expected the end of the line here", None),
-    ("found extra document start", "a second document starts here; a file holds one", None),
+    ("found extra document start", "a second document starts here; a file contains one", None),
 )
 
 # YAML's grammatical terms and the words that our messages use.

@@ -198,7 +198,7 @@ class _YamlReader:
         if self.documents == 2:
             start = event.start_mark.index
             span = self.source.span(start, start + 3)
-            self.give_up(mistake("several-documents", span, "a second document starts here; a file holds one"))
+            self.give_up(mistake("several-documents", span, "a second document starts here; a file contains one"))
 
     def key(self, node: Node, index: dict[str, Entry]) -> Scalar:
         """Return the node as a key of `index`; a key that is not text or a duplicate is reported."""

@@ -61,7 +61,7 @@ def load_project(
     start = Path(path)
     file = project_file_in(start) if dependencies.is_folder(start) else start
     if file is None and not any_folder and not looks_like_a_project(start):
-        raise UsageError(f"`{path}` is not a project: it holds neither `rulewright.yaml` nor a folder `checks`")
+        raise UsageError(f"`{path}` is not a project: it contains neither `rulewright.yaml` nor a folder `checks`")
     if file is not None and not dependencies.is_there(file):
         raise UsageError(f"project file not found: `{path}`")
     return _ProjectReader(environment=os.environ if environment is None else environment).project(start, file)
@@ -163,7 +163,7 @@ class _ProjectReader(DocumentReader):
             return
         for kind, place in named.items():
             if kind != "checks" and _is_empty(place.path):  # a rule reports checks
-                message = f"{file.naming(place.path, kind)}, which holds no documents"
+                message = f"{file.naming(place.path, kind)}, which contains no documents"
                 self.findings.append(replace(warning(file.place(kind), message, code="missing-path"), about=kind))
         for kind, place in missing.items():
             message = f"{file.naming(place.path, kind)}, which does not exist"

@@ -45,7 +45,7 @@ def _unverified(extra: JsonMapping) -> Iterator[str]:
     items = list(_rejected(extra))
     why = "no quote of the judge's FAIL occurs in the judged turns in the role and turn that it names"
     if not items:
-        why = "the judge's FAIL holds no quote"
+        why = "the judge's FAIL has no quote"
     elif all(tolerant({"evidence": [item]})[1] for item in items):
         why = "no item of the judge's evidence is an object with `role`, `turn` and `quote`"
     yield f"{why}, so it counts as UNCLEAR"

@@ -37,8 +37,8 @@ _SAME: Final = {"plan": "plans", "parameters": "parameters", "gates_only": "valu
 
 
 def leaderboard(folders: Sequence[Path], harnesses: Sequence[str] = (RAW,)) -> JsonObject:
-    """The leaderboard of the finished runs in `folders`. Raises UsageError when a folder holds no finished run or the
-    runs can't be compared, PlanError for a plan that was changed."""
+    """The leaderboard of the finished runs in `folders`. Raises UsageError when a folder contains no finished run or
+    the runs can't be compared, PlanError for a plan that was changed."""
     if not folders:
         raise UsageError("a leaderboard needs at least one run")
     runs, problems = list[FinishedRun](), list[str]()

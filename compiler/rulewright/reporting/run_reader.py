@@ -41,10 +41,10 @@ def plan_of(folder: Path) -> Plan:
             under_way = "; continue it with `rulewright scan --resume`" if RunFolder(folder).log else ""
             under_way = "; repeat the last `rulewright adjudicate`" if (folder / DECISIONS).is_file() else under_way
             inside = [each.name for each in sorted(folder.glob("*")) if (each / PARTS[-1]).is_file()]
-            held = f"; it holds the runs {ticked(inside[:4])}" if inside else ""
+            held = f"; it contains the runs {ticked(inside[:4])}" if inside else ""
             if {each.name for each in folder.glob("*")} >= HARNESS_FILES:
-                held = f"; it holds conversations of `rulewright harness`: judge them with `rulewright scan {folder}`"
-            raise UsageError(f"`{folder}` holds no finished run: `{part}` is missing{under_way or held}")
+                held = f"; it contains conversations of `rulewright harness`; `rulewright scan {folder}` judges them"
+            raise UsageError(f"`{folder}` contains no finished run: `{part}` is missing{under_way or held}")
     return decode((folder / "plan.json").read_bytes())
 
 

@@ -78,7 +78,7 @@ def _states(folder: Path) -> tuple[tuple[int, ...] | None, ...]:
     since must be compared with the manifest again. Raises UsageError where the run is gone."""
     states = tuple(_state(folder / name) for name in NAMES)
     if states[NAMES.index(SUMMARY)] is None:
-        raise UsageError(f"`{folder}` holds no finished run any more")
+        raise UsageError(f"`{folder}` no longer contains a finished run")
     return states
 
 
@@ -106,7 +106,7 @@ class OpenRuns:
             if not Path(path).exists():
                 raise UsageError(f"folder not found: `{path}`; name one that `rulewright scan` wrote, or of several")
             if not _run_folders(Path(path)):
-                raise UsageError(f"`{path}` holds no finished run; `rulewright scan` writes one")
+                raise UsageError(f"`{path}` contains no finished run; `rulewright scan` writes one")
         self.present()
 
     def present(self) -> list[OpenRun]:

@@ -69,7 +69,7 @@ class Outputs:
             has_files = True
             self._database.executemany(_ADD, self._rows(file))
         if not has_files:
-            raise InputError("holds no file of outputs", path)
+            raise InputError("contains no file of outputs", path)
         self._database.execute("CREATE INDEX by_test_id ON outputs (test_id)")
         self.errors.sort(key=lambda error: (error.path, error.line, error.reason))
 
@@ -229,7 +229,7 @@ class CaseReader:
             if case is not None:
                 yield case
         if at < 0:
-            yield InputError("the batch holds no case", batch.file)
+            yield InputError("the batch contains no cases", batch.file)
 
     def _case(self, batch: Batch, record: Record, header: BatchHeader, at: int) -> Case | InputError | None:
         decoded = self._shape.decode(record.data)

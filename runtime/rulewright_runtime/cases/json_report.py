@@ -128,7 +128,7 @@ def results_of(path: str) -> Iterator[CaseResult]:
                 sums[name] += score  # type: ignore[assignment]
             yield result
         if not labels:
-            raise InputError("holds no scored case to compare", path)
+            raise InputError("contains no scored case to compare", path)
         found: JsonObject = {key: decode(outline.values[key]) for key in FIGURES if key in outline.values}
         if not _agree(found, labels, sums):
             raise InputError("its results are not those that its figures count; run `rulewright score` again", path)

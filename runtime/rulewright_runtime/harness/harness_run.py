@@ -153,7 +153,7 @@ class _Folder:
         if resume and holds_run(path):
             self.header = self._checked(header)
         elif os.listdir(os.path.join(path, FOLDER)):
-            raise PlanError(f"`{path}` holds transcripts already; continue with `--resume` or choose another folder")
+            raise PlanError(f"`{path}` already contains transcripts; continue with `--resume` or choose another folder")
         if os.path.exists(self.at(SUMMARY)):
             os.remove(self.at(SUMMARY))  # an existing summary must be complete
         write_whole(self.at(HEADER), msgspec.json.encode(self.header))

@@ -179,7 +179,7 @@ def _without_doubles(pairs: list[tuple[str, object]]) -> dict[str, object]:
     """The object of these pairs. Raises JudgeError for a repeated key."""
     record = dict(pairs)
     if len(record) != len(pairs):
-        raise JudgeError("the reply holds a key twice")
+        raise JudgeError("the reply contains a key twice")
     return record
 
 
@@ -207,7 +207,7 @@ def strict(raw: str, declared: frozenset[str] = frozenset()) -> JsonObject:
     reply, before, after = _one_object(raw)
     verdict = reply.get("verdict")
     if not isinstance(verdict, str) or verdict not in VERDICTS:
-        raise JudgeError(f"the reply's object holds no `verdict` that is {either(VERDICTS)}, in capitals")
+        raise JudgeError(f"the reply's object has no `verdict` that is {either(VERDICTS)}, in capitals")
     named = _named_verdicts(reply)
     if named != [verdict] and any(_verdicts_in(text) - {verdict} for text in _texts_of(named)):
         raise JudgeError("the reply gives two verdicts")
@@ -284,18 +284,18 @@ def _one_object(raw: str) -> tuple[dict[str, object], str, str]:
             return strict_json.decode(raw.encode()), "", ""
     start = raw.find("{")
     if start < 0:
-        raise JudgeError("the reply holds no JSON object")
+        raise JudgeError("the reply contains no JSON object")
     try:
         value, end = _STRICT.raw_decode(raw, start)
     except (ValueError, RecursionError):
-        raise JudgeError("the reply holds no JSON object that can be read") from None
+        raise JudgeError("the reply contains no JSON object that can be read") from None
     if len(raw) == end - start:
         return value, "", ""
     before, after = _unfenced(_plain(raw[:start]), _plain(raw[end:]))
     if _BRACES & {*before, *after}:
-        raise JudgeError("the reply holds more than one JSON object")
+        raise JudgeError("the reply contains more than one JSON object")
     if _MARK.search(before) or _MARK.search(after):
-        raise JudgeError("the reply holds a fence that is not closed, or more than one")
+        raise JudgeError("the reply contains a fence that is not closed, or more than one")
     if _ENCLOSED_BEFORE.search(before) or _ENCLOSED_AFTER.match(after) or _inside_element(before):
         raise JudgeError("the reply's object is quoted or part of something else")
     return value, before, after
@@ -340,7 +340,7 @@ def _plain(text: str) -> str:
 
 
 def _not_a_number(word: str) -> NoReturn:
-    raise JudgeError(f"the reply holds `{word}`, which JSON does not have")
+    raise JudgeError(f"the reply contains `{word}`, which JSON does not have")
 
 
 _STRICT: Final = json.JSONDecoder(object_pairs_hook=_without_doubles, parse_constant=_not_a_number)
@@ -368,7 +368,7 @@ def lenient(raw: str) -> dict[str, object]:
         for value in _objects(_TRAILING_COMMA.sub("", text)):
             if isinstance(verdict := value.get("verdict"), str) and verdict in VERDICTS:
                 return _storable(value)
-    raise JudgeError("the reply holds no object with a verdict")
+    raise JudgeError("the reply contains no object with a verdict")
 
 
 def _texts(raw: str) -> Iterator[str]:

@@ -35,7 +35,7 @@ def eval_rows(path: str, shown: str) -> Iterator[Row]:
         if not samples:
             foreign = "the archive is not an `.eval` log of Inspect; unpack it, and name the files of chats in it"
             is_log = any(name in members for name, _ in _HEADERS)
-            yield 0, InputError("the log holds no `samples/*.json`" if is_log else foreign, shown)
+            yield 0, InputError("the log contains no `samples/*.json`" if is_log else foreign, shown)
         log = _header(stream, archive, members, shown)
         if isinstance(log, InputError):
             yield 0, log

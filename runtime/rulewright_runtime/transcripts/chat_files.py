@@ -84,7 +84,7 @@ def _no_chats(path: str, others: Counter[str]) -> InputError:
     begins = "; a text is one if a line begins with a speaker (name yours with `--columns user=NAME,assistant=NAME`)"
     kind = "folder" if os.path.isdir(path) else "archive"
     hint = begins if {f"`{ending}`" for ending in TEXTS} & others.keys() else ""
-    return InputError(f"the {kind} holds no file of chats, such as `*.jsonl`{hint}", printable(path))
+    return InputError(f"the {kind} contains no file of chats, such as `*.jsonl`{hint}", printable(path))
 
 
 def _of_chats(file: str, is_text_chat: Callable[[str], bool]) -> str | InputError | None:

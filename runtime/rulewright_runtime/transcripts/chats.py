@@ -230,7 +230,7 @@ class Chats:
                 found = msgspec.structs.replace(item, id=name, messages=related(item.messages), record=0)
                 yield transcript_of(found, self._path, records[item.record][0])
         if is_empty:
-            yield InputError(f"the record holds no conversation (read as {format.name})", self._path, line)
+            yield InputError(f"the record contains no conversation (read as {format.name})", self._path, line)
 
 
 def _unpaged(rows: Iterable[Row], path: str, mapped: str, *, is_whole: bool) -> Iterator[Row]:

@@ -241,7 +241,7 @@ def _document(path: str, shown: str) -> Iterator[Row]:
             yield number, large if len(value) > MAX_RECORD else as_record(record, shown, number, what)
         else:
             if not item:
-                yield 1, InputError("the document holds no record", shown, 1)
+                yield 1, InputError("the document contains no records", shown, 1)
             return
     yield 1, as_record(_whole(path, shown), shown, 1)
 

@@ -45,7 +45,7 @@ def private_key(path: Path, passphrase: Callable[[], str]) -> Ed25519PrivateKey:
     except OSError as error:
         raise QueueError(f"the key `{path}` can't be read: {reason_of(error)}") from None
     except (ValueError, UnsupportedAlgorithm) as error:
-        raise QueueError(f"`{path}` holds no private key of `ssh-keygen -t ed25519`: {error}") from None
+        raise QueueError(f"`{path}` contains no private key of `ssh-keygen -t ed25519`: {error}") from None
     if not isinstance(key, Ed25519PrivateKey):
         raise QueueError(f"`{path}` holds a key of another kind; expected one of `ssh-keygen -t ed25519`")
     return key

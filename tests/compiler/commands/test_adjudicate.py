@@ -278,7 +278,7 @@ def test_when_everything_is_decided_the_listing_exits_as_the_run_with_the_decisi
     _, listed, _ = command(capsys, folder, "--format", "jsonl")
     (tmp_path / "open.jsonl").write_text(listed, encoding="utf-8")
     status, _, told = command(capsys, folder, "--file", tmp_path / "open.jsonl", "--by", "Ana")
-    assert (status, "holds no decision; each line needs a `verdict` and its `why`" in told) == (2, True)
+    assert (status, "contains no decision; each line needs a `verdict` and its `why`" in told) == (2, True)
     for verdict, code in (("PASS", 0), ("FAIL", 1)):
         assert command(capsys, folder, "--decide", "day", "c", verdict, "--by", "Ana", "--why", "so")[0] == code
         assert command(capsys, folder)[0] == code

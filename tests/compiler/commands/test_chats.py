@@ -39,7 +39,7 @@ def test_inspect_data_of_nothing_readable_exits_with_3(tmp_path: Path, capsys: p
     assert main(["inspect-data", str(tmp_path)]) == 3
     shown = capsys.readouterr()
     assert shown.out == "files  1, 0 conversations, 1 refused\n"
-    assert shown.err == f"error: {tmp_path}: the folder holds no file of chats, such as `*.jsonl`\n"
+    assert shown.err == f"error: {tmp_path}: the folder contains no file of chats, such as `*.jsonl`\n"
     (tmp_path / "a.txt").write_text("Anna: Hallo\nKunde: Hallo\n", encoding="utf-8")
     assert main(["inspect-data", str(tmp_path)]) == 3
     assert "(name yours with `--columns user=NAME,assistant=NAME`)\nnote: 1 file not read" in capsys.readouterr().err

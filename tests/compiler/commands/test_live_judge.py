@@ -190,8 +190,8 @@ def test_a_project_redacts_what_it_names(tmp_path: Path) -> None:
     [
         ('{"verdict": "PASS"}', "length", "not a vote: it is incomplete: it ended with `length`"),
         ('{"verdict": "PASS", "decision": "FAIL"}', "stop", "not a vote: the reply's keys give two verdicts"),
-        ("I think it passes.", "stop", "not a vote: the reply holds no JSON object"),
-        ('{"verdict": "FAIL"}', "stop", "the judge's FAIL holds no quote, so it counts as UNCLEAR"),
+        ("I think it passes.", "stop", "not a vote: the reply contains no JSON object"),
+        ('{"verdict": "FAIL"}', "stop", "the judge's FAIL has no quote, so it counts as UNCLEAR"),
         (
             '{"verdict": "FAIL", "evidence": ["What would help?"]}',
             "stop",
@@ -235,9 +235,9 @@ _ONE = "PASS, FAIL, UNCLEAR or NOT_APPLICABLE, in capitals"
     [
         (chat('{"verdict": "PASS"}'), 0, "follows a schema, counts tokens"),
         (chat('Yes.\n{"verdict": "PASS", "rationale": "four"}'), 0, "does not follow a schema, counts tokens"),
-        (chat("Sure!\nIt is four."), 3, "can't judge: the reply holds no JSON object; it begins: `Sure! It is four.`"),
-        (chat('{"answer": "yes"}'), 3, f"can't judge: the reply's object holds no `verdict` that is {_ONE}; it begins"),
-        (chat('{"verdict": "pass"}'), 3, f'holds no `verdict` that is {_ONE}; it begins: `{{"verdict": "pass"}}`'),
+        (chat("Sure!\nIt is four."), 3, "judge: the reply contains no JSON object; it begins: `Sure! It is four.`"),
+        (chat('{"answer": "yes"}'), 3, f"can't judge: the reply's object has no `verdict` that is {_ONE}; it begins"),
+        (chat('{"verdict": "pass"}'), 3, f'has no `verdict` that is {_ONE}; it begins: `{{"verdict": "pass"}}`'),
         (
             chat('{"verdict": "PASS"}', finish="length"),
             3,

@@ -216,7 +216,7 @@ def test_a_report_without_a_scored_case_is_not_a_success(capsys: pytest.CaptureF
     batch("b", {**case("T1"), "engine_output": None})
     assert score("--batch", "b", "--format", "json", "--output", "base.json") == 3
     assert main(["whatif", "base.json"]) == 3
-    assert "base.json: holds no scored case" in capsys.readouterr().err
+    assert "base.json: contains no scored case" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -220,11 +220,11 @@ def test_without_a_run_the_one_scanned_last_is_read_and_none_in_place_of_an_unfi
     assert "error: no run is at `runs/nwe`" in capsys.readouterr().err
     (tmp_path / "runs" / "unfinished" / "verdicts.jsonl.part").touch()
     assert main(["report"]) == 3
-    assert "`runs/unfinished` holds no finished run" in capsys.readouterr().err
+    assert "`runs/unfinished` contains no finished run" in capsys.readouterr().err
     for name in ("header.json", "run_plan.json"):
         write(tmp_path, {f"played/{name}": "{}"})
     assert main(["leaderboard", "played"]) == 3
-    assert "it holds conversations of `rulewright harness`: judge them with" in capsys.readouterr().err
+    assert "it contains conversations of `rulewright harness`; `rulewright scan " in capsys.readouterr().err
 
 
 def test_a_fail_without_a_verified_quote_in_one_of_several_windows_is_explained_by_that_window() -> None:

@@ -286,5 +286,5 @@ def test_a_folder_of_runs_names_the_runs_in_it(tmp_path: Path) -> None:
     for name in ("second", "first"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "summary.json").touch()
-    with pytest.raises(UsageError, match=r"`plan\.json` is missing; it holds the runs `first`, `second`$"):
+    with pytest.raises(UsageError, match=r"`plan\.json` is missing; it contains the runs `first`, `second`$"):
         plan_of(tmp_path)

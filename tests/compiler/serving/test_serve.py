@@ -389,7 +389,7 @@ def test_a_run_of_an_earlier_version_hides_no_other_and_is_named(
 
 
 def test_a_folder_without_a_run_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="holds no finished run"):
+    with pytest.raises(UsageError, match="contains no finished run"):
         OpenRuns([str(tmp_path)])
 
 
@@ -422,7 +422,7 @@ def test_runs_that_come_and_go_are_listed_and_keep_their_numbers(demo: Path, run
         shutil.rmtree(runs / "now")
         page = ask(server, "/")[1]
         assert re.findall(r'href="/run/(\d)"', page) == re.findall(r'<option value="(\d)"', page)[:2] == ["1", "3"]
-        assert "holds no finished run any more" in page
+        assert "no longer contains a finished run" in page
         assert ask(server, "/run/4")[0] == 404
 
 

@@ -300,7 +300,7 @@ def test_a_rescored_run_is_whole_or_not_there(plants: Plants, tmp_path: Path, mo
         patch.setattr(rescoring, "write_derived", killed)
         assert main([*words, str(tmp_path / "again")]) == 130
     assert not (tmp_path / "again").exists()
-    with pytest.raises(UsageError, match="holds no finished run"):
+    with pytest.raises(UsageError, match="contains no finished run"):
         OpenRuns([str(tmp_path)])
     main([*words, str(tmp_path / "again")])
     main([*words, str(tmp_path / "other")])

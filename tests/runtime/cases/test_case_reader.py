@@ -314,7 +314,7 @@ def test_a_batch_without_a_case_is_refused(text: str, tmp_path: Path) -> None:
     path.write_text(text)
     (refused,) = read(path)
     assert isinstance(refused, InputError)
-    assert (refused.path, refused.reason) == (str(path), "the batch holds no case")
+    assert (refused.path, refused.reason) == (str(path), "the batch contains no cases")
 
 
 def test_a_broken_letter_anywhere_is_said_and_the_rest_is_read(tmp_path: Path) -> None:

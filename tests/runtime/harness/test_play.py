@@ -175,7 +175,7 @@ def test_a_run_of_another_plan_is_not_continued(tmp_path: Path) -> None:
     run(plan("a"), Listening(), tmp_path)
     with pytest.raises(PlanError, match="another plan"):
         run(plan("b"), Listening(), tmp_path, resume=True)
-    with pytest.raises(PlanError, match="holds transcripts already"):
+    with pytest.raises(PlanError, match="already contains transcripts"):
         run(plan("a"), Listening(), tmp_path)
 
 

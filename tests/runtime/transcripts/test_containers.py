@@ -146,7 +146,7 @@ def test_what_an_export_lists_next_to_its_conversations_is_not_read(tmp_path: Pa
 def test_an_archive_without_chats_and_a_member_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
     for name, reason in (
         ("a.xlsx", "a spreadsheet is not read; save its sheet as `.csv`"),
-        ("a.zip", "the archive holds no file of chats, such as `*.jsonl`"),
+        ("a.zip", "the archive contains no file of chats, such as `*.jsonl`"),
     ):
         (refused,) = Reader().read([zipped(tmp_path, {"xl/workbook.xml": "x"}, name)])
         assert isinstance(refused, InputError)

@@ -397,10 +397,10 @@ def test_a_signature_from_another_database_is_not_one_for_a_task_defined_otherwi
 
 def test_keys_that_can_not_be_used_are_refused_with_a_message(tmp_path: Path) -> None:
     write_key(tmp_path / "protected", BestAvailableEncryption(b"pass"))
-    with pytest.raises(QueueError, match="holds no private key"):
+    with pytest.raises(QueueError, match="contains no private key"):
         SigningKey(tmp_path / "protected", lambda: "wrong")
     (tmp_path / "text").write_text("no key", encoding="utf-8")
-    with pytest.raises(QueueError, match="holds no private key"):
+    with pytest.raises(QueueError, match="contains no private key"):
         SigningKey(tmp_path / "text", str)
     with pytest.raises(QueueError, match="can't be read: no such file"):
         SigningKey(tmp_path / "gone", str)

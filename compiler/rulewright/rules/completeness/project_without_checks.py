@@ -25,7 +25,7 @@ def project_without_checks(project: Project) -> Findings:
     is_empty = {*file.node.keys} <= BARE and len(project.loaded) == 1 and not has_workflow(project.root)
     is_empty = is_empty and not any(dependencies.is_folder(project.root / name) for name in CASE_FOLDERS)
     if "checks" in file.places:
-        yield warning(file.place("checks"), "this folder holds no checks")
+        yield warning(file.place("checks"), "this folder contains no checks")
     elif case_scorecards_of_project(project.root) or lacks_scorecards(project.root):
         return  # test cases need no checks; what an empty folder was meant to hold is unknown
     elif is_empty or file.profile or file.scorecard or file.places.keys() - {"scenarios", "pricing"}:

@@ -66,7 +66,7 @@ def _read(records: Sequence[Record]) -> Iterator[Conversation | ShapeError]:
             return
     with_messages = {key: session for key, session in sessions.items() if session.messages}
     if not with_messages:
-        yield ShapeError("the session holds no message")
+        yield ShapeError("the session contains no messages")
     for key, session in with_messages.items():
         found = tuple(session.messages)
         yield Conversation(key, found, metadata=session.metadata, source="coding-agent", model=session.model)

@@ -122,7 +122,7 @@ def _check_decision(reply: AgentReply, value: JsonObject, purpose: Purpose) -> N
     """Raise AgentError unless a review or a challenge holds its decision, and no other."""
     words = {word for word in value.values() if word in ("GO", "NO_GO")}
     if len(words) > 1 or sum(_decisions(value)) > len(_DECIDING & value.keys()):
-        raise AgentError("the reply holds more than one decision")
+        raise AgentError("the reply contains more than one decision")
     if purpose == "review" and reply.decision not in {"GO", "NO_GO"}:
         found = "the reply has none" if reply.decision is None else f"found `{reply.decision}`"
         raise AgentError(f"a review must answer with `decision` GO or NO_GO, {found}")

@@ -35,7 +35,7 @@ def checklist(root: Path, path: str, scope: Sequence[str] = ()) -> report_readin
     if unclosed:
         raise report_reading.CollectionError(path, f"a {unclosed} is not closed")
     if not items:
-        raise report_reading.CollectionError(path, "holds no checklist item such as `- [ ] tests written`")
+        raise report_reading.CollectionError(path, "contains no checklist item such as `- [ ] tests written`")
     done = sum(item.ticked for item in items)
     missing = next((item.words for item in items if not item.ticked), "")
     first = f"; first open item: {missing}" if missing else ""
@@ -104,7 +104,7 @@ def requirement_coverage(root: Path, lists: Sequence[str], paths: Sequence[str])
     texts = [report_reading.read_text(root, path) for path in lists]
     required = {match for text in texts for match in _ID.findall(text)}
     if not required:
-        raise report_reading.CollectionError(names or "requirements", "holds no requirement id such as `REQ-1`")
+        raise report_reading.CollectionError(names or "requirements", "contains no requirement id such as `REQ-1`")
     if not paths:
         raise report_reading.CollectionError(names, "no outputs or tests to search for the requirements")
     copies = [text.split() for text in texts]

@@ -156,7 +156,7 @@ def test_an_answer_that_was_cut_is_not_whole(tmp_path: Path) -> None:
         (chatgpt(ROOT, node("a", "r", "user", {"content_type": "multimodal_text", "parts": [{"content_type": "new"}]})),
          "parts[0] has the unknown type `new`"),
         (claude(message("a", "human", "x"), message("a", "assistant", "y")), "has the `uuid` of another message"),
-        (claude(), "holds no conversation"),
+        (claude(), "contains no conversation"),
         (claude(message("a", "poet", "x")), "role is `poet`"),
     ],
 )  # fmt: skip
