@@ -145,6 +145,7 @@ def conversations(record: Record, names: Sequence[str] = ANSWERS) -> Iterator[Co
         yield from _exchange(record)
     elif key is not None:
         asked = talk(record[key], key)
+        refuse_disorder(first_of(record[key][at], TIMES) for at in (0, -1) if is_record(record[key][at]))
         found = (*instructions(record), *asked, *answer_beside(record, asked, key, names))
         yield _conversation(record, found, key, names=names)
     elif _is_message(record):

@@ -168,7 +168,7 @@ def related(found: Sequence[Message]) -> tuple[Message, ...]:
         if message.role == "tool" and message.name is None and message.tool_call_id in names:
             message = msgspec.structs.replace(message, name=names[message.tool_call_id])
         if message.role == "assistant" and messages and _only_thinks(messages[-1]):
-            thoughts = "\n".join(filter(None, [messages.pop().reasoning, message.reasoning]))
+            thoughts = "\n".join(filter(None, [messages.pop().reasoning, message.reasoning])) or None
             message = msgspec.structs.replace(message, reasoning=thoughts)
         messages.append(message)
     return tuple(messages)
@@ -252,7 +252,7 @@ def messages(value: object, where: str) -> list[Message]:
         optional(record.get("name")),
         (*_calls(record, where), *read.calls),
         optional(record.get("tool_call_id")),
-        "\n".join(filter(None, [_reasoning(record), *read.reasoning])) or None,
+        "\n".join(filter(None, [_reasoning(record), *read.reasoning])) or _hidden(read),
         "\n".join(filter(None, [text_at(record.get("refusal"), f"{where}.refusal"), *read.refusals])) or None,
         {key: value for key, value in record.items() if key not in KNOWN and value is not None} | read.more,
         object_in(record.get("usage")),
@@ -269,6 +269,11 @@ def messages(value: object, where: str) -> list[Message]:
     calls = [Message(role, tool_calls=message.tool_calls)] if message.tool_calls else []  # before their results
     reply = msgspec.structs.replace(message, tool_calls=())
     return [*calls, *read.results, *([reply] if reply.shown.strip() or reply.reasoning else [])]
+
+
+def _hidden(read: Content) -> str | None:
+    """The empty reasoning of a message that holds nothing but a thought whose words the provider hides; else None."""
+    return "" if read.reasoning and not (read.parts or read.calls or read.results or read.refusals) else None
 
 
 def item_messages(value: object, where: str) -> list[Message]:

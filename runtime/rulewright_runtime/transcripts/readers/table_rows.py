@@ -79,8 +79,10 @@ FIELDS: Final[dict[str, tuple[str, ...]]] = {
     "name": ("name",),
     "tool_calls": (),
     "tool_call_id": (),
-    "timestamp": ("timestamp", "created_at", "createdat", "time", "date"),
-}
+    "timestamp": (
+        "timestamp", "created_at", "createdat", "createdAt", "time", "date", "ts", "timestamp_ms", "date_created", "sent_at",
+    ),
+}  # fmt: skip
 _EACH: Final = "[]"  # after a key in a path: all items of its list
 _TASK: Final = ("instruction", "input")  # of a data set of instructions
 _FULL, _PATTERN, _ANY = 3, 2, 1  # how well the name of a speaker fits
@@ -511,8 +513,8 @@ def _mapped_messages(columns: Columns, record: Record, path: str) -> list[Messag
     if not values:
         raise ShapeError(f"`{path}` is empty; a conversation needs at least one message")
     found = [message for at, each in enumerate(values) for message in _mapped_message(columns, each, f"{path}[{at}]")]
+    refuse_disorder(each.timestamp for each in found)
     if _EACH in path:
-        refuse_disorder(each.timestamp for each in found)
         sessions = value_at(record, path.partition(_EACH)[0])
         keys = (columns.mapping.get("timestamp", ""), *TIMES, "started_at", "start_time", "startTime")
         refuse_disorder(first_of(each, keys) for each in sessions or () if is_record(each))

@@ -242,3 +242,14 @@ def test_the_mapping_in_the_refusal_of_a_log_of_bedrock_reads_its_question_and_a
     assert f"`--columns {mapping}`" in refused.reason
     (chat,) = conversations(file, columns=dict(pair.split("=") for pair in mapping.split(",")))
     assert lines(chat) == ["user: Is there a fee?", "assistant: No."]
+
+
+@pytest.mark.parametrize("key", ["timestamp", "createdAt", "timestamp_ms", "date_created", "sent"])
+def test_messages_under_a_named_key_are_read_only_in_the_order_of_their_times(key: str, tmp_path: Path) -> None:
+    columns = {"messages": "log", "timestamp": "sent"} if key == "sent" else {"messages": "log"}
+    log = [
+        {"role": role, "content": role, key: time} for role, time in (("user", 1714557600), ("assistant", 1714557601))
+    ]
+    assert len(conversations(written(tmp_path, [{"log": log}]), columns=columns)) == 1
+    (refused,) = map(str, Reader(columns=columns).read([written(tmp_path, [{"log": log[::-1]}])]))
+    assert "the messages are not in the order of their times: `1714557600` comes too late" in refused

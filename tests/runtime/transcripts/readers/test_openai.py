@@ -9,6 +9,7 @@ import pytest
 from tests.runtime.transcripts.formats import conversations, lines, refusals, written
 
 from rulewright_runtime.errors import InputError
+from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.readers.record_values import ShapeError
 from rulewright_runtime.transcripts.readers.shapes import chat
 from rulewright_runtime.transcripts.transcript_reader import Reader
@@ -221,3 +222,24 @@ def test_candidates_without_a_message_are_refused(tmp_path: Path) -> None:
     asked = {"contents": [{"role": "user", "parts": [{"text": "a"}]}]}
     record = {**asked, "candidates": [[{"content": {"role": "model", "parts": [{"text": "b"}]}}]]}
     assert refusals(tmp_path, [record]) == ["1: `candidates` holds no message (read as openai)"]
+
+
+def test_reasoning_whose_words_are_hidden_is_no_reply_unless_nothing_follows(tmp_path: Path) -> None:
+    hidden = {"type": "reasoning", "id": "r", "summary": [], "encrypted_content": "x"}
+    said = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Two"}]}
+    called = {"type": "function_call", "call_id": "c", "name": "add", "arguments": "{}"}
+    asked = [{"role": "user", "content": "1+1?"}]
+    for output, turns in (([hidden, said], ["Two"]), ([hidden, called, hidden, said], ["Two"]), ([hidden], [""])):
+        path = written(tmp_path, [{"input": asked, "output": output}])
+        (chat,) = Reader().read([path])
+        assert isinstance(chat, Transcript)
+        assert [turn.content for turn in chat.turns] == ["1+1?", *turns]
+
+
+def test_a_list_of_messages_with_the_last_one_first_is_refused(tmp_path: Path) -> None:
+    said = [{"role": "user", "content": "a", "timestamp": 1}, {"role": "assistant", "content": "b", "timestamp": 2}]
+    for times in ((1, 2), (None, 1), (2, 2), ("x", "a")):
+        listed = [{**each, "timestamp": time} for each, time in zip(said, times, strict=True)]
+        assert len(conversations(written(tmp_path, [{"messages": listed}]))) == 1
+    (reason,) = refusals(tmp_path, [{"messages": said[::-1]}])
+    assert reason.startswith("1: the messages are not in the order of their times: `1` comes too late; sort them")
