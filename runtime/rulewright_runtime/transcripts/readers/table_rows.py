@@ -80,7 +80,8 @@ FIELDS: Final[dict[str, tuple[str, ...]]] = {
     "tool_calls": (),
     "tool_call_id": (),
     "timestamp": (
-        "timestamp", "created_at", "createdat", "createdAt", "time", "date", "ts", "timestamp_ms", "date_created", "sent_at",
+        "timestamp", "created_at", "createdat", "createdAt", "time", "date", "ts", "timestamp_ms", "date_created",
+        "sent_at",
     ),
 }  # fmt: skip
 _EACH: Final = "[]"  # after a key in a path: all items of its list
