@@ -213,7 +213,7 @@ def _run_command(name: str, words: list[str]) -> int:
         return _function(name, "run_words")(words, parse)
     args = parse()
     if name != STARTS_SHELLS:  # before anything that imports msgspec
-        importlib.import_module("rulewright_runtime.processes.quick_process")
+        importlib.import_module("rulewright_runtime.processes.fast_start")
     return _function(*SHARING.get(name, (name.replace("-", "_"), "run")))(args)
 
 

@@ -10,7 +10,7 @@ import sys
 from importlib import import_module
 from typing import Final
 
-from rulewright_runtime.processes.quick_process import seldom_collected  # before anything that imports msgspec
+from rulewright_runtime.processes.fast_start import seldom_collected  # before anything that imports msgspec
 
 # isort: split
 from collections.abc import Sequence

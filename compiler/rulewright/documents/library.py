@@ -12,7 +12,7 @@ import msgspec
 
 from rulewright.diagnostics import Diagnostic, Findings, Guess, error
 from rulewright.documents.base import descend, entries, first_place, no_mapping, numeric, scalar, text
-from rulewright.documents.validation import departures, validate
+from rulewright.documents.validation import validate, violations
 from rulewright.documents.vocabulary import Vocabulary, invisiblebench
 from rulewright.load import Entry, Loaded, Mapping, Node, Scalar, Sequence, is_text, load_file, plain
 from rulewright.shipped import shipped_root
@@ -132,14 +132,14 @@ def _of_parameters(root: Mapping) -> list[Diagnostic]:
     defaults = {name: {"properties": {"default": each}} for name, each in schemas.items()}
     needed = [entry.name for entry in declared.entries if descend(entry.value, "default") is None]
     values = {"type": "object", "properties": schemas, "additionalProperties": False, "required": needed}
-    found = [] if ready is not None else departures({"properties": {"parameters": {"properties": defaults}}}, root)
+    found = [] if ready is not None else violations({"properties": {"parameters": {"properties": defaults}}}, root)
     if any(each.code for each in found):
         return found
     if needed and "params" not in root:
         missing = ticked(needed)
         message, help = f"`params` is missing, with a value for {missing}", f"write `params: {{{needed[0]}: ...}}`"
         return [error(first_place(root), message, code="missing-key", help=help)]
-    return departures({"properties": {"params": values}}, root)
+    return violations({"properties": {"params": values}}, root)
 
 
 def _empty_ranges(declared: Mapping) -> Findings:

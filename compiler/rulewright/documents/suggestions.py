@@ -10,8 +10,8 @@ from msgspec.structs import replace as dataclass_replace
 
 from rulewright.diagnostics import Diagnostic, Fix, error, replace
 from rulewright.documents.base import descend
-from rulewright.documents.departures import Departure, Steps
 from rulewright.documents.keys import EACH, keys_of, written_path
+from rulewright.documents.schema_violations import Steps, Violation
 from rulewright.load import Mapping, Node, Scalar, Sequence, plain
 from rulewright.load.load_errors import shorten
 from rulewright.spelling import suggest
@@ -194,7 +194,7 @@ def _parameters_read(text: str) -> frozenset[str]:
     return frozenset(re.findall(r"\bparams\.(\w+)", text))
 
 
-def misplaced(kind: str, found: Iterable[Departure], root: Node) -> Iterator[tuple[Steps, Diagnostic]]:
+def misplaced(kind: str, found: Iterable[Violation], root: Node) -> Iterator[tuple[Steps, Diagnostic]]:
     """The keys that are refused as a name, and that a mapping around or below does not have, each with its finding."""
     places = {each.steps[:end] for each in found for end in range(1, len(each.steps) + 1)}
     for place in sorted(places, key=lambda each: (len(each), str(each))):

@@ -1,4 +1,4 @@
-"""Validates documents against their JSON Schemas: maps departures to findings with spans, in our words."""
+"""Validates documents against their JSON Schemas: maps violations to findings with spans, in our words."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from rulewright.diagnostics import (
     respell,
 )
 from rulewright.documents.base import descend, first_place
-from rulewright.documents.departures import (
-    Departure,
+from rulewright.documents.schema_violations import (
     FiniteValidator,
     Steps,
-    departures_of,
+    Violation,
     is_choice,
     is_mapping,
     primary,
     properties_of,
     validator_of,
+    violations_of,
     without_missing,
 )
 from rulewright.documents.suggestions import (
@@ -93,16 +93,16 @@ NAMES: Final = {
 def validate(kind: str, root: Node, vocabulary: Vocabulary | None = None) -> list[Diagnostic]:
     """The findings for every violation of the schema called `kind`, in file order; without a vocabulary, with the words
     of the default one."""
-    return _departures(validator_of(kind, vocabulary or invisiblebench()), root, _owners(kind), kind)
+    return _violations(validator_of(kind, vocabulary or invisiblebench()), root, _owners(kind), kind)
 
 
-def departures(schema: JsonObject, root: Node) -> list[Diagnostic]:
+def violations(schema: JsonObject, root: Node) -> list[Diagnostic]:
     """The findings for every violation of a schema that this or another document declares."""
-    return _departures(FiniteValidator(schema), root, {})
+    return _violations(FiniteValidator(schema), root, {})
 
 
-def _departures(validator: Validator, root: Node, owners: Owners, kind: str = "") -> list[Diagnostic]:
-    found = departures_of(root, validator)
+def _violations(validator: Validator, root: Node, owners: Owners, kind: str = "") -> list[Diagnostic]:
+    found = violations_of(root, validator)
     beside = dict(_beside(found, root))
     beside = dict(misplaced(kind, found, root) if kind and not beside else ()) | beside
     found = list(without_missing(found, {str(place[-1]) for place in beside}))
@@ -117,7 +117,7 @@ def _departures(validator: Validator, root: Node, owners: Owners, kind: str = ""
     return list(in_order(findings))
 
 
-def _beside(found: list[Departure], root: Node) -> Iterator[tuple[Steps, Diagnostic]]:
+def _beside(found: list[Violation], root: Node) -> Iterator[tuple[Steps, Diagnostic]]:
     """The places of what belongs below a key that holds nothing and is next to it, with the key's finding."""
     for each in found:
         parent = descend(root, *each.steps[:-1]) if each.keyword == "type" and each.value is None else None
@@ -133,7 +133,7 @@ def _beside(found: list[Departure], root: Node) -> Iterator[tuple[Steps, Diagnos
             yield from (((*each.steps[:-1], name), wrong) for name in (key, *names))
 
 
-def _swapped(found: Iterable[Departure]) -> Iterator[tuple[Departure, Departure]]:
+def _swapped(found: Iterable[Violation]) -> Iterator[tuple[Violation, Violation]]:
     """Pairs of invalid words of two keys in a mapping, each allowed for the other key."""
     words = [each for each in found if each.keyword == "enum" and isinstance(each.value, str) and each.steps]
     for one, other in combinations(words, 2):
@@ -141,7 +141,7 @@ def _swapped(found: Iterable[Departure]) -> Iterator[tuple[Departure, Departure]
             yield one, other
 
 
-def _swap(one: Departure, other: Departure, root: Node) -> Diagnostic:
+def _swap(one: Violation, other: Violation, root: Node) -> Diagnostic:
     """The finding that the values of two keys are swapped."""
     nodes = [descend(root, *each.steps) for each in (one, other)]
     (first, written), (second, meant) = [(node, node.text) for node in nodes if isinstance(node, Scalar)]
@@ -153,9 +153,9 @@ def _swap(one: Departure, other: Departure, root: Node) -> Diagnostic:
     )
 
 
-def _lists(found: Iterable[Departure], root: Node) -> Iterable[list[Departure]]:
+def _lists(found: Iterable[Violation], root: Node) -> Iterable[list[Violation]]:
     """The findings, with wrong types of list items on one line merged."""
-    groups: dict[object, list[Departure]] = {}
+    groups: dict[object, list[Violation]] = {}
     for each in found:
         is_item = each.keyword == "type" and each.steps and isinstance(each.steps[-1], int)
         node = descend(root, *each.steps) if is_item else None
@@ -175,15 +175,15 @@ def _together(groups: Many[Iterable[Diagnostic]]) -> Findings:
     yield dataclass_replace(found[0], notes=tuple(Note(each.span, "here as well") for each in found[1:]), fix=whole)
 
 
-def _findings_of(departure: Departure, root: Node, owners: Owners) -> Iterable[Diagnostic]:
-    node = descend(root, *departure.steps)
-    assert node is not None, departure.steps
-    path = _path(departure.steps)
-    if departure.of_a_key and isinstance(node, Mapping):
-        node, path = node.index[departure.value].key, f"a key of {path}" if path else ""
-    if departure.keyword == "anyOf":
-        return _of_alternatives(departure, root, node, path, owners)
-    return _WORDS[departure.keyword](departure, node, path, owners)
+def _findings_of(violation: Violation, root: Node, owners: Owners) -> Iterable[Diagnostic]:
+    node = descend(root, *violation.steps)
+    assert node is not None, violation.steps
+    path = _path(violation.steps)
+    if violation.of_a_key and isinstance(node, Mapping):
+        node, path = node.index[violation.value].key, f"a key of {path}" if path else ""
+    if violation.keyword == "anyOf":
+        return _of_alternatives(violation, root, node, path, owners)
+    return _WORDS[violation.keyword](violation, node, path, owners)
 
 
 def _path(steps: Iterable[str | int]) -> str:
@@ -192,21 +192,21 @@ def _path(steps: Iterable[str | int]) -> str:
     return written.removeprefix(".")
 
 
-def _of_alternatives(departure: Departure, root: Node, node: Node, path: str, owners: Owners) -> Iterable[Diagnostic]:
+def _of_alternatives(violation: Violation, root: Node, node: Node, path: str, owners: Owners) -> Iterable[Diagnostic]:
     """The findings for a value and its most similar alternative."""
-    options: list[JsonObject] = departure.wanted
-    if isinstance(node, Mapping) and is_choice(departure):
+    options: list[JsonObject] = violation.wanted
+    if isinstance(node, Mapping) and is_choice(violation):
         names = either([f"`{option['required'][0]}`" for option in options])
         return [error(first_place(node), f"{names} is missing{_where(path)}", code="missing-key")]
     types = [option.get("type") for option in options]
     known = [name for name in dict.fromkeys(types) if isinstance(name, str)]
-    fits = [name for name in known if FiniteValidator.TYPE_CHECKER.is_type(departure.value, name)]
+    fits = [name for name in known if FiniteValidator.TYPE_CHECKER.is_type(violation.value, name)]
     if len(known) > 1 and None not in types and not fits:
         return [_wrong_type(node, path, [NAMES[name] for name in known])]
     if "string" in known and isinstance(node, Mapping) and (slip := _text_with_a_colon(node, path)):
         return [slip]
-    by_option: dict[int, list[Departure]] = defaultdict(list)
-    for each in departure.below:
+    by_option: dict[int, list[Violation]] = defaultdict(list)
+    for each in violation.below:
         by_option[each.option].append(each)
     tried = [
         [found for each in primary(below) for found in _findings_of(each, root, owners)]
@@ -231,25 +231,25 @@ def _text_with_a_colon(node: Mapping, path: str) -> Diagnostic | None:
     return error(node, message, code="wrong-type", help="`: ` makes a mapping of a text without quotes", fix=fix)
 
 
-def _type(departure: Departure, node: Node, path: str, _: Owners) -> Findings:
-    wanted = departure.wanted
+def _type(violation: Violation, node: Node, path: str, _: Owners) -> Findings:
+    wanted = violation.wanted
     found = _wrong_type(node, path, [NAMES[name] for name in ([wanted] if isinstance(wanted, str) else wanted)])
     if (key := MAIN_KEYS.get(path)) and is_text(node):
         found = _of_main_key(found, node, key)
-    elif found.help is None and departure.description and isinstance(node, Scalar) and node.value is None:
+    elif found.help is None and violation.description and isinstance(node, Scalar) and node.value is None:
         name = path.rpartition(".")[2]
-        found = dataclass_replace(found, help=f"write a value or delete the key; `{name}` is {departure.description}")
-    elif isinstance(node, Sequence) and departure.description.startswith("the folder"):
+        found = dataclass_replace(found, help=f"write a value or delete the key; `{name}` is {violation.description}")
+    elif isinstance(node, Sequence) and violation.description.startswith("the folder"):
         found = dataclass_replace(found, help="write the name of a folder, which holds each in a file of its own")
-    elif found.fix is None and (form := mapping_of_words(departure.named)):
+    elif found.fix is None and (form := mapping_of_words(violation.named)):
         found = dataclass_replace(found, help=f"write {form}")
     elif not path and isinstance(node, Sequence) and any(isinstance(each, Mapping) for each in node.items):
         found = dataclass_replace(found, help=ONE_DOCUMENT)
-    elif found.fix is None and "enabled" in departure.named and (switch := _switch(node)):
+    elif found.fix is None and "enabled" in violation.named and (switch := _switch(node)):
         found = dataclass_replace(found, fix=replace(node, switch, f"write `{switch}`", safe=True))
     elif found.fix is None and wanted == "object":
-        found = dataclass_replace(found, help=_keys_of(departure) if departure.named else _entries_form(node))
-    yield found if path else in_document(found, node, departure.properties)
+        found = dataclass_replace(found, help=_keys_of(violation) if violation.named else _entries_form(node))
+    yield found if path else in_document(found, node, violation.properties)
 
 
 def _entries_form(node: Node) -> str:
@@ -331,52 +331,52 @@ def _begins_its_line(node: Scalar) -> bool:
     return not source.text[source.starts[node.span.line - 1] : node.start].strip()
 
 
-def _words(departure: Departure, node: Node, path: str, _: Owners) -> Findings:
-    value = departure.wanted
-    allowed = [value] if departure.keyword == "const" else value
+def _words(violation: Violation, node: Node, path: str, _: Owners) -> Findings:
+    value = violation.wanted
+    allowed = [value] if violation.keyword == "const" else value
     expected = [f"`{word}`" for word in allowed]
     if not is_text(node):
         found = _wrong_type(node, path, expected)
-        one = found.help or declared_by(departure.vocabulary) or "write one of these words"
+        one = found.help or declared_by(violation.vocabulary) or "write one of these words"
         yield found if found.fix else dataclass_replace(found, help=one)
         return
-    near = suggest(node.text, allowed) or by_meaning(node.text, departure.meanings) or by_degree(node.text, allowed)
+    near = suggest(node.text, allowed) or by_meaning(node.text, violation.meanings) or by_degree(node.text, allowed)
     message = f"`{node.value}` is not allowed for {_subject(path)}; expected {either(expected)}"
-    meanings = ", ".join(f"`{word}` is {meaning}" for word, meaning in departure.meanings.items())
-    known = "; ".join(filter(None, (meanings, declared_by(departure.vocabulary))))
+    meanings = ", ".join(f"`{word}` is {meaning}" for word, meaning in violation.meanings.items())
+    known = "; ".join(filter(None, (meanings, declared_by(violation.vocabulary))))
     meant = near and (near if node.style in QUOTES else as_text(near))
     fix = respell(node, meant, safe=False) if meant else None  # also of a block scalar
     yield error(node, message, code="unknown-value", help=Guess(near) if near else known or None, fix=fix)
 
 
-def _unknown_keys(departure: Departure, node: Node, path: str, owners: Owners) -> Findings:
+def _unknown_keys(violation: Violation, node: Node, path: str, owners: Owners) -> Findings:
     assert isinstance(node, Mapping)
     groups: dict[tuple[str, bool], list[str]] = {}  # those that belong under a key that holds nothing are one mistake
-    for name in departure.unknown():
-        holder = departure.holder(name)
+    for name in violation.unknown():
+        holder = violation.holder(name)
         is_free = holder is not None and (holder not in node or plain(node.index[holder].value) is None)
         groups.setdefault((holder, True) if holder and is_free else (name, False), []).append(name)
     for names in groups.values():
-        found = _unknown_key(node, names, path, departure, owners)
+        found = _unknown_key(node, names, path, violation, owners)
         yield dataclass_replace(found, notes=tuple(Note(node.key_span(each), "here as well") for each in names[1:]))
 
 
-def _unknown_key(node: Mapping, names: Many[str], path: str, departure: Departure, owners: Owners) -> Diagnostic:
-    name, holder = names[0], departure.holder(names[0])
-    near = None if holder else suggest(name, departure.properties)
-    near = near or synonym(name, departure.properties)
-    near = condition_meant(node, name, departure.properties) or near
+def _unknown_key(node: Mapping, names: Many[str], path: str, violation: Violation, owners: Owners) -> Diagnostic:
+    name, holder = names[0], violation.holder(names[0])
+    near = None if holder else suggest(name, violation.properties)
+    near = near or synonym(name, violation.properties)
+    near = condition_meant(node, name, violation.properties) or near
     fix = None
     homes = [owner for owner in owners.get(name, ()) if owner != path]
-    empty = frozenset(key for key, schema in departure.named.items() if not near and is_mapping(schema))
+    empty = frozenset(key for key, schema in violation.named.items() if not near and is_mapping(schema))
     help: str | None
-    if help := elsewhere(path, name, departure.properties):
+    if help := elsewhere(path, name, violation.properties):
         pass
     elif indented := _further_in(node, names, [holder, *(owner.removeprefix(f"{path}.") for owner in homes)], empty):
         help, fix = indented.message, indented
-    elif joined := key_without_colon(node, name, departure.properties):
+    elif joined := key_without_colon(node, name, violation.properties):
         help, fix = joined.message, joined
-    elif moved := parameter_meant(node, name, departure.properties):
+    elif moved := parameter_meant(node, name, violation.properties):
         read = "" if "use" in node else f": `params.{name}` is read"
         help, fix = f"{moved.message}{read}", moved
     elif near:
@@ -386,14 +386,14 @@ def _unknown_key(node: Mapping, names: Many[str], path: str, departure: Departur
     elif homes:
         help = f"`{name}` belongs " + either([f"under `{owner}`" if owner else "at the top level" for owner in homes])
     else:
-        help = _keys_of(departure)
+        help = _keys_of(violation)
     found = error(node.key_span(name), f"unknown key `{name}`{_where(path)}", code="unknown-key", help=help, fix=fix)
     return dataclass_replace(found, about=f"{homes[0]}.{name}" if len(homes) == 1 else "")
 
 
-def _keys_of(departure: Departure) -> str:
-    read = [key for key, schema in departure.named.items() if schema.get("x-use") != "documentation"]
-    keys = sorted(read or departure.properties)
+def _keys_of(violation: Violation) -> str:
+    read = [key for key, schema in violation.named.items() if schema.get("x-use") != "documentation"]
+    keys = sorted(read or violation.properties)
     return f"the only key here is `{keys[0]}`" if len(keys) == 1 else f"the keys here are {ticked(keys)}"
 
 
@@ -424,15 +424,15 @@ def _further_in(node: Mapping, names: Many[str], owners: Many[str | None], mappi
     return Fix(f"indent it below `{before.name}`", tuple(edits), safe=False)
 
 
-def _missing(departure: Departure, node: Node, path: str, _: Owners) -> Findings:
+def _missing(violation: Violation, node: Node, path: str, _: Owners) -> Findings:
     assert isinstance(node, Mapping)
-    for name in departure.wanted:
+    for name in violation.wanted:
         if name not in node:
-            unknown = [key for key in node.keys if departure.properties and key not in departure.properties]
+            unknown = [key for key in node.keys if violation.properties and key not in violation.properties]
             misspelt = [key for key in unknown if _may_mean(key, name)]
-            misspelt = misspelt or (unknown if len(unknown) == len(departure.wanted) == 1 else [])
+            misspelt = misspelt or (unknown if len(unknown) == len(violation.wanted) == 1 else [])
             notes = [(node.key_span(key), "possibly meant here") for key in misspelt[:1]]
-            help = meaning(name, departure.named.get(name, {}))
+            help = meaning(name, violation.named.get(name, {}))
             message = f"`{name}` is missing{_where(path)}"
             yield error(first_place(node), message, code="missing-key", notes=notes, help=help)
 
@@ -442,7 +442,7 @@ def _may_mean(key: str, name: str) -> bool:
     return key.startswith(f"{name}:") or bool(suggest(key, [name]) or synonym(key, [name]))
 
 
-def _twice(_: Departure, node: Node, path: str, __: Owners) -> Findings:
+def _twice(_: Violation, node: Node, path: str, __: Owners) -> Findings:
     assert isinstance(node, Sequence)
     seen: list[object] = []
     for item in node.items:
@@ -460,26 +460,26 @@ _CHARACTERS: Final = {
 }
 
 
-def _pattern_advice(departure: Departure) -> str:
-    described = f"write {departure.description}" if departure.description else "write a text that it matches"
-    return _CHARACTERS.get(departure.wanted, described)
+def _pattern_advice(violation: Violation) -> str:
+    described = f"write {violation.description}" if violation.description else "write a text that it matches"
+    return _CHARACTERS.get(violation.wanted, described)
 
 
-def _bound(words: str, advice: str | None = None) -> Callable[[Departure, Node, str, Owners], Findings]:
+def _bound(words: str, advice: str | None = None) -> Callable[[Violation, Node, str, Owners], Findings]:
     """The message of a bound, and the advice: `{bound}` is the schema's, `{value}` the author's."""
 
-    def findings(departure: Departure, node: Node, path: str, _: Owners) -> Findings:
-        bound, value = departure.wanted, departure.value
+    def findings(violation: Violation, node: Node, path: str, _: Owners) -> Findings:
+        bound, value = violation.wanted, violation.value
         noun = "item" if bound == 1 else "items"
         message = words.format(subject=_subject(path), bound=bound, value=value, noun=noun)
-        meant = number_meant(departure.keyword, bound, value)
-        described = _pattern_advice(departure) if departure.keyword == "pattern" else advice
+        meant = number_meant(violation.keyword, bound, value)
+        described = _pattern_advice(violation) if violation.keyword == "pattern" else advice
         yield error(node, message, code="out-of-range", help=Guess(meant) if meant else described)
 
     return findings
 
 
-_WORDS: Final[dict[str, Callable[[Departure, Node, str, Owners], Iterable[Diagnostic]]]] = {
+_WORDS: Final[dict[str, Callable[[Violation, Node, str, Owners], Iterable[Diagnostic]]]] = {
     "type": _type,
     "enum": _words,
     "const": _words,

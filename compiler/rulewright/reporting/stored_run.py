@@ -31,7 +31,7 @@ from rulewright_runtime.english import plural
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.plan.scan import Check, Plan
 from rulewright_runtime.plan.scorecard import ScorecardPlan
-from rulewright_runtime.processes.quick_process import seldom_collected
+from rulewright_runtime.processes.fast_start import seldom_collected
 from rulewright_runtime.runs.folder import LOG, REPLIES
 from rulewright_runtime.runs.log import Log, LogStep, conversation_digest, open_log, read_finished
 from rulewright_runtime.runs.run_rows import verdict_key

@@ -34,7 +34,7 @@ from rulewright_runtime.plan.envelope import encode
 from rulewright_runtime.plan.file import resealed
 from rulewright_runtime.plan.judge_needs import needs_judge, prompts_of, refuse_without_judge
 from rulewright_runtime.plan.scan import Plan
-from rulewright_runtime.processes.quick_process import seldom_collected
+from rulewright_runtime.processes.fast_start import seldom_collected
 from rulewright_runtime.report.markdown import markdown
 from rulewright_runtime.report.summary import Summary
 from rulewright_runtime.runs.folder import DECIDED, DECISIONS, LOG, REPLIES, ROWS, SUMMARY, RunFolder

@@ -11,7 +11,7 @@ import os
 import signal
 import sys
 
-from rulewright_runtime.processes.quick_process import seldom_collected  # before anything that imports msgspec
+from rulewright_runtime.processes.fast_start import seldom_collected  # before anything that imports msgspec
 
 # isort: split
 from collections.abc import Iterator

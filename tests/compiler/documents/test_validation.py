@@ -1,4 +1,4 @@
-"""A departure from a schema is reported at its exact place and in words about keys."""
+"""A violation of a schema is reported at its exact place and in words about keys."""
 
 import json
 import random

@@ -10,7 +10,7 @@ from rulewright.diagnostics import Findings, Guess, error
 from rulewright.documents.base import entries, flag, numeric, optional_text, text_scalars
 from rulewright.documents.check import CheckDocument
 from rulewright.documents.lexicon import invalid_regex
-from rulewright.documents.validation import departures
+from rulewright.documents.validation import violations
 from rulewright.expression.syntax_tree import Call, Expr, field_of
 from rulewright.load import Entry, Mapping, Node, Scalar, Sequence, is_text, walk
 from rulewright.lower.expressions_of import parts_of
@@ -49,7 +49,7 @@ def bad_schema(check: CheckDocument) -> Findings:
     """
     for is_literal, schema in schemas_of(check):
         mistakes = (
-            *departures(Draft202012Validator.META_SCHEMA, schema),
+            *violations(Draft202012Validator.META_SCHEMA, schema),
             *_wrong_keywords(schema),
             *(found for node in walk(schema) for found in _empty_ranges(node)),
         )

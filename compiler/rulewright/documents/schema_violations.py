@@ -1,4 +1,4 @@
-"""The departures of a document from its JSON Schema: the errors of `jsonschema` as data, without those that others
+"""The violations of a JSON Schema by a document: the errors of `jsonschema` as data, without those that others
 explain."""
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 Steps: TypeAlias = tuple[str | int, ...]  # the path of a value
 
 
-def departures_of(root: Node, validator: Validator) -> list[Departure]:
-    """The departures of a document, without those that another one explains."""
-    return list(_without_strays(primary(map(Departure.of, validator.iter_errors(plain(root))))))
+def violations_of(root: Node, validator: Validator) -> list[Violation]:
+    """The violations of a document, without those that another one explains."""
+    return list(_without_strays(primary(map(Violation.of, validator.iter_errors(plain(root))))))
 
 
 @cache
@@ -76,7 +76,7 @@ FiniteValidator: Final[Any] = extend(  # type: ignore[no-untyped-call]
 )
 
 
-class Departure(Struct, frozen=True):
+class Violation(Struct, frozen=True):
     """An error of the validator: the keyword with its value in the schema, the value in the document and its path."""
 
     keyword: str
@@ -90,15 +90,15 @@ class Departure(Struct, frozen=True):
     description: str
     of_a_key: bool
     option: int  # the number of the parent's alternative
-    below: tuple[Departure, ...]  # of every alternative
+    below: tuple[Violation, ...]  # of every alternative
 
     @staticmethod
-    def of(mistake: ValidationError) -> Departure:
+    def of(mistake: ValidationError) -> Violation:
         """The validator's error as plain data."""
         found: Any = mistake  # its attributes may be unset until the validator yields it
         path, schema = tuple(found.relative_schema_path), _as_mapping(found.schema)
         properties = {name: _as_mapping(each) for name, each in schema.get("properties", {}).items()}
-        return Departure(
+        return Violation(
             keyword=found.validator,
             wanted=found.validator_value,
             value=found.instance,
@@ -110,7 +110,7 @@ class Departure(Struct, frozen=True):
             description=schema.get("description", ""),
             of_a_key="propertyNames" in path,
             option=path[0] if isinstance(path[0], int) else 0,
-            below=tuple(map(Departure.of, found.context)),
+            below=tuple(map(Violation.of, found.context)),
         )
 
     @property
@@ -152,19 +152,19 @@ def is_mapping(schema: JsonObject) -> bool:
     return any("object" in option.get("type", ()) for option in _alternatives(schema))
 
 
-def primary(departures: Iterable[Departure]) -> Iterator[Departure]:
-    """The departures without those that a wrong type at the same path explains."""
-    by_place: dict[Steps, list[Departure]] = defaultdict(list)
-    for each in departures:
+def primary(violations: Iterable[Violation]) -> Iterator[Violation]:
+    """The violations without those that a wrong type at the same path explains."""
+    by_place: dict[Steps, list[Violation]] = defaultdict(list)
+    for each in violations:
         by_place[each.steps].append(each)
     for group in by_place.values():
         yield from [each for each in group if each.keyword == "type"] or group
 
 
-def _without_strays(departures: Iterable[Departure]) -> Iterator[Departure]:
-    """The departures without missing keys that occur as unknown keys one level above or below, or that an unknown key
+def _without_strays(violations: Iterable[Violation]) -> Iterator[Violation]:
+    """The violations without missing keys that occur as unknown keys one level above or below, or that an unknown key
     belongs to."""
-    found = list(departures)
+    found = list(violations)
     unknown = [(each, name) for each in found if each.keyword == "additionalProperties" for name in each.unknown()]
     strays = [(each.steps, name) for each, name in unknown]
     holders = {(each.steps, each.holder(name)) for each, name in unknown}
@@ -180,16 +180,16 @@ def _without_strays(departures: Iterable[Departure]) -> Iterator[Departure]:
             yield each
 
 
-def without_missing(found: Iterable[Departure], names: Container[str]) -> Iterator[Departure]:
-    """The departures without these missing keys."""
+def without_missing(found: Iterable[Violation], names: Container[str]) -> Iterator[Violation]:
+    """The violations without these missing keys."""
     for each in found:
         wanted = [name for name in each.wanted if name not in names] if each.keyword == "required" else each.wanted
         yield each if wanted == each.wanted else replace(each, wanted=wanted)
 
 
-def is_choice(departure: Departure) -> bool:
+def is_choice(violation: Violation) -> bool:
     """Whether one of several keys is missing."""
-    return departure.keyword == "anyOf" and all(set(option) == {"required"} for option in departure.wanted)
+    return violation.keyword == "anyOf" and all(set(option) == {"required"} for option in violation.wanted)
 
 
 def _is_around(one: Steps, other: Steps) -> bool:

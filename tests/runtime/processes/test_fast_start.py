@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from rulewright_runtime.processes.quick_process import MANY, seldom_collected
+from rulewright_runtime.processes.fast_start import MANY, seldom_collected
 
 
 @pytest.fixture(autouse=True)

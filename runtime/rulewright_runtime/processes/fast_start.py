@@ -1,4 +1,4 @@
-"""A quick process: msgspec is imported without `typing_extensions`, and garbage is searched for seldom.
+"""A fast start: msgspec is imported without `typing_extensions`, and garbage is collected less often.
 
 msgspec prefers `typing_extensions` to `typing` if it is installed. Importing it takes as long as judging fifty
 transcripts, and it is only useful for older Pythons. Import this module before any other that imports msgspec.
