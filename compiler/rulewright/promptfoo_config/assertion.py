@@ -31,6 +31,18 @@ OTHERS: Final = {
 HINTS: Final = {
     **dict.fromkeys(("javascript", "python", "ruby", "webhook"), "code is not executed; write a check with `pass`"),
     "similar": "a threshold fits one model only; use `minilm.similarity` of the extra `embedding`, or ask a judge",
+    **dict.fromkeys(
+        ("agent-rubric", "factuality", "g-eval", "model-graded-factuality", "search-rubric"),
+        "write a check with a `prompt`, which a judge answers",
+    ),
+    "bleu": "write a check with `bleu`",
+    "rouge-n": "write a check with `rouge_l`",
+    "word-count": "write a check with `word_count`",
+    **dict.fromkeys(
+        ("is-valid-function-call", "is-valid-openai-function-call", "is-valid-openai-tools-call"),
+        "use `library/tool-call-valid`",
+    ),
+    "tool-call-f1": "use `library/required-tool` and `library/no-forbidden-tool`",
     "answer-relevance": "use `library/answer-is-relevant`",
     "context-faithfulness": "use `library/faithful-to-context`",
 }
@@ -107,14 +119,18 @@ def _is_json(assertion: Assertion) -> str:
     return "valid_against(answer, params.schema)"
 
 
+_PATTERN: Final = "write a check with `answer.matches` and a pattern of RE2"
+
+
 def _matches(assertion: Assertion) -> str:
     pattern = assertion.template
     if (found := _OTHER_IN_JAVASCRIPT.search(pattern)) is not None:
-        raise NotTranslatedError(f"JavaScript reads `{found[0]}` of the regular expression `{pattern}` otherwise")
+        reason = f"JavaScript reads `{found[0]}` of the regular expression `{pattern}` otherwise than RE2"
+        raise NotTranslatedError(f"`{assertion.kind}` is not translated: {reason}; {_PATTERN}")
     try:
         compile_regex(pattern)
     except PlanError as error:
-        raise NotTranslatedError(str(error)) from None
+        raise NotTranslatedError(f"`{assertion.kind}` is not translated: {error}; {_PATTERN}") from None
     return f"answer.matches({assertion.text})"
 
 
@@ -218,7 +234,10 @@ def check_body(assertion: Assertion) -> str:
 
 def _prompt(assertion: Assertion) -> str:
     if assertion.threshold is not None:
-        raise NotTranslatedError(f"`{assertion.kind}` is not translated with a `threshold`: judges give verdicts")
+        cure = "remove it, and let the `value` say what a good answer needs"
+        raise NotTranslatedError(
+            f"`{assertion.kind}` is not translated with a `threshold`: judges give verdicts, not scores; {cure}"
+        )
     met, unmet = ("FAIL", "PASS") if assertion.kind != assertion.bare_kind else ("PASS", "FAIL")
     lines = "\n".join(as_prompt(assertion.template).strip().splitlines())
     verdicts = f"{met}: it does. {unmet}: it does not."

@@ -1,6 +1,7 @@
 """`init --from` of a configuration of promptfoo: assertions become checks that decide the same, tests scenarios."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,11 @@ from tests import folders
 
 from rulewright.api import check_transcript
 from rulewright.cli import main
+from rulewright.documents.library import ready_checks
 from rulewright.errors import UsageError
+from rulewright.function_pages import function_names
 from rulewright.promptfoo_config import config_project, config_reader
+from rulewright.promptfoo_config.assertion import HINTS
 from rulewright.promptfoo_config.config_project import Names, Translation, project_from
 
 CONFIG = """\
@@ -159,10 +163,10 @@ def test_rows_of_a_table_are_tests_that_share_a_check_for_each_column(tmp_path: 
         ("{assert: [{type: javascript, value: output.length < 9}]}", "4:20: `javascript` is not translated: code"),
         ("{assert: [{type: similar, value: Bern}]}", "4:20: `similar` is not translated: a threshold fits"),
         ("{assert: [{type: contains, value: b, transform: x}]}", "4:20: `contains` with the key `transform`"),
-        ("{assert: [{type: regex, value: '(?=a)'}]}", "4:20: the regular expression `(?=a)` is refused"),
-        (r"{assert: [{type: regex, value: '\p{L}'}]}", "4:20: JavaScript reads `\\p` of the regular expression"),
-        ("{assert: [{type: regex, value: 'b[]a]'}]}", "4:20: JavaScript reads `[]` of the regular expression"),
-        ("{assert: [{type: regex, value: '(?i)a'}]}", "4:20: JavaScript reads `(?i)` of the regular expression"),
+        ("{assert: [{type: regex, value: '(?=a)'}]}", "4:20: `regex` is not translated: the regular expression"),
+        (r"{assert: [{type: regex, value: '\p{L}'}]}", "4:20: `regex` is not translated: JavaScript reads `\\p`"),
+        ("{assert: [{type: regex, value: 'b[]a]'}]}", "4:20: `regex` is not translated: JavaScript reads `[]` of"),
+        ("{assert: [{type: regex, value: '(?i)a'}]}", "4:20: `regex` is not translated: JavaScript reads `(?i)`"),
         ("{assert: [{type: contains-any, value: '{{a}}, b'}], vars: {a: 'c, d'}}", "4:20: `contains-any` is only"),
         ("{assert: [{type: contains-all, value: '\"a, b\", c'}]}", "4:20: `contains-all` is only translated with v"),
         ("{assert: [{type: contains-all, value: [a, true]}]}", "4:20: `contains-all` is only translated with texts"),
@@ -201,6 +205,24 @@ def test_what_is_not_translated_is_named_with_its_place(tmp_path: Path, test: st
     assert len(made.notes) == 1
     assert notes(tmp_path, made)[0].startswith(note if "more" in note else f"promptfooconfig.yaml:{note}")
     assert [name for name in made.files if name.startswith("checks/")] == ["checks/contains.yaml"]
+
+
+def test_what_is_not_translated_names_what_does_the_same_here(tmp_path: Path) -> None:
+    assertions = [
+        "{type: not-regex, value: '(?i)a'}", "{type: regex, value: '(?=a)'}", "{type: g-eval, value: kind}",
+        "{type: word-count, value: 9}", "{type: llm-rubric, value: kind, threshold: 1}", "{type: contains, value: a}",
+    ]  # fmt: skip
+    made = translated(tmp_path, f"tests: [{{vars: {{question: Hi}}, assert: [{', '.join(assertions)}]}}]\n")
+    assert [note.rpartition("; ")[2].rpartition(": ")[2] for note in made.notes[:5]] == [
+        "write a check with `answer.matches` and a pattern of RE2",
+        "write a check with `answer.matches` and a pattern of RE2",
+        "write a check with a `prompt`, which a judge answers",
+        "write a check with `word_count`",
+        "remove it, and let the `value` say what a good answer needs",
+    ]
+    functions = set(re.findall(r"check with `(\w+)`$", "\n".join(HINTS.values()), re.MULTILINE))
+    assert set(re.findall(r"`(library/[\w-]+)`", str(HINTS))) <= ready_checks().keys()
+    assert functions - {"pass"} <= function_names()
 
 
 def test_a_row_that_cannot_be_translated_is_named_and_the_next_is_read(tmp_path: Path) -> None:
