@@ -2,7 +2,8 @@
 formats of build servers; JUnit XML has a suite for each transcript."""
 
 import html
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Final
 
 from rulewright.diagnostics import Diagnostic, Findings, Severity, Span
@@ -90,14 +91,21 @@ def judged_nothing(summary: JsonMapping) -> bool:
 def because(verdict: JsonMapping, check: Check | None) -> str:
     """Return the reason of a record on one line: its quotes, else the deciding condition, its rationale code or its
     cause."""
-    quotes = [
-        f"turn {span['turn']}, {span['role']}: “{span['quote']}”"
-        + (f" ({why})" if (why := span.get("rationale")) else "")
-        for span in verdict.get("evidence", ())
-    ]
     usual = "a person must decide" if verdict["verdict"] == "UNCLEAR" else "without evidence"
     code = str(verdict.get("rationale_code") or verdict.get("cause") or usual)
-    return "; ".join(quotes) or _decided(code, verdict, dict(conditions(check))) or reason_words(code)
+    return (
+        "; ".join(_quotes(verdict.get("evidence", ())))
+        or _decided(code, verdict, dict(conditions(check)))
+        or reason_words(code)
+    )
+
+
+def _quotes(evidence: Sequence[JsonMapping]) -> Iterator[str]:
+    """Yield the quotes of a record; those of a turn follow each other, and a reason follows all that share it."""
+    for why, spans in groupby(evidence, lambda span: span.get("rationale") or ""):
+        turns = groupby(spans, lambda span: f"turn {span['turn']}, {span['role']}")
+        shown = [f"{turn}: " + ", ".join(f"“{span['quote']}”" for span in part) for turn, part in turns]
+        yield "; ".join(shown) + (f" ({why})" if why else "")
 
 
 def _decided(code: str, verdict: JsonMapping, written: Mapping[str, str]) -> str | None:

@@ -13,7 +13,7 @@ from tests.folders import read_lines, reseal, write_lines, write_turns
 from rulewright.check.project_check import compile_project
 from rulewright.cli import main
 from rulewright.errors import UsageError
-from rulewright.reporting.formats import run_as
+from rulewright.reporting.formats import because, run_as
 from rulewright.reporting.run_reader import plan_of
 from rulewright.reporting.stored_run import open_run
 from rulewright_runtime.report.gathered import gate_line
@@ -191,6 +191,15 @@ def test_a_comment_holds_hostile_quotes_as_text(finished: Path) -> None:
     assert "<script>" not in text
     assert "</details>" in text.splitlines()  # ours
     assert text.count("</details>") == text.count("<details>")
+
+
+def test_a_condition_is_said_once_for_all_its_quotes() -> None:
+    evidence = [
+        {"turn": turn, "role": "assistant", "quote": quote, "rationale": why}
+        for turn, quote, why in ((1, "refund", "c"), (1, "promise", "c"), (2, "refund", "c"), (2, "x", ""))
+    ]
+    expected = "turn 1, assistant: “refund”, “promise”; turn 2, assistant: “refund” (c); turn 2, assistant: “x”"
+    assert because({"verdict": "FAIL", "evidence": evidence}, None) == expected
 
 
 @pytest.mark.parametrize("form", ["junit", "sarif", "github", "markdown"])

@@ -3,7 +3,12 @@
 import pytest
 
 from rulewright_runtime.report.gathered import gate_line
-from rulewright_runtime.report.text import number, percent
+from rulewright_runtime.report.text import number, percent, reason_words
+
+
+@pytest.mark.parametrize("key", ["fail", "unclear", "pass"])
+def test_a_condition_that_holds_is_said_in_words(key: str) -> None:
+    assert reason_words(f"{key}_condition_holds") == f"its condition `{key}` holds"
 
 
 @pytest.mark.parametrize(
