@@ -9,7 +9,7 @@ from typing import Any
 
 from rulewright.commands.output import writing_to
 from rulewright.exit_codes import FAILED, MET, UNDECIDED
-from rulewright.reporting.leaderboard import RAW, leaderboard
+from rulewright.reporting.leaderboard import RAW, leaderboard, unpaired_line
 from rulewright_runtime.cells import width
 from rulewright_runtime.english import plural, ticked
 from rulewright_runtime.files.atomic import write_whole
@@ -91,6 +91,8 @@ def _row(model: JsonMapping) -> tuple[str, ...]:
 
 def _remarks(board: JsonMapping) -> Iterator[str]:
     yield from _beside(board)
+    if line := unpaired_line(board["unpaired"]):
+        yield f"not paired: {line}"
     yield from _of_models(board["models"])
     yield from _hindrances(board)
 

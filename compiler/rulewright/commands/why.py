@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from textwrap import shorten, wrap
@@ -17,6 +18,7 @@ from rulewright.reporting.run_reader import rows
 from rulewright.reporting.stored_run import FinishedRun, open_judged
 from rulewright.spelling import question
 from rulewright_runtime.aggregate.outcome import ENGINE, gates_not_run
+from rulewright_runtime.cells import width
 from rulewright_runtime.english import some
 from rulewright_runtime.ir import Program
 from rulewright_runtime.judging.exchanges import is_repeated_miss
@@ -24,10 +26,10 @@ from rulewright_runtime.judging.replies import reader, why_unusable
 from rulewright_runtime.plan.scan import Check, LeftOut, Plan
 from rulewright_runtime.plan.verifiers import ExpressionVerifier
 from rulewright_runtime.report.summary import coverage, gaps, idle_gates
-from rulewright_runtime.report.text import reason_words
+from rulewright_runtime.report.text import reason_words, wrapped_lines
 from rulewright_runtime.runs.folder import REPLIES
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
-from rulewright_runtime.terminal import one_line, say
+from rulewright_runtime.terminal import left, one_line, say, width_for, wrapped
 
 WIDTH = 80
 MOST = 40  # verdicts of a list for people
@@ -82,7 +84,9 @@ def _list(run: FinishedRun, args: argparse.Namespace) -> None:
     if name is not None:
         outcome = [*_outcome(_scores(run.folder, name, run.checks))]
     listed = [row for row in _listed(run, name) if check in (None, row["check_id"])]
-    answer(args.format, {"verdicts": listed}, [*outcome, *_list_lines(listed, args.run, name)])
+    columns = width_for(sys.stdout)
+    lines = [*wrapped_lines(outcome, columns), *_list_lines(listed, args.run, name, columns)]
+    answer(args.format, {"verdicts": listed}, lines)
 
 
 def _row(path: Path, **wanted: str) -> dict[str, object] | None:
@@ -112,19 +116,31 @@ def _listed(run: FinishedRun, transcript: str | None) -> list[JsonObject]:
     return sorted(found, key=lambda row: (-run.plan.gravity(row["severity"]), row["verdict"] != "FAIL"))
 
 
-def _list_lines(listed: list[JsonObject], run: str, transcript: str | None) -> Iterator[str]:
+def _list_lines(listed: list[JsonObject], run: str, transcript: str | None, columns: int) -> Iterator[str]:
     if not listed:
         yield "no verdict is FAIL or UNCLEAR" if transcript is None else "no check applies to this transcript"
         return
     names = ("verdict", "severity", "check_id", "transcript_id", "rationale_code")
     described = [{**row, "rationale_code": _reason(row)} for row in listed[:MOST]]
     table = [[one_line(str(row.get(name) or "")) for name in names] for row in described]
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    for cells in table:
-        yield "  ".join(f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=True)).rstrip()
+    yield from _rows(table, columns)
     if len(listed) > MOST:
         yield f"and {len(listed) - MOST} more; `--format json` lists all"
-    yield f"help: `rulewright why {run} TRANSCRIPT CHECK` explains a verdict"
+    yield from wrapped(f"help: `rulewright why {run} TRANSCRIPT CHECK` explains a verdict", columns)
+
+
+def _rows(table: list[list[str]], columns: int) -> Iterator[str]:
+    """The rows with their reasons, in columns if these leave room for a reason; else each on several lines."""
+    widths = [max(map(width, column)) for column in zip(*table, strict=True)]
+    for row in table:
+        line = "  ".join(left(cell, size) for cell, size in zip(row, widths, strict=True)).rstrip()
+        if sum(widths[:-1]) + 2 * len(widths) + QUOTED // 2 <= columns:
+            yield from wrapped_lines([line], columns)
+        else:
+            *check, transcript, reason = row
+            yield "  ".join(filter(None, check))
+            yield f"  {transcript}"
+            yield from wrapped(reason, columns, "  ") if reason else ()
 
 
 def _reason(verdict: JsonMapping) -> str:

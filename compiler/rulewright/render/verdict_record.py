@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from rulewright_runtime.judging.evidence import tolerant
+from rulewright_runtime.report.text import moment
 from rulewright_runtime.strict_json import Json, JsonMapping
 
 Line = tuple[str, str]
@@ -131,7 +132,7 @@ def _phases(value: Json) -> Iterator[str]:
 
 def _adjudicated(value: Json) -> Iterator[str]:
     verdict_before = value.get("before", {}).get("verdict", "")
-    yield f"by {value.get('by')} at {value.get('at')}, was {verdict_before}: {value.get('why')}"
+    yield f"by {value.get('by')} at {moment(str(value.get('at')))}, was {verdict_before}: {value.get('why')}"
 
 
 _FORMATTERS: Final[dict[str, Callable[[Json], Iterator[str]]]] = {

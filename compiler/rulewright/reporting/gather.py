@@ -7,7 +7,7 @@ from typing import Final
 
 from rulewright.reporting.contrasts import Tally, as_json, cluster_of, contrasts
 from rulewright.reporting.formats import conditions, question_of
-from rulewright.reporting.leaderboard import UNRECORDED, leaderboard_of
+from rulewright.reporting.leaderboard import UNRECORDED, leaderboard_of, unpaired_line
 from rulewright.reporting.run_reader import headline_of, score_of
 from rulewright.reporting.stored_run import FinishedRun, JudgedTranscript
 from rulewright_runtime.aggregate.inference import UNIT, clustered_mean, wilson
@@ -28,11 +28,11 @@ def gather(run: FinishedRun) -> JsonObject:
     `summary` is the run's own; `models` are in order of name; `checks` hold a tally per model; `scenarios` hold the
     mean score, transcripts and failed transcripts per model, `categories` and `dimensions` the same; `blindspots` count
     per category of scenarios what was `raised` `of` the transcripts that know a label; `ranks` are the first and the
-    last place that each model may have, where there are several and no more than `MOST_RANKED`, and `bounds` how far
-    its score may still go; `contrasts` see `contrasts.contrasts`; `failures` hold what each failing check asks for
-    and the quotes behind its failures, worst first; `transcripts` are the rows, numbered from 1 in the order of the
-    run's files; `waiting` is what a person has to decide, worst first; `intervals` are those of 95%. Raises UsageError
-    if the run's files are inconsistent.
+    last place that each model may have, where there are several and no more than `MOST_RANKED`, `bounds` how far its
+    score may still go, and `unpaired` why no test compares them, if none does; `contrasts` see `contrasts.contrasts`;
+    `failures` hold what each failing check asks for and the quotes behind its failures, worst first; `transcripts` are
+    the rows, numbered from 1 in the order of the run's files; `waiting` is what a person has to decide, worst first;
+    `intervals` are those of 95%. Raises UsageError if the run's files are inconsistent.
     """
     plan, summary = run.plan, run.summary
     gathered = _Gathered(run, headline_of(plan))
@@ -51,7 +51,7 @@ def gather(run: FinishedRun) -> JsonObject:
         "categories": _categories(plan, gathered.cells),
         "dimensions": gathered.by_dimension(),
         "blindspots": _blindspots(plan, gathered.flags),
-        **(_ranked(run, models) if plan.scorecard is not None else {"ranks": {}, "bounds": {}}),
+        **(_ranked(run, models) if plan.scorecard is not None else {"ranks": {}, "bounds": {}, "unpaired": ""}),
         "contrasts": contrasts(plan.scenarios, models, gathered.tallies),
         "failures": _failures(run, gathered.failures),
         "waiting": {"count": gathered.waits, "shown": gathered.first_waiting()},
@@ -256,10 +256,12 @@ def _blindspots(plan: Plan, flags: Mapping[str, Mapping[str, list[bool]]]) -> di
 def _ranked(run: FinishedRun, models: list[str]) -> JsonObject:
     """The `ranks` and the `bounds` of each model."""
     summary = run.summary
-    found: JsonObject = {"ranks": {}, "bounds": {}}
+    found: JsonObject = {"ranks": {}, "bounds": {}, "unpaired": ""}
     if 2 <= len(models) <= MOST_RANKED and summary.get("headline", HEADLINE) is not None:
         played = {name for model in summary["models"].values() for name in model.get("harness") or {}}
-        for model in leaderboard_of([run], [*played, UNRECORDED])["models"]:
+        board = leaderboard_of([run], [*played, UNRECORDED])
+        found["unpaired"] = unpaired_line(board["unpaired"])
+        for model in board["models"]:
             found["ranks"][model["model"]] = model["ranks"]
             found["bounds"][model["model"]] = model["bounds"]
     return found

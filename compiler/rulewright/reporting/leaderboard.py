@@ -20,7 +20,7 @@ from rulewright.reporting.run_reader import engine_of, rows, score_of
 from rulewright.reporting.stored_run import FinishedRun, open_run
 from rulewright_runtime.aggregate.inference import UNIT, clustered_mean, holm, two_sided, wilson
 from rulewright_runtime.aggregate.outcome import GATE_STATES, OUTCOMES
-from rulewright_runtime.english import plural, some
+from rulewright_runtime.english import plural, some, ticked
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.plan.scorecard import HEADLINE
 from rulewright_runtime.report.summary import is_unproven, judge_line
@@ -63,7 +63,8 @@ def leaderboard_of(runs: Sequence[FinishedRun], harnesses: Sequence[str]) -> Jso
     that do not say), `incomplete` those that lack scenarios which others played; in both lists of scenarios null
     stands for chats without one. `unplayed` are scenarios of the plan that none of them played, `unapplied` are checks
     that applied in some runs, with the runs in which they did not, and `refused` counts the inputs that the scans
-    refused: what they held is in no score. `hindrances` say why the board is not to be published. Raises UsageError
+    refused: what they held is in no score. Where chats have to be paired by their ids and these differ, `unpaired` has
+    one of each model. `hindrances` say why the board is not to be published. Raises UsageError
     when the runs can't be compared.
     """
     summaries = {run.folder: run.summary for run in runs}
@@ -91,6 +92,7 @@ def leaderboard_of(runs: Sequence[FinishedRun], harnesses: Sequence[str]) -> Jso
         "unapplied": _unapplied(summaries),
         "refused": sum(summary["refused"]["count"] for summary in summaries.values()),
         "models": _ranked(_without(playing, incomplete), clusters, categories),
+        "unpaired": _unpaired(playing) if scenarios == [""] else {},
         "incomplete": incomplete,
         "excluded": excluded,
     }
@@ -105,6 +107,22 @@ def _unapplied(summaries: Mapping[Path, JsonMapping]) -> dict[str, list[str]]:
             if not counts["eligible"]:
                 found.setdefault(name, []).append(str(folder))
     return {name: folders for name, folders in sorted(found.items()) if len(folders) < len(summaries)}
+
+
+def _unpaired(entries: Mapping[str, _Entry]) -> dict[str, str]:
+    """For each model the first chat whose id the chats of another model lack."""
+    common = set.intersection(*(set(entry.chats) for entry in entries.values()))
+    own = {name: [each for each in entry.chats if each not in common] for name, entry in entries.items()}
+    return {name: ids[0] for name, ids in sorted(own.items()) if ids}
+
+
+def unpaired_line(unpaired: Mapping[str, str]) -> str:
+    """Return why no test compares the models, and the cure; empty if their chats are paired."""
+    ids = ticked(list(unpaired.values())[:3])
+    cure = (
+        "give the same question the same id, and files the same name where ids begin with it, in a run for each model"
+    )
+    return f"no test compares these models, because the ids of their chats differ ({ids}); {cure}" if unpaired else ""
 
 
 def _without(entries: Mapping[str, _Entry], left_out: Sequence[JsonMapping]) -> dict[str, _Entry]:

@@ -21,7 +21,7 @@ from rulewright_runtime.english import plural
 from rulewright_runtime.plan.scorecard import HEADLINE
 from rulewright_runtime.report.gathered import gate_line, unresolved_lines
 from rulewright_runtime.report.summary import UNPROVEN, coverage, gaps, label_name
-from rulewright_runtime.report.text import number, percent, reason_words
+from rulewright_runtime.report.text import moment, number, percent, reason_words
 from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.terminal import one_line, visible
 from rulewright_runtime.workflow.hil_text import history_line
@@ -140,6 +140,11 @@ def _gate_state(gate: Mapping[str, object], name: str) -> str:
     return gate_line(name, gate).removeprefix(f"gate {name}: ")
 
 
+def _moment(written: str) -> Markup:
+    """A time as people read it, marked as one."""
+    return Markup('<time datetime="{}">{}</time>').format(one_line(written), one_line(moment(written)))
+
+
 def _coded(text: str) -> Markup:
     """A line of text in which words between backticks are code."""
     return Markup(_TICKED.sub(r"<code>\1</code>", str(escape(one_line(text)))))
@@ -185,6 +190,7 @@ FILTERS: Final[dict[str, Callable[..., object]]] = {
     "heat": _heat,
     "history_line": history_line,
     "label_name": label_name,
+    "moment": _moment,
     "number": number,
     "parted": _breakable,
     "percent": percent,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from decimal import ROUND_HALF_UP, Decimal
 from typing import TYPE_CHECKING, Any, Final
 
@@ -121,6 +122,15 @@ def percent(part: float | None) -> str:
     if part is None:
         return "–"
     return "<1%" if 0 < part < 0.01 else ">99%" if 0.99 < part < 1 else f"{_half_up(100 * _decimal(part), 0)}%"
+
+
+def moment(written: str | None) -> str:
+    """A time of ISO 8601 as people read it, `2026-11-30 09:34 UTC`; any other text as it is."""
+    try:
+        at = datetime.fromisoformat(written or "")
+    except ValueError:
+        return written or ""
+    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC" if at.tzinfo else f"{at:%Y-%m-%d %H:%M}"
 
 
 def p_value(p: float) -> str:

@@ -8,6 +8,7 @@ import msgspec
 
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.person_names import folded_name
+from rulewright_runtime.report.text import moment
 from rulewright_runtime.strict_json import JsonObject
 
 Status = Literal["PENDING", "ACKED", "RESOLVED", "REJECTED", "WITHDRAWN"]
@@ -49,9 +50,8 @@ def apply_decision(item: QueueItem, move: Move, by: str, notes: str, now: str) -
     if item.status == "WITHDRAWN":
         raise QueueError(f"`{item.id}` is WITHDRAWN: {item.resolution_notes}")
     if item.status not in OPEN:
-        raise QueueError(
-            f"`{item.id}` is {item.status} already: {item.resolved_by or 'a person'} decided at {item.resolved_at}"
-        )
+        who, at = item.resolved_by or "a person", moment(item.resolved_at)
+        raise QueueError(f"`{item.id}` is {item.status} already: {who} decided at {at}")
     if not folded_name(by):
         raise QueueError("a decision needs the name of the person who takes it")
     if move == "ack":

@@ -9,6 +9,7 @@ from typing import Final
 from msgspec import Struct
 
 from rulewright_runtime.processes.ancestry import Origin
+from rulewright_runtime.report.text import moment
 from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.terminal import one_line
 from rulewright_runtime.workflow.deciders import SignedDecision
@@ -35,15 +36,16 @@ def _outputs(versions: Sequence[OutputVersion]) -> Iterator[str]:
 
 def _lines(item: QueueItem, decisions: Sequence[tuple[SignedDecision, Origin]]) -> Iterator[str]:
     yield f"{item.id}: {item.status}"
-    yield f"task {item.task_id} of {item.workflow}, {item.run_id}, asked at {item.created_at}"
+    yield f"task {item.task_id} of {item.workflow}, {item.run_id}, asked at {moment(item.created_at)}"
     yield f"why: {item.trigger}: {item.reason}"
     if item.acked_by:
-        yield f"acknowledged by {item.acked_by} at {item.acked_at}"
+        yield f"acknowledged by {item.acked_by} at {moment(item.acked_at)}"
     if item.resolved_by:
-        yield f"decided by {item.resolved_by} at {item.resolved_at}: {item.resolution_notes or 'no reason given'}"
+        why = item.resolution_notes or "no reason given"
+        yield f"decided by {item.resolved_by} at {moment(item.resolved_at)}: {why}"
     for decision, origin in decisions:
         signed = "signed" if decision.signature else "not signed"
-        yield f"on record: {decision.move} by {decision.by} at {decision.at}, {signed}, {origin.describe()}"
+        yield f"on record: {decision.move} by {decision.by} at {moment(decision.at)}, {signed}, {origin.describe()}"
     description = item.context["task_definition"].get("description")
     if description:
         yield ""

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shutil
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -235,3 +236,18 @@ def test_a_fail_without_a_verified_quote_in_one_of_several_windows_is_explained_
     assert dict(record_lines(windows))["unverified fail"].startswith(said)
     swept = {"phases": {"candidates": [], "sweep": {"verdict": "UNCLEAR", **windows}}, "unverified_fail": True}
     assert dict(record_lines(swept))["unverified fail"].startswith(said)
+
+
+@pytest.mark.parametrize("columns", [60, 80, 100])
+def test_a_list_fits_the_terminal_and_cuts_no_name(
+    columns: int, runs: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    capsys.readouterr()
+    monkeypatch.chdir(runs)
+    assert main(["why", "publish"]) == 0
+    whole = capsys.readouterr().out
+    monkeypatch.setattr("rulewright.commands.why.width_for", lambda stream: columns)
+    assert main(["why", "publish"]) == 0
+    narrow = capsys.readouterr().out
+    assert max(map(len, narrow.splitlines())) <= columns
+    assert Counter(narrow.split()) == Counter(whole.split())

@@ -173,7 +173,7 @@ def test_models_of_unequal_numbers_of_chats_without_a_scenario_are_not_to_be_pub
     assert leaderboard(folders[1:], ["unrecorded"])["hindrances"] == []
 
 
-def test_chats_without_a_scenario_are_paired_by_their_ids(tmp_path: Path) -> None:
+def test_chats_without_a_scenario_are_paired_by_their_ids(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     same, folders = plan(tmp_path / "p"), []
     for model, bad, first in (("good", 0, 0), ("worse", 8, 0), ("others", 8, 50)):
         said = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": GOOD}]
@@ -187,6 +187,15 @@ def test_chats_without_a_scenario_are_paired_by_their_ids(tmp_path: Path) -> Non
     paired, unpaired = (leaderboard(two, ["unrecorded"])["models"] for two in (folders[:2], folders[::2]))
     assert [model["ranks"] for model in paired] == [[1, 1], [2, 2]]
     assert [model["ranks"] for model in unpaired] == [[1, 2], [1, 2]]
+    reason = "no test compares these models, because the ids of their chats differ (`chat0`, `chat50`); give the same"
+    assert main(["leaderboard", *map(str, folders[:2]), "--harness", "unrecorded", "--format", "markdown"]) == 0
+    assert "not paired" not in capsys.readouterr().out
+    assert main(["leaderboard", *map(str, folders[::2]), "--harness", "unrecorded", "--format", "markdown"]) == 0
+    assert f"- not paired: {reason}" in capsys.readouterr().out.replace("\\`", "`")
+    files = [str(tmp_path / f"{model}.jsonl") for model in ("good", "others")]
+    run(same, files, tmp_path / "both")
+    main(["report", str(tmp_path / "both")])
+    assert reason in (tmp_path / "both" / "report.html").read_text(encoding="utf-8")
     assert paired[1]["interval"]["low"] < paired[1]["score"] < paired[1]["interval"]["high"]
 
 

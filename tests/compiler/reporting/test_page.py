@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.compiler.small_project import check, write
 from tests.folders import write_turns
+from tests.shared_data import ROOT
 
 from rulewright.check.project_check import compile_project
 from rulewright.cli import main
@@ -344,3 +345,9 @@ def test_gates_name_missing_answers_only_where_answers_are_missing(finished: Pat
     )
     gates.append(re.findall('<h2 id="gates">.*?</table>', report(tmp_path / "complete"), re.DOTALL))
     assert [[("With all answers" in table) for table in found] for found in gates] == [[True], [False]]
+
+
+def test_a_wide_table_scrolls_in_a_box_of_its_own() -> None:
+    for template in sorted((ROOT / "compiler" / "rulewright").glob("*/templates/*.html")):
+        for before in template.read_text(encoding="utf-8").split("<table")[:-1]:
+            assert re.search(r'<div class="scroll" role="region" aria-label="[^"]+" tabindex="0">$', before), template

@@ -114,6 +114,7 @@ def test_an_item_shows_gate_history_and_what_changed(tmp_path: Path) -> None:
     with served(tmp_path) as (_, server):
         page = ask(server, ITEM)[1]
     assert "sign-off of a T2 gate" in page
+    assert re.search(r'asked at <time datetime="[^"]+Z">\d{4}-\d\d-\d\d \d\d:\d\d UTC</time>', page)
     assert "Confidence 1: confidence threshold met (advisory only)" in page
     assert '<span class="del">-old line</span>' in page
     assert "confidence_loop: continue" in page

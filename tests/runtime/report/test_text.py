@@ -3,7 +3,7 @@
 import pytest
 
 from rulewright_runtime.report.gathered import gate_line
-from rulewright_runtime.report.text import number, percent, reason_words
+from rulewright_runtime.report.text import moment, number, percent, reason_words
 
 
 @pytest.mark.parametrize("key", ["fail", "unclear", "pass"])
@@ -52,6 +52,20 @@ def test_a_half_is_rounded_up(value: float, share: str, score: str) -> None:
 )
 def test_a_number_without_end_is_shown(value: float, share: str, score: str) -> None:
     assert (percent(value), number(value)) == (share, score)
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("2026-11-30T09:34:12.123Z", "2026-11-30 09:34 UTC"),
+        ("2026-11-30T01:04:12+02:00", "2026-11-29 23:04 UTC"),
+        ("2026-11-30T09:34", "2026-11-30 09:34"),
+        ("yesterday", "yesterday"),
+        (None, ""),
+    ],
+)
+def test_a_time_is_shown_to_the_minute_in_utc(written: str | None, read: str) -> None:
+    assert moment(written) == read
 
 
 def test_a_pass_rate_is_shown_apart_from_the_required_one_that_it_misses() -> None:
