@@ -17,7 +17,7 @@ from tests.shipped_plans import shipped_plan
 from rulewright_runtime.execution import execute
 from rulewright_runtime.plan.envelope import encode
 from rulewright_runtime.plan.file import decode
-from rulewright_runtime.report.gathered import Flags
+from rulewright_runtime.report.accumulators import Flags
 from rulewright_runtime.transcript_execution import TranscriptResult
 
 if TYPE_CHECKING:

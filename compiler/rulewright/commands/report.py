@@ -9,7 +9,7 @@ from rulewright.commands.output import hand_over, writing_to
 from rulewright.commands.running import note_decisions, print_run, status_of
 from rulewright.errors import UsageError
 from rulewright.reporting.formats import result_of, run_as
-from rulewright.reporting.gather import gather
+from rulewright.reporting.page_data import gather
 from rulewright.reporting.report_files import RunReport
 from rulewright.reporting.stored_run import FinishedRun, open_judged, open_run
 from rulewright_runtime.english import plural

@@ -32,7 +32,7 @@ from rulewright.whatif.rescoring import (
 )
 from rulewright_runtime.english import plural, some
 from rulewright_runtime.plan.scan import Plan
-from rulewright_runtime.report.gathered import gate_line
+from rulewright_runtime.report.accumulators import gate_line
 from rulewright_runtime.report.summary import exit_status
 from rulewright_runtime.report.text import wrapped_lines
 from rulewright_runtime.strict_json import JsonMapping, JsonObject

@@ -9,7 +9,7 @@ from rulewright.reporting.figures import Figure
 from rulewright.reporting.report_files import Link
 from rulewright.web.rendering import PageFrame, rendered
 from rulewright_runtime.english import plural, some
-from rulewright_runtime.report.gathered import pass_rate_lines, unresolved_lines
+from rulewright_runtime.report.accumulators import pass_rate_lines, unresolved_lines
 from rulewright_runtime.report.text import because, escape, p_value, reason_words, section, table, wrapped_lines
 from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.terminal import left, one_line

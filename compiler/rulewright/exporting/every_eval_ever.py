@@ -8,7 +8,7 @@ from typing import Final
 from msgspec import Struct
 
 from rulewright.exporting.flat_records import run_fields
-from rulewright.reporting.gather import gather
+from rulewright.reporting.page_data import gather
 from rulewright.reporting.stored_run import FinishedRun
 from rulewright_runtime import __version__
 from rulewright_runtime.plan.part import VERDICTS

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from rulewright.reporting.stored_run import StoredRun
 from rulewright_runtime.files.atomic import open_whole, write_whole
 from rulewright_runtime.plan.envelope import encode
-from rulewright_runtime.report.gathered import FirstEntries
+from rulewright_runtime.report.accumulators import FirstEntries
 from rulewright_runtime.report.summary import Summary
 from rulewright_runtime.runs import folder
 from rulewright_runtime.runs.run_rows import log_of, summary_of, verdict_key

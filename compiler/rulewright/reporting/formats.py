@@ -17,7 +17,13 @@ from rulewright_runtime.english import plural, some
 from rulewright_runtime.plan.question import Judging
 from rulewright_runtime.plan.scan import Check
 from rulewright_runtime.plan.verifiers import ExpressionVerifier
-from rulewright_runtime.report.gathered import gate_line, gate_result, is_unresolved, pass_rate_lines, unresolved_lines
+from rulewright_runtime.report.accumulators import (
+    gate_line,
+    gate_result,
+    is_unresolved,
+    pass_rate_lines,
+    unresolved_lines,
+)
 from rulewright_runtime.report.markdown import GATE_HEADS, gate_rows
 from rulewright_runtime.report.summary import (
     NEVER,

@@ -13,7 +13,7 @@ from rulewright.web.rendering import headline_name
 from rulewright_runtime.english import plural
 from rulewright_runtime.plan.part import VERDICTS
 from rulewright_runtime.plan.scorecard import HEADLINE, LABEL
-from rulewright_runtime.report.gathered import is_unresolved
+from rulewright_runtime.report.accumulators import is_unresolved
 from rulewright_runtime.report.summary import equations, exit_status, judge_line, label_name, scores
 from rulewright_runtime.report.text import number, percent
 from rulewright_runtime.strict_json import JsonMapping

@@ -11,9 +11,9 @@ from markupsafe import Markup
 from msgspec import Struct
 
 from rulewright.reporting.chat_page import Chat, ChatViews
-from rulewright.reporting.gather import gather
 from rulewright.reporting.judge_answers import JudgeAnswers
 from rulewright.reporting.overview import Overview, overview
+from rulewright.reporting.page_data import gather
 from rulewright.reporting.stored_run import Conversations, FinishedRun
 from rulewright.web.rendering import PageFrame, rendered
 from rulewright_runtime.files.atomic import open_whole

@@ -11,9 +11,9 @@ from typing import Any
 from rulewright.errors import UsageError
 from rulewright.reporting.chat_page import Chat, ChatViews
 from rulewright.reporting.formats import result_of
-from rulewright.reporting.gather import gather
 from rulewright.reporting.judge_answers import JudgeAnswers
 from rulewright.reporting.overview import Overview, overview
+from rulewright.reporting.page_data import gather
 from rulewright.reporting.stored_run import Conversations, IndexedRun, JudgedTranscript, open_run
 from rulewright_runtime.runs.folder import DECIDED, NAMES, SUMMARY
 

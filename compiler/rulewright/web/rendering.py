@@ -19,7 +19,7 @@ from msgspec import Struct
 from rulewright_runtime.digests import sha256
 from rulewright_runtime.english import plural
 from rulewright_runtime.plan.scorecard import HEADLINE
-from rulewright_runtime.report.gathered import gate_line, unresolved_lines
+from rulewright_runtime.report.accumulators import gate_line, unresolved_lines
 from rulewright_runtime.report.summary import UNPROVEN, coverage, gaps, label_name
 from rulewright_runtime.report.text import moment, number, percent, reason_words
 from rulewright_runtime.strict_json import JsonMapping

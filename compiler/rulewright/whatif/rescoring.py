@@ -31,7 +31,7 @@ from rulewright_runtime.plan.part import PlanPart
 from rulewright_runtime.plan.question import Judging
 from rulewright_runtime.plan.scan import Check, Plan
 from rulewright_runtime.plan.scorecard import ScorecardPlan
-from rulewright_runtime.report.gathered import Unresolved
+from rulewright_runtime.report.accumulators import Unresolved
 from rulewright_runtime.runs.folder import DECISIONS, REPLIES
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
 from rulewright_runtime.transcripts.turn_lines import printable

@@ -29,7 +29,7 @@ from rulewright_runtime.errors import PlanError
 from rulewright_runtime.ir import MIRRORED, Program, free_locals
 from rulewright_runtime.plan.part import programs_of
 from rulewright_runtime.plan.scorecard import Parameter, ScorecardPlan, mentioned
-from rulewright_runtime.report.gathered import Unresolved, gate_result
+from rulewright_runtime.report.accumulators import Unresolved, gate_result
 from rulewright_runtime.score import Score
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
 from rulewright_runtime.verdicts import VerdictResult

@@ -8,7 +8,7 @@ from typing import Final
 from rulewright_runtime.aggregate.inference import wilson
 from rulewright_runtime.english import plural
 from rulewright_runtime.plan.part import VERDICTS
-from rulewright_runtime.report.gathered import is_unresolved, pass_rate_lines, unresolved_lines
+from rulewright_runtime.report.accumulators import is_unresolved, pass_rate_lines, unresolved_lines
 from rulewright_runtime.report.summary import (
     equations,
     gaps,

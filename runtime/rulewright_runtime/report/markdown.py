@@ -7,7 +7,7 @@ from typing import Final
 
 from rulewright_runtime.aggregate.outcome import GATE_STATES
 from rulewright_runtime.english import plural
-from rulewright_runtime.report.gathered import gate_result, pass_rate_lines, unresolved_lines
+from rulewright_runtime.report.accumulators import gate_result, pass_rate_lines, unresolved_lines
 from rulewright_runtime.report.summary import (
     UNPROVEN,
     equations,

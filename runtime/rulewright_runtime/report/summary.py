@@ -19,7 +19,7 @@ from rulewright_runtime.errors import InputError, PlanError
 from rulewright_runtime.plan.part import VERDICTS
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.plan.scorecard import HEADLINE, LABEL
-from rulewright_runtime.report.gathered import FirstEntries, Flags, Means, Unresolved, gate_result, merge
+from rulewright_runtime.report.accumulators import FirstEntries, Flags, Means, Unresolved, gate_result, merge
 from rulewright_runtime.report.text import headline_name
 from rulewright_runtime.strict_json import Json, JsonMapping, JsonObject
 

@@ -16,7 +16,7 @@ from rulewright.errors import UsageError
 from rulewright.reporting.formats import because, run_as
 from rulewright.reporting.run_reader import plan_of
 from rulewright.reporting.stored_run import open_run
-from rulewright_runtime.report.gathered import gate_line
+from rulewright_runtime.report.accumulators import gate_line
 from rulewright_runtime.report.markdown import markdown
 from rulewright_runtime.report.summary import status_at
 from rulewright_runtime.report.text import code

@@ -20,7 +20,7 @@ from rulewright.check.project_check import compile_project
 from rulewright.cli import main
 from rulewright.reporting import report_files
 from rulewright.reporting.chat_page import Mark, find, pieces
-from rulewright.reporting.gather import gather
+from rulewright.reporting.page_data import gather
 from rulewright.reporting.report_files import attention
 from rulewright.reporting.stored_run import open_run
 from rulewright.web.rendering import FILTERS, PageFrame

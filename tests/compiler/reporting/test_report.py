@@ -14,8 +14,8 @@ import rulewright
 from rulewright.check.project_check import compile_project
 from rulewright.cli import main
 from rulewright.reporting.formats import RESULTS, run_as
-from rulewright.reporting.gather import MOST_FAILURES, gather
 from rulewright.reporting.overview import overview
+from rulewright.reporting.page_data import MOST_FAILURES, gather
 from rulewright.reporting.report_files import run_page
 from rulewright.reporting.stored_run import open_run
 from rulewright.serving.open_runs import OpenRuns
@@ -247,7 +247,7 @@ def test_results_are_shown_by_category_and_blindspots_by_model(tmp_path: Path, m
     assert report["blindspots"] == {"says_it": {"safety": {"raised": 1, "of": 2}, "empathy": {"raised": 0, "of": 2}}}
     assert [cell["mean"] for cell in report["dimensions"]["boundary_integrity"].values()] == [0.5, 1.0]
     assert report["ranks"] == {"one": [1, 2], "two": [1, 2]}
-    monkeypatch.setattr("rulewright.reporting.gather.MOST_RANKED", 1)
+    monkeypatch.setattr("rulewright.reporting.page_data.MOST_RANKED", 1)
     assert gather(open_run(tmp_path / "run"))["ranks"] == {}
     (check,) = report["checks"]
     assert check["failed"] == {"count": 1, "of": 4, **wilson(1, 4)}

@@ -27,7 +27,7 @@ from rulewright_runtime.aggregate.aggregation import Scorecard
 from rulewright_runtime.aggregate.bounds import answered, is_unknown
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.plan.part import ANSWERS
-from rulewright_runtime.report.gathered import Unresolved, gate_result, pass_rate_lines
+from rulewright_runtime.report.accumulators import Unresolved, gate_result, pass_rate_lines
 from rulewright_runtime.report.summary import Summary, exit_status
 from rulewright_runtime.runs.store import run
 

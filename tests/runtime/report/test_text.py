@@ -2,7 +2,7 @@
 
 import pytest
 
-from rulewright_runtime.report.gathered import gate_line
+from rulewright_runtime.report.accumulators import gate_line
 from rulewright_runtime.report.text import moment, number, percent, reason_words
 
 

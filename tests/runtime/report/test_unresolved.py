@@ -7,7 +7,14 @@ from typing import Any
 
 import pytest
 
-from rulewright_runtime.report.gathered import RunningSum, Unresolved, gate_result, lowest_mean, merge, unresolved_lines
+from rulewright_runtime.report.accumulators import (
+    RunningSum,
+    Unresolved,
+    gate_result,
+    lowest_mean,
+    merge,
+    unresolved_lines,
+)
 
 
 def row(name: str, state: str, score: float | None, **bounds: Any) -> dict[str, Any]:

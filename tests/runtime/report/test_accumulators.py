@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from rulewright_runtime.files.scratch_database import FirstValues
-from rulewright_runtime.report.gathered import MAX_ENTRIES, RunningSum
+from rulewright_runtime.report.accumulators import MAX_ENTRIES, RunningSum
 from rulewright_runtime.report.markdown import markdown
 from rulewright_runtime.report.summary import Summary
 
