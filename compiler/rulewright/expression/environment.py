@@ -69,7 +69,8 @@ class Environment:
         merged: dict[str, tuple[Overload, ...]] = dict(base)
         for name, own in self.functions.items():
             merged[name] = merged.get(name, ()) + own
-        enums = (e for t in self.variables.values() for e in enums_in(t))
+        distinct = {id(t): t for t in self.variables.values()}  # hundreds of variables share a few types
+        enums = (e for t in distinct.values() for e in enums_in(t))
         object.__setattr__(self, "overloads", merged if self.functions else base)
         object.__setattr__(self, "members", frozenset(m for e in enums for m in e.members))
         object.__setattr__(self, "resolved", {})

@@ -7,7 +7,7 @@ has several results is split at a relevant atom; single cells have one result, s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial, reduce
@@ -128,7 +128,11 @@ class Space:
         self.formulas: list[Formula] = [atoms.formula(program) for program in programs]
         self.atoms = atoms.atoms
         self._summed = {path: bounds for path, each in atoms.summed.items() if (bounds := bounds_of(each))}
-        self._ordered = [each for each in domains.ordered if all(path in self._summed for path in each)]
+        self._orders: dict[Terms, NumberRange] = {}
+        for less, more in domains.ordered:
+            if less in self._summed and more in self._summed:
+                terms, span = difference(less, more, self._summed)
+                self._orders[terms] = span.meets(self._orders.get(terms, span))
         self._whole = frozenset(path for path, each in atoms.summed.items() if each.kind == "int")
         self.variables: list[BoxVariable] = []
         self._places: dict[Hashable, BoxVariable] = {}  # by the path, the sum, the two numbers, or the opaque atom
@@ -141,7 +145,9 @@ class Space:
         self._facts: list[_Facts | _Joint] = [self._study(atom) for atom in self.atoms]
         self.everything: Box = tuple((1 << len(variable.values)) - 1 for variable in self.variables)
         self._sums = [each for each in self.variables if each.terms]
-        self._of_sums = [*self._sums, *(each for each in self.variables if each.path in self._summed)]
+        self._parts_of_sums = [each for each in self.variables if each.path in self._summed]
+        self._of_sums = [*self._sums, *self._parts_of_sums]
+        self._unread_orders = [(terms, span) for terms, span in self._orders.items() if terms not in self._places]
         related = [each for each in self.variables if not each.terms and each.order is None]
         self._relations = list(relations(related, domains, results_of))
 
@@ -151,9 +157,13 @@ class Space:
             program, reason = atoms.terms.get(path) or (standing.get(path) or reading(path), None)
             cuts = frozenset(atoms.cuts.get(path, ()))
             self._add(path, program, domain.cells(cuts), cuts=cuts, path=path, domain=domain, reason=reason)
-        for atom in self.atoms:
-            if atom.compared is not None:
-                self._add(terms := atom.compared.terms, atom.program, self._cells_of_sum(terms), terms=terms)
+        cuts_of: dict[Terms, list[Fraction]] = {}
+        compared = [(atom.program, atom.compared) for atom in self.atoms if atom.compared is not None]
+        for _, each in compared:
+            cuts_of.setdefault(each.terms, []).append(each.cut)
+        for program, each in compared:
+            if each.terms not in self._places:
+                self._add(each.terms, program, self._cells_of_sum(each.terms, cuts_of[each.terms]), terms=each.terms)
         for atom in self.atoms:
             if atom.order is not None:
                 possible = [bit for bit in (LESS, EQUAL, GREATER, UNORDERED) if bit & atom.order.possible]
@@ -167,8 +177,7 @@ class Space:
             self._places[key] = BoxVariable(len(self.variables), program, values, **more)
             self.variables.append(self._places[key])
 
-    def _cells_of_sum(self, terms: Terms) -> list[NumberRange]:
-        cuts = [each.compared.cut for each in self.atoms if each.compared and each.compared.terms == terms]
+    def _cells_of_sum(self, terms: Terms, cuts: Iterable[Fraction]) -> list[NumberRange]:
         spans = divide(total(terms, self._summed), cuts)
         return cells_with_ints(terms, spans) if all(path in self._whole for path, _ in terms) else spans
 
@@ -204,25 +213,25 @@ class Space:
 
     def _bounded_sums(self, box: Box) -> BoundedSums:
         """The bounds of the sums and their variables in a box."""
-        bounds = dict(self._summed)
-        for variable in self._of_sums[len(self._sums) :]:
-            cuts = [cut for cut in variable.cuts if isinstance(cut, Fraction)]
-            numbers = [exact for cell in variable.within(box) if (exact := exact_of(cell)) is not None]
-            spans = divide(bounds[variable.path], cuts)
-            bounds[variable.path] = reduce(NumberRange.joins, [each for each in spans if any(map(each.holds, numbers))])
-        sums = {each.terms: self._span_of(each.at, box[each.at]) for each in self._sums}
-        for less, more in self._ordered:
-            terms, span = difference(less, more, self._summed)
-            sums[terms] = sums[terms].meets(span) if terms in sums else span
-        return BoundedSums(bounds, sums)
+        constrained = [each for each in self._parts_of_sums if box[each.at] != self.everything[each.at]]
+        bounds = self._summed | {each.path: self._span_of(each, box[each.at]) for each in constrained}
+        sums = [(each.terms, self._span_of(each, box[each.at])) for each in self._sums]
+        return BoundedSums(bounds, [*sums, *self._unread_orders])
 
-    def _span_of(self, at: int, cells: int) -> NumberRange:
-        """The interval of some cells of a sum."""
-        if (at, cells) not in self._spans:
-            values = self.variables[at].values
-            held = (value for number, value in enumerate(values) if cells >> number & 1)
-            self._spans[at, cells] = reduce(NumberRange.joins, held)
-        return self._spans[at, cells]
+    def _span_of(self, variable: BoxVariable, cells: int) -> NumberRange:
+        """The interval of some cells of a sum or of one of its variables, the same object each time."""
+        if (variable.at, cells) not in self._spans:
+            held = [value for number, value in enumerate(variable.values) if cells >> number & 1]
+            found = reduce(NumberRange.joins, held if variable.terms else self._intervals(variable, held))
+            order = self._orders.get(variable.terms)
+            self._spans[variable.at, cells] = found if order is None else found.meets(order)
+        return self._spans[variable.at, cells]
+
+    def _intervals(self, variable: BoxVariable, values: Iterable[Value]) -> Iterator[NumberRange]:
+        """The intervals of a number, divided at its cuts, that hold one of some values."""
+        numbers = [exact for value in values if (exact := exact_of(value)) is not None]
+        cuts = [cut for cut in variable.cuts if isinstance(cut, Fraction)]
+        return (each for each in divide(self._summed[variable.path], cuts) if any(map(each.holds, numbers)))
 
     def possible(self, box: Box) -> bool:
         """Whether the variables of a box may be consistent; False is exact."""

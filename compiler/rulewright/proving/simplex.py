@@ -41,6 +41,8 @@ class Simplex:
         self.values: list[Value] = [(0, 0)] * (count + len(sums))
         self.bounds: dict[int, _Limits] = {}
         self._spans: Mapping[int, NumberRange] = {}  # of these bounds
+        self._empty: set[int] = set()  # of the bounds
+        self._unchecked = set(self.rows)  # all others are within their bounds
 
     def point(self, spans: Mapping[int, NumberRange]) -> list[Fraction] | None:
         """The numbers within the bounds of numbers and sums; None if there are none."""
@@ -50,18 +52,29 @@ class Simplex:
         return [Fraction(value + steps * step) for value, steps in self.values[: self.count]]
 
     def is_possible(self, spans: Mapping[int, NumberRange]) -> bool:
-        """Whether numbers exist within the bounds of numbers and sums."""
-        same, before = self.bounds, self._spans
-        self.bounds = {at: same[at] if before.get(at) is span else _Limits.of(span) for at, span in spans.items()}
-        self._spans = spans
-        if any(each.low > each.high for each in self.bounds.values()):
+        """Whether numbers exist within the bounds of numbers and sums. Only what is bounded otherwise than in the last
+        question is looked at."""
+        before, self._spans = self._spans, spans
+        for at in before.keys() - spans.keys():
+            del self.bounds[at]
+            self._empty.discard(at)
+        for at, span in spans.items():
+            if before.get(at) is not span:
+                self._bound(at, _Limits.of(span))
+        if self._empty:
             return False
-        for at in self.columns:
-            self._move(at, self._nearest(at))
         while (row := self._outside()) is not None:
             if not self._repair(row):
                 return False
         return True
+
+    def _bound(self, at: int, limits: _Limits) -> None:
+        self.bounds[at] = limits
+        (self._empty.add if limits.low > limits.high else self._empty.discard)(at)
+        if at in self.columns:
+            self._move(at, self._nearest(at))
+        else:
+            self._unchecked.add(at)
 
     def _nearest(self, at: int) -> Value:
         """The value within its bounds that is nearest to that of a number or sum."""
@@ -70,7 +83,8 @@ class Simplex:
 
     def _outside(self) -> int | None:
         """The first row whose sum is outside its bounds. The first of all, so that it ends (Bland's rule)."""
-        return min((row for row in self.rows if self._nearest(row) != self.values[row]), default=None)
+        self._unchecked = {row for row in self._unchecked if self._nearest(row) != self.values[row]}
+        return min(self._unchecked, default=None)
 
     def _repair(self, row: int) -> bool:
         """Move the sum of a row to its bounds, by a number or sum with room; False if there is none."""
@@ -97,6 +111,7 @@ class Simplex:
             return
         more, further = to[0] - value, to[1] - steps
         self.values[at] = to
+        self._unchecked |= self.columns[at]
         for row in self.columns[at]:
             by, (value, steps) = self.rows[row][at], self.values[row]
             self.values[row] = value + by * more, steps + by * further
@@ -113,6 +128,8 @@ class Simplex:
         for reader in readers:
             self._add(reader, solved, self.rows[reader].pop(number))
         self.rows[number] = solved
+        self._unchecked.discard(row)
+        self._unchecked.add(number)
         for each in solved:
             self.columns[each].add(number)
 

@@ -284,7 +284,7 @@ def _study(program: Program, domains: Domains, usual: Values = _NO_VALUES) -> St
     has_always = not has_never and condition.exclude([(0, FALSE | ERROR)])
     parts = [(part, _result(part, domains)) for part in comparisons(program) if part is not program]
     decided = (*((part, holds) for part, holds in parts if holds is not None), *_beyond_unit(program, domains, usual))
-    decided = decided or (() if has_never or has_always else tuple(_never_false(program, domains)))
+    decided = decided or (() if has_never or has_always else tuple(_never_false(condition)))
     dead = () if has_never or has_always or decided else tuple(_dead(program, domains, usual))
     idle: tuple[tuple[Program, str], ...] = ()
     if not (has_never or has_always or dead):
@@ -292,15 +292,18 @@ def _study(program: Program, domains: Domains, usual: Values = _NO_VALUES) -> St
     return Study(program, has_never, has_always, dead, idle, decided)
 
 
-def _never_false(program: Program, domains: Domains) -> Iterator[tuple[Program, bool]]:
+def _never_false(condition: _PreparedConditions) -> Iterator[tuple[Program, bool]]:
     """Yield the outermost `or` parts of comparisons that are true or an error: `int(x) > 1 || int(x) < 14`."""
-    pending = [len(program.nodes) - 1]
+    (program,) = condition.programs
+    root = len(program.nodes) - 1
+    pending = [root]
     while pending:
         at = pending.pop()
-        node, part = program.nodes[at], extract(program, at)
+        node = program.nodes[at]
         is_compared = node.op == "or" and all(str(program.nodes[arg].value) in COMPARED for arg in node.args)
-        if is_compared and is_never(part, domains, FALSE) and not is_never(part, domains, ERROR):
-            yield part, True
+        part = condition if at == root else _PreparedConditions([extract(program, at)], condition.domains)
+        if is_compared and part.exclude([(0, FALSE)]) and not part.exclude([(0, ERROR)]):
+            yield part.programs[0], True
         elif node.op in CONNECTIVES:
             pending += reversed(node.args)
 

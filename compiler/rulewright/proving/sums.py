@@ -6,7 +6,7 @@ Whether values of sums and their variables are consistent is decided in `simplex
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import lcm
 from typing import TypeAlias
@@ -60,7 +60,7 @@ class BoundedSums(Struct, frozen=True):
     """The intervals of variables and of sums of them, checked for consistency."""
 
     variables: Mapping[Path, NumberRange]
-    sums: Mapping[Terms, NumberRange]
+    sums: Sequence[tuple[Terms, NumberRange]]
 
     def is_possible(self, simplex: Simplex | None = None) -> bool:
         """Whether values within all bounds exist, of which ints may be fractions; a `simplex` of the same numbers and
@@ -70,11 +70,11 @@ class BoundedSums(Struct, frozen=True):
     def simplex(self) -> Simplex:
         """The variables and their sums, to ask which bounds are possible."""
         numbers = {path: number for number, path in enumerate(self.variables)}
-        return Simplex(len(numbers), [{numbers[path]: factor for path, factor in terms} for terms in self.sums])
+        return Simplex(len(numbers), [{numbers[path]: factor for path, factor in terms} for terms, _ in self.sums])
 
     def _spans(self) -> dict[int, NumberRange]:
         """The bounds of the variables and the sums, as the simplex numbers them."""
-        return dict(enumerate((*self.variables.values(), *self.sums.values())))
+        return dict(enumerate((*self.variables.values(), *(span for _, span in self.sums))))
 
     def _point(self) -> dict[Path, Fraction] | None:
         """Values of all variables within all bounds; None if there are none."""

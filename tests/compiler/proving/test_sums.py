@@ -4,6 +4,7 @@ import random
 from fractions import Fraction
 from itertools import product
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from tests.compiler.proving.conditions_at_random import truth
@@ -163,12 +164,26 @@ def test_numbers_lie_within_bounds_exactly_where_they_do_on_a_grid() -> None:
     for _ in range(rounds(30, 1_000)):
         sums = [dict(enumerate(map(Fraction, chance.choices(range(-2, 3), k=2)))) for _ in "abc"]
         simplex = Simplex(2, [{at: by for at, by in each.items() if by} for each in sums])
-        for _ in range(6):  # from one question to the next the same one answers
-            spans = {at: _span(chance, 0 if at < 2 else -2) for at in range(5) if at < 2 or chance.random() < 0.8}
+        spans: dict[int, NumberRange] = {}
+        for _ in range(6):  # from one question to the next the same one answers, and some bounds stay
+            kept = {at: span for at, span in spans.items() if chance.random() < 0.4}
+            bounded = [at for at in range(5) if at < 2 or chance.random() < 0.8]
+            spans = {at: _span(chance, 0 if at < 2 else -2) for at in bounded} | kept
             found = simplex.point(spans)
             tried = [found] if found else [[Fraction(k, 4), Fraction(m, 4)] for k in range(9) for m in range(9)]
             holds = [all(span.holds(_value(at, point, sums)) for at, span in spans.items()) for point in tried]
             assert holds == [True] if found else not any(holds), (sums, spans)
+
+
+def test_only_what_is_bounded_otherwise_than_in_the_last_question_is_looked_at() -> None:
+    one = Fraction(1)
+    simplex = Simplex(50, [{at: one, at + 1: -one} for at in range(49)])
+    spans = dict.fromkeys(range(50), NumberRange(Fraction(0), one))
+    assert simplex.is_possible(spans)
+    with patch.object(Simplex, "_nearest", autospec=True, side_effect=Simplex._nearest) as asked:
+        assert simplex.is_possible({**spans, 7: NumberRange(one / 2, one)})
+        assert simplex.is_possible(spans)
+    assert asked.call_count < 10
 
 
 def _span(chance: random.Random, least: int) -> NumberRange:

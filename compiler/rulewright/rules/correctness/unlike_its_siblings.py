@@ -150,11 +150,15 @@ def _copied(parts: tuple[Entry, ...], named: Collection[str] = ()) -> Findings:
     """The texts that are those of another definition and name it, where the definition's own name has a meaning, too:
     it is `named`, or another of its texts has it."""
     written = {part.name: dict(_texts(part.value)) for part in parts}
+    having: dict[tuple[object, ...], list[str]] = {}
+    for name, texts in written.items():
+        for steps, value in texts.items():
+            having.setdefault((steps, value.value), []).append(name)
     for name, texts in written.items():
         means = name in named or any(name in TOKEN.findall(each.text) for each in texts.values())
         for steps, value in texts.items() if means else ():
-            same = [each for each in written if each != name and _same(written[each].get(steps), value)]
-            other = next((each for each in same if each in _others_named(steps, value)), None)
+            others = {*_others_named(steps, value)} - {name}
+            other = next((each for each in having[steps, value.value] if each in others), None)
             if other is not None:
                 yield warning(value, f"`{name}` has `{value.value}`, as `{other}` does", help=f"write `{name}`")
 
@@ -196,10 +200,6 @@ def _ends(name: str) -> set[str]:
     words = name.split("_")
     count = min(len(words), LONGEST)
     return {"_".join(part) for at in range(1, count) for part in (words[:at], words[-at:])}
-
-
-def _same(one: Scalar | None, other: Scalar) -> bool:
-    return one is not None and one.value == other.value
 
 
 def _is_slip(token: str, other: str, names: set[str], usual: set[str], size: int) -> bool:

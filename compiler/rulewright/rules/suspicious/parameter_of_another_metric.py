@@ -39,8 +39,12 @@ def parameter_of_another_metric(scorecard: CaseScorecardDocument) -> Findings:
 
 
 def _owner(parameter: str, metrics: set[str]) -> str | None:
-    """The metric that a parameter is named after."""
-    return next((each for each in metrics if parameter.startswith(f"{each}_")), None)
+    """The metric that a parameter is named after; of several the one with the longest name."""
+    name = parameter
+    while name := name.rpartition("_")[0]:
+        if name in metrics:
+            return name
+    return None
 
 
 def _weighed(scorecard: CaseScorecardDocument, metrics: set[str], settings: set[str]) -> Findings:
