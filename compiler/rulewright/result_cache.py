@@ -109,7 +109,8 @@ def _files(folder: str) -> list[tuple[str, int, int]]:
     for path, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if name != "__pycache__"]
         for file in (os.path.join(path, name) for name in names):
-            file_states.append((file, os.path.getsize(file), os.stat(file).st_mtime_ns))
+            status = os.stat(file)
+            file_states.append((file, status.st_size, status.st_mtime_ns))
     return sorted(file_states)
 
 
