@@ -11,13 +11,12 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from statistics import NormalDist
 from typing import Final
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from rulewright_runtime.strict_json import JsonObject
 
@@ -187,8 +186,7 @@ BOOTSTRAP_FROM: Final = 10  # fewer values have too few different resamples
 BOOTSTRAP_UP_TO: Final = 200
 
 
-@dataclass(slots=True)
-class Sample:
+class Sample(Struct):
     """Statistics of scores for a mean and its interval: the values themselves while they are few enough for the
     bootstrap, and always their range and power sums."""
 
