@@ -22,7 +22,7 @@ from rulewright.errors import RulewrightError
 from rulewright.lower.policy import compile_policy
 from rulewright.planning.harness import compile_run_plan
 from rulewright.scoring.case_scorecards import CaseScorecard, load_scorecard
-from rulewright.scoring.settings_file import gather
+from rulewright.scoring.settings_file import settings_of_run
 from rulewright.shipped import shipped_root
 from rulewright_runtime.cases.case_reader import Batch, CaseReader
 from rulewright_runtime.cases.case_run import score_batches
@@ -100,13 +100,15 @@ def recorded_replies(folder: Path, chance: random.Random) -> None:
 def cases(folder: Path, chance: random.Random) -> None:
     path = folder / "I25_batch.json"
     path.write_text(broken(json.loads(CASES.read_text()), chance), "utf-8", "surrogatepass")
-    prepared = gather(card().plan, file=None, environment={}, flags={}, assignments=[]).prepared(card().plan)
+    prepared = settings_of_run(card().plan, file=None, environment={}, flags={}, assignments=[]).prepared(card().plan)
     score_batches(prepared, CaseReader(card().plan, "I25"), [Batch("b", str(path))], verbose=True)
 
 
 def settings(folder: Path, chance: random.Random) -> None:
     (folder / "safe.config.json").write_text(broken(SETTINGS, chance), encoding="utf-8")
-    found = gather(card().plan, file=str(folder / "safe.config.json"), environment={}, flags={}, assignments=[])
+    found = settings_of_run(
+        card().plan, file=str(folder / "safe.config.json"), environment={}, flags={}, assignments=[]
+    )
     found.prepared(card().plan)
 
 

@@ -51,7 +51,7 @@ from rulewright.proving.tables import (
 )  # fmt: skip
 from rulewright.proving.verdicts import never_given
 from rulewright.scoring.case_scorecards import CaseScorecard, load_scorecard
-from rulewright.scoring.settings_file import gather
+from rulewright.scoring.settings_file import settings_of_run
 from rulewright.witnesses.example_conversations import conversations_with
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
 from rulewright_runtime.cases.case_settings import CaseSettings
@@ -294,7 +294,7 @@ def _prove_cases(path: Path, assignments: Sequence[str], config: str | None) -> 
 def card_of(path: Path, assignments: Sequence[str], config: str | None) -> tuple[CaseScorecard, CaseSettings]:
     """A scorecard over cases with the settings that `rulewright score` would use."""
     card = load_scorecard(str(path))
-    chosen = gather(card.plan, file=config, environment=os.environ, flags={}, assignments=list(assignments))
+    chosen = settings_of_run(card.plan, file=config, environment=os.environ, flags={}, assignments=list(assignments))
     return card.under(chosen.written), chosen.prepared(card.plan)
 
 

@@ -14,7 +14,7 @@ from rulewright.errors import DocumentError, UsageError
 from rulewright.load import load_file
 from rulewright.proving.tables import check_labels
 from rulewright.scoring.case_scorecards import find_scorecard, load_scorecard
-from rulewright.scoring.settings_file import gather
+from rulewright.scoring.settings_file import settings_of_run
 from rulewright_runtime.english import plural
 from rulewright_runtime.files.atomic import write_whole
 from rulewright_runtime.plan.envelope import encode, seal
@@ -43,7 +43,7 @@ def _is_over_cases(path: str) -> bool:
 
 def _compile_case_scorecard(args: argparse.Namespace) -> int:
     card = load_scorecard(args.project)
-    settings = gather(card.plan, file=args.config, environment=os.environ, flags={}, assignments=[])
+    settings = settings_of_run(card.plan, file=args.config, environment=os.environ, flags={}, assignments=[])
     for warning in settings.warnings:
         complain(f"warning: {warning}")
     found = check_labels(card, settings.prepared(card.plan))

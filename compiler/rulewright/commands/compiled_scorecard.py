@@ -14,7 +14,7 @@ from rulewright.render.human import render
 from rulewright.result_cache import CacheEntry
 from rulewright.scoring.case_scorecards import load_scorecard, usual_scorecard
 from rulewright.scoring.score_settings import ScoreSettings
-from rulewright.scoring.settings_file import gather
+from rulewright.scoring.settings_file import settings_of_run
 from rulewright_runtime.cases.case_plan import Choices
 from rulewright_runtime.cases.case_settings import CaseSettings
 from rulewright_runtime.plan.envelope import encode, seal
@@ -31,8 +31,8 @@ class CompiledScorecard:
         self.plan, self._states = self._card.plan, tracker.states
 
     def settings(self, file: str | None, flags: Mapping[str, object], assignments: list[str]) -> ScoreSettings:
-        """The settings of a run, as `gather` collects them."""
-        return gather(self.plan, file=file, environment=os.environ, flags=flags, assignments=assignments)
+        """The settings of a run, as `settings_of_run` collects them."""
+        return settings_of_run(self.plan, file=file, environment=os.environ, flags=flags, assignments=assignments)
 
     def prove(self, prepared: CaseSettings, choices: Choices, entry: CacheEntry | None) -> None:
         """Raise DocumentError for a label table with a gap under the settings of a run, and print warnings. Without any

@@ -9,7 +9,7 @@ from rulewright.commands.output import hand_over, writing_to
 from rulewright.commands.running import note_decisions, print_run, status_of
 from rulewright.errors import UsageError
 from rulewright.reporting.formats import result_of, run_as
-from rulewright.reporting.page_data import gather
+from rulewright.reporting.page_data import page_data
 from rulewright.reporting.report_files import RunReport
 from rulewright.reporting.stored_run import FinishedRun, open_judged, open_run
 from rulewright_runtime.english import plural
@@ -57,7 +57,7 @@ def _write_page(args: argparse.Namespace, found: FinishedRun, out: str) -> None:
 
 def _write_text(args: argparse.Namespace, found: FinishedRun, out: str) -> None:
     if args.format == "json":
-        text = json.dumps(gather(found), ensure_ascii=False, indent=2) + "\n"
+        text = json.dumps(page_data(found), ensure_ascii=False, indent=2) + "\n"
     else:
         text = run_as(args.format, found, args.fail_on)
     if out == "-":

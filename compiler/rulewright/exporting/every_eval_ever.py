@@ -8,7 +8,7 @@ from typing import Final
 from msgspec import Struct
 
 from rulewright.exporting.flat_records import run_fields
-from rulewright.reporting.page_data import gather
+from rulewright.reporting.page_data import page_data
 from rulewright.reporting.stored_run import FinishedRun
 from rulewright_runtime import __version__
 from rulewright_runtime.plan.part import VERDICTS
@@ -30,7 +30,7 @@ class RunSource(Struct, frozen=True):
 
 def reports(run: FinishedRun, source: RunSource) -> Iterator[tuple[str, bytes]]:
     """Iterate over path and content of each model's file. Raises UsageError and PlanError for a damaged run."""
-    gathered, about = gather(run), run_fields(run)
+    gathered, about = page_data(run), run_fields(run)
     created = str(int((run.folder / SUMMARY).stat().st_mtime))
     folders: set[str] = set()
     for model in gathered["models"]:

@@ -13,7 +13,7 @@ from msgspec import Struct, field
 
 from rulewright.errors import DocumentError, UsageError
 from rulewright.policies.policy_model import difference
-from rulewright.scoring.settings_file import gather
+from rulewright.scoring.settings_file import settings_of_run
 from rulewright.witnesses.candidates import Written, placed, written_in
 from rulewright.witnesses.guesses import varied
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan, Input, Setting
@@ -49,7 +49,9 @@ class _Given(Struct, frozen=True):
         path.write_text(json.dumps(self.file), encoding="utf-8")
         try:
             words = list(self.assignments)
-            given = gather(plan, file=str(path), environment=self.environment, flags=self.flags, assignments=words)
+            given = settings_of_run(
+                plan, file=str(path), environment=self.environment, flags=self.flags, assignments=words
+            )
             return given.prepared(plan)
         except DocumentError as refused:
             return f"{_REFUSED}{refused.diagnostics[0].message}"

@@ -22,7 +22,7 @@ MOST_RANKED: Final = 25  # models; every pair of them is tested
 MOST_FAILURES: Final = 50  # of one check; the others are counted
 
 
-def gather(run: FinishedRun) -> JsonObject:
+def page_data(run: FinishedRun) -> JsonObject:
     """The report of a finished run as JSON data.
 
     `summary` is the run's own; `models` are in order of name; `checks` hold a tally per model; `scenarios` hold the

@@ -13,7 +13,7 @@ from msgspec import Struct
 from rulewright.reporting.chat_page import Chat, ChatViews
 from rulewright.reporting.judge_answers import JudgeAnswers
 from rulewright.reporting.overview import Overview, overview
-from rulewright.reporting.page_data import gather
+from rulewright.reporting.page_data import page_data
 from rulewright.reporting.stored_run import Conversations, FinishedRun
 from rulewright.web.rendering import PageFrame, rendered
 from rulewright_runtime.files.atomic import open_whole
@@ -47,7 +47,7 @@ class RunReport(Struct, frozen=True):
 
         Raises OSError, UsageError.
         """
-        report, answers = gather(self.run), JudgeAnswers(self.run, self.replies)
+        report, answers = page_data(self.run), JudgeAnswers(self.run, self.replies)
         stored = Conversations(self.run, self.transcripts)
         folder = _folder_of(out)
         split = self.with_conversations and not one_file and len(report["transcripts"]) > IN_ONE_FILE
@@ -72,7 +72,7 @@ class RunReport(Struct, frozen=True):
     def text(self) -> str:
         """Return the whole report as one page."""
         stored = Conversations(self.run, self.transcripts)
-        return "".join(self._first(gather(self.run), JudgeAnswers(self.run, self.replies), stored, ""))
+        return "".join(self._first(page_data(self.run), JudgeAnswers(self.run, self.replies), stored, ""))
 
     def chats(self, answers: JudgeAnswers, stored: Conversations) -> Iterator[Chat]:
         """Yield the transcripts in order."""

@@ -34,7 +34,7 @@ NO_PLACES: Final = "a parameter of the scorecard names its place in this file as
 OTHER_KEYS: Final = (*GROUPS, *(each.key for each in OTHER_SETTINGS))
 
 
-def gather(
+def settings_of_run(
     plan: CaseScorecardPlan,
     *,
     file: str | None,

@@ -13,7 +13,7 @@ from rulewright.reporting.chat_page import Chat, ChatViews
 from rulewright.reporting.formats import result_of
 from rulewright.reporting.judge_answers import JudgeAnswers
 from rulewright.reporting.overview import Overview, overview
-from rulewright.reporting.page_data import gather
+from rulewright.reporting.page_data import page_data
 from rulewright.reporting.stored_run import Conversations, IndexedRun, JudgedTranscript, open_run
 from rulewright_runtime.runs.folder import DECIDED, NAMES, SUMMARY
 
@@ -29,7 +29,7 @@ class LoadedRun:
     @cached_property
     def report(self) -> dict[str, Any]:
         """The data of its page."""
-        return gather(self.index.run)
+        return page_data(self.index.run)
 
     @cached_property
     def about(self) -> Overview:

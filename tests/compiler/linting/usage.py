@@ -45,7 +45,7 @@ from rulewright.render.output_formats import render
 from rulewright.reporting import cases as writing
 from rulewright.scoring.case_scorecards import load_scorecard
 from rulewright.scoring.score_settings import SUFFIXES
-from rulewright.scoring.settings_file import gather
+from rulewright.scoring.settings_file import settings_of_run
 from rulewright.workflow import load_workflow
 from rulewright_runtime.cases.case_reader import Batch, CaseReader
 from rulewright_runtime.cases.case_run import report_head, score_batches
@@ -305,7 +305,7 @@ def _workflow(path: Path, scratch: Path, chance: random.Random) -> None:
 
 def _score(path: Path, chance: random.Random) -> None:
     card = load_scorecard(str(path))
-    settings = gather(card.plan, file=None, environment={}, flags={}, assignments=[])
+    settings = settings_of_run(card.plan, file=None, environment={}, flags={}, assignments=[])
     prepared = settings.prepared(card.plan)
     found = [each for each in check_labels(card, prepared) if each.severity is Severity.ERROR]
     if found:

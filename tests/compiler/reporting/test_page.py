@@ -20,7 +20,7 @@ from rulewright.check.project_check import compile_project
 from rulewright.cli import main
 from rulewright.reporting import report_files
 from rulewright.reporting.chat_page import Mark, find, pieces
-from rulewright.reporting.page_data import gather
+from rulewright.reporting.page_data import page_data
 from rulewright.reporting.report_files import attention
 from rulewright.reporting.stored_run import open_run
 from rulewright.web.rendering import FILTERS, PageFrame
@@ -136,7 +136,7 @@ def test_the_most_severe_verdict_that_waits_comes_first_and_says_what_makes_it_u
     replies = {"model__night": {"W-1": [["?"]] * 3, "W-2": [[reply("FAIL", "never said this")]] * 3}}
     (tmp_path / "replies.json").write_text(json.dumps(replies), encoding="utf-8")
     run(plan, [tmp_path / "said"], tmp_path / "run", judge=f"replay:{tmp_path / 'replies.json'}")
-    shown = gather(open_run(tmp_path / "run"))["waiting"]["shown"]
+    shown = page_data(open_run(tmp_path / "run"))["waiting"]["shown"]
     assert [(each["check_id"], each["severity"], each["verdict"]) for each in shown] == [
         ("W-2", "S5", "FAIL"),
         ("W-1", "S2", "UNCLEAR"),

@@ -15,7 +15,7 @@ from rulewright.check.project_check import compile_project
 from rulewright.cli import main
 from rulewright.reporting.formats import RESULTS, run_as
 from rulewright.reporting.overview import overview
-from rulewright.reporting.page_data import MOST_FAILURES, gather
+from rulewright.reporting.page_data import MOST_FAILURES, page_data
 from rulewright.reporting.report_files import run_page
 from rulewright.reporting.stored_run import open_run
 from rulewright.serving.open_runs import OpenRuns
@@ -80,7 +80,7 @@ def contrast(report: dict[str, Any], model: str) -> dict[str, Any]:
 
 
 def test_checks_are_counted_for_every_model(finished: Path) -> None:
-    report = gather(open_run(finished))
+    report = page_data(open_run(finished))
     assert report["models"] == ["one", "two"]
     first, second = report["checks"]
     assert first["models"]["one"] == {"PASS": 1, "FAIL": 1, "UNCLEAR": 0, "NOT_APPLICABLE": 0, "fail_rate": 0.5}
@@ -89,7 +89,7 @@ def test_checks_are_counted_for_every_model(finished: Path) -> None:
 
 
 def test_a_contrast_set_shows_the_check_that_saw_the_difference(finished: Path) -> None:
-    report = gather(open_run(finished))
+    report = page_data(open_run(finished))
     found = contrast(report, "one")
     assert [sibling["variable"] for sibling in found["siblings"]] == ["anchor", "ambiguity_removed", "longer"]
     assert [entry["differ"] for entry in found["checks"]] == [True]
@@ -101,7 +101,7 @@ def test_a_contrast_set_shows_the_check_that_saw_the_difference(finished: Path) 
 
 
 def test_a_sibling_that_nobody_played_is_listed_and_not_compared(finished: Path) -> None:
-    siblings = contrast(gather(open_run(finished)), "one")["siblings"]
+    siblings = contrast(page_data(open_run(finished)), "one")["siblings"]
     assert [(sibling["scenario_id"], sibling["played"]) for sibling in siblings] == [
         (TRIGGERED, True),
         (CALM, True),
@@ -117,21 +117,21 @@ def test_a_check_that_applies_to_one_sibling_alone_is_named_as_not_compared(fini
             verdict["eligible"] = True
     write_lines(finished / "verdicts.jsonl", verdicts)
     reseal(finished)
-    found = contrast(gather(open_run(finished)), "one")
+    found = contrast(page_data(open_run(finished)), "one")
     assert (found["not_compared"], len(found["checks"])) == (["W-2"], 1)
 
 
 def test_failures_come_with_their_quotes_and_none_is_lost(finished: Path) -> None:
-    (failure,) = gather(open_run(finished))["failures"]
+    (failure,) = page_data(open_run(finished))["failures"]
     assert (failure["check_id"], failure["severity"], failure["count"]) == ("W-1", "S5", 1)
     assert failure["shown"][0]["evidence"][0]["quote"] == "you must"
     lines = (finished / "verdicts.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
     more = "".join(line * (1 + MOST_FAILURES * ('"FAIL"' in line)) for line in lines)
     (finished / "verdicts.jsonl").write_text(more, encoding="utf-8")
     reseal(finished)
-    (failure,) = gather(open_run(finished))["failures"]
+    (failure,) = page_data(open_run(finished))["failures"]
     assert (failure["count"], len(failure["shown"])) == (MOST_FAILURES + 1, MOST_FAILURES)
-    assert "<code>verdicts.jsonl</code> holds 1 more." in page(gather(open_run(finished)))
+    assert "<code>verdicts.jsonl</code> holds 1 more." in page(page_data(open_run(finished)))
 
 
 def test_the_command_writes_the_page_next_to_the_run(finished: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -139,7 +139,7 @@ def test_the_command_writes_the_page_next_to_the_run(finished: Path, capsys: pyt
     assert capsys.readouterr().out == f"wrote {finished / 'report.html'}\n"
     written = (finished / "report.html").read_text(encoding="utf-8")
     assert main(["report", str(finished), "--format", "json"]) == 1
-    assert json.loads(capsys.readouterr().out) == json.loads(json.dumps(gather(open_run(finished))))
+    assert json.loads(capsys.readouterr().out) == json.loads(json.dumps(page_data(open_run(finished))))
     assert main(["report", str(finished), "--out", "-"]) == 1
     assert capsys.readouterr().out == written
 
@@ -236,7 +236,7 @@ def test_results_are_shown_by_category_and_blindspots_by_model(tmp_path: Path, m
         transcript(said, model, TRIGGERED, words)
         transcript(said, model, CALM, "as you like")
     run(plan, [said], tmp_path / "run")
-    report = gather(open_run(tmp_path / "run"))
+    report = page_data(open_run(tmp_path / "run"))
     assert {name: group["transcripts"] for name, group in report["summary"]["categories"].items()} == {
         "empathy": 2,
         "safety": 2,
@@ -248,7 +248,7 @@ def test_results_are_shown_by_category_and_blindspots_by_model(tmp_path: Path, m
     assert [cell["mean"] for cell in report["dimensions"]["boundary_integrity"].values()] == [0.5, 1.0]
     assert report["ranks"] == {"one": [1, 2], "two": [1, 2]}
     monkeypatch.setattr("rulewright.reporting.page_data.MOST_RANKED", 1)
-    assert gather(open_run(tmp_path / "run"))["ranks"] == {}
+    assert page_data(open_run(tmp_path / "run"))["ranks"] == {}
     (check,) = report["checks"]
     assert check["failed"] == {"count": 1, "of": 4, **wilson(1, 4)}
     shown = page(report)
@@ -259,7 +259,7 @@ def test_results_are_shown_by_category_and_blindspots_by_model(tmp_path: Path, m
 
 
 def test_what_does_not_apply_and_what_nobody_could_decide_have_different_signs(finished: Path) -> None:
-    report = gather(open_run(finished))
+    report = page_data(open_run(finished))
     cells = contrast(report, "one")["checks"][0]["siblings"]
     undecided = {"PASS": 0, "FAIL": 0, "UNCLEAR": 2, "NOT_APPLICABLE": 0, "fail_rate": None}
     cells[TRIGGERED], cells[CALM] = undecided, {**undecided, "UNCLEAR": 0, "NOT_APPLICABLE": 1}
@@ -343,7 +343,7 @@ def test_a_run_that_judged_nothing_says_so_and_shows_only_what_was_refused(
     plan = compile_project(write(tmp_path / "project", {"checks/W-1.yaml": lexicon_check("W-1")}))
     (tmp_path / "bad.jsonl").write_text('{"question": 1}\n', encoding="utf-8")
     run(plan, [tmp_path / "bad.jsonl"], tmp_path / "run")
-    found = overview(gather(open_run(tmp_path / "run")), "inputs refused")
+    found = overview(page_data(open_run(tmp_path / "run")), "inputs refused")
     assert found.sentence == "No transcript was judged; 1 input refused."
     assert [figure.label for figure in found.figures] == ["Refused"]
     assert main(["report", str(tmp_path / "run"), "--format", "markdown"]) == 3
