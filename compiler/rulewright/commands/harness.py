@@ -29,6 +29,7 @@ from rulewright_runtime.harness.harness_run import holds_run, remaining_plan
 from rulewright_runtime.harness.harness_run import run as play
 from rulewright_runtime.harness.model_adapter import ModelAdapter
 from rulewright_runtime.harness.named_adapters import ADAPTERS, open_adapter
+from rulewright_runtime.harness.play import EmptyReplyError
 from rulewright_runtime.harness.simulated_user import MAX_MESSAGE_TOKENS, SimulatedUser
 from rulewright_runtime.models import open_model
 from rulewright_runtime.models.call import Model
@@ -211,17 +212,23 @@ def _figures(cost: JsonMapping) -> Sequence[str]:
 
 def _outcome(summary: JsonMapping, out: str) -> list[str]:
     rows = [f"played      {plural(summary['scenarios'], 'scenario')}, {plural(summary['turns'], 'turn')} answered"]
+    played = summary["by_scenario"].values()
     for name, row in summary["by_scenario"].items():
         if row["error"] is not None:
             who = "" if row["error"]["role"] == "assistant" else " of the user"
             rows.append(f"error       {name}, turn {row['error']['turn']}{who}: {row['error']['message']}")
         rows += [f"incomplete  {name}, the reply of turn {turn}: `{why}`" for turn, why in row.get("cut", {}).items()]
-    if summary["errors"]:
+    is_empty = {row["error"]["type"] == EmptyReplyError.__name__ for row in played if row["error"] is not None}
+    if False in is_empty:
         rows.append("note        `--resume` continues the conversations that ended with an error")
-    if any(row.get("cut") for row in summary["by_scenario"].values()):
+    if True in is_empty:
+        rows.append(
+            "note        a reply without visible text is an answer, not asked again; another `--sample` gets new ones"
+        )
+    if any(row.get("cut") for row in played):
         then = "for `length`, play again with a larger `--max-reply-tokens`"
         rows.append(f"note        no check passes in a transcript with an incomplete reply; {then}")
-    if longest := max((row.get("longest_line", 0) for row in summary["by_scenario"].values()), default=0):
+    if longest := max((row.get("longest_line", 0) for row in played), default=0):
         rows.append(f"note        `scan` refuses lines as long as the longest one, unless with `--max-line {longest}`")
     if summary["experimental"]:
         rows.append(f"note        `{summary['harness']}` is experimental; leaderboards do not rank it")

@@ -5,6 +5,7 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from rulewright.commands.output import writing_to
@@ -139,7 +140,7 @@ def _hindrances(board: JsonMapping) -> Iterator[str]:
         yield f"`{name}` applied to no transcript of {ticked(runs)}"
     others = sorted({name for part in board["excluded"] for name in part["harness"]})
     if others:
-        yield f"help: {' '.join(f'`--harness {name}`' for name in others)} accepts them"
+        yield f"help: {' '.join(f'`--harness {quote(name)}`' for name in others)} accepts them"
 
 
 def _worst(blindspots: JsonMapping) -> list[tuple[str, Any]]:

@@ -212,6 +212,17 @@ def test_a_turn_without_answer_changes_the_exit_status(tmp_path: Path, capsys: p
     assert "note        `--resume` continues the conversations that ended with an error\n" in said
 
 
+def test_a_reply_that_says_nothing_is_not_said_to_be_continued(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scenarios = write(tmp_path / "scenarios", marked())
+    argv = ["harness", str(scenarios), "--model", replies(tmp_path, marked=["Fine.", " "])]
+    assert main([*argv, "--out", str(tmp_path / "run")]) == 1
+    said = capsys.readouterr().out
+    assert "`--resume` continues" not in said
+    assert "a reply without visible text is an answer, not asked again; another `--sample` gets new ones\n" in said
+
+
 def test_a_scenario_with_mistakes_is_refused_before_anyone_is_asked(tmp_path: Path) -> None:
     broken = marked()
     broken["probes"] = [{"t": 9, "kind": "recall", "expected": ["x"]}]

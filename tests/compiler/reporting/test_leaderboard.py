@@ -302,6 +302,12 @@ def test_the_command_says_who_is_left_out_and_why(tmp_path: Path, capsys: pytest
     assert json.loads(capsys.readouterr().out)["models"][0]["model"] == "raw"
 
 
+def test_the_suggested_harness_can_be_pasted_into_a_shell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = scan(tmp_path / "a", plan(tmp_path / "p"), answers("m", GOOD, GOOD), "llm/raw, user:other")
+    assert main(["leaderboard", str(run)]) == 1
+    assert "help: `--harness 'llm/raw, user:other'` accepts them" in capsys.readouterr().out
+
+
 def test_everybody_ranked_is_a_success(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     same, long = plan(tmp_path / "p"), "a-model-with-a-long-name-of-its-own"
     for name, columns in (("m", 80), (long, 101)):  # without a terminal, no name is cut
