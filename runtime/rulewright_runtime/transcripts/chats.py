@@ -43,14 +43,24 @@ class Chats:
     """The conversations among the records of one file."""
 
     def __init__(
-        self, path: str, columns: Mapping[str, str], used: set[str], size: int, file: str, *, tabular: bool, part: bool
+        self,
+        path: str,
+        columns: Mapping[str, str],
+        used: set[str],
+        labels: set[str],
+        size: int,
+        file: str,
+        *,
+        tabular: bool,
+        part: bool,
     ) -> None:
         """`path` is that of the `file` as it is shown; from Python there is no file. `columns` maps fields to the
-        columns of a table; those that a record has are added to `used`. Records are joined only if `size` (bytes) is
-        not too large. All rows of a `tabular` file have the same columns. A `part` is not the start of its file.
+        columns of a table; those that a record has are added to `used`, and names in a text that may be speakers to
+        `labels`. Records are joined only if `size` (bytes) is not too large. All rows of a `tabular` file have the same
+        columns. A `part` is not the start of its file.
         """
         self._path = path
-        self._columns = Columns(columns, used)
+        self._columns = Columns(columns, used, labels)
         self._mapped = mapped_format(self._columns) if "messages" in columns else None
         self._size = size
         self._file = file
@@ -152,7 +162,15 @@ class Chats:
             return None
 
     def _format_for(self, row: Record) -> Format:
-        return format_for(self._columns.of(list(row)), self._columns)
+        """The format of a row by its columns, or of the only text in it that is a chat. Raises ShapeError."""
+        try:
+            return format_for(self._columns.of(list(row)), self._columns)
+        except ShapeError:
+            if any(map(_holds_records, row.values())):
+                raise ShapeError(unknown(row)) from None
+            if (found := self._columns.text_format(row)) is None:
+                raise
+            return found
 
     def _native(self, row: Record, number: int) -> Transcript | InputError:
         if not is_turns(row):
@@ -343,6 +361,10 @@ def _safely(format: Format, records: list[Record]) -> Iterator[Conversation | Sh
         yield wrong
     except RecursionError:
         yield ShapeError("the record is nested too deeply")
+
+
+def _holds_records(value: object) -> bool:
+    return isinstance(value, dict) or (isinstance(value, list) and any(isinstance(each, dict) for each in value))
 
 
 def _is_flat(row: Record) -> bool:

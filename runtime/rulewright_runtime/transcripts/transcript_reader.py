@@ -77,9 +77,9 @@ class Reader:
         self._max_line = max_line
         self._columns = columns or {}
         self.used_columns: set[str] = set()  # the fields of `columns` that a record had
+        self.labels: set[str] = set()  # names in plain text that may be speakers, and were read as text
         if columns:
             self._chats("", 0)  # raises for an unknown field before anything is read
-        self.labels: set[str] = set()  # names in plain text that may be speakers, and were read as text
         self._unique = unique
         self.unread: Counter[str] = Counter()  # files of the folders, by the reason why they were not read
         self._locations = FirstValues[bytes, bytes]("BLOB", in_memory=20_000)
@@ -197,7 +197,8 @@ class Reader:
         """The reader of chats of every format, imported only if needed. Raises RuntimeFailure for an unknown column."""
         from rulewright_runtime.transcripts.chats import Chats
 
-        return Chats(shown, self._columns, self.used_columns, size, path, tabular=tabular, part=part)
+        columns, used, labels = self._columns, self.used_columns, self.labels
+        return Chats(shown, columns, used, labels, size, path, tabular=tabular, part=part)
 
     def _admit_all(self, chats: Iterable[Transcript | InputError]) -> Iterator[Transcript | InputError]:
         for item in chats:

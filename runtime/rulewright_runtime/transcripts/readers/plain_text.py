@@ -23,8 +23,8 @@ from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.transcripts.containers import MAX_DOCUMENT, Row
 from rulewright_runtime.transcripts.messages import Conversation
 from rulewright_runtime.transcripts.readers.captions import are_captions, spoken
-from rulewright_runtime.transcripts.readers.record_values import Record
-from rulewright_runtime.transcripts.readers.shapes import Format, chat, columns_hint, one_by_one
+from rulewright_runtime.transcripts.readers.record_values import Record, records_at, rest
+from rulewright_runtime.transcripts.readers.shapes import AGENT, Format, chat, columns_hint, one_by_one
 
 SPEAKERS: Final = {
     "system": ("system",),
@@ -113,6 +113,7 @@ class PlainText:
         names = {**SPEAKERS, **self._mapping}
         self._roles = {name: role for role in (*SPEAKERS, *self._mapping) for name in names[role]}
         self._seen: Counter[str] = Counter()
+        self._bots: set[str] = set()  # who is the assistant, and no person, in some conversation of the text
         self._is_caption = False
         self._is_timed = False  # whether speakers stand on lines of their own, after a time
 
@@ -134,9 +135,20 @@ class PlainText:
         except InputError as refused:
             yield refused.line, refused
             return
+        self._bots = {each.name for each in utterances if each.role == "assistant" and each.name.casefold() != AGENT}
         starts = [at for at, each in enumerate(utterances) if at == 0 or (separates and each.opens)]
         for start, end in zip(starts, [*starts[1:], len(utterances)], strict=True):
             yield utterances[start].number, self._record(utterances[start:end])
+
+    def of_one(self, text: str) -> list[JsonObject]:
+        """The messages of a text that is one conversation. Raises InputError."""
+        lines = enumerate(text.encode("utf-8", "surrogatepass").splitlines(), 1)
+        (_, first), *others = self.rows((number, line) for number, line in lines if line.strip())
+        if isinstance(first, InputError):
+            raise first
+        if others:
+            raise self._refused("a rule or heading begins another conversation", others[0][0])
+        return [rest(each) for each in records_at(first["messages"], "messages")]
 
     def _spoken(self, line: str) -> tuple[str | None, re.Match[str] | None]:
         """The role of the known speaker with whom a line begins, and the match for any speaker."""
@@ -257,6 +269,9 @@ class PlainText:
                 return self._unclear(each.role, name, each.name, each.number)
         if missing := next((role for role in ("user", "assistant") if role not in names), None):
             return self._refused(f"no message of the {missing}", utterances[0].number)
+        if names["assistant"].casefold() == AGENT and self._bots and "assistant" not in self._mapping:
+            number = next(each.number for each in utterances if each.role == "assistant")
+            return self._unclear("assistant", min(self._bots), names["assistant"], number)
         if doubt := self._doubt(utterances, names):
             return doubt
         self._used.update(names.keys() & self._mapping.keys())

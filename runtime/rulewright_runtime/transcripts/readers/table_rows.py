@@ -16,7 +16,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from rulewright_runtime.english import either, ticked
-from rulewright_runtime.errors import RuntimeFailure
+from rulewright_runtime.errors import InputError, RuntimeFailure
 from rulewright_runtime.strict_json import Json, JsonObject
 from rulewright_runtime.transcripts.containers import is_event
 from rulewright_runtime.transcripts.messages import Conversation, Message, Part
@@ -32,6 +32,7 @@ from rulewright_runtime.transcripts.readers.openai import (
     listed,
     read_lines,
 )
+from rulewright_runtime.transcripts.readers.plain_text import PlainText
 from rulewright_runtime.transcripts.readers.record_values import (
     Record,
     ShapeError,
@@ -55,6 +56,7 @@ from rulewright_runtime.transcripts.readers.shapes import (
     Format,
     attempt,
     bot_in,
+    chat,
     columns_hint,
     messages,
     passages,
@@ -94,8 +96,9 @@ SPOKEN: Final = ("system", "user", "passages", "assistant")
 class Columns:
     """The mapping of fields to the columns of a table: given explicitly, or else by the usual names."""
 
-    def __init__(self, mapping: Mapping[str, str], used: set[str]) -> None:
-        """`mapping` maps fields (`user`, `content`) to column names; those that a record has are added to `used`.
+    def __init__(self, mapping: Mapping[str, str], used: set[str], labels: set[str]) -> None:
+        """`mapping` maps fields (`user`, `content`) to column names; those that a record has are added to `used`, and
+        names in a text that may be speakers and are read as text to `labels`.
         An empty name for `conversation` means that all messages of a file are one. Raises RuntimeFailure for an
         unknown field."""
         for field in mapping:
@@ -104,7 +107,28 @@ class Columns:
         self.mapping = {field: name for field, name in mapping.items() if name}
         self.is_one_conversation = mapping.get("conversation") == ""
         self.used = used
+        self._labels = labels
         self._paths = () if "messages" in self.mapping else [path for path in self.mapping.values() if "." in path]
+
+    def text_format(self, record: Record) -> Format | None:
+        """The format of a flat record of which one text is a chat, whose lines begin with speakers; else None."""
+        texts = (key for key, value in record.items() if is_text(value) and self._plain_text().is_chat(value))
+        key, another = next(texts, None), next(texts, None)
+        if key is None or another is not None:
+            return None
+        return mapped_format(Columns({**self.mapping, "messages": key}, self.used, self._labels))
+
+    def spoken_in(self, text: str, where: str) -> list[JsonObject]:
+        """The messages of a text whose lines begin with speakers; none in one that may be JSON. Raises ShapeError."""
+        if text.lstrip()[:1] in ("[", "{") and not self._plain_text().is_chat(text):
+            return []
+        try:
+            return self._plain_text().of_one(text)
+        except InputError as refused:
+            raise ShapeError(f"`{where}`, line {refused.line}: {refused.reason}") from None
+
+    def _plain_text(self) -> PlainText:
+        return PlainText(self.mapping, "", self.used, self._labels)
 
     def with_paths(self, record: Record) -> Record:
         """The record with each value that the mapping names by a path as a column of its own."""
@@ -461,8 +485,14 @@ def _answer_names(mapping: Mapping[str, str], record: Record) -> Sequence[str]:
     """The names under which a record may hold its answer: what `assistant` names, unless that is a speaker, and the
     usual ones."""
     name = mapping.get("assistant", "")
-    speaks = name != "" and _speaks(name, mapping, _listed_under(record, mapping["messages"]))
-    return (name, *ANSWERS) if name and not speaks else ANSWERS
+    if not name or _is_chat_in_text(record, mapping["messages"]):
+        return ANSWERS
+    return ANSWERS if _speaks(name, mapping, _listed_under(record, mapping["messages"])) else (name, *ANSWERS)
+
+
+def _is_chat_in_text(record: Record, path: str) -> bool:
+    value = value_at(record, path)
+    return is_text(value) and parsed(value) is None
 
 
 def _speaks(names: str, mapping: Mapping[str, str], messages: Sequence[Json]) -> bool:
@@ -509,6 +539,10 @@ def _seen_instead(record: Record, path: str) -> str:
 
 def _mapped_messages(columns: Columns, record: Record, path: str) -> list[Message]:
     """The messages under a path, and before the first of the assistant what was retrieved for the record."""
+    text = value_at(record, path)
+    if is_text(text) and (spoken := columns.spoken_in(text, path)):
+        columns.used.add("messages")
+        return [*_retrieved(columns, record), *chat(spoken, path)]
     values = _listed_under(record, path)
     columns.used.add("messages")
     if not values:

@@ -255,3 +255,43 @@ def test_names_that_were_read_as_text_are_noted_by_runs_of_any_number_of_process
     for jobs in (1, 2):
         summary = run(plan(check()), [path], tmp_path / str(jobs), jobs=jobs)
         assert summary["labels_read_as_text"] == ["Reviewer"]
+
+
+def test_an_agent_next_to_a_bot_of_another_conversation_may_be_a_person(tmp_path: Path) -> None:
+    text = "User: Hi\nAgent: Ann here.\n---\nUser: Hi\nBot: Wait.\n"
+    refused, found = refusals(tmp_path, text, "chat.txt")
+    assert refused.startswith("2: `Bot` is the assistant, so `Agent` may be another one or a part of the message; say")
+    assert found == "chat:4"
+    assert len(conversations(tmp_path / "chat.txt", columns={"assistant": "Bot|Agent"})) == 2
+
+
+CALLS = [("1", "Caller: Where?\n\nBot: Here.\nNote: it is\nlate\nCaller: ok"), ("2", "Caller: x\nBot: y")]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl"])
+def test_a_text_of_a_record_is_read_as_a_chat_if_it_is_one(tmp_path: Path, suffix: str) -> None:
+    rows = [{"id": number, "agent_name": "Tom", "transcript": text} for number, text in CALLS]
+    csv = "id,agent_name,transcript\n" + "".join(f'{number},Tom,"{text}"\n' for number, text in CALLS)
+    path = written(tmp_path, csv if suffix == "csv" else rows, f"calls.{suffix}")
+    for columns in ({}, {"messages": "transcript"}):
+        first, second = conversations(path, columns=columns)
+        assert lines(first) == ["user: Where?", "assistant: Here.\nNote: it is\nlate", "user: ok"]
+        assert (first.id, lines(second), first.metadata["agent_name"]) == ("1", ["user: x", "assistant: y"], "Tom")
+
+
+def test_a_text_of_a_record_that_is_no_chat_is_refused_with_its_line_and_speakers_may_be_named(tmp_path: Path) -> None:
+    rows = [
+        {"id": "1", "call": {"text": "Anna: Hi\nBen: yo\n"}},
+        {"id": "2", "call": {"text": "Anna: Hi\n---\nAnna: a"}},
+    ]
+    path = written(tmp_path, rows)
+    named = {"messages": "call.text", "user": "Anna", "assistant": "Ben"}
+    found, refused = Reader(columns=named).read([path])
+    assert isinstance(found, Transcript)
+    assert lines(found.conversation) == ["user: Hi", "assistant: yo"]
+    assert "`call.text`, line 1: no message of the assistant; the speakers seen are `Anna`; expected" in str(refused)
+    refused, _ = Reader(columns={"messages": "call.text"}).read([path])
+    assert "`call.text`, line 1: the text does not begin with a known speaker; the speakers seen are" in str(refused)
+    twice = written(tmp_path, [{"id": "3", "log": "User: a\nBot: b\n---\nUser: c\nBot: d"}])
+    (refused,) = Reader().read([twice])
+    assert "`log`, line 4: a rule or heading begins another conversation" in str(refused)
