@@ -87,12 +87,20 @@ def _of_check(check: CheckDocument, project: Project) -> Findings:
 
 
 def _lengths(node: Mapping) -> dict[str, int]:
-    parts = ((each.name, each.value) for each in node.entries)
     return {
-        name: len(part.entries if isinstance(part, Mapping) else part.items)
-        for name, part in parts
-        if isinstance(part, Mapping | Sequence) and name not in COURSE
+        each.name: _length(each.value, each.name.removesuffix("s"))
+        for each in node.entries
+        if isinstance(each.value, Mapping | Sequence) and each.name not in COURSE
     }
+
+
+def _length(part: Mapping | Sequence, one: str) -> int:
+    """The number of entries or items. Rows that all name what they are counted by are counted by their names: two rows
+    `{label: Late}` are one of the `labels`."""
+    if isinstance(part, Mapping):
+        return len(part.entries)
+    named = [found.text for each in part.items if (found := scalar(each, one)) is not None]
+    return len({*named} if len(named) == len(part.items) else part.items)
 
 
 def _of_lists(description: Scalar, words: str, counts: dict[str, int]) -> Findings:

@@ -14,7 +14,13 @@ from rulewright_runtime.plan.part import VERDICTS
 
 NAMED: Final = r"[ \t]*([A-Z][A-Z_]{2,}(?: [A-Z]{2,})?)(?::| (?:only )?if\b)"  # a word explained in a line of its own
 HEAD: Final = re.compile(rf"^{NAMED}", re.MULTILINE)
-LINE: Final = re.compile(rf"^{NAMED}(.*(?:\n(?!{NAMED.replace('(', '(?:', 1)}|\n).*)*)", re.MULTILINE)
+INLINE: Final = rf"(?<=[.;] )(?={VERDICT}:)"  # a verdict that is explained in the line of another one
+REST: Final = rf"(?:(?!{INLINE}).)*"
+LINE: Final = re.compile(
+    rf"(?:^[ \t]*|{INLINE})([A-Z][A-Z_]{{2,}}(?: [A-Z]{{2,}})?)(?::| (?:only )?if\b)"
+    rf"({REST}(?:\n(?!{NAMED.replace('(', '(?:', 1)}|\n){REST})*)",
+    re.MULTILINE,
+)
 WORD: Final = re.compile(
     r"([A-Z](?<!\w.)[A-Z_]{2,})(?::| (?:only )?if\b)"
 )  # anywhere; it starts with a letter, because a search for that is fast
