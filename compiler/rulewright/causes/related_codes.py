@@ -202,6 +202,7 @@ FOLLOWED_BY: Final = code_sets(
         "unknown-jurisdiction": "check-no-scenario-reaches",
         "unknown-key": """exit-below-threshold number-contradicts-content trigger-without-condition unknown-state
         unreachable-state unused-suppression""",
+        "unchanged-copy": "check-without-part",
         "unknown-alias": "yaml-syntax",
         "unknown-label": "accepted-label-fails",
         "unknown-lexicon": "detector-is-not-routed directive-ignored-by-route",

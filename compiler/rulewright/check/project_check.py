@@ -63,6 +63,7 @@ from rulewright.proving.gates import held_by_parts, prove_gates
 from rulewright.proving.tables import case_findings
 from rulewright.rules import Rule, code_of
 from rulewright.rules.completeness.bucket_without_checks import bucket_without_checks
+from rulewright.rules.completeness.bucket_without_policy import unlisted_buckets
 from rulewright.rules.correctness.turn_that_does_not_exist import turn_that_does_not_exist
 from rulewright.rules.correctness.unknown_check import unknown_in
 from rulewright.rules.style.retired_rubric_dialect import retired_rubric_dialect
@@ -280,8 +281,9 @@ class Checked:
                 scoring_is_reported = any(each.severity is Severity.ERROR for each in bucket_without_checks(project))
                 held = dict(held_by_parts(plan, card.vocabulary))
                 found += empty_parts(card, held, but_of_scoring=scoring_is_reported)
-                incomplete = {each.about for each in unseen_checks(card, plan, project.checks)}
-                found += unselected_checks(card, plan, held, incomplete)
+                known = {each.about for each in unseen_checks(card, plan, project.checks)}
+                known |= {each.id for checks in unlisted_buckets(project).values() for each in checks}
+                found += unselected_checks(card, plan, held, project.checks, known)
             elif fields and len(card.dimensions) > 1:
                 held = dict(held_by_parts(plan, card.vocabulary))
                 found += lone_empty_dimension(card, held, project.checks)

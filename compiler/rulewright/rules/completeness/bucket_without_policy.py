@@ -1,4 +1,6 @@
+import re
 from collections.abc import Iterable
+from typing import Final
 
 from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import Document, entries, text_scalars
@@ -6,9 +8,12 @@ from rulewright.documents.check import CheckDocument
 from rulewright.load import Scalar
 from rulewright.project import Project
 
+QUOTED: Final = re.compile(r"""['"]([\w-]+)['"]""")
+
 
 def bucket_without_policy(project: Project) -> Findings:
-    """A check's bucket is in no gate and in no quality dimension of the scoring file.
+    """A check's bucket is in no gate and in no quality dimension of the scoring file, and no condition of a scorecard
+    names it.
 
     Why it matters: the check runs, and may pay for a judge, but its verdict affects no score.
     Instead: add the bucket to a gate or a dimension of the scoring file, or give the check another bucket.
@@ -17,7 +22,7 @@ def bucket_without_policy(project: Project) -> Findings:
         return
     listed = _listed(project.scoring)
     doubled = [each for at, each in enumerate(listed) if each.value in [other.value for other in listed[:at]]]
-    buckets = buckets_without_policy(project.scoring, project.checks)
+    buckets = unlisted_buckets(project)
     for bucket, (first, *others) in buckets.items():
         effect = f"bucket `{bucket}` affects no score: no gate and no dimension lists it"
         also = [(check.place("primary_bucket"), "also in this bucket") for check in others]
@@ -29,6 +34,16 @@ def bucket_without_policy(project: Project) -> Findings:
             )
         else:
             yield warning(place, effect, notes=[(project.scoring.span, "the scoring file"), *also])
+
+
+def unlisted_buckets(project: Project) -> dict[str, list[CheckDocument]]:
+    """The `buckets_without_policy` that no gate, dimension or rate of the project's scorecards names in a text."""
+    if project.scoring is None:
+        return {}
+    parts = [each for card in project.scorecards.values() for each in (*card.gates, *card.dimensions, *card.rates)]
+    named = {word for each in parts for word in QUOTED.findall(each.of.text)}
+    found = buckets_without_policy(project.scoring, project.checks)
+    return {bucket: checks for bucket, checks in found.items() if bucket not in named}
 
 
 def buckets_without_policy(scoring: Document, checks: Iterable[CheckDocument]) -> dict[str, list[CheckDocument]]:
