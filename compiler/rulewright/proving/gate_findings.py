@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from rulewright.diagnostics import Diagnostic, Findings, Span, error, warning
 from rulewright.documents.check import CheckDocument
-from rulewright.documents.scorecard import GateDocument, RateDocument, ScorecardDocument, read_scorecard
+from rulewright.documents.scorecard import GateDocument, ScorecardDocument, read_scorecard
 from rulewright.documents.vocabulary import Vocabulary
 from rulewright.expression.types import BOOL
 from rulewright.load import Scalar, scalars_below
@@ -100,22 +100,34 @@ def unselected_checks(
     known: Collection[str],
 ) -> Findings:
     """Yield the finding that some checks of `plan` belong to no part, if no expression reads all verdicts. Those that
-    lack a key, or have a bucket that the scoring file should list, are `known` already. A rate in which PASS and FAIL
-    count alike, such as the coverage, is no such part."""
-    alike = {("rates", each.name) for each in document.rates if _counts_alike(each)}
-    selected = frozenset[str]().union(*(ids for part, ids in held.items() if part not in alike))
-    left = [check for check in checks if check.id in plan.checks and check.id not in selected and check.id not in known]
+    lack a key, or have a bucket that the scoring file should list, are `known` already."""
+    unknown = [check for check in checks if check.id in plan.checks and check.id not in known]
+    selected, scored = _union(held.values()), _union(held[part] for part in held.keys() - _coverages(document))
+    left = [check for check in unknown if check.id not in selected]
     reads_all = any(VERDICTS.search(each.text) for each in scalars_below(document.node))
-    if left and selected and (document.dimensions or document.rates) and not reads_all:
+    rates = [rate for rate in (*document.dimensions, *document.rates) if "scoring" not in rate.of.text]
+    if reads_all or not selected or not rates:
+        return
+    unlike = _of_its_severity(document, plan, held, [check for check in unknown if check.id not in scored])
+    if unlike is not None:
+        yield unlike
+    elif left:
         more = f" and {plural(len(left) - 1, 'more check')}" if len(left) > 1 else ""
         message = f"no gate, dimension or rate selects `{left[0].id}`{more}"
-        yield _of_its_severity(document, plan, held, left, message) or warning(
-            _nearest(document, plan.checks[left[0].id]), message, code="check-without-part"
-        )
+        words = [str(value) for key, value in plan.checks[left[0].id].items() if key in SELECTING]
+        conditions = [*(each.of for each in reversed(rates)), *(gate.of for gate in document.gates)]
+        nearest = max(conditions, key=lambda of: sum(word in str(of.value) for word in words))
+        yield warning(nearest, message, code="check-without-part")
 
 
-def _counts_alike(rate: RateDocument) -> bool:
-    return any({"PASS", "FAIL"} <= {*listed} for listed in (rate.hit, rate.miss, rate.exclude))
+def _union(sets: Iterable[frozenset[str]]) -> frozenset[str]:
+    return frozenset[str]().union(*sets)
+
+
+def _coverages(document: ScorecardDocument) -> set[Part]:
+    """The rates in which PASS and FAIL count alike, such as the coverage: a check in no other part affects no score."""
+    lists = {rate.name: (rate.hit, rate.miss, rate.exclude) for rate in document.rates}
+    return {("rates", name) for name, each in lists.items() if any({"PASS", "FAIL"} <= {*words} for words in each)}
 
 
 def _of_its_severity(
@@ -123,29 +135,19 @@ def _of_its_severity(
     plan: ScorecardPlan,
     held: Mapping[Part, frozenset[str]],
     left: Sequence[CheckDocument],
-    message: str,
 ) -> Diagnostic | None:
     """The finding at the severity of the only check left, if a gate selects all others of its bucket, and two at
     least; no two gates may be the same, because then one of them was meant for the check."""
+    is_copied = len({gate.of.text for gate in document.gates}) < len(document.gates)
+    if len(left) != 1 or is_copied or "severity" not in left[0].node:
+        return None
     check, bucket = left[0], left[0].primary_bucket
     others = {each for each, facts in plan.checks.items() if facts["primary_bucket"] == bucket} - {check.id}
     gate = next((gate for gate in document.gates if others <= held["gates", gate.name]), None)
-    is_copied = len({gate.of.text for gate in document.gates}) < len(document.gates)
-    if gate is None or is_copied or len(left) > 1 or len(others) < LIKE_IT or "severity" not in check.node:
+    if gate is None or len(others) < LIKE_IT:
         return None
-    message += f", unlike the other checks of the bucket `{bucket}`"
-    return warning(
-        check.place("severity"), message, code="check-without-part", notes=[(gate.of, "the others are here")]
-    )
-
-
-def _nearest(document: ScorecardDocument, facts: Mapping[str, object]) -> Scalar:
-    """The condition that names the most words of a check that no part selects."""
-    words = [str(value) for key, value in facts.items() if key in SELECTING]
-    rates = [rate for rate in (*document.dimensions, *document.rates) if "scoring" not in rate.of.text]
-    conditions = [*(each.of for each in reversed(rates)), *(gate.of for gate in document.gates)]
-    conditions += [each.of for each in document.dimensions]
-    return max(conditions, key=lambda of: sum(word in str(of.value) for word in words))
+    message = f"`{check.id}` affects no score, unlike the other checks of the bucket `{bucket}`, which are in a gate"
+    return warning(check.place("severity"), message, code="check-without-part", notes=[(gate.of, "the gate")])
 
 
 def unseen_checks(document: ScorecardDocument, plan: ScorecardPlan, checks: Iterable[CheckDocument]) -> Findings:

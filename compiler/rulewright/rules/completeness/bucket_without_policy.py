@@ -40,8 +40,10 @@ def unlisted_buckets(project: Project) -> dict[str, list[CheckDocument]]:
     """The `buckets_without_policy` that no gate, dimension or rate of the project's scorecards names in a text."""
     if project.scoring is None:
         return {}
-    parts = [each for card in project.scorecards.values() for each in (*card.gates, *card.dimensions, *card.rates)]
-    named = {word for each in parts for word in QUOTED.findall(each.of.text)}
+    cards = project.scorecards.values()
+    conditions = [each.of for card in cards for each in card.gates]
+    conditions += [each.of for card in cards for each in (*card.dimensions, *card.rates)]
+    named = {word for each in conditions for word in QUOTED.findall(each.text)}
     found = buckets_without_policy(project.scoring, project.checks)
     return {bucket: checks for bucket, checks in found.items() if bucket not in named}
 
