@@ -13,6 +13,7 @@ from rulewright import dependencies
 from rulewright.diagnostics import Diagnostic, Guess, error
 from rulewright.documents.agents import AgentDocument, Registry, read_agent, registry
 from rulewright.documents.base import descend, entries, text, value
+from rulewright.documents.kinds import kind_of
 from rulewright.documents.layout import (
     USUAL_WORKFLOWS,
     documents_in,
@@ -28,6 +29,7 @@ from rulewright.errors import DocumentError, UsageError
 from rulewright.load import Loaded, Mapping, Node, load_file
 from rulewright.lower.workflow import WorkflowResources, limits_of
 from rulewright.spelling import is_slip_of
+from rulewright_runtime.files.input_files import open_regular
 
 DEFAULT_AGENTS: Final = "agents"
 DEFAULT_CONTRACTS: Final = "contracts.yaml"
@@ -74,8 +76,16 @@ class Workflow(Struct, frozen=True, eq=False):
             raise DocumentError(reader.findings)
         return read_pricing(root)
 
+    def others(self) -> list[Loaded]:
+        """Load the other workflows with the same contracts and agents: those in its folder, and the project's own."""
+        own = self.place("file", USUAL_WORKFLOWS[0])
+        beside = workflows_beside(Path(self.path))
+        if not dependencies.is_file(own) or any(_is_same(own, Path(each.source.path)) for each in beside):
+            return beside
+        return beside if _is_same(own, Path(self.path)) else [load_file(own), *beside]
+
     def place(self, name: str, default: str) -> Path:
-        """Return the project file's path for `folder` or `state`, else `default` below the root."""
+        """Return the project file's path for a key of `workflow`, else `default` below the root."""
         written = self.project.workflow.get(name) if self.project else None
         if written is None or self.project is None:
             return self.root / default
@@ -108,6 +118,26 @@ def load_workflow(
         raise DocumentError(reader.findings)
     name = file.stem.encode("utf-8", "replace").decode()  # of a file whose name is not UTF-8
     return reader.workflow(node, name, project, root, off)
+
+
+def workflows_beside(path: Path) -> list[Loaded]:
+    """Load the other workflows in the folder of a workflow's file."""
+    files = [each for each in documents_in(path.parent) if not _is_same(each, path) and _may_have_tasks(each)]
+    return [loaded for each in files if kind_of((loaded := load_file(each)).root) == "workflow"]
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    return os.path.abspath(one) == os.path.abspath(other)
+
+
+def _may_have_tasks(path: Path) -> bool:
+    """Whether a file holds the word that marks a workflow, so that large files of another kind are not loaded."""
+    dependencies.note_content(path, None)
+    try:
+        with open_regular(path) as file:
+            return any(b"tasks" in line for line in file)
+    except (OSError, ValueError):
+        return False
 
 
 def workflow_of(loaded: Loaded) -> Workflow:

@@ -1,5 +1,6 @@
 """Checks and compiles a workflow."""
 
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -12,12 +13,12 @@ from rulewright.lower.workflow import LoweredWorkflow, lower_workflow
 from rulewright.project import Project
 from rulewright.rules import findings
 from rulewright.rules.of_workflows import TASK, WORKFLOW
-from rulewright.workflow import Workflow, WorkflowReader, load_workflow
+from rulewright.workflow import Workflow, WorkflowReader, load_workflow, workflows_beside
 from rulewright_runtime.workflow.workflow_plan import WorkflowPlan
 
 
 def findings_of(project: Project) -> tuple[list[Diagnostic], tuple[Loaded, ...]]:
-    """The findings about the workflow of a loaded project, and the files read for it."""
+    """The findings about the workflow of a loaded project and the others in its folder, and the files read for them."""
     written = project.file.workflow.get("file") if project.file is not None else None
     usual = next((project.root / name for name in USUAL_WORKFLOWS if dependencies.is_file(project.root / name)), None)
     path = usual if written is None or project.path is None else resolve(written, project.path, project.root)
@@ -26,12 +27,22 @@ def findings_of(project: Project) -> tuple[list[Diagnostic], tuple[Loaded, ...]]
     if not dependencies.is_file(path) and project.file is not None:
         message = f"{project.file.naming(path, 'workflow', 'file')}, which does not exist"
         return [error(project.file.place("workflow", "file"), message, code="missing-path")], ()
+    found: dict[Diagnostic, None] = {}
+    loaded: dict[str, Loaded] = {}
+    for each in (path, *(Path(other.source.path) for other in workflows_beside(path))):
+        own, files = _findings_at(each, project)
+        found |= dict.fromkeys(own)
+        loaded |= {file.source.path: file for file in files}
+    return [*found], (*loaded.values(),)
+
+
+def _findings_at(path: Path, project: Project) -> tuple[Sequence[Diagnostic], tuple[Loaded, ...]]:
     reader = WorkflowReader()
     node = reader.read(path, "workflow")
     if node is None:
         return reader.findings, tuple(reader.loaded)
     workflow = reader.workflow(node, path.stem, project.file, project.root)
-    return list(check(workflow)), workflow.loaded
+    return check(workflow), workflow.loaded
 
 
 def check(workflow: Workflow) -> tuple[Diagnostic, ...]:

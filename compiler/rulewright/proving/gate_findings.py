@@ -100,7 +100,7 @@ def unselected_checks(
     known: Collection[str],
 ) -> Findings:
     """Yield the finding that some checks of `plan` belong to no part, if no expression reads all verdicts. Those that
-    lack a key, or have a bucket that the scoring file should list, are `known` already."""
+    lack a key are `known` already."""
     unknown = [check for check in checks if check.id in plan.checks and check.id not in known]
     selected, scored = _union(held.values()), _union(held[part] for part in held.keys() - _coverages(document))
     left = [check for check in unknown if check.id not in selected]

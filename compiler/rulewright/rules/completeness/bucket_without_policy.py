@@ -7,13 +7,14 @@ from rulewright.documents.base import Document, entries, text_scalars
 from rulewright.documents.check import CheckDocument
 from rulewright.load import Scalar
 from rulewright.project import Project
+from rulewright.project.choices import usual_scorecard
 
 QUOTED: Final = re.compile(r"""['"]([\w-]+)['"]""")
 
 
 def bucket_without_policy(project: Project) -> Findings:
-    """A check's bucket is in no gate and in no quality dimension of the scoring file, and no condition of a scorecard
-    names it.
+    """A check's bucket is in no gate and in no quality dimension of the scoring file, and no condition of the
+    scorecard names it.
 
     Why it matters: the check runs, and may pay for a judge, but its verdict affects no score.
     Instead: add the bucket to a gate or a dimension of the scoring file, or give the check another bucket.
@@ -37,12 +38,12 @@ def bucket_without_policy(project: Project) -> Findings:
 
 
 def unlisted_buckets(project: Project) -> dict[str, list[CheckDocument]]:
-    """The `buckets_without_policy` that no gate, dimension or rate of the project's scorecards names in a text."""
+    """The `buckets_without_policy` that no gate, dimension or rate of the project's scorecard names in a text."""
+    card = usual_scorecard(project)
     if project.scoring is None:
         return {}
-    cards = project.scorecards.values()
-    conditions = [each.of for card in cards for each in card.gates]
-    conditions += [each.of for card in cards for each in (*card.dimensions, *card.rates)]
+    gates, rates = ((), ()) if card is None else (card.gates, (*card.dimensions, *card.rates))
+    conditions = [*(each.of for each in gates), *(each.of for each in rates)]
     named = {word for each in conditions for word in QUOTED.findall(each.text)}
     found = buckets_without_policy(project.scoring, project.checks)
     return {bucket: checks for bucket, checks in found.items() if bucket not in named}

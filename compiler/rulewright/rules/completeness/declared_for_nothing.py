@@ -2,9 +2,9 @@ from fnmatch import fnmatchcase
 from typing import Final
 
 from rulewright.diagnostics import Findings, advice, warning
-from rulewright.documents.base import entries, text
+from rulewright.documents.base import descend, entries, text
 from rulewright.documents.corpus import CorpusDocument
-from rulewright.load import scalars_below
+from rulewright.load import Node, scalars_below
 from rulewright.project import Project
 from rulewright.workflow import Workflow
 
@@ -68,8 +68,20 @@ def _families(project: Project) -> Findings:
 
 
 def _contracts(workflow: Workflow) -> Findings:
-    used = {each.text for each in scalars_below(*(task.node for task in workflow.document.tasks))}
-    own = [entry for root in workflow.loaded for entry in entries(root.root, "contracts")]
-    for entry in {entry.name: entry for entry in own}.values():
-        if entry.name not in used and entry.name.partition("@")[0] not in used:
+    """The declared contracts that no task has: those of the registry may be for another workflow of the project."""
+    used = _names_in_tasks(workflow.document.node)
+    own = {entry.name: entry for root in workflow.loaded for entry in entries(root.root, "contracts")}
+    unused = [entry for entry in own.values() if not _versions(entry.name) & used]
+    elsewhere = {name for each in (workflow.others() if unused else ()) for name in _names_in_tasks(each.root)}
+    for entry in unused:
+        if not _versions(entry.name) & elsewhere:
             yield advice(entry.key, f"no task has the contract `{entry.name}`")
+
+
+def _names_in_tasks(root: Node | None) -> set[str]:
+    return {each.text for each in scalars_below(descend(root, "tasks"))}
+
+
+def _versions(contract: str) -> set[str]:
+    """The names by which a task may have a contract: with or without its version."""
+    return {contract, contract.partition("@")[0]}
