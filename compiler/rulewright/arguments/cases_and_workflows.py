@@ -30,12 +30,13 @@ def score_arguments(parser: argparse.ArgumentParser) -> None:
         parser,
         "--output",
         "PATH",
-        "write the report to PATH; - prints it (default: print console and json, write others to `reports`)",
+        "write the report to PATH; - prints it (default: print console, json and github, write others to `reports`)",
     )
     parser.add_argument(
         "--format",
-        choices=("json", "console", "markdown", "html", "junit", "all"),
-        help="the format of the report (default: console)",
+        choices=("json", "console", "markdown", "html", "junit", "sarif", "github", "all"),
+        metavar="FORMAT",
+        help="console (default), json, markdown, html, junit, sarif, github or all",
     )
     option(parser, "--scorecard", "NAME", "a scorecard's name or file (default: the project's, else safe-v0)")
     option(parser, "--config", "FILE", "the settings file (default: safe.config.json)")

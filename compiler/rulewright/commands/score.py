@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Generator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
+from io import BytesIO
 from itertools import count
 from pathlib import Path
 from time import monotonic
@@ -245,4 +246,9 @@ def _write_reports(
 def _write_out(form: str, run: BatchRun, head: JsonObject, scorer: Any, status: int) -> None:
     columns = width_for(sys.stdout) if sys.stdout.isatty() else None
     with suppress(BrokenPipeError):  # the reader closed the pipe, like `| head`; the other reports are kept
+        if form == "github":
+            annotations = BytesIO()
+            write(form, annotations, run, head, scorer, status)
+            safe_stream(sys.stdout).write_annotations(annotations.getvalue().decode())
+            return
         write(form, safe_stream(sys.stdout).buffer, run, head, scorer, status, columns)

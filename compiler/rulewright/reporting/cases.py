@@ -7,7 +7,9 @@ from typing import IO, Final
 
 from msgspec import Struct
 
-from rulewright.render.build_servers import XML_HEAD, JUnitCase, suite_head
+from rulewright.diagnostics import Diagnostic, Findings, Severity, Span
+from rulewright.render.build_servers import XML_HEAD, JUnitCase, github, suite_head
+from rulewright.render.sarif import sarif
 from rulewright.reporting.cases_console import (
     REFERENCE,
     MetricLine,
@@ -63,6 +65,10 @@ def write(
             lines = chain(lines, details(_cases(run, bounds), metrics, columns))
     elif form == "junit":
         lines = junit(head, title, cases, metrics, run.plan.exits, status)
+    elif form in ("sarif", "github"):
+        found = findings(run, head, bounds, status)
+        text = github(found) if form == "github" else sarif(list(found), CASE_CODES.get)
+        lines = iter(text.removesuffix("\n").split("\n") if text else ())
     else:
         overview = cases_overview(head, status, run.plan.exits)
         lines = {"markdown": markdown, "html": html_page}[form](
@@ -291,6 +297,42 @@ def junit(
         message = cases_overview(report, status, exits).sentence
         yield JUnitCase("run", "outcome", _KINDS[status], message, "outcome").element()
     yield "</testsuite></testsuites>"
+
+
+CASE_CODES: Final = {
+    "case-not-scored": "A case could not be scored.",
+    "refused-input": "An input was refused.",
+    "outcome": "No case explains the result of the whole.",
+}
+_SEVERITIES: Final = {1: Severity.ERROR, 2: Severity.WARNING, 3: Severity.ERROR}  # by exit code
+
+
+def findings(run: BatchRun, report: Report, bounds: list[float], status: int) -> Findings:
+    """Return an error for each case that fails or could not be scored and for each refused input, and a warning for
+    each case to review, all at their files and lines. The code of a case is `case-` with its label. Where no case
+    explains the exit code `status`, a finding about the whole does."""
+    metrics, seen = [metric.name for metric in run.plan.metrics], set[int]()
+    exits = dict(run.plan.exits)
+    for result, line in zip(run.spool.results(), run.lines, strict=True):
+        code = exits[result["label"]]
+        if code:
+            seen.add(code)
+            shown = {**result, "scores": _not_raised(result["scores"], bounds)}
+            text = f"`{result['test_id']}`: {result['label']}: {_why(shown, metrics)}"
+            name = f"case-{'-'.join(result['label'].casefold().split())}"
+            yield Diagnostic(name, _SEVERITIES[code], text, _span(run.files[result["batch_id"]], line))
+    for error in report["errors"]:
+        seen.add(3)
+        name = "refused-input" if error["test_id"] is None else "case-not-scored"
+        text = error["message"] if error["test_id"] is None else f"`{error['test_id']}`: {error['message']}"
+        yield Diagnostic(name, Severity.ERROR, text, _span(error["file"], error["line"]))
+    if status and status not in seen:
+        text = cases_overview(report, status, run.plan.exits).sentence
+        yield Diagnostic("outcome", _SEVERITIES[status], text, _span(next(iter(run.files.values()), "cases"), 1))
+
+
+def _span(path: str, line: int) -> Span:
+    return Span(path, max(line, 1), 1, max(line, 1), 1)
 
 
 def _semantics(report: Report) -> str:

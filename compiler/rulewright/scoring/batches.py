@@ -128,12 +128,12 @@ class Destinations(Struct, frozen=True):
         """Return the file of each format, or None for the standard output. `number` distinguishes new files.
 
         A single format goes to the file `--output`; of several, JSON goes there, the others next to it and the console
-        to the standard output. A folder receives every format. Without `--output` the console and a single JSON report
-        go to the standard output, and the others to the folder of reports.
+        to the standard output. A folder receives every format. Without `--output` the console, and JSON or annotations
+        if they are the only format, go to the standard output, and the others to the folder of reports.
         """
         name = self.name if number == 1 else f"{self.name}_{number}"
         if self.output is None:
-            printed = ("console", "json") if self.forms == ("json",) else ("console",)
+            printed = ("console", *(self.forms if self.forms in (("json",), ("github",)) else ()))
             return {f: None if f in printed else Path(self.folder, name + SUFFIXES[f]) for f in self.forms}
         if self._is_folder:
             return {form: Path(self.output, name + SUFFIXES[form]) for form in self.forms}

@@ -16,7 +16,15 @@ from rulewright_runtime.cases.case_settings import CaseSettings, configuration, 
 from rulewright_runtime.errors import PlanError
 
 DEFAULT_FILE: Final = CASE_SETTINGS_FILE
-SUFFIXES: Final = {"json": ".json", "console": ".txt", "markdown": ".md", "html": ".html", "junit": ".xml"}
+SUFFIXES: Final = {
+    "json": ".json",
+    "console": ".txt",
+    "markdown": ".md",
+    "html": ".html",
+    "junit": ".xml",
+    "sarif": ".sarif",
+    "github": ".github.txt",
+}
 FORMATS: Final = tuple(SUFFIXES)  # of a report
 _TRUE: Final = frozenset({"1", "true", "yes", "on"})
 _FALSE: Final = frozenset({"0", "false", "no", "off"})

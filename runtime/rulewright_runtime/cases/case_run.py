@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import IO, Final
@@ -82,6 +83,8 @@ class BatchRun:
     refused: int = 0  # refused cases, and refused inputs, which may have held any number of cases
     other_concerns: int = 0  # cases of another concern, left out
     omitted: dict[str, int] = field(default_factory=dict)  # errors and warnings beyond `_MAX_NOTES`
+    files: dict[str, str] = field(default_factory=dict)  # of batches
+    lines: array[int] = field(default_factory=lambda: array("q"))  # of the results in `spool`, in their files
     _lists: tuple[str, ...] = ()  # the inputs that hold phrases to search for
     _details: tuple[tuple[str, tuple[tuple[str, bool], ...]], ...] = ()  # by metric: the keys, and whether of found
     _all_cases: CaseGroup | None = None
@@ -122,6 +125,7 @@ class BatchRun:
             result.update(opinions)
         self.tally.add(group, case.archetype, scored, result)
         self.spool.add(result)
+        self.lines.append(case.line)
         if self.on_case is not None:
             self.on_case(result)
 
@@ -229,6 +233,7 @@ def score_batches(
     number = 0
     for batch in batches:
         group = run.tally.batch(batch.name)
+        run.files[batch.name] = batch.file
         for item in reader.cases(batch):
             number += 1
             if progress is not None:

@@ -15,6 +15,7 @@ import jsonschema
 import pytest
 import yaml
 from tests.compiler.commands.score_in_place import batch, elsewhere, report, score
+from tests.folders import write_lines
 from tests.safe_cases import case, write
 from tests.shared_data import ROOT
 
@@ -152,16 +153,17 @@ def test_pages_go_to_the_folder_of_reports(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("SAFE_V0_REPORT_DIR", "here")
     score("--batch", "b", "--format", "all")
     names = sorted(path.name for path in Path("here").iterdir())
-    assert names == [f"SAFE_v0_I25_b_20250115T103000Z{suffix}" for suffix in (".html", ".json", ".md", ".xml")]
-    page = Path("here", names[0]).read_text("utf-8")
+    suffixes = (".github.txt", ".html", ".json", ".md", ".sarif", ".xml")
+    assert names == [f"SAFE_v0_I25_b_20250115T103000Z{suffix}" for suffix in suffixes]
+    page = Path("here", names[1]).read_text("utf-8")
     assert "T|1&lt;b&gt;" in page
     assert page.count("<script") == 1  # that of every page
     head = re.sub("<[^>]+>", " ", page[page.index("<h1") : page.index("<h2")]).split()
     assert " ".join(head).startswith("Not all scored 3 cases: 1 Pass, 0 Review, 1 Fail, 1 could not be scored. SAFE v0")
-    text = Path("here", names[2]).read_text("utf-8")
+    text = Path("here", names[3]).read_text("utf-8")
     assert "T\\|1\\<b\\>" in text
     assert "**Not all scored**: 3 cases: 1 Pass, 0 Review, 1 Fail, 1 could not be scored." in text
-    suite = ET.parse(Path("here", names[3])).getroot()[0]
+    suite = ET.parse(Path("here", names[5])).getroot()[0]
     assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("3", "1", "1")
     assert [[child.tag for child in each] for each in suite] == [[], ["failure"], ["error"]]
 
@@ -212,7 +214,7 @@ def test_runs_at_the_same_moment_write_reports_of_their_own() -> None:
     runs = [subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) for _ in range(2)]
     errors = [run.communicate()[1] for run in runs]
     assert [run.returncode for run in runs] == [0] * 2, errors
-    assert len(list(Path("reports").iterdir())) == 2 * 4
+    assert len(list(Path("reports").iterdir())) == 2 * 6
 
 
 @pytest.mark.parametrize("output", ["deep/folder", "deep/folder/"])
@@ -305,7 +307,7 @@ WRONG_WORDS = {
     "an unknown scorecard": (["--scorecard", "x"], "unknown scorecard `x`"),
     "an unknown form": (
         ["--format", "pdf"],
-        "unknown value `pdf`; expected `json`, `console`, `markdown`, `html`, `junit` or `all`",
+        "unknown value `pdf`; expected `json`, `console`, `markdown`, `html`, `junit`, `sarif`, `github` or `all`",
     ),
 }
 
@@ -526,3 +528,23 @@ def test_where_the_scorecard_of_the_project_can_not_be_read_no_other_scores(proj
     if card is not None:
         Path("scorecards", "own.yaml").write_text(card, encoding="utf-8")
     assert score("--batch", "b") == 3
+
+
+def test_cases_are_annotated_at_their_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    write_lines(Path("cases/b.jsonl"), [case("T1"), case("T2", must=["a", "b"], signals=[]), case("T3", summary="")])
+    with Path("cases/b.jsonl").open("a", encoding="utf-8") as file:
+        file.write("{\n")
+    assert score("--batch", "b", "--format", "github") == 3
+    printed = capsys.readouterr()
+    first, *others = printed.out.splitlines()
+    assert first.startswith("::warning file=cases/b.jsonl,line=2,")
+    assert first.endswith("title=case-review::`T2`: Review: CR 0.50; AH 1.00; AC 1.00; CR missing: b")
+    assert others[-1].startswith("::error file=cases/b.jsonl,line=4,")
+    assert "title=refused-input::the JSON ends too early" in others[-1]
+    assert score("--batch", "b", "--format", "sarif", "--output", "out.sarif") == 3
+    results = json.loads(Path("out.sarif").read_text("utf-8"))["runs"][0]["results"]
+    assert [each["message"]["text"] for each in results] == [
+        line.rpartition("::")[2] for line in printed.out.splitlines()
+    ]
+    assert score("--batch", "b", "--output", "other.sarif") == 3
+    assert Path("other.sarif").read_bytes() == Path("out.sarif").read_bytes()
