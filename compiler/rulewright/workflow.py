@@ -162,7 +162,8 @@ def _default_file(folder: Path, project: ProjectFile | None, root: Path) -> Path
             return root / name
     below = project_below(folder) if project is None else None
     use = "name the workflow's file, or set `workflow.file` in the project file"
-    raise UsageError(f"`{folder}` contains no workflow.yaml; {use if below is None else f'did you mean `{below}`?'}")
+    where = "the working folder" if folder == Path() else f"`{folder}`"
+    raise UsageError(f"{where} contains no `workflow.yaml`; {use if below is None else f'did you mean `{below}`?'}")
 
 
 class WorkflowReader(DocumentReader):

@@ -22,7 +22,12 @@ def score_arguments(parser: argparse.ArgumentParser) -> None:
     """
     option(parser, "--concern", "ID", "the concern of the cases (default: the only folder)")
     option(parser, "--batch", "PATTERN", "a batch, or a pattern such as 'I25_batch_*' (default: all)", default="*")
-    option(parser, "--cases", "PATH", "a batch or the folder of all (default: `cases` or `benchmark/safe/cases`)")
+    option(
+        parser,
+        "--cases",
+        "PATH",
+        "a batch or the folder of all (default: `cases`, `test_cases` or `benchmark/safe/cases`)",
+    )
     option(
         parser, "--outputs", "PATH", "the engine's outputs: a file or a folder (default: `outputs` next to the cases)"
     )

@@ -271,7 +271,9 @@ def _gates(
     rows = gate_rows(run, card, measured, labels)
     for name in required:
         if name not in rows:
-            raise UsageError(f"no gate `{name}` holds a verdict of the run; it has {ticked(rows) or 'none'}")
+            raise UsageError(
+                f"no gate `{name}` has a verdict in the run; expected {ticked(rows) or 'a run with gates'}"
+            )
     refused = run.summary["refused"]["count"]
     rows_json = []
     for name, each in rows.items():

@@ -104,7 +104,7 @@ class OpenRuns:
         """Raise UsageError for a path without a run."""
         for path in self.paths:
             if not Path(path).exists():
-                raise UsageError(f"folder not found: `{path}`; name one that `rulewright scan` wrote, or of several")
+                raise UsageError(f"folder not found: `{path}`; name a run, or a folder that contains runs")
             if not _run_folders(Path(path)):
                 raise UsageError(f"`{path}` contains no finished run; `rulewright scan` writes one")
         self.present()

@@ -30,7 +30,7 @@ from rulewright_runtime.plan.file import seal
 from rulewright_runtime.plan.part import PlanPart
 from rulewright_runtime.plan.question import Judging
 from rulewright_runtime.plan.scan import Check, Plan
-from rulewright_runtime.plan.scorecard import ScorecardPlan
+from rulewright_runtime.plan.scorecard import ScorecardPlan, declared_parameters
 from rulewright_runtime.report.accumulators import Unresolved
 from rulewright_runtime.runs.folder import DECISIONS, REPLIES
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
@@ -58,9 +58,8 @@ def policy_of(run: StoredRun, other: Plan | None, given: Mapping[str, object]) -
         raise UsageError(f"`{run.folder}` has no scorecard; name one with `--scorecard`")
     names = [parameter.name for parameter in card.parameters]
     if other is None and (unknown := [name for name in given if name not in names]):
-        known = ticked(names) or "none"
         raise UsageError(
-            f"the run's scorecard has no parameter `{unknown[0]}`; it has {known} "
+            f"the run's scorecard has no parameter `{unknown[0]}`; {declared_parameters(names)} "
             f"(`--scorecard {card.name}` takes the scorecard from the project as it is now)"
         )
     return ScoringPolicy(knowing(card, run.plan.scorecard), {**card.declared(run.parameters), **given})

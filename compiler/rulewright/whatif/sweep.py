@@ -24,11 +24,10 @@ from rulewright.whatif.rescoring import ScoringPolicy, rescored
 from rulewright_runtime.aggregate.aggregation import Scorecard, Summed
 from rulewright_runtime.aggregate.effects import STOPS, Effect
 from rulewright_runtime.aggregate.outcome import ENGINE
-from rulewright_runtime.english import ticked
 from rulewright_runtime.errors import PlanError
 from rulewright_runtime.ir import MIRRORED, Program, free_locals
 from rulewright_runtime.plan.part import programs_of
-from rulewright_runtime.plan.scorecard import Parameter, ScorecardPlan, mentioned
+from rulewright_runtime.plan.scorecard import Parameter, ScorecardPlan, declared_parameters, mentioned
 from rulewright_runtime.report.accumulators import Unresolved, gate_result
 from rulewright_runtime.score import Score
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
@@ -133,7 +132,7 @@ def swept(parameters: Iterable[Parameter], name: str) -> Parameter:
     """Return the parameter to sweep. Raises UsageError if it is unknown or not a number."""
     known = {parameter.name: parameter for parameter in parameters}
     if name not in known:
-        raise UsageError(f"the scorecard has no parameter `{name}`; it has {ticked(known) or 'none'}")
+        raise UsageError(f"unknown parameter `{name}`; {declared_parameters([*known])}")
     if known[name].type not in _SWEPT:
         raise UsageError(f"`{name}` is not a number that can be swept; try its values with `--set`")
     return known[name]

@@ -41,11 +41,13 @@ def parameter_values(declared: Sequence[Parameter], overrides: Mapping[str, obje
     names = [parameter.name for parameter in declared]
     for name in overrides:
         if name not in names:
-            declared_are = (
-                f"the scorecard declares {ticked(names)}" if names else "the scorecard declares none under `parameters`"
-            )
-            raise PlanError(f"unknown parameter `{name}`; {declared_are}")
+            raise PlanError(f"unknown parameter `{name}`; {declared_parameters(names)}")
     return {parameter.name: parameter_value(parameter, overrides.get(parameter.name)) for parameter in declared}
+
+
+def declared_parameters(names: Sequence[str]) -> str:
+    """A clause of a message about an unknown parameter: which ones there are."""
+    return f"the scorecard declares {ticked(names)}" if names else "the scorecard declares none under `parameters`"
 
 
 def parameter_value(parameter: Parameter, override: Any = None) -> Any:

@@ -421,7 +421,7 @@ def test_labels_of_which_none_can_be_compared_show_nothing(tmp_path: Path, capsy
     [
         (["--require", "held=half"], "`--require held=half`: expected GATE=SHARE with a share from 0 to 1"),
         (["--require", "held=nan"], "`--require held=nan`: expected GATE=SHARE"),
-        (["--require", "help=0.1"], "no gate `help` holds a verdict of the run; it has `held`"),
+        (["--require", "help=0.1"], "no gate `help` has a verdict in the run; expected `held`"),
         (["--require", "held=0.1", "--require", "held=0.9"], "names a gate twice"),
         (["--split", "reports"], "no label is in the split `reports`, only in `report`"),
     ],

@@ -197,7 +197,7 @@ def test_help_shows_examples_that_the_command_takes(name: str, capsys: pytest.Ca
         (["run", "chat.yaml", "chat.yaml"], "`chat.yaml`: the plan can't be decoded: "),
         (["run", "chat.yaml", "chat.yaml"], "; `rulewright compile` writes plans\n"),
         (["init", "new", "--from", "chat.yml"], "no such file or folder: `chat.yml`; did you mean `chat.yaml`?\n"),
-        (["serve", "nowhere"], "folder not found: `nowhere`; name one that `rulewright scan` wrote, or of several"),
+        (["serve", "nowhere"], "folder not found: `nowhere`; name a run, or a folder that contains runs"),
         (["scan", "chat.yaml", "--judge", "plugin:x"], "provides `x` (rulewright.judges); none is installed"),
     ],
 )

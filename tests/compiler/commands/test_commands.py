@@ -141,7 +141,9 @@ def test_a_project_in_a_subfolder_is_suggested(
     assert "set `workflow.file` in the project file" in run(capsys, "workflow", "check")[2]
     assert run(capsys, "init", "rules")[0] == 0
     assert "in a parent folder; did you mean `--project rules`?" in run(capsys, "scan", "chats.jsonl")[2]
-    assert "contains no workflow.yaml; did you mean `rules`?" in run(capsys, "workflow", "check")[2]
+    assert (
+        "the working folder contains no `workflow.yaml`; did you mean `rules`?" in run(capsys, "workflow", "check")[2]
+    )
 
 
 def test_a_plan_says_in_which_transcripts_nothing_can_pass(started: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -398,8 +398,19 @@ def test_a_parameter_unknown_to_the_run_is_refused_with_a_hint(
     assert main(["whatif", str(plants.run()), "--set", "most=1"]) == 3
     card = json.loads((plants.run() / "plan.json").read_text())["scorecard"]["name"]
     said = capsys.readouterr().err
-    assert "the run's scorecard has no parameter `most`; it has `least`" in said
+    assert "the run's scorecard has no parameter `most`; the scorecard declares `least`" in said
     assert f"(`--scorecard {card}` takes the scorecard from the project as it is now)" in said
+
+
+def test_a_sweep_of_a_parameter_that_a_scorecard_without_parameters_lacks_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["init", "."]) == 0
+    assert main(["scan", "transcripts", "--out", "run"]) == 1
+    assert main(["whatif", "run", "--sweep", "x"]) == 3
+    expected = "error: unknown parameter `x`; the scorecard declares none under `parameters`\n"
+    assert capsys.readouterr().err.endswith(expected)
 
 
 class Wavering:
