@@ -94,7 +94,7 @@ def example_findings(checks: Iterable[CheckDocument], plan: Plan) -> Findings:
         wrong: list[tuple[str, Diagnostic]] = []
         right: set[str] = set()
         for example in examples_of(check):
-            if example.judge is None and asking & with_dependencies(plan, check.id):
+            if example.judge is None and asking & with_dependencies(plan, [check.id]):
                 continue
             found = example_mismatch(example, verdict_on(example, plan))
             wrong += [] if found is None else [(example.verdict, found)]
