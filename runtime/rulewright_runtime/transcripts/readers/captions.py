@@ -1,7 +1,7 @@
 """Captions: the cues of WebVTT and SRT as the lines of a plain text, `[TIME] SPEAKER: TEXT`.
 
 Only the speaker of a cue's voice, or before its first colon, begins a message; cues of one speaker continue. A cue that
-begins with another name is a line of its own.
+begins with another name is a line of its own and, where all cues begin with a name, a message.
 """
 
 from __future__ import annotations
@@ -37,12 +37,17 @@ def spoken(lines: Lines, speaker_of: Callable[[str], tuple[str, int]]) -> list[t
     unknown.
     """
     utterances: list[tuple[int, list[str]]] = []
+    captions = [*_captions(lines)]
+    first = [each for at, each in enumerate(captions) if at == 0 or each[1] != captions[at - 1][1]]
+    are_named = all(voice or speaker_of(text)[0] for _, _, voice, text in first)
     current = last = ""
-    for number, time, voice, text in _captions(lines):
+    for number, time, voice, text in captions:
         speaker, start = (voice, 0) if voice else speaker_of(text)
         is_known = voice != "" or start > 0
         if not is_known and time == last:  # a further line of a cue
             speaker = ""
+        elif not is_known and are_named:
+            is_known, start = True, len(speaker) + 1
         last = time
         if speaker not in ("", current) or not utterances:
             current = speaker

@@ -47,6 +47,7 @@ _TIMED: Final = re.compile(
     r"[\u200b\u200e]?\[(?P<time>(?:[^\W\d_]{1,12} )?[0-9 ,./-]{0,30}[0-9]:[0-9]{2}[0-9 :APMapm\u202f]{0,12})\] "
     r"(?P<name>[^\W_][^:*_\[\]]{0,39})(?P<stamp>)"
 )
+_BY_THE_APP: Final = "\u200e"  # before what a messenger says under a speaker's name
 _NOTICE: Final = re.compile(_STAMP)  # of a messenger, by no speaker
 _NAME: Final = re.compile(r"[\w.'-]+( [\w.'-]+){0,2}")  # not any text before a colon
 _HEADING: Final = re.compile(r"#{1,6} +(.+)")
@@ -279,7 +280,7 @@ class PlainText:
             "format": _MARK,
             "messages": [
                 {
-                    "role": each.role,
+                    "role": "system" if each is utterances[0] and each.lines[0].startswith(_BY_THE_APP) else each.role,
                     "content": "\n".join(each.lines).strip(),
                     "name": each.name if each.role in self._mapping else None,
                     "timestamp": each.time,

@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 from tests.runtime.transcripts.formats import conversations, lines, refusals, written
 
+from rulewright_runtime.transcripts.transcript_reader import Reader
+
 VTT = """WEBVTT - a call
 
 STYLE
@@ -56,6 +58,17 @@ def test_voices_are_named_and_an_unnamed_one_is_refused(tmp_path: Path) -> None:
         assert "is not a known speaker" in refused
     (refused,) = refusals(tmp_path, "WEBVTT\n\n00:01.000 --> 00:04.000\nhi\n", "call.vtt")
     assert "the text does not begin with a known speaker" in refused
+
+
+def test_a_name_in_captions_that_all_begin_with_one_is_a_speaker(tmp_path: Path) -> None:
+    cues = ("Anna Li: Hello", "Help Bot: Hi", "Anna Li: My card\nNote: it is blue", "Ben: me too")
+    text = "WEBVTT\n\n" + "".join(f"0{at}:00.000 --> 0{at}:09.000\n{cue}\n\n" for at, cue in enumerate(cues))
+    path = written(tmp_path, text, "call.vtt")
+    names = {"user": "Anna Li", "assistant": "Help Bot"}
+    (refused,) = Reader(columns=names).read([path])
+    assert "call.vtt:14: `Ben` is not a known speaker" in str(refused)
+    (found,) = conversations(path, columns={**names, "system": "Ben"})
+    assert lines(found)[2:] == ["user: My card\nNote: it is blue", "system: me too"]
 
 
 def test_captions_in_a_folder_are_read(tmp_path: Path) -> None:

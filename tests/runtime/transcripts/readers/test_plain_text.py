@@ -295,3 +295,12 @@ def test_a_text_of_a_record_that_is_no_chat_is_refused_with_its_line_and_speaker
     twice = written(tmp_path, [{"id": "3", "log": "User: a\nBot: b\n---\nUser: c\nBot: d"}])
     (refused,) = Reader().read([twice])
     assert "`log`, line 4: a rule or heading begins another conversation" in str(refused)
+
+
+def test_what_a_messenger_says_first_under_a_name_is_of_the_system(tmp_path: Path) -> None:
+    text = "[12.05.24, 10:31:12] Bot: \u200eMessages are encrypted.\n[12.05.24, 10:31:15] User: hi\n"
+    path = written(
+        tmp_path, f"{text}[12.05.24, 10:32:00] Bot: yo\n[12.05.24, 10:33:00] User: \u200eimage omitted\n", "a.txt"
+    )
+    (found,) = conversations(path)
+    assert [each.role for each in found.messages] == ["system", "user", "assistant", "user"]
