@@ -9,12 +9,32 @@ from itertools import groupby, pairwise
 from shlex import quote
 from typing import Any, Final
 
-from rulewright_runtime.transcripts.readers.record_values import Record, ShapeError, first_of, shown, word
+from rulewright_runtime.transcripts.readers.record_values import Record, ShapeError, first_of, is_record, shown, word
 
 _PARENTS: Final = ("parent_id", "parent_message_id", "parentId", "parentMessageId")
 _NUMBERS: Final = ("turn", "turn_index", "turn_number", "message_index", "position", "sequence", "seq")
 _NAMES_TALKS: Final = re.compile(r"(?i)session|ticket|thread|dialog|chat|conv|call|case|room|customer|visitor|contact")
 _COUNTS_TURNS: Final = re.compile(r"(?i)turn|round|step|position|seq|index")
+
+
+_NO: Final = ("false", "no", "0")
+_YES: Final = ("true", "yes", "1")
+# By the key of a message, the values of one that the other side did not see.
+_HIDDEN: Final = {
+    **dict.fromkeys(("public", "ispublic"), _NO),
+    **dict.fromkeys(("private", "isprivate", "internal", "isinternal", "isnote", "isinternalnote"), _YES),
+}
+
+
+def internal_of(rows: Sequence[object]) -> frozenset[int]:
+    """The positions of messages that say that the other side did not see them; none where all do."""
+    notes = frozenset(at for at, row in enumerate(rows) if is_record(row) and len(row) > 2 and _is_internal(row))
+    return notes if len(notes) < len(rows) else frozenset()
+
+
+def _is_internal(row: Record) -> bool:
+    flags = ((_HIDDEN.get(key.lower().replace("_", "").replace(" ", "")), value) for key, value in row.items())
+    return any(hidden and str(value).strip().lower() in hidden for hidden, value in flags)
 
 
 def refuse_unnamed(names: Iterable[str], name: str) -> None:

@@ -16,6 +16,7 @@ import msgspec
 from rulewright_runtime.strict_json import Json
 from rulewright_runtime.transcripts.messages import Conversation, Message, Part, Role, ToolCall, finish_of, repeats
 from rulewright_runtime.transcripts.readers.content import Content, tool_call
+from rulewright_runtime.transcripts.readers.message_rows import internal_of
 from rulewright_runtime.transcripts.readers.record_values import (
     Record,
     ShapeError,
@@ -149,9 +150,14 @@ def refuse_agent(speakers: Iterable[Json], named: str = "", option: str = "") ->
 def chat(values: object, where: str = "messages") -> tuple[Message, ...]:
     """The messages in a list of records with roles and contents, in order.
 
-    A record with tool results in addition to text becomes several messages. Raises ShapeError.
+    A record with tool results in addition to text becomes several messages, and one that the other side did not see is
+    of the system. Raises ShapeError.
     """
     records = list_at(values, where)
+    if notes := internal_of(records):
+        records = [
+            {**record_at(each, where), "role": "system"} if at in notes else each for at, each in enumerate(records)
+        ]
     if not records:
         raise ShapeError(f"`{where}` is empty; a conversation needs at least one message")
     return tuple(message for i, value in enumerate(records) for message in messages(value, f"{where}[{i}]"))

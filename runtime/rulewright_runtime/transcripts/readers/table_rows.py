@@ -20,7 +20,12 @@ from rulewright_runtime.errors import InputError, RuntimeFailure
 from rulewright_runtime.strict_json import Json, JsonObject
 from rulewright_runtime.transcripts.containers import is_event
 from rulewright_runtime.transcripts.messages import Conversation, Message, Part
-from rulewright_runtime.transcripts.readers.message_rows import refuse_confusion, refuse_disorder, refuse_unnamed
+from rulewright_runtime.transcripts.readers.message_rows import (
+    internal_of,
+    refuse_confusion,
+    refuse_disorder,
+    refuse_unnamed,
+)
 from rulewright_runtime.transcripts.readers.openai import (
     ANSWERS,
     CONVERSATION_KEYS,
@@ -345,9 +350,10 @@ def _of_rows(
     """The conversation of these rows, or why it is refused. `bot` is the assistant in some rows of the file."""
     first, rows = next(iter(numbered)), [*numbered.values()]
     found: list[list[Message]] = []
-    for number, row in numbered.items():
+    notes = internal_of(rows)
+    for at, (number, row) in enumerate(numbered.items()):
         try:
-            found.append(_message(row, fields, columns))
+            found.append(_message(row, fields, columns, is_note=at in notes))
         except ShapeError as error:
             return error.at(number)
     try:
@@ -365,13 +371,13 @@ def _of_rows(
     return replace(_conversation(merged, fields, spoken, [*chain.from_iterable(found)], name), record=first)
 
 
-def _message(row: Record, fields: Mapping[str, str], columns: Columns) -> list[Message]:
+def _message(row: Record, fields: Mapping[str, str], columns: Columns, *, is_note: bool) -> list[Message]:
     if is_event(row):
         return [Message("system", (Part(text=word(row.get(fields["content"]))),), word(row["subtype"]))]
     record = {key: row.get(fields[key]) for key in _OF_MESSAGES if key in fields}
     if "tool_calls" in record:
         record["tool_calls"] = _calls_in(record["tool_calls"])
-    role = columns.role_of(record["role"], f"row.{fields['role']}")
+    role = "system" if is_note else columns.role_of(record["role"], f"row.{fields['role']}")
     retrieved = passages(row.get(fields.get("passages", "")))
     return [*retrieved, *messages({"content": None, **record, "role": role}, "row")]
 
@@ -412,6 +418,9 @@ def _exchanges(rows: Sequence[Record], fields: Mapping[str, str]) -> Iterator[Co
 
 _OF_MESSAGES: Final = ("role", "content", "name", "tool_calls", "tool_call_id", "timestamp")
 _OF_CONVERSATIONS: Final = ("conversation", "id", "expected", "model", "scenario_id")
+_TYPES: Final = (  # keys of the type of an item
+    "type", "event", "kind", "subtype", "event_type", "eventType", "message_type", "messageType", "action", "Type",
+)  # fmt: skip
 _SPEAKERS: Final = ("system", "user", "assistant")  # fields that name roles
 
 
@@ -547,7 +556,16 @@ def _mapped_messages(columns: Columns, record: Record, path: str) -> list[Messag
     columns.used.add("messages")
     if not values:
         raise ShapeError(f"`{path}` is empty; a conversation needs at least one message")
-    found = [message for at, each in enumerate(values) for message in _mapped_message(columns, each, f"{path}[{at}]")]
+    events, notes = _events(columns, values), internal_of(values)
+    found = [
+        message
+        for at, each in enumerate(values)
+        for message in (
+            [_event(columns, record_at(each, path), events[at])]
+            if at in events
+            else _mapped_message(columns, each, f"{path}[{at}]", is_note=at in notes)
+        )
+    ]
     refuse_disorder(each.timestamp for each in found)
     if _EACH in path:
         sessions = value_at(record, path.partition(_EACH)[0])
@@ -563,13 +581,45 @@ def _retrieved(columns: Columns, record: Record) -> Iterator[Message]:
     return passages(columns.value(record, "passages", "")) if "passages" in columns.mapping else iter(())
 
 
-def _mapped_message(columns: Columns, value: Json, where: str) -> list[Message]:
-    """The messages of an item, and what was retrieved for it. Raises ShapeError for a speaker without a role."""
-    item = record_at(value, where)
-    paths = {
+def _paths_in(columns: Columns, item: Record) -> dict[str, str]:
+    """The fields of a message with the paths under which an item may have them."""
+    return {
         field: columns.mapping.get(field) or next(filter(item.__contains__, FIELDS[field]), field)
         for field in _OF_MESSAGES
     }
+
+
+def _events(columns: Columns, values: Sequence[Json]) -> dict[int, str]:
+    """What happened in a list of messages, by position: items without a speaker or a content, of types of their own."""
+    items = {at: each for at, each in enumerate(values) if is_record(each)}
+    lacking = {at for at, item in items.items() if _lacks(columns, item)}
+    for key in _TYPES if lacking else ():
+        types = {at: word(item.get(key)) for at, item in items.items()}
+        kinds = {types[at] for at in lacking}
+        if "" not in kinds and kinds.isdisjoint(types[at] for at in items.keys() - lacking):
+            return {at: types[at] for at in lacking}
+    return {}
+
+
+def _lacks(columns: Columns, item: Record) -> bool:
+    paths = _paths_in(columns, item)
+    has_role, has_content = (value_at(item, paths[field]) is not None for field in ("role", "content"))
+    return not (has_role and (has_content or not SAYING.isdisjoint(item)))
+
+
+def _event(columns: Columns, item: Record, kind: str) -> Message:
+    """An event as a message of the system, with its text or else its type."""
+    paths = _paths_in(columns, item)
+    text, time = (value_at(item, paths[field]) for field in ("content", "timestamp"))
+    about = rest(item, *paths.values())
+    return Message("system", (Part(text=word(text) or kind),), kind, metadata=about, timestamp=optional(time))
+
+
+def _mapped_message(columns: Columns, value: Json, where: str, *, is_note: bool) -> list[Message]:
+    """The messages of an item, and what was retrieved for it; one of the system for a note that the other side did not
+    see. Raises ShapeError for a speaker without a role."""
+    item = record_at(value, where)
+    paths = _paths_in(columns, item)
     found = {field: each for field, path in paths.items() if (each := columns.value(item, field, path)) is not None}
     if (calls := _calls_in(found.pop("tool_calls", None))) is not None:
         found["tool_calls"] = calls
@@ -577,7 +627,7 @@ def _mapped_message(columns: Columns, value: Json, where: str) -> list[Message]:
         if field not in found:
             keys = ticked(key[:40] for key in [*item][:20])
             raise ShapeError(f"{where} has no `{paths[field]}` for `{field}`; its keys are {keys}")
-    role = columns.role_of(found["role"], f"{where}.{paths['role']}")
+    role = "system" if is_note else columns.role_of(found["role"], f"{where}.{paths['role']}")
     message = {**rest(item, *paths.values()), **found, "role": role}
     return [*_retrieved(columns, item), *messages(message, where)]
 

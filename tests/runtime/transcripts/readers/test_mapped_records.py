@@ -253,3 +253,22 @@ def test_messages_under_a_named_key_are_read_only_in_the_order_of_their_times(ke
     assert len(conversations(written(tmp_path, [{"log": log}]), columns=columns)) == 1
     (refused,) = map(str, Reader(columns=columns).read([written(tmp_path, [{"log": log[::-1]}])]))
     assert "the messages are not in the order of their times: `1714557600` comes too late" in refused
+
+
+HI, YO = ({"type": "message", "role": role, "content": text} for role, text in (("user", "hi"), ("assistant", "yo")))
+
+
+@pytest.mark.parametrize(
+    ("event", "said"),
+    [
+        ({"type": "joined", "who": "Tom"}, "joined"),
+        ({"type": "closed", "content": "The chat was closed."}, "The chat was closed."),
+        ({"type": "typing", "role": "assistant"}, "typing"),
+    ],
+)
+def test_an_event_of_a_type_of_its_own_is_of_the_system(event: dict[str, Any], said: str, tmp_path: Path) -> None:
+    (found,) = conversations(written(tmp_path, [{"log": [HI, event, YO]}]), columns={"messages": "log"})
+    assert lines(found) == ["user: hi", f"system: {said}", "assistant: yo"]
+    assert found.messages[1].name == event["type"]
+    for other in ({**event, "type": "message"}, {**event, "type": None}):
+        assert "has no `" in refusal(tmp_path, {"log": [HI, other, YO]}, messages="log", role="role", content="content")

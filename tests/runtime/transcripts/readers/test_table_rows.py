@@ -524,3 +524,18 @@ def test_an_agent_next_to_a_bot_is_refused_in_every_list_of_messages(
 ) -> None:
     (reason,) = refusals(tmp_path, [record])
     assert f"`Bot` is the assistant, so `Agent` may be a person; say so with `--columns messages={path}," in reason
+
+
+@pytest.mark.parametrize(
+    ("key", "shown", "hidden"),
+    [("Public", "true", "false"), ("is_private", "False", "True"), ("internal", "0", "1"), ("Is Note", "", "yes")],
+)
+def test_what_the_other_side_did_not_see_is_of_the_system(tmp_path: Path, key: str, shown: str, hidden: str) -> None:
+    rows = f"chat_id,role,content,{key}\n1,user,Hi,{shown}\n1,agent,Hello,{shown}\n1,agent,rude,{hidden}\n"
+    (found,) = conversations(written(tmp_path, rows, "a.csv"))
+    assert lines(found) == ["user: Hi", "assistant: Hello", "system: rude"]
+    (found,) = conversations(written(tmp_path, rows.replace(f",{shown}\n", f",{hidden}\n"), "b.csv"))
+    assert lines(found)[2] == "assistant: rude"
+    log = [{"role": who, "content": who, key: value} for who, value in (("user", shown), ("agent", hidden))]
+    (found,) = conversations(written(tmp_path, [{"log": log}]), columns={"messages": "log"})
+    assert lines(found) == ["user: user", "system: agent"]
