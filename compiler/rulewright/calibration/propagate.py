@@ -1,9 +1,11 @@
 """Propagates a judge's measured errors through a scorecard: how often its gates truly fail, and what to label next.
 
 Every verdict is correct with the probability estimated from labels, independently of the others. The scorecard's own
-program decides the gate for both answers. The probabilities are drawn many times from their posterior (Jeffreys'
-prior), with a fixed seed, and so are the failures themselves. Verdicts of a stratum without labels may all be wrong:
-the interval covers both answers.
+program decides the gate for both answers. The probabilities are drawn many times, with a fixed seed, and so are the
+failures themselves. The lower end of an interval draws them from distributions that add nothing to the failures which
+labels show, the upper end from those that add one (the ends of Clopper and Pearson): under one prior the doubts about
+many checks would add up to failures that no label shows. Verdicts of a stratum without labels may all be wrong: the
+interval covers both answers.
 
 Labels of another run give the judge's sensitivity (detected failures) and specificity (passing non-failures). The
 meaning of a verdict in this run follows from these and from the share of FAIL verdicts here.
@@ -41,8 +43,13 @@ class FailureShare(Struct, frozen=True):
     labelled: int
 
     @property
+    def observed(self) -> float:
+        """The share among the labelled items."""
+        return self.failed / self.labelled
+
+    @property
     def mean(self) -> float:
-        """The mean of the posterior."""
+        """The mean of the posterior (Jeffreys' prior)."""
         return (self.failed + 0.5) / (self.labelled + 1)
 
     @property
@@ -53,6 +60,15 @@ class FailureShare(Struct, frozen=True):
     def drawn(self, chance: random.Random) -> float:
         """Draw a value from the posterior."""
         return chance.betavariate(self.failed + 0.5, self.labelled - self.failed + 0.5)
+
+    def lowest(self, chance: random.Random) -> float:
+        """Draw a value for the lower end of an interval: 0 if no label is a failure."""
+        return chance.betavariate(self.failed, self.labelled - self.failed + 1) if self.failed else 0.0
+
+    def highest(self, chance: random.Random) -> float:
+        """Draw a value for the upper end of an interval: 1 if every label is a failure."""
+        passed = self.labelled - self.failed
+        return chance.betavariate(self.failed + 1, passed) if passed else 1.0
 
     def gain(self, slope: float, item_slope: float) -> float:
         """Return the expected reduction of a figure's variance by a label of one item. `slope` is the figure's
@@ -116,15 +132,18 @@ class MeasuredErrors(Struct, frozen=True):
         """Whether there is an estimate for a stratum."""
         return stratum in self.shares or (stratum[0] in self.elsewhere and stratum[1] in JUDGED)
 
-    def means(self) -> dict[Stratum, float]:
-        """Return the mean share of failures of each stratum."""
-        means = {stratum: share.mean for stratum, share in self.shares.items()}
-        return means | self._of_checks({check: each.means() for check, each in self.elsewhere.items()})
+    def likely(self) -> dict[Stratum, float]:
+        """Return the most likely share of failures of each stratum."""
+        likely = {stratum: share.observed for stratum, share in self.shares.items()}
+        return likely | self._of_checks({check: each.means() for check, each in self.elsewhere.items()})
 
-    def drawn(self, chance: random.Random) -> dict[Stratum, float]:
-        """Return the shares for a draw from the posteriors."""
-        draws = {stratum: share.drawn(chance) for stratum, share in sorted(self.shares.items())}
-        return draws | self._of_checks({check: each.drawn(chance) for check, each in sorted(self.elsewhere.items())})
+    def drawn(self, chance: random.Random) -> tuple[dict[Stratum, float], dict[Stratum, float]]:
+        """Return a draw of the shares for the lower and for the upper end of an interval."""
+        shares = sorted(self.shares.items())
+        elsewhere = {check: each.drawn(chance) for check, each in sorted(self.elsewhere.items())}
+        low = {stratum: share.lowest(chance) for stratum, share in shares}
+        high = {stratum: share.highest(chance) for stratum, share in shares}
+        return low | self._of_checks(elsewhere), high | self._of_checks(elsewhere)
 
     def _of_checks(self, by_check: Mapping[str, Sequence[float]]) -> dict[Stratum, float]:
         return {
@@ -300,14 +319,14 @@ def gate_interval(rows: Sequence[GateRow], measured: MeasuredErrors, refused: in
     low: list[float] = []
     high: list[float] = []
     for _ in range(DRAWS):
-        q = measured.drawn(chance)
+        ends = measured.drawn(chance)
         noise = chance.gauss(0, 1)
-        for case, samples in ((BEST, low), (WORST, high)):
+        for case, samples, q in ((BEST, low, ends[0]), (WORST, high, ends[1])):
             mean, variance = _share_failing(kinds, q, case)
             samples.append(min(1.0, max(0.0, mean + noise * math.sqrt(variance))))
     cut = round((1 - LEVEL) / 2 * DRAWS)
     is_known = any(kind != _MISSING for kind in kinds)
-    value = _share_failing(kinds, measured.means(), LIKELY)[0] if is_known else None
+    value = _share_failing(kinds, measured.likely(), LIKELY)[0] if is_known else None
     return {"value": value, "low": sorted(low)[cut], "high": sorted(high)[DRAWS - 1 - cut]}
 
 

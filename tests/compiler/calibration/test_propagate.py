@@ -75,6 +75,40 @@ def test_a_gate_without_a_verdict_has_no_share_of_failures() -> None:
     assert found == {"value": None, "low": 0.0, "high": 1.0}
 
 
+@pytest.mark.parametrize("labels", [1, 2, 10])
+def test_a_judge_that_no_label_contradicts_fails_no_gate_by_the_number_of_its_checks(labels: int) -> None:
+    strata = [(check, "PASS") for check in "ABCDEFGH"]
+    rows = [gate_row(f"t{at}", *(((f"t{at}", check), (check, word)) for check, word in strata)) for at in range(100)]
+    found = gate_interval(rows, MeasuredErrors(dict.fromkeys(strata, FailureShare(0, labels)), {}))
+    assert (found["value"], found["low"]) == (0.0, 0.0)
+    assert found["high"] > 0.5
+
+
+def test_gates_of_several_checks_hold_the_truth_as_often_as_they_claim(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(propagate, "DRAWS", 400)
+    chance, held = random.Random(4), 0
+    for _ in range(TRUTHS):
+        strata = [(check, word) for check in "ABCD"[: chance.randint(1, 4)] for word in ("FAIL", "PASS")]
+        truths = {
+            each: chance.choice([0.0, 0.02, 0.2]) if each[1] == "PASS" else chance.uniform(0.5, 1) for each in strata
+        }
+        labels = {each: chance.randint(1, 12) for each in strata}
+        shares = {
+            each: FailureShare(sum(chance.random() < truths[each] for _ in range(count)), count)
+            for each, count in labels.items()
+        }
+        rows, failing = [], 0
+        for at in range(60):
+            verdicts = [
+                (check, "FAIL" if chance.random() < 0.1 else "PASS") for check in sorted({name for name, _ in strata})
+            ]
+            rows.append(gate_row(f"t{at}", *(((f"t{at}", each[0]), each) for each in verdicts)))
+            failing += any(chance.random() < truths[each] for each in verdicts)
+        found = gate_interval(rows, MeasuredErrors(shares, {}))
+        held += found["low"] <= failing / 60 <= found["high"]
+    assert held >= 0.93 * TRUTHS
+
+
 TRUTHS = rounds(50, 2_000)
 
 
