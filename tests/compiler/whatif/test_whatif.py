@@ -365,7 +365,7 @@ def test_why_says_what_a_scan_of_gates_only_decided_and_did_not_ask(
     gates_only(tmp_path)
     row = json.loads((tmp_path / "run/scores.jsonl").read_text("utf-8").splitlines()[0])
     assert shown(capsys, "why", str(tmp_path / "run"), row["transcript_id"])[1].startswith(
-        f"outcome: {row['engine']['outcome']} by the gates; not asked: J-1\n"
+        f"outcome: {row['engine']['outcome']} by the gates; coverage at most 100%; not asked: J-1\n"
     )
 
 
