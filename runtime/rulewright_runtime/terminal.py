@@ -43,7 +43,6 @@ _HIDDEN = (
     *((0xFFFE, 0xFFFF), (0x1D173, 0x1D17A), (0xE0000, 0xE007F)),
 )
 _COMMANDS = ("##[", "##vso[", "##teamcity[")  # of Azure, GitHub (the old form) and TeamCity, anywhere in a line
-_escapes: dict[int, str] = {}
 _prints_to_errors = ContextVar("prints_to_errors", default=False)
 
 
@@ -71,9 +70,7 @@ def visible(text: str) -> str:
     """`text` with every invisible character escaped, except line breaks and tabs."""
     if text.isascii() and text.replace("\n", "").isprintable():
         return text
-    if not _escapes:
-        _escapes.update((code, _escape(code)) for start, end in _HIDDEN for code in range(start, end + 1))
-    return "\r\n".join(line.translate(_escapes) for line in _decoded(text).split("\r\n"))
+    return "\r\n".join(line.translate(_ESCAPES) for line in _decoded(text).split("\r\n"))
 
 
 def _decoded(text: str) -> str:
@@ -84,11 +81,22 @@ def _decoded(text: str) -> str:
         return text
 
 
-def _escape(code: int) -> str:
-    """A character as a JSON escape: as a surrogate pair outside of the basic plane."""
-    if code < 0x10000:
-        return f"\\u{code:04x}"
-    return f"\\u{0xD7C0 + (code >> 10):04x}\\u{0xDC00 + (code & 0x3FF):04x}"
+class _Escapes(dict[int, str]):
+    """Each invisible character as a JSON escape, outside of the basic plane as a surrogate pair, and any other as
+    itself."""
+
+    def __missing__(self, code: int) -> str:
+        if not any(start <= code <= end for start, end in _HIDDEN):
+            shown = chr(code)
+        elif code < 0x10000:
+            shown = f"\\u{code:04x}"
+        else:
+            shown = f"\\u{0xD7C0 + (code >> 10):04x}\\u{0xDC00 + (code & 0x3FF):04x}"
+        self[code] = shown
+        return shown
+
+
+_ESCAPES = _Escapes()
 
 
 def one_line(text: str) -> str:
