@@ -84,8 +84,9 @@ def test_every_function_is_found_as_its_table_names_it(strict: bool, table: Tabl
     assert found == {name: function for name, (function, _, _) in table.items()}
 
 
-def test_operators_are_found_without_loading_the_other_functions() -> None:
+@pytest.mark.parametrize("call", ["lookup('@in', 2, False)('a', ['a'])", "lookup('max', 1, False)([0, 1]).value == 1"])
+def test_operators_and_statistics_are_found_without_loading_the_other_functions(call: str) -> None:
     without = "import sys; sys.modules['rulewright_runtime.functions.language'] = None"
-    asks = "from rulewright_runtime.functions import lookup; print(lookup('@in', 2, False)('a', ['a']))"
+    asks = f"from rulewright_runtime.functions import lookup; print({call})"
     done = subprocess.run([sys.executable, "-c", f"{without}; {asks}"], capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr) == ("True\n", "")

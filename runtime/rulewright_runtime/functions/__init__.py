@@ -1,20 +1,20 @@
-"""Lookup of the functions for `call` in the instruction set. Most checks only use operators, which are found without
-importing the other functions."""
+"""Lookup of the functions for `call` in the instruction set. Most checks only use operators, and most scorecards these
+and statistics, which are found without importing the other functions."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from rulewright_runtime.errors import EvaluationError
-from rulewright_runtime.functions import operators, profile_functions
+from rulewright_runtime.functions import operators, profile_functions, statistics
 from rulewright_runtime.functions.table import PLUGIN_FUNCTIONS, Function, Table
 
-_OPERATORS: Final[Table] = {**operators.TABLE, **profile_functions.TABLE}
+_USUAL: Final[Table] = {**operators.TABLE, **profile_functions.TABLE, **statistics.TABLE}
 
 
 def lookup(name: str, arguments: int, strict: bool) -> Function:
     """Return the function `name` for a number of arguments, or one that raises EvaluationError if there is none."""
-    entry = (operators.TABLE if strict else _OPERATORS).get(name) or _function(name, strict)
+    entry = (operators.TABLE if strict else _USUAL).get(name) or _function(name, strict)
     if entry is None:
         return _refuse(f"unknown function `{name}`", "unknown_function")
     function, minimum, maximum = entry
