@@ -1,7 +1,6 @@
 """The arguments of the commands that run rules: each function's docstring is the help of its command."""
 
 import argparse
-from pathlib import Path
 
 from rulewright.arguments.shared_options import (
     LEDGER,
@@ -152,7 +151,7 @@ def cache_arguments(parser: argparse.ArgumentParser) -> None:
             what = command.add_mutually_exclusive_group(required=True)
             option(what, "--transcript", "ID", "remove everything about this transcript")
             option(what, "--older-than", "DAYS", "remove calls made more than DAYS days ago", type=at_least(0))
-            option(command, "folders", "FOLDER", "further folders to search", nargs="*", type=Path)
+            option(command, "folders", "FOLDER", "further folders to search", nargs="*")
 
 
 def harness_arguments(parser: argparse.ArgumentParser) -> None:

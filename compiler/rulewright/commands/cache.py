@@ -135,7 +135,8 @@ def _forget(path: Path, args: argparse.Namespace) -> int:
     if path.is_file():
         with closing(Ledger(path)) as ledger:
             runs = [Path(each) for each in ledger.runs_of(args.transcript)]
-    done = forget(args.transcript, [_root(args.ledger), *args.folders, *(each for each in runs if each.is_dir())])
+    searched = [_root(args.ledger), *map(Path, args.folders), *(each for each in runs if each.is_dir())]
+    done = forget(args.transcript, searched)
     if path.is_file():  # the ledger last, because it knows where the runs are
         with closing(Ledger(path)) as ledger:
             removed = ledger.prune(args.transcript)

@@ -9,7 +9,6 @@ import re
 import shlex
 import sys
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from rulewright.arguments.shared_options import again
@@ -31,6 +30,8 @@ from rulewright_runtime.transcripts.chat_files import MAX_LINE
 from rulewright_runtime.transcripts.transcript_reader import Reader, reading_notes
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rulewright.project import Project
 
 RUNS: Final = "runs"  # the folder of runs without `--out`
@@ -74,7 +75,7 @@ def run_plan(plan: Plan, args: argparse.Namespace, *, judge: str | None, project
         from rulewright.reporting.formats import run_as  # imports the reader of finished runs
         from rulewright.reporting.stored_run import open_run
 
-        print_run(args.format, run_as(args.format, open_run(Path(args.out)), args.fail_on))
+        print_run(args.format, run_as(args.format, open_run(args.out), args.fail_on))
     else:
         safe_stream(sys.stdout).write_coloured(scorecard(summary, colour=wants_colour(sys.stdout)))
         run = shlex.quote(args.out)

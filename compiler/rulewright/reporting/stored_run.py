@@ -271,9 +271,10 @@ def decision_as_json(decision: tuple[Json, ...]) -> JsonObject:
     return {"outcome": outcome, "label": label, "score": score, "gates": dict(gates)}
 
 
-def open_run(folder: Path) -> FinishedRun:
-    """Open the finished run in `folder`. Every reader of runs does. Raises UsageError without one, PlanError if its
-    files are not those that it recorded."""
+def open_run(path: str | Path) -> FinishedRun:
+    """Open the finished run in the folder `path`. Every reader of runs does. Raises UsageError without one, PlanError
+    if its files are not those that it recorded."""
+    folder = Path(path)
     run = FinishedRun(folder, plan_of(folder), summary_of(folder))
     refuse_changed_run(folder, run.plan, run.summary)
     return run

@@ -20,7 +20,7 @@ from rulewright_runtime.plan.file import decode, seal
 from rulewright_runtime.plan.scan import Plan
 
 COMPILING = {"jinja2", "jsonschema", "lark", "rulewright.check.project_check", "rulewright.project", "yaml"}
-SLOW = {"dataclasses"}  # with `inspect`
+SLOW = {"dataclasses", "pathlib"}  # and what these import
 RUN_FILES = ("inputs.jsonl", "plan.json", "scores.jsonl", "summary.json", "summary.md", "verdicts.jsonl")
 FILES = {
     "rulewright.yaml": "project: p\nchecks: ${CHECKS:-checks}\n",
