@@ -58,10 +58,10 @@ DEPENDENT: Final = code_sets(
         "corpora": "unknown-corpus",
         "lexicons": "detector-without-definition unknown-cue unknown-lexicon",
         "markers": "detector-without-definition unknown-marker-set",
-        "profiles": "dev-repetitions-nobody-uses part-without-checks unknown-profile",
+        "profiles": "dev-repetitions-nobody-uses unknown-profile",
         "rules": "rule-nobody-has unknown-jurisdiction",
         "scenarios": """check-no-scenario-reaches comment-contradicts-files contrast-without-counterpart
-        part-without-checks number-contradicts-content tag-no-scenario-has unknown-scenario""",
+        number-contradicts-content tag-no-scenario-has unknown-scenario""",
         "scorecards": "unknown-scorecard",
         "scoring": "bad-weight bucket-without-policy event-window-without-anchor unit-of-analysis-missing",
         "state_machines": """detector-without-definition state-machine-without-definition unknown-state-machine
@@ -136,7 +136,7 @@ FOLLOWED_BY: Final = code_sets(
         "cue-text-not-in-turn": "misspelt-word",
         "cyclic-dependency": "input-not-awaited",
         "detector-is-not-routed": """gate-judged-once lexicon-misses-own-example llm-required-contradicts-routing
-        cue-lexicon-ignores-the-user missing-prompt reply-lexicon-reads-the-user""",
+        missing-prompt reply-lexicon-reads-the-user""",
         "duplicate-key": """level-skipped number-contradicts-content declared-for-nothing figures-without-figure
         missing-key unknown-dependency""",
         "duplicate-metric": "bad-condition report-of-another-kind weights-do-not-add-up",
@@ -161,7 +161,7 @@ FOLLOWED_BY: Final = code_sets(
         "missing-prompt": "directive-ignored-by-route",
         "misspelt-tool": "check-misses-own-example",
         "more-votes-in-development": "even-repetitions",
-        "misspelt-word": "check-misses-own-example",
+        "misspelt-word": "check-misses-own-example setting-of-two-parameters",
         "out-of-range": "probe-reads-a-later-session unused-definition",
         "number-contradicts-content": "edge-without-votes setting-overruled",
         "one-threshold-for-both": "unlike-its-siblings",
@@ -211,7 +211,7 @@ FOLLOWED_BY: Final = code_sets(
         "unknown-value": "ascii-only-apostrophe unused-suppression",
         "unknown-state-machine": "detector-is-not-routed",
         "unlike-its-siblings": """check-without-part label-row-is-dead label-table-has-a-gap limit-read-both-ways
-        threshold-in-no-row review-above-pass unchanged-copy unused-definition""",
+        review-above-pass unchanged-copy unused-definition""",
         "unlike-other-documents": "check-without-part unchanged-copy",
         "unread-parameter": "check-misses-own-example condition-adds-nothing",
         "verdict-without-meaning": "failure-counts-as-success",
@@ -238,8 +238,7 @@ FOLLOWED_ANYWHERE: Final = code_sets(
         "partner-is-the-author": "script-for-no-agent",
         "misspelt-rule-key": "check-no-scenario-reaches rule-no-answer-meets",
         "probe-without-verifier": "check-no-scenario-reaches",
-        "cue-lexicon-ignores-the-user": "unused-lexicon",
-        "reply-lexicon-reads-the-user": "check-misses-own-example unused-lexicon",
+        "reply-lexicon-reads-the-user": "check-misses-own-example",
         "setting-of-two-parameters": "bad-case bad-setting",
         "unknown-dependency": "script-for-no-agent",
         "unknown-value": "check-no-scenario-reaches check-without-part",
@@ -258,10 +257,8 @@ FOLLOWED_BY_QUOTING: Final = code_sets(
         "opposites-agree": "subsumed-pattern",
         "question-of-common-words": "short-word-hits-inside-others subsumed-pattern",
         "short-word-hits-inside-others": "subsumed-pattern",
-        "setting-of-two-parameters": "misspelt-word",
         "unit-of-analysis-unfit": "anchor-without-event-window",
         "unknown-value": "anchor-without-event-window",
-        "yaml-trap": "bad-expression",
     }
 )
 # Codes whose findings in one line, or in one document, usually have one cause.
@@ -272,9 +269,7 @@ ONCE_A_LINE: Final = codes_in("""
     verdict-without-meaning
 """)
 # Warnings that are as certain as errors.
-SURE: Final = frozenset(
-    {"cue-lexicon-ignores-the-user", "misspelt-rule-key", "reply-lexicon-reads-the-user", "yaml-trap"}
-)
+SURE: Final = frozenset({"misspelt-rule-key", "reply-lexicon-reads-the-user", "yaml-trap"})
 # What follows from a text in the place of a list: `{tools: a, b}` has a key `b`, and `[0.1 0.4]` too few items.
 UNBRACKETED: Final = frozenset({"out-of-range", "unknown-key"})
 ONCE_A_DOCUMENT: Final = codes_in("""

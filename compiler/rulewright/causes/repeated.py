@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from rulewright.categories import COMPLETENESS, CORRECTNESS, SUSPICIOUS, category_of
 from rulewright.causes.related_codes import (
     ACROSS,
     COPIED,
@@ -41,7 +40,6 @@ from rulewright.documents.keys import key
 from rulewright.documents.kinds import kind_of
 from rulewright.load import Mapping as MappingNode
 from rulewright.load import Node
-from rulewright.load import Sequence as SequenceNode
 
 if TYPE_CHECKING:
     from rulewright.project import Project
@@ -134,8 +132,6 @@ def _is_of_vocabulary(found: Diagnostic, project: Project) -> bool:
     return "unknown-value" in (found.code, found.about) and found.span.path != str(project.path)
 
 
-NAMING: Final = frozenset({"id", "name", "scenario_id", "scorecard", "project"})  # the keys of a document's name
-JUDGED: Final = frozenset({CORRECTNESS, SUSPICIOUS, COMPLETENESS})
 MOST_CAUSES: Final = 100  # findings of a code; the further ones stay on their own
 _EXAMPLE: Final = "check-misses-own-example"
 _TASK: Final = re.compile(r"^task `[^`]*`, `[^`]*`: ")
@@ -164,53 +160,6 @@ def with_consequences(found: Sequence[Diagnostic]) -> list[Diagnostic]:
         if cause is not None:
             followers[cause] += [each, *followers.pop(each)]
     return [_with_followers(each, others) for each, others in followers.items()]
-
-
-def with_second_views(found: Sequence[Diagnostic], roots: Mapping[str, Node | None]) -> list[Diagnostic]:
-    """Return the findings; of those about one value only the gravest, with the others as its notes: two rules that
-    object to one value usually see one mistake. An error, and a finding with a fix, stays."""
-    lines: dict[tuple[str, int], list[Diagnostic]] = {}
-    for each in sorted(found, key=lambda each: (each.severity.rank, each.fix is None)):
-        lines.setdefault((each.span.path, each.span.line), []).append(each)
-    followers: dict[Diagnostic, Diagnostic] = {}
-    for (path, _), group in lines.items():
-        own = [] if len(group) == 1 else [each for each in group if _is_about_a_value(each, roots.get(path))]
-        for at, each in enumerate(own):
-            first = next((one for one in own[:at] if one not in followers and _is_second_view(one, each)), None)
-            if first is not None:
-                followers[each] = first
-    return [
-        _with_followers(each, [other for other, first in followers.items() if first is each])
-        for each in found
-        if each not in followers
-    ]
-
-
-def _is_second_view(first: Diagnostic, found: Diagnostic) -> bool:
-    """Whether a finding may be left out, since the place of another one is its place, or contains it or is in it."""
-    one, other = first.span, found.span
-    is_inside = one.line == one.end_line and other.line == other.end_line
-    is_one_place = one == other or (is_inside and (is_within(one, other) or is_within(other, one)))
-    is_doubt = found.severity is not Severity.ERROR and found.fix is None
-    return is_doubt and is_one_place and category_of(found.code) in JUDGED and category_of(first.code) in JUDGED
-
-
-def _is_about_a_value(found: Diagnostic, root: Node | None) -> bool:
-    """Whether a finding is about a value. One at a key, or at the name of a document, is about what it holds, or does
-    not hold."""
-    node, name = root, ""
-    at = 0 if root is None else root.source.offset(found.span.line, found.span.column)
-    while isinstance(node, MappingNode | SequenceNode):
-        if isinstance(node, MappingNode):
-            entry = next(
-                (each for each in node.entries if each.key.start <= at < max(each.key.end, each.value.end)), None
-            )
-            if entry is None or at < entry.key.end:
-                return False
-            node, name = entry.value, entry.name
-        else:
-            node = next((each for each in node.items if each.start <= at < each.end), None)
-    return node is not None and name not in NAMING
 
 
 @cache
