@@ -310,7 +310,7 @@ def _speaking(record: Record, before: str = "", depth: int = 4) -> Iterator[tupl
 
 
 def _is_agent(speaker: object) -> bool:
-    return word(speaker).lower() == AGENT
+    return word(speaker).strip().lower() == AGENT
 
 
 def _own_name(path: str, record: Record) -> str:

@@ -363,7 +363,7 @@ def read_lines(
 
 def _role(line: Record) -> str:
     """The role of a message; empty if it is unknown."""
-    return ROLE_WORDS.get(word(line.get("role")).lower(), "")
+    return ROLE_WORDS.get(word(line.get("role")).strip().lower(), "")
 
 
 def _of_line(lines: Mapping[int, Record]) -> ShapeError | None:

@@ -39,7 +39,8 @@ _STAMP: Final = rf"(?P<stamp>{_DATE},? [0-9]{{1,2}}(?::[0-9]{{2}}){{1,2}}(?:[ \u
 _SPEAKER: Final = re.compile(
     r"(?:#{1,6} +)?"  # as a heading
     rf"\u200e?(?:{_BRACKETS}|{_STAMP})?\u200e?"
-    r"(?P<bold>\*\*|__)?(?P<name>[^\W_][^:*_\[\]]{0,39}?)[ \u00a0\u202f]?"
+    r"(?P<bold>\*\*|__)?"
+    r"(?P<name>(?:[^\w\s\[\](*:_#>\"'`|/\\.-]{1,4}[ \u00a0\u202f]?)?[^\W_][^:*_\[\]]{0,39}?)[ \u00a0\u202f]?"
     r"(?(bold)(?::(?P=bold)|(?P=bold) ?:)|:)(?:\s+|$)"
 )
 # A time and a speaker on a line of their own, as in texts that are copied from Teams.
@@ -49,7 +50,7 @@ _TIMED: Final = re.compile(
 )
 _BY_THE_APP: Final = "\u200e"  # before what a messenger says under a speaker's name
 _NOTICE: Final = re.compile(_STAMP)  # of a messenger, by no speaker
-_NAME: Final = re.compile(r"[\w.'-]+( [\w.'-]+){0,2}")  # not any text before a colon
+_NAME: Final = re.compile(r"[+~]?[ \u00a0\u202f]?[\w.'-]+( \(?[\w.'-]+\)?){0,2}")  # not any text before a colon
 _HEADING: Final = re.compile(r"#{1,6} +(.+)")
 _RULE: Final = re.compile(r"-{3,}|={3,}")
 _CODE: Final = re.compile(r"\s*(```[^`]*$|~~~)")  # not code in a line

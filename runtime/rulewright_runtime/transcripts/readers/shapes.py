@@ -27,6 +27,7 @@ from rulewright_runtime.transcripts.readers.record_values import (
     list_at,
     object_in,
     optional,
+    parsed,
     record_at,
     shown,
     text_at,
@@ -48,6 +49,7 @@ EXPECTED: Final = (
 
 
 _COMPARED: Final = frozenset(("chosen", "rejected"))  # two chats, or two answers of preference data
+_IN_LIST: Final = re.compile(r"(\w+)\[[0-9]+\]")
 _PLAIN_NAME: Final = re.compile(r"[^\W_][\w .-]{0,39}")
 
 
@@ -112,11 +114,19 @@ def record_by_record(read: Callable[[Record], Iterator[Conversation]]) -> Reader
 
 def role_at(value: object, where: str, key: str = "role") -> Role:
     """The role for any of its common names; `key` is its key in the record. Raises ShapeError for an unknown one."""
-    role = ROLE_WORDS.get(value.lower()) if isinstance(value, str) else None
+    role = ROLE_WORDS.get(value.strip().lower()) if isinstance(value, str) else None
     if role is None:
         expected = "`system`, `developer`, `user`, `assistant` or `tool`"
-        raise ShapeError(f"{where}.{key} is {shown(value)}; expected {expected}")
+        raise ShapeError(f"{where}.{key} is {shown(value)}; expected {expected}{_naming_of(value, where, key)}")
     return role
+
+
+def _naming_of(speaker: object, where: str, key: str) -> str:
+    """The option that names the role of a speaker in a list of messages; empty for any other place."""
+    if not is_text(speaker) or not speaker or not (place := _IN_LIST.fullmatch(where)):
+        return ""
+    keys = "" if key == "role" else f"role={key},content=value,"
+    return f"; name its role with `--columns {quote(f'messages={place[1]},{keys}assistant={speaker[:60]}')}`"
 
 
 def unknown_speaker(speaker: str, where: str) -> ShapeError:
@@ -128,7 +138,7 @@ def unknown_speaker(speaker: str, where: str) -> ShapeError:
 
 def bot_in(speakers: Iterable[Json]) -> str:
     """The first speaker who can only be the assistant, and no person; empty if there is none."""
-    return next((each for each in map(word, speakers) if each.lower() in BOTS), "")
+    return next((each for each in map(word, speakers) if each.strip().lower() in BOTS), "")
 
 
 def refuse_agent(speakers: Iterable[Json], named: str = "", option: str = "") -> None:
@@ -136,7 +146,7 @@ def refuse_agent(speakers: Iterable[Json], named: str = "", option: str = "") ->
     assistant's: next to another word for the assistant, or to the one that is `named` or found elsewhere in the file.
     `option` is what `--columns` needs as well."""
     words = [*dict.fromkeys(map(word, speakers))]
-    agent = next((each for each in words if each.lower() == AGENT), None)
+    agent = next((each for each in words if each.strip().lower() == AGENT), None)
     if agent is None:
         return
     if bot := named or bot_in(words):
@@ -314,8 +324,14 @@ def _reasoning(record: Record) -> str:
     return value if isinstance(value, str) else "" if value is None else msgspec.json.encode(value).decode()
 
 
+def calls_in(value: Json) -> Json:
+    """Tool calls as a list: also those in JSON text, and a single one; None for an empty text."""
+    calls = (parsed(value) or value or None) if is_text(value) else value
+    return [calls] if is_record(calls) else calls
+
+
 def _calls(record: Record, where: str) -> list[ToolCall]:
-    calls = record.get("tool_calls")
+    calls = calls_in(record.get("tool_calls"))
     found = [] if calls is None else list_at(calls, f"{where}.tool_calls")
     if record.get("function_call") is not None:
         found = [*found, record["function_call"]]

@@ -61,6 +61,7 @@ from rulewright_runtime.transcripts.readers.shapes import (
     Format,
     attempt,
     bot_in,
+    calls_in,
     chat,
     columns_hint,
     messages,
@@ -187,7 +188,7 @@ class Columns:
         """The role of a speaker, which the mapping may name. Raises ShapeError."""
         speaker = word(value)
         named = self._named(speaker, where)
-        role = named or speaker
+        role = named or speaker.strip()
         if role.lower() not in ROLE_WORDS:
             raise unknown_speaker(speaker, where)
         if named:
@@ -375,17 +376,9 @@ def _message(row: Record, fields: Mapping[str, str], columns: Columns, *, is_not
     if is_event(row):
         return [Message("system", (Part(text=word(row.get(fields["content"]))),), word(row["subtype"]))]
     record = {key: row.get(fields[key]) for key in _OF_MESSAGES if key in fields}
-    if "tool_calls" in record:
-        record["tool_calls"] = _calls_in(record["tool_calls"])
     role = "system" if is_note else columns.role_of(record["role"], f"row.{fields['role']}")
     retrieved = passages(row.get(fields.get("passages", "")))
     return [*retrieved, *messages({"content": None, **record, "role": role}, "row")]
-
-
-def _calls_in(value: Json) -> Json:
-    """Tool calls as a list: also those in JSON text, and a single one; None for an empty text."""
-    calls = (parsed(value) or value or None) if is_text(value) else value
-    return [calls] if is_record(calls) else calls
 
 
 def _conversation(
@@ -621,8 +614,8 @@ def _mapped_message(columns: Columns, value: Json, where: str, *, is_note: bool)
     item = record_at(value, where)
     paths = _paths_in(columns, item)
     found = {field: each for field, path in paths.items() if (each := columns.value(item, field, path)) is not None}
-    if (calls := _calls_in(found.pop("tool_calls", None))) is not None:
-        found["tool_calls"] = calls
+    if calls_in(found.get("tool_calls")) is None:
+        found.pop("tool_calls", None)
     for field in ("role", *(["content"] if SAYING.isdisjoint(item.keys() | found) else [])):
         if field not in found:
             keys = ticked(key[:40] for key in [*item][:20])

@@ -304,3 +304,14 @@ def test_what_a_messenger_says_first_under_a_name_is_of_the_system(tmp_path: Pat
     )
     (found,) = conversations(path)
     assert [each.role for each in found.messages] == ["system", "user", "assistant", "user"]
+
+
+@pytest.mark.parametrize("name", ["~ Ben", "~\u202fBen", "+49 170 1234567", "\U0001f338 Mia", "Ben (Desk)"])
+@pytest.mark.parametrize("form", ["[12.05.24, 10:3{}:00] {}: {}\n", "12/05/2024, 10:3{} - {}: {}\n"])
+def test_a_speaker_whose_name_begins_with_a_sign_is_known_only_by_name(tmp_path: Path, form: str, name: str) -> None:
+    rows = ("User", "hi"), ("Bot", "yo"), (name, "and I?"), ("Bot", "ok")
+    path = written(tmp_path, "".join(form.format(at, *row) for at, row in enumerate(rows)), "chat.txt")
+    (refused,) = Reader().read([path])
+    assert f"chat.txt:3: `{name}` is not a known speaker; the speakers seen are" in str(refused)
+    (found,) = conversations(path, columns={"system": name})
+    assert lines(found) == ["user: hi", "assistant: yo", "system: and I?", "assistant: ok"]

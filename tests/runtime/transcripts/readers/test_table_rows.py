@@ -539,3 +539,21 @@ def test_what_the_other_side_did_not_see_is_of_the_system(tmp_path: Path, key: s
     log = [{"role": who, "content": who, key: value} for who, value in (("user", shown), ("agent", hidden))]
     (found,) = conversations(written(tmp_path, [{"log": log}]), columns={"messages": "log"})
     assert lines(found) == ["user: user", "system: agent"]
+
+
+def test_roles_may_have_blanks_and_tool_calls_are_json_text_or_empty(tmp_path: Path) -> None:
+    call = json.dumps([{"id": "c", "function": {"name": "f", "arguments": "{}"}}]).replace('"', '""')
+    rows = (
+        f'conversation_id,role,content,tool_calls\n1,User ,hi,\n1,ASSISTANT,,"{call}"\n1, tool,2,\n1,assistant,two,\n'
+    )
+    (found,) = conversations(written(tmp_path, rows, "a.csv"))
+    assert lines(found) == ["user: hi", "assistant:  -> f {}", "tool: 2", "assistant: two"]
+
+
+def test_an_unknown_speaker_in_a_list_is_refused_with_the_names_that_read_it(tmp_path: Path) -> None:
+    talk = [{"role": "user", "content": "hi"}, {"role": "Support desk", "content": "yo"}]
+    path = written(tmp_path, [{"messages": talk}])
+    (refused,) = map(str, Reader().read([path]))
+    assert "name its role with `--columns 'messages=messages,assistant=Support desk'`" in refused
+    (found,) = conversations(path, columns={"messages": "messages", "assistant": "Support desk"})
+    assert lines(found) == ["user: hi", "assistant: yo"]
