@@ -25,7 +25,7 @@ from tests.folders import json_lines, read_lines, write, write_lines
 
 from rulewright.check.project_check import compile_project
 from rulewright.cli import main
-from rulewright.comparing.diff import _score, diff, undetected
+from rulewright.comparing.diff import _score, decide, diff, undetected
 from rulewright.comparing.recombine import UNKNOWN, Causes, Pairs, causes
 from rulewright.comparing.render import diff_page, markdown, text
 from rulewright.errors import UsageError
@@ -387,6 +387,66 @@ def test_what_cannot_be_worked_out_is_left_together() -> None:
     assert causes([], lambda taken: taken) == Causes(())
     assert causes(["a", "b"], lambda taken: len(taken) == 2) == Causes((("a", "b"),))
     assert causes(["a", "b"], lambda taken: bool(taken)) == Causes((("a",), ("b",)))
+    together = {frozenset("a"): UNKNOWN, frozenset("bc"): 2, frozenset("abc"): 2}  # `a` alone may be the cause
+    assert causes(["a", "b", "c"], lambda taken: together.get(taken, 1)) == Causes((("a", "b", "c"),), told_apart=False)
+
+
+def test_a_mean_that_is_surely_lower_by_less_than_the_margin_is_not_worse() -> None:
+    nothing: dict[str, Any] = {"outcomes": [], "checks": [], "only_before": [], "new_failures": [], "lost": []}
+    side = {"unresolved": {"answers": 0, "refused": 0}}
+    about = {"changed": {"judge": []}, "failed": {"decided": 9}, "under_first_policy": None, "margin": 0.05}
+    for low, high, verdict in ((-0.04, -0.02, "not worse"), (-0.09, -0.02, "worse"), (-0.09, 0.01, "inconclusive")):
+        score = {"mean": -0.03, "low": low, "high": high, "count": 9, "changed": 9, "unscored": 0, "detectable": 0.1}
+        scores = {"score": score, "score_at_best": score}
+        comparison = {**nothing, **about, **scores, "before": side, "after": side}
+        assert decide(comparison, across_judges=False)[0] == verdict
+
+
+def test_missing_answers_that_may_save_a_lower_mean_leave_a_comparison_open(plants: Plants, tmp_path: Path) -> None:
+    plan = compile_project(project(tmp_path / "p", rule=False))
+    paths = [plants.transcripts(changed=False)]
+    least = {"least": "0.5"}
+    run(plan, paths, tmp_path / "before", judge=Judge("PASS"), parameters=least)
+    run(plan, paths, tmp_path / "after", judge=Judge("UNCLEAR"), parameters=least)
+    found = diff(tmp_path / "before", tmp_path / "after")
+    bounds = [row["engine"]["bounds"]["overall_score"] for row in read_lines(tmp_path / "after/scores.jsonl")]
+    assert all(each["low"] < each["high"] for each in bounds)
+    was = [row["overall_score"] for row in read_lines(tmp_path / "before/scores.jsonl")]
+    gains = [each["high"] - before for each, before in zip(bounds, was, strict=True)]
+    assert found["score_at_best"]["mean"] == pytest.approx(sum(gains) / len(gains))
+
+
+def test_a_new_transcript_that_is_undecided_is_named(plants: Plants, tmp_path: Path) -> None:
+    plan = compile_project(project(tmp_path / "p", rule=False))
+    run(plan, [plants.transcripts(changed=False) / "model__day.jsonl"], tmp_path / "one", judge=Judge("UNCLEAR"))
+    for least, new in (("0.5", []), ("0.95", ["model__night"])):
+        out = tmp_path / least
+        run(plan, [plants.transcripts(changed=False)], out, judge=Judge("UNCLEAR"), parameters={"least": least})
+        assert diff(tmp_path / "one", out)["new_failures"] == new
+
+
+def test_what_failed_in_the_second_run_anyhow_has_not_fallen_under_the_first_policy(tmp_path: Path) -> None:
+    folder = project(tmp_path / "p", rule=False)
+    said = [
+        write_transcripts(tmp_path / name, dict.fromkeys(TRANSCRIPTS, each))
+        for name, each in (("good", "As you like."), ("bad", "You must."))
+    ]
+    run(compile_project(folder), [said[0]], tmp_path / "before", judge=Judge("PASS"))
+    card = folder / "configs/scorecards/quality.yaml"
+    card.write_text(card.read_text().replace("not_run: undecided", "not_run: passed"))
+    run(compile_project(folder), [said[1]], tmp_path / "after", judge=Judge("PASS"))
+    found = diff(tmp_path / "before", tmp_path / "after")
+    assert {row["outcome"] for row in rows_of(tmp_path / "after")} == {"failed"}
+    assert found["under_first_policy"]["fallen"] == []
+
+
+def test_facts_that_only_one_of_the_rows_lacks_are_verdicts_that_differ(plants: Plants, tmp_path: Path) -> None:
+    plan = compile_project(project(tmp_path / "p", rule=False))
+    cut = write_transcripts(tmp_path / "cut", dict.fromkeys(TRANSCRIPTS, ""))
+    for name, paths in (("whole", plants.transcripts(changed=False)), ("cut", cut)):
+        run(plan, [paths], tmp_path / f"run-{name}", judge=Judge("PASS"))
+    found = diff(tmp_path / "run-whole", tmp_path / "run-cut")
+    assert [row["causes"]["sets"] for row in found["outcomes"]] == [[["verdicts"]]] * 2
 
 
 def test_a_few_equal_falls_of_the_score_show_nothing_and_many_do() -> None:

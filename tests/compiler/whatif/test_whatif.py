@@ -13,9 +13,10 @@ from typing import Any, Final
 import pytest
 from tests.attack.test_random_scorecards import SCORING
 from tests.compiler.comparing.planted import SCORECARD, TRANSCRIPTS, Judge, Plants, project, write_transcripts
-from tests.folders import write
+from tests.folders import write, write_turns
 from tests.rounds import rounds
 from tests.runtime.aggregate.test_bounds import record
+from tests.runtime.judging.test_gates_only import Answering, gated
 
 from rulewright.check.project_check import compile_project
 from rulewright.cli import main
@@ -271,6 +272,17 @@ def test_a_sweep_names_the_exact_place(plants: Plants, capsys: pytest.CaptureFix
     assert "above 0.833333: 2 transcripts change (model__day, model__night)" in said
     _, said = shown(capsys, "whatif", str(plants.run()), "--sweep", "least")
     assert "no transcript changes at any value" in said
+
+
+def test_a_sweep_finds_the_coverage_that_a_scan_of_gates_only_has_at_most(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answers = {"X0": "NOT_APPLICABLE", "X1": "NOT_APPLICABLE"}  # 5 of 7 may still turn out PASS or FAIL
+    talk = write_turns(tmp_path / "m__s.jsonl", "hello", "a reply of words")
+    made = gated("S4_GATE", "S4_GATE", *["S2"] * 5)
+    run(made, [talk], tmp_path / "run", judge=Answering(answers), gates_only=True)
+    _, said = shown(capsys, "whatif", str(tmp_path / "run"), "--sweep", "minimum_coverage")
+    assert "above 0.714286: 1 transcript changes (m__s)" in said
 
 
 def test_a_rescored_run_is_the_run_of_that_policy_and_says_what_it_came_from(

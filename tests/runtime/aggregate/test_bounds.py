@@ -3,6 +3,7 @@
 import json
 import random
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from itertools import chain, combinations, islice, product
 from types import SimpleNamespace
 from typing import Any, Final
@@ -15,8 +16,9 @@ from rulewright.documents.scorecard import read_scorecard
 from rulewright.load import load_text
 from rulewright.lower.scorecard import lower_scorecard
 from rulewright_runtime.aggregate.aggregation import Scorecard
-from rulewright_runtime.aggregate.bounds import MAX_EXACT
-from rulewright_runtime.aggregate.effects import state_of
+from rulewright_runtime.aggregate.bounds import MAX_EXACT, outer_bounds, rate_interval
+from rulewright_runtime.aggregate.effects import Effect, chances, state_of
+from rulewright_runtime.aggregate.outcome import OUTCOMES
 from rulewright_runtime.plan.part import ANSWERS
 
 CARDS: Final = rounds(60, 2_000)
@@ -242,3 +244,24 @@ def test_nothing_unknown_has_no_bounds() -> None:
         assert scorecard.bounds(known) is None
         assert "bounds" not in scorecard.score(known)["engine"]
         break
+
+
+def test_one_gate_that_must_fail_decides_an_outcome_with_an_outer_bound() -> None:
+    open_gate, stopped = {"states": ["failed", "passed"]}, {"states": ["failed"]}
+    found = outer_bounds(["a", "b"], {"g": open_gate, "h": stopped})
+    assert (found["outcomes"], found["decided_by"]) == (["failed"], [])
+    found = outer_bounds(["a", "b"], {"g": open_gate, "h": {"states": ["passed"]}})
+    assert (found["outcomes"], found["decided_by"]) == (sorted(OUTCOMES), ["a", "b"])
+
+
+def test_what_must_count_counts_at_both_ends_of_a_rate() -> None:
+    earns, misses, either = (True, False, False), (False, True, False), (True, True, True)
+    assert rate_interval(1, 1, [misses]) == ((1, 2), (1, 2))
+    assert rate_interval(1, 1, [earns]) == ((2, 2), (2, 2))
+    assert rate_interval(1, 1, [either]) == ((1, 2), (2, 2))
+    assert rate_interval(0, 0, [either]) == ((0, 1), (1, 1), (0, 0))
+
+
+def test_part_credit_is_in_the_denominator_of_its_rate_and_of_no_other() -> None:
+    credited = Effect("a", (), (), (), ((1, Fraction(1, 2)),), (), (), None, ())
+    assert [chances(rate, [credited]) for rate in (0, 1)] == [(False, False, True), (True, True, False)]

@@ -94,3 +94,10 @@ def test_an_interval_of_a_mean_of_scores_holds_the_truth_as_often_as_it_claims(c
         assert found.high is not None
         held += found.low <= share <= found.high
     assert held >= 0.93 * TRUTHS
+
+
+def test_equal_scores_at_the_end_of_their_span_could_hide_a_difference_all_the_same() -> None:
+    highest, middle = (clustered_mean([(f"s{at}", value) for at in range(8)], span=UNIT) for value in (1.0, 0.5))
+    assert highest.high == 1.0
+    assert (highest.detectable or 0) > 1 - (highest.low or 0)
+    assert highest.detectable == pytest.approx(2 * (middle.detectable or 0))

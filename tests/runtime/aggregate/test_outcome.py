@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from tests.runtime.report.test_reports import Record
 
-from rulewright_runtime.aggregate.outcome import engine_results
+from rulewright_runtime.aggregate.outcome import engine_results, request_adjudication
 from rulewright_runtime.score import Score
 
 
@@ -75,3 +75,17 @@ def test_a_gate_that_stops_on_an_unclear_answer_has_not_been_shown_a_failure() -
 
 def test_what_a_scorecard_could_not_decide_leaves_the_transcript_undecided() -> None:
     assert engine_results([Record("A1")], {"safety": gate("passed")}, undecided=True)["outcome"] == "undecided"
+
+
+@pytest.mark.parametrize(
+    ("row", "status"),
+    [
+        ({"status": "valid"}, "needs_adjudication"),
+        ({"status": "invalid"}, "invalid"),
+        ({"status": None}, "needs_adjudication"),
+        ({}, "needs_adjudication"),
+    ],
+)
+def test_only_a_status_that_says_nothing_bad_is_replaced_by_a_request(row: dict[str, Any], status: str) -> None:
+    request_adjudication(row)
+    assert row["status"] == status

@@ -118,6 +118,17 @@ def test_a_score_may_be_anything_while_checks_are_skipped() -> None:
         assert bounds["overall_score"] == {"low": 0.0, "high": 1.0, "absent": True}
 
 
+def test_a_dimension_may_be_anything_while_its_checks_are_skipped() -> None:
+    made = gated("S4_GATE", "S4_GATE", "S2")
+    assert made.scorecard is not None
+    checks = {**made.scorecard.checks, "X2": {**made.scorecard.checks["X2"], "primary_bucket": "C"}}
+    made = seal(replace(made, scorecard=replace(made.scorecard, checks=checks)))
+    scores = row(Engine(made, gates_only=True), {"X0": "PASS", "X1": "PASS"})[0].scores or {}
+    dimensions = scores["engine"]["bounds"]["dimensions"]
+    assert dimensions["communication_quality"] == {"low": 0.0, "high": 1.0, "absent": True}
+    assert dimensions["boundary_integrity"] == {"low": None, "high": None, "absent": True}
+
+
 @pytest.mark.parametrize("answer", ["PASS", "NOT_APPLICABLE", "FAIL", "UNCLEAR"])
 def test_a_gate_with_a_pass_rate_has_the_states_of_the_whole_run(tmp_path: Path, answer: str) -> None:
     made = gated("S4_GATE", "S4_GATE", *["S2"] * 8)

@@ -2,6 +2,7 @@
 
 import io
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from rulewright_runtime.cells import width
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.report.console import scorecard
 from rulewright_runtime.report.markdown import markdown
-from rulewright_runtime.report.summary import Summary, exit_status
+from rulewright_runtime.report.summary import Summary, exit_status, status_at
 from rulewright_runtime.report.text import escape, p_value
 from rulewright_runtime.terminal import SafeStream, center, fit, left, one_line, right, wrapped
 
@@ -321,3 +322,24 @@ def test_a_small_p_value_is_not_shown_as_zero() -> None:
     assert [p_value(p) for p in (0.0, 0.0004, 0.00099, 0.001, 0.0412, 1.0)] == [
         "p < 0.001", "p < 0.001", "p < 0.001", "p = 0.001", "p = 0.041", "p = 1.000",
     ]  # fmt: skip
+
+
+def test_a_gate_is_idle_only_if_it_passed_everywhere_without_a_verdict() -> None:
+    for rows, idle in (([row(), row("t2")], {"safety": ["A9"]}), ([row(), NOT_RUN], {})):
+        gathered = Summary(members={"safety": ["A9"]})
+        for each in rows:
+            gathered.add(each, [Record("A1")])
+        assert gathered.result().get("idle_gates", {}) == idle
+
+
+def test_a_check_that_does_not_apply_has_a_record_and_is_not_suppressed() -> None:
+    gathered = Summary(planned=3)
+    gathered.add(row(), [Record("A1"), Record("A2", eligible=False)])
+    totals = gathered.result()["totals"]
+    assert [totals[name] for name in ("records", "eligible", "not_eligible", "suppressed")] == [3, 1, 1, 1]
+
+
+def test_a_severity_leaves_a_run_undecided_whose_profile_left_out_a_check() -> None:
+    plan: Any = SimpleNamespace(severities=("S1", "S5"), checks=[SimpleNamespace(id="A1", severity="S5")])
+    assert status_at(summary(row()), plan, "S5") == 0
+    assert status_at(summary(row(left_out=["A2"])), plan, "S5") == 2
