@@ -13,11 +13,12 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Final
 
+from rulewright.documents.base import fraction
 from rulewright.documents.workflow import Overlay, TaskDocument
 from rulewright.load import Scalar
 from rulewright.lower.workflow_guards import Guards, features_of
 from rulewright.proving.domains import Path
-from rulewright.proving.program_parts import constants_of, extract, numbers_of, paths_of
+from rulewright.proving.program_parts import constants_of, extract, numbers_of, paths_of, reading, with_paths
 from rulewright_runtime.ir import Node, Program, decode, encode
 from rulewright_runtime.polarity import Polarity, boolean
 from rulewright_runtime.values import Value
@@ -185,8 +186,17 @@ def _required(task: TaskDocument, loop: Overlay) -> tuple[Program | None, tuple[
     features, guards = features_of(task), Guards([])
     threshold = guards.threshold(task, features)
     built = [guards.author_condition(task, "", each, features) for each in loop.conditions]
-    found = tuple([(at, loop.conditions[at], each.program) for at, each in enumerate(built) if each is not None])
+    known = {} if features.mode != "composite" else _of_one_metric(task)
+    programs = [None if each is None else with_paths(each.program, known) for each in built]
+    found = tuple([(at, loop.conditions[at], each) for at, each in enumerate(programs) if each is not None])
     return None if threshold is None else threshold.program, found
+
+
+def _of_one_metric(task: TaskDocument) -> dict[Path, Program]:
+    """The score, in place of the only metric of a task: it is the value of that metric."""
+    if len(task.metrics) != 1 or fraction(task.metrics[0].node, "weight") == 0:
+        return {}
+    return {("metrics", task.metrics[0].type): reading(("confidence_score",))}
 
 
 def excluding(task: TaskDocument, loop: Overlay) -> tuple[int, Scalar] | None:
