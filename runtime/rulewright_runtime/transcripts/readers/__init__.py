@@ -32,6 +32,7 @@ from rulewright_runtime.transcripts.readers.record_values import (
     word,
 )
 from rulewright_runtime.transcripts.readers.shapes import Format
+from rulewright_runtime.transcripts.readers.table_rows import FIELDS
 
 LINES: Final = openai.LINES
 _PRINTED: Final = re.compile(r"""\s*\[\s*\{\s*'""")  # a list of dicts
@@ -128,6 +129,13 @@ def _items_in(record: Record) -> tuple[str, Record] | None:
     return (path[:60], item) if path and _texts_in(item) else None
 
 
+def _named_in(item: Record) -> list[str]:
+    """The mapping of an item's speaker and text, unless they are under `role` and `content`: to their keys if usual."""
+    usual = {"role": (*FIELDS["role"], "from"), "content": FIELDS["content"]}
+    keys = {field: next((each for each in names if is_text(item.get(each))), "KEY") for field, names in usual.items()}
+    return [f"{field}={key}" for field, key in keys.items() if field not in item]
+
+
 def _texts_in(record: Record) -> list[str]:
     return [path[:40] for path, value in _paths_in(record) if is_text(value)][:8]
 
@@ -186,6 +194,11 @@ def _mapping_of(record: Record) -> str:
         return " (an export of Slack is read with `--columns role=user,content=text,user=MEMBER,assistant=MEMBER`)"
     if (sessions := _sessions_in(record)) is not None:
         return _joining_of(*sessions)
+    if {"chosen", "rejected"} <= record.keys():
+        one, prompt = record["chosen"], record.get("prompt")
+        exchange = "user=prompt,assistant=chosen" if is_text(one) and prompt else "messages=chosen"
+        pairs = "messages=prompt+chosen" if is_list(one) and is_list(prompt) else exchange
+        return f" (read one of the two answers: name it with `--columns {pairs}`)"
     if _is_keyed(record):
         return ' (it holds several records in one object: write a list of them, as pandas does with `orient="records"`)'
     is_nested = any(isinstance(value, dict | list) and value for value in record.values())
@@ -194,7 +207,7 @@ def _mapping_of(record: Record) -> str:
         if (items := _items_in(record)) is not None:
             path, item = items
             answer = _answer_in(record)
-            named = [f"messages={path}", *(f"{key}=KEY" for key in ("role", "content") if key not in item)]
+            named = [f"messages={path}", *_named_in(item)]
             pairs = ",".join([*named, *([f"assistant={answer}"] if answer else [])])
             keys = f"an item of `{path}` has {ticked(_texts_in(item))}{_inner_list(record.get(path))}"
             return f" (name your keys with `--columns {pairs}`; {keys})"

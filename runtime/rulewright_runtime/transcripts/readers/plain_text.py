@@ -46,7 +46,12 @@ _SPEAKER: Final = re.compile(
 # A time and a speaker on a line of their own, as in texts that are copied from Teams.
 _TIMED: Final = re.compile(
     r"[\u200b\u200e]?\[(?P<time>(?:[^\W\d_]{1,12} )?[0-9 ,./-]{0,30}[0-9]:[0-9]{2}[0-9 :APMapm\u202f]{0,12})\] "
-    r"(?P<name>[^\W_][^:*_\[\]]{0,39})(?P<stamp>)"
+    r"(?P<name>[^\W_][^:*_\[\]]{0,39})(?P<stamp>)\Z"
+)
+# A speaker as a heading or in bold type, on a line of its own and without a colon.
+_TITLED: Final = re.compile(
+    r"(?:#{1,6} +)?(?P<bold>\*\*|__)?(?<=[ *_])"
+    r"(?P<name>[^\W_][^:*_\[\]]{0,39}?)(?(bold)(?P=bold))(?P<time>)(?P<stamp>)\Z"
 )
 _BY_THE_APP: Final = "\u200e"  # before what a messenger says under a speaker's name
 _NOTICE: Final = re.compile(_STAMP)  # of a messenger, by no speaker
@@ -117,7 +122,7 @@ class PlainText:
         self._seen: Counter[str] = Counter()
         self._bots: set[str] = set()  # who is the assistant, and no person, in some conversation of the text
         self._is_caption = False
-        self._is_timed = False  # whether speakers stand on lines of their own, after a time
+        self._style = _SPEAKER  # how speakers are written
 
     def is_chat(self, head: str) -> bool:
         """Whether the beginning of a file has a known speaker in its first line with text, and a user and an assistant
@@ -154,14 +159,15 @@ class PlainText:
 
     def _spoken(self, line: str) -> tuple[str | None, re.Match[str] | None]:
         """The role of the known speaker with whom a line begins, and the match for any speaker."""
-        found = _TIMED.fullmatch(line) if self._is_timed else _SPEAKER.match(line)
+        found = self._style.match(line)
         return (self._roles.get(found["name"].casefold()) if found else None), found
 
     def _note_style(self, lines: Sequence[str]) -> None:
-        """Note how speakers are written: before a colon if a known one is, else after a time if any is."""
-        self._is_timed = False
-        has_speaker = any(self._spoken(line)[0] for line in lines)
-        self._is_timed = not has_speaker and any(map(_TIMED.fullmatch, lines))
+        """Note how speakers are written: as a known one is, before a colon or as a title, else after a time."""
+        for self._style in (_SPEAKER, _TITLED):
+            if any(self._spoken(line)[0] for line in lines):
+                return
+        self._style = _TIMED if any(map(_TIMED.match, lines)) else _SPEAKER
 
     def _spoken_in(self, texts: list[tuple[int, str]]) -> list[tuple[int, str]]:
         """The lines of a text; those that are said in captions."""

@@ -243,3 +243,29 @@ def test_a_list_of_messages_with_the_last_one_first_is_refused(tmp_path: Path) -
         assert len(conversations(written(tmp_path, [{"messages": listed}]))) == 1
     (reason,) = refusals(tmp_path, [{"messages": said[::-1]}])
     assert reason.startswith("1: the messages are not in the order of their times: `1` comes too late; sort them")
+
+
+HI, ONE, TWO = (
+    {"role": role, "content": text} for role, text in (("user", "hi"), ("assistant", "1"), ("assistant", "2"))
+)
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"prompt": [HI], "chosen": [ONE], "rejected": [TWO]},
+        {"prompt": "hi", "chosen": [HI, ONE], "rejected": [HI, TWO]},
+        {"prompt": "hi", "chosen": "1", "rejected": "2"},
+        {"chosen": "\n\nHuman: hi\n\nAssistant: 1", "rejected": "\n\nHuman: hi\n\nAssistant: 2"},
+        {"id": 1, "messages": [{"sender": "user", "text": "hi"}, {"sender": "bot", "text": "1"}]},
+        {"id": 1, "log": [{"author": "user", "message": "hi"}, {"author": "assistant", "message": "1"}]},
+    ],
+)
+def test_a_refused_record_is_read_with_the_option_that_its_message_suggests(
+    record: dict[str, Any], tmp_path: Path
+) -> None:
+    path = written(tmp_path, [record])
+    (refused,) = map(str, Reader().read([path]))
+    option = refused.partition("with `--columns ")[2].partition("`")[0]
+    (found,) = conversations(path, columns=dict(each.split("=") for each in option.split(",")))
+    assert lines(found) == ["user: hi", "assistant: 1"]
