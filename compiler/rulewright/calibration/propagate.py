@@ -94,23 +94,30 @@ class TransportedShares(Struct, frozen=True):
         failing, passing = (share.mean for share in self.shares)
         return _transport(failing, passing, self.labelled_failing.mean, self.run_failing.mean, 0.5)
 
-    def drawn(self, chance: random.Random) -> tuple[float, float]:
-        """Return the shares for a draw from the posteriors."""
-        draws = [share.drawn(chance) for share in (*self.shares, self.labelled_failing, self.run_failing)]
-        return _transport(draws[0], draws[1], draws[2], draws[3], chance.random())
+    def lowest(self, chance: random.Random) -> tuple[float, float]:
+        """Draw the shares for the lower end of an interval: fewer failures and FAIL verdicts than were seen."""
+        failing, passing, run_failing = (each.lowest(chance) for each in (*self.shares, self.run_failing))
+        return _transport(failing, passing, self.labelled_failing.drawn(chance), run_failing, 0.0)
+
+    def highest(self, chance: random.Random) -> tuple[float, float]:
+        """Draw the shares for the upper end of an interval: more failures and FAIL verdicts than were seen."""
+        failing, passing, run_failing = (each.highest(chance) for each in (*self.shares, self.run_failing))
+        return _transport(failing, passing, self.labelled_failing.drawn(chance), run_failing, 1.0)
 
 
 def _transport(
-    failing: float, passing: float, labelled_fail_share: float, run_fail_share: float, prevalence_draw: float
+    failing: float, passing: float, labelled_fail_share: float, run_fail_share: float, unknown: float
 ) -> tuple[float, float]:
     """Return the shares of failures among FAIL and PASS verdicts where `run_fail_share` of the verdicts are FAIL, given
-    the shares `failing` and `passing` at `labelled_fail_share`. For a judge no better than chance, `prevalence_draw` is
-    the prevalence."""
+    the shares `failing` and `passing` at `labelled_fail_share`. For a judge no better than chance, and for labels of
+    one kind, `unknown` is the prevalence."""
     detected, missed = failing * labelled_fail_share, passing * (1 - labelled_fail_share)
     alarms, clear = (1 - failing) * labelled_fail_share, (1 - passing) * (1 - labelled_fail_share)
+    if not (detected + missed and clear + alarms):
+        return unknown, unknown
     sensitivity, specificity = detected / (detected + missed), clear / (clear + alarms)
     power = sensitivity + specificity - 1
-    prevalence = min(1.0, max(0.0, (run_fail_share + specificity - 1) / power)) if power > 0 else prevalence_draw
+    prevalence = min(1.0, max(0.0, (run_fail_share + specificity - 1) / power)) if power > 0 else unknown
     return (
         _share(sensitivity * prevalence, (1 - specificity) * (1 - prevalence)),
         _share((1 - sensitivity) * prevalence, specificity * (1 - prevalence)),
@@ -140,10 +147,12 @@ class MeasuredErrors(Struct, frozen=True):
     def drawn(self, chance: random.Random) -> tuple[dict[Stratum, float], dict[Stratum, float]]:
         """Return a draw of the shares for the lower and for the upper end of an interval."""
         shares = sorted(self.shares.items())
-        elsewhere = {check: each.drawn(chance) for check, each in sorted(self.elsewhere.items())}
+        elsewhere = sorted(self.elsewhere.items())
         low = {stratum: share.lowest(chance) for stratum, share in shares}
         high = {stratum: share.highest(chance) for stratum, share in shares}
-        return low | self._of_checks(elsewhere), high | self._of_checks(elsewhere)
+        low |= self._of_checks({check: each.lowest(chance) for check, each in elsewhere})
+        high |= self._of_checks({check: each.highest(chance) for check, each in elsewhere})
+        return low, high
 
     def _of_checks(self, by_check: Mapping[str, Sequence[float]]) -> dict[Stratum, float]:
         return {

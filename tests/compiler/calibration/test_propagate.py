@@ -112,7 +112,17 @@ def test_gates_of_several_checks_hold_the_truth_as_often_as_they_claim(monkeypat
 TRUTHS = rounds(50, 2_000)
 
 
-def test_gates_by_labels_of_another_run_hold_the_truth_as_often_as_they_claim(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("sensitivity", "specificity", "prevalence", "labels"),
+    [((0.7, 0.95), (0.8, 0.98), (0.05, 0.6), 80), ((0.7, 0.7), (1.0, 1.0), (0.02, 0.02), 5)],
+)
+def test_gates_by_labels_of_another_run_hold_the_truth_as_often_as_they_claim(
+    sensitivity: tuple[float, float],
+    specificity: tuple[float, float],
+    prevalence: tuple[float, float],
+    labels: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(propagate, "DRAWS", 400)
     chance = random.Random(9)
 
@@ -126,10 +136,10 @@ def test_gates_by_labels_of_another_run_hold_the_truth_as_often_as_they_claim(mo
 
     held = 0
     for _ in range(TRUTHS):
-        errors = chance.uniform(0.7, 0.95), chance.uniform(0.8, 0.98)
-        there, here = judged(1000, chance.uniform(0.2, 0.6), *errors), judged(300, chance.uniform(0.05, 0.6), *errors)
+        errors = chance.uniform(*sensitivity), chance.uniform(*specificity)
+        there, here = judged(1000, chance.uniform(0.2, 0.6), *errors), judged(300, chance.uniform(*prevalence), *errors)
         fails = [FailureShare(sum(word for _, word in found), len(found)) for found in (there, here)]
-        shares = share(there, said=True, of=80), share(there, said=False, of=80)
+        shares = share(there, said=True, of=labels), share(there, said=False, of=labels)
         measured = MeasuredErrors({}, {"C": TransportedShares(shares, *fails)})
         rows = [gate_row("t", (("t", "C"), ("C", "FAIL" if word else "PASS"))) for _, word in here]
         found = gate_interval(rows, measured)
