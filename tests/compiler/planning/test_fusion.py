@@ -61,7 +61,7 @@ def test_lexicons_share_a_pass_for_each_form_of_the_text(plan: Plan) -> None:
 def test_a_lexicon_stays_apart_for_the_pattern_that_is_named(plan: Plan) -> None:
     found = fusion_of(plan)
     assert found["apart"] == [{"role": "assistant", "lexicon": "pinned", "pattern": "di\u0307", "why": WHY_LITERAL}]
-    assert "  assistant pinned (`di\u0307`): it holds" in "\n".join(fusion_lines(found))
+    assert "  assistant pinned (`di\u0307`): it contains" in "\n".join(fusion_lines(found))
 
 
 def test_the_description_of_a_lexicon_is_what_the_matcher_does(plan: Plan) -> None:
