@@ -215,6 +215,7 @@ _LINE_STARTS: Final = "#>+•◦▪"
 _ESCAPED_LINE_BREAK: Final = "\\n"  # in a reply that escapes it twice
 _ASCII_MARKS: Final = bytes.maketrans(b'"-|', b"'  ")
 _OTHER_MARKS: Final = "‹›「」『』"
+_SPACES: Final = re.compile("  +")
 _OUTER_QUOTES: Final = re.compile(r"'(?:(?<![^\W_]')'*|'*(?![^\W_]))")
 _BLANK: Final = rf"(?<=[{LETTERS}])\s+(?=[{LETTERS}])"  # compiled only where there are such letters
 # Words that no pass of `fold` but those of case, apostrophes and dashes changes; a link's target contains no blank.
@@ -247,5 +248,5 @@ def fold(text: str) -> str:
         text = text.replace(char, "'")
     if "'" in text:
         text = _OUTER_QUOTES.sub("", text)
-    text = folding.single_spaces(text).strip(" ")  # all white space is already spaces
+    text = _SPACES.sub(" ", text).strip(" ")  # all white space is already spaces
     return re.sub(_BLANK, "", text) if any(map(is_unspaced, unusual)) else text

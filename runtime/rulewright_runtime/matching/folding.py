@@ -151,20 +151,12 @@ def _replaced(text: str, unusual: Iterable[str], differences: frozenset[str], *,
     data = text.encode("utf-8", "surrogatepass")
     if "white_space" not in differences:
         return data.translate(blanks, dropped).decode("utf-8", "surrogatepass")
-    data = _LINE_BREAK.sub(b"\n", data)  # most runs of spaces
-    return single_spaces(data.translate(blanks, dropped).decode("utf-8", "surrogatepass"))
+    data = _LINE_BREAK.sub(b"\n", data).translate(blanks, dropped)  # the line breaks are most runs of spaces
+    return (_SPACES.sub(b" ", data) if b"  " in data else data).decode("utf-8", "surrogatepass")
 
 
 _LINE_BREAK: Final = re.compile(rb"\n\s+")
-
-
-def single_spaces(text: str) -> str:
-    """`text` with every run of spaces as one."""
-    while "  " in text:
-        text = " ".join(text.split("  "))
-    return text
-
-
+_SPACES: Final = re.compile(rb"  +")
 _ASCII: Final = bytes(range(0x80))
 
 
