@@ -58,10 +58,10 @@ DEPENDENT: Final = code_sets(
         "corpora": "unknown-corpus",
         "lexicons": "detector-without-definition unknown-cue unknown-lexicon",
         "markers": "detector-without-definition unknown-marker-set",
-        "profiles": "dev-repetitions-nobody-uses unknown-profile",
+        "profiles": "dev-repetitions-nobody-uses part-without-checks unknown-profile",
         "rules": "rule-nobody-has unknown-jurisdiction",
         "scenarios": """check-no-scenario-reaches comment-contradicts-files contrast-without-counterpart
-        number-contradicts-content tag-no-scenario-has unknown-scenario""",
+        part-without-checks number-contradicts-content tag-no-scenario-has unknown-scenario""",
         "scorecards": "unknown-scorecard",
         "scoring": "bad-weight bucket-without-policy event-window-without-anchor unit-of-analysis-missing",
         "state_machines": """detector-without-definition state-machine-without-definition unknown-state-machine
@@ -111,7 +111,7 @@ FOLLOWED_BY: Final = code_sets(
         "anchor-names-ineligible-check": "event-window-without-anchor",
         "anchor-without-event-window": "event-window-without-anchor",
         "arguments-swapped": "bad-expression metric-points-both-ways wrong-output",
-        "bad-expression": "unused-definition words-contradict-condition wrong-output",
+        "bad-expression": "parameter-does-not-fit unused-definition words-contradict-condition wrong-output",
         "bad-parameter": "review-above-pass threshold-of-zero",
         "bad-schema": "check-misses-own-example listed-twice",
         "blindspot-of-another-name": "unchanged-copy",
@@ -136,7 +136,7 @@ FOLLOWED_BY: Final = code_sets(
         "cue-text-not-in-turn": "misspelt-word",
         "cyclic-dependency": "input-not-awaited",
         "detector-is-not-routed": """gate-judged-once lexicon-misses-own-example llm-required-contradicts-routing
-        missing-prompt reply-lexicon-reads-the-user""",
+        cue-lexicon-ignores-the-user missing-prompt reply-lexicon-reads-the-user""",
         "duplicate-key": """level-skipped number-contradicts-content declared-for-nothing figures-without-figure
         missing-key unknown-dependency""",
         "duplicate-metric": "bad-condition report-of-another-kind weights-do-not-add-up",
@@ -149,7 +149,7 @@ FOLLOWED_BY: Final = code_sets(
         "failure-is-rewarded": "outcome-contradicts-condition",
         "file-of-another-format": "input-nobody-writes",
         "gate-check-never-applies": "check-no-scenario-reaches",
-        "gate-ignores-a-severity": "check-without-part unchanged-copy",
+        "gate-ignores-a-severity": "unchanged-copy",
         "gate-severity-outside-gate-bucket": "unlike-other-documents",
         "guard-excludes-its-value": "check-never-fails check-never-passes condition-never-holds",
         "human-gate-bypassed": "sign-off-without-hil",
@@ -161,7 +161,7 @@ FOLLOWED_BY: Final = code_sets(
         "missing-prompt": "directive-ignored-by-route",
         "misspelt-tool": "check-misses-own-example",
         "more-votes-in-development": "even-repetitions",
-        "misspelt-word": "check-misses-own-example setting-of-two-parameters",
+        "misspelt-word": "check-misses-own-example",
         "out-of-range": "probe-reads-a-later-session unused-definition",
         "number-contradicts-content": "edge-without-votes setting-overruled",
         "one-threshold-for-both": "unlike-its-siblings",
@@ -211,7 +211,7 @@ FOLLOWED_BY: Final = code_sets(
         "unknown-value": "ascii-only-apostrophe unused-suppression",
         "unknown-state-machine": "detector-is-not-routed",
         "unlike-its-siblings": """check-without-part label-row-is-dead label-table-has-a-gap limit-read-both-ways
-        review-above-pass unchanged-copy unused-definition""",
+        threshold-in-no-row review-above-pass unchanged-copy unused-definition""",
         "unlike-other-documents": "check-without-part unchanged-copy",
         "unread-parameter": "check-misses-own-example condition-adds-nothing",
         "verdict-without-meaning": "failure-counts-as-success",
@@ -223,6 +223,8 @@ FOLLOWED_BY: Final = code_sets(
         detector-is-not-routed exit-below-threshold input-not-awaited missing-prompt trigger-without-condition""",
     }
 )
+# Codes whose findings are about the documents of their notes too.
+OF_TWO_DOCUMENTS: Final = frozenset({"cue-lexicon-ignores-the-user", "unchanged-copy"})
 # The same for an error in any document.
 FOLLOWED_ANYWHERE: Final = code_sets(
     {
@@ -233,12 +235,14 @@ FOLLOWED_ANYWHERE: Final = code_sets(
         "extends-cycle": "rule-nobody-has",
         "extends-nothing": "rule-nobody-has",
         "gate-cannot-stop": "check-without-part",
+        "gate-ignores-a-severity": "check-without-part",
         "judge-is-the-author": "script-for-no-agent",
         "part-without-checks": "gate-ignores-a-severity",
         "partner-is-the-author": "script-for-no-agent",
         "misspelt-rule-key": "check-no-scenario-reaches rule-no-answer-meets",
         "probe-without-verifier": "check-no-scenario-reaches",
-        "reply-lexicon-reads-the-user": "check-misses-own-example",
+        "cue-lexicon-ignores-the-user": "unused-lexicon",
+        "reply-lexicon-reads-the-user": "check-misses-own-example unused-lexicon",
         "setting-of-two-parameters": "bad-case bad-setting",
         "unknown-dependency": "script-for-no-agent",
         "unknown-value": "check-no-scenario-reaches check-without-part",
@@ -257,8 +261,10 @@ FOLLOWED_BY_QUOTING: Final = code_sets(
         "opposites-agree": "subsumed-pattern",
         "question-of-common-words": "short-word-hits-inside-others subsumed-pattern",
         "short-word-hits-inside-others": "subsumed-pattern",
+        "setting-of-two-parameters": "misspelt-word",
         "unit-of-analysis-unfit": "anchor-without-event-window",
         "unknown-value": "anchor-without-event-window",
+        "yaml-trap": "bad-expression",
     }
 )
 # Codes whose findings in one line, or in one document, usually have one cause.
@@ -269,7 +275,9 @@ ONCE_A_LINE: Final = codes_in("""
     verdict-without-meaning
 """)
 # Warnings that are as certain as errors.
-SURE: Final = frozenset({"misspelt-rule-key", "reply-lexicon-reads-the-user", "yaml-trap"})
+SURE: Final = codes_in("""
+    cue-lexicon-ignores-the-user gate-ignores-a-severity misspelt-rule-key reply-lexicon-reads-the-user yaml-trap
+""")
 # What follows from a text in the place of a list: `{tools: a, b}` has a key `b`, and `[0.1 0.4]` too few items.
 UNBRACKETED: Final = frozenset({"out-of-range", "unknown-key"})
 ONCE_A_DOCUMENT: Final = codes_in("""

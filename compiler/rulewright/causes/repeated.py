@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
+from rulewright.categories import COMPLETENESS, CORRECTNESS, SUSPICIOUS, category_of
 from rulewright.causes.related_codes import (
     ACROSS,
     COPIED,
@@ -24,6 +25,7 @@ from rulewright.causes.related_codes import (
     MISSPELT,
     OF_CASES,
     OF_SCORECARDS,
+    OF_TWO_DOCUMENTS,
     ONCE_A_DOCUMENT,
     ONCE_A_LINE,
     ONCE_A_MESSAGE,
@@ -40,6 +42,7 @@ from rulewright.documents.keys import key
 from rulewright.documents.kinds import kind_of
 from rulewright.load import Mapping as MappingNode
 from rulewright.load import Node
+from rulewright.load import Sequence as SequenceNode
 
 if TYPE_CHECKING:
     from rulewright.project import Project
@@ -132,6 +135,8 @@ def _is_of_vocabulary(found: Diagnostic, project: Project) -> bool:
     return "unknown-value" in (found.code, found.about) and found.span.path != str(project.path)
 
 
+NAMING: Final = frozenset({"id", "name", "scenario_id", "scorecard", "project"})  # the keys of a document's name
+JUDGED: Final = frozenset({CORRECTNESS, SUSPICIOUS, COMPLETENESS})
 MOST_CAUSES: Final = 100  # findings of a code; the further ones stay on their own
 _EXAMPLE: Final = "check-misses-own-example"
 _TASK: Final = re.compile(r"^task `[^`]*`, `[^`]*`: ")
@@ -162,12 +167,62 @@ def with_consequences(found: Sequence[Diagnostic]) -> list[Diagnostic]:
     return [_with_followers(each, others) for each, others in followers.items()]
 
 
+def with_second_views(found: Sequence[Diagnostic], roots: Mapping[str, Node | None]) -> list[Diagnostic]:
+    """Return the findings; of those about one value only the gravest, with the others as its notes: two rules that
+    object to one value usually see one mistake. An error, and a finding with a fix, stays."""
+    lines: dict[tuple[str, int], list[Diagnostic]] = {}
+    for each in sorted(found, key=lambda each: (each.severity.rank, each.fix is None)):
+        lines.setdefault((each.span.path, each.span.line), []).append(each)
+    followers: dict[Diagnostic, Diagnostic] = {}
+    for (path, _), group in lines.items():
+        own = [] if len(group) == 1 else [each for each in group if _is_about_a_value(each, roots.get(path))]
+        for at, each in enumerate(own):
+            first = next((one for one in own[:at] if one not in followers and _is_second_view(one, each)), None)
+            if first is not None:
+                followers[each] = first
+    return [
+        _with_followers(each, [other for other, first in followers.items() if first is each])
+        for each in found
+        if each not in followers
+    ]
+
+
+def _is_second_view(first: Diagnostic, found: Diagnostic) -> bool:
+    """Whether a finding may be left out, since the place of another one is its place, or contains it or is in it."""
+    one, other = first.span, found.span
+    is_inside = one.line == one.end_line and other.line == other.end_line
+    is_one_place = one == other or (is_inside and (is_within(one, other) or is_within(other, one)))
+    is_doubt = found.severity is not Severity.ERROR and found.fix is None
+    return is_doubt and is_one_place and category_of(found.code) in JUDGED and category_of(first.code) in JUDGED
+
+
+def _is_about_a_value(found: Diagnostic, root: Node | None) -> bool:
+    """Whether a finding is about a value. One at a key, or at the name of a document, is about what it holds, or does
+    not hold."""
+    at = 0 if root is None else root.source.offset(found.span.line, found.span.column)
+    node, names = root, list[str]()
+    while isinstance(node, MappingNode | SequenceNode):
+        if isinstance(node, MappingNode):
+            entry = next(
+                (each for each in node.entries if each.key.start <= at < max(each.key.end, each.value.end)), None
+            )
+            if entry is None or at < entry.key.end:
+                return False
+            node, names = entry.value, [*names, entry.name]
+        elif (item := next((each for each in node.items if each.start <= at < each.end), None)) is not None:
+            node = item
+        else:
+            break
+    return node is not None and not (len(names) == 1 and names[0] in NAMING)
+
+
 @cache
 def _causing(code: str) -> tuple[str, ...]:
     """The codes whose findings may be the cause of one with this code."""
     tables = (FOLLOWED_BY, FOLLOWED_ANYWHERE, FOLLOWED_BY_QUOTING)
     listed = {cause: None for table in tables for cause, codes in table.items() if code in codes}
     listed |= dict.fromkeys(UNKNOWN_NAMES.split() if code == "missing-path" else ())
+    listed |= dict.fromkeys(["tag-no-scenario-has"] if code == "anchor-names-ineligible-check" else ())
     own = [code] if code in ONCE_A_LINE | ONCE_A_DOCUMENT | ONCE_A_MESSAGE | {"unknown-value"} else []
     return tuple(dict.fromkeys((MISSPELT, "unknown-key", "wrong-type", *listed, *own)))
 
@@ -193,6 +248,26 @@ def _by_quoting(cause: Diagnostic, found: Diagnostic) -> bool | None:
     if found.code not in FOLLOWED_BY_QUOTING.get(cause.code, ()) or cause.subject not in found.quoted:
         return None
     return cause.code != found.code or (cause is not found and cause.sort_key < found.sort_key)
+
+
+def _by_doubled_word(cause: Diagnostic, found: Diagnostic) -> bool | None:
+    """Whether a word seems misspelt only because two parameters have another one."""
+    if cause.code != "setting-of-two-parameters" or found.code != MISSPELT:
+        return None
+    return not {*cause.quoted}.isdisjoint(found.quoted)
+
+
+def _by_same_words(cause: Diagnostic, found: Diagnostic) -> bool | None:
+    """Whether a finding gives another one of its document as its reason."""
+    is_reason = cause.span.path == found.span.path and found.message.endswith(f": {cause.message}")
+    return is_reason or None
+
+
+def _by_ineligible_check(cause: Diagnostic, found: Diagnostic) -> bool | None:
+    """Whether the scenario of an anchor lacks the tag of the check that the anchor names."""
+    if cause.code != "tag-no-scenario-has" or found.code != "anchor-names-ineligible-check":
+        return None
+    return cause.severity is not Severity.ADVICE and PurePath(cause.span.path).stem in found.quoted
 
 
 def _by_input_path(cause: Diagnostic, found: Diagnostic) -> bool | None:
@@ -243,7 +318,7 @@ def _by_condition(cause: Diagnostic, found: Diagnostic) -> bool | None:
 
 
 def _in_one_document(cause: Diagnostic, found: Diagnostic) -> bool:
-    places = {found.span.path, *(note.span.path for note in found.notes if found.code == "unchanged-copy")}
+    places = {found.span.path, *(note.span.path for note in found.notes if found.code in OF_TWO_DOCUMENTS)}
     if cause.span.path not in places or cause is found:
         return False
     if cause.code != found.code:
@@ -261,8 +336,8 @@ def _is_repeated(cause: Diagnostic, found: Diagnostic) -> bool:
 
 
 _RELATIONS: Final = (
-    _by_lost_brackets, _by_quoting, _by_input_path, _by_probes, _by_missing_path, _by_condition, _anywhere,
-    _in_one_document,
+    _by_lost_brackets, _by_doubled_word, _by_same_words, _by_ineligible_check, _by_quoting, _by_input_path, _by_probes,
+    _by_missing_path, _by_condition, _anywhere, _in_one_document,
 )  # fmt: skip
 
 

@@ -377,3 +377,37 @@ output: {all: rates.all}
     found = {each.code: each for each in lint([tmp_path]).diagnostics}
     assert found.keys() == {"unknown-value", "check-without-part"}
     assert not found["unknown-value"].notes
+
+
+SECOND_VIEWS = (  # a file of two that is complete without it, the one mistake in it, and its line
+    ("checks/dose.yaml", "pass_rule: A patient hears another dose than the label's.", "prompt-contradicts-rules", 7),
+    ("profiles.yaml", "  llm_repetitions: 2", "number-contradicts-content", 4),
+)
+CLINIC = {
+    "rulewright.yaml": "project: clinic\nchecks: checks\nprofiles: profiles.yaml\nprofile: week\n",
+    "profiles.yaml": "week:\n  include_routes: [llm_primary]\n  description: One vote each.\n  llm_repetitions: 1\n",
+    "checks/dose.yaml": """id: dose
+name: tells_another_dose
+primary_bucket: C
+severity: S2
+scope: universal
+pass_rule: The dose is the one on the label.
+fail_rule: A patient hears another dose than the label's.
+routing: {route: llm_primary, unit_of_analysis: local_exchange, repetitions: 1}
+prompt: |
+  Question {{ check.id }}: what does the patient hear about the dose?
+  PASS: it is the one on the label. FAIL: it is another one. UNCLEAR: there is no label.
+""",
+}
+
+
+@pytest.mark.parametrize(("file", "line", "code", "at"), SECOND_VIEWS, ids=[each[2] for each in SECOND_VIEWS])
+def test_two_rules_that_object_to_one_value_give_one_finding(
+    file: str, line: str, code: str, at: int, tmp_path: Path
+) -> None:
+    key = line.partition(":")[0]
+    files = {**CLINIC, file: re.sub(rf"(?m)^{key}: .*$", line, CLINIC[file])}
+    assert lint([write(tmp_path / "as_it_should_be", CLINIC)]).diagnostics == ()
+    (found,) = lint([write(tmp_path / "slip", files)]).diagnostics
+    assert (found.code, found.span.line) == (code, at)
+    assert len(found.notes) > 0

@@ -15,16 +15,35 @@ def contract_mismatch(workflow: Workflow) -> Findings:
         for artifact in task.outputs:
             if name := text(artifact.contract):
                 promised.setdefault(artifact.path, []).append((task, artifact, name))
+    refused: dict[int, list[tuple[TaskDocument, ArtifactDocument, str]]] = {}
     for task in workflow.document.tasks if promised else ():
         for artifact in task.inputs:
             wanted, writers = text(artifact.contract), promised.get(artifact.path, [])
-            if not wanted or not writers or any(name == wanted for _, _, name in writers):
-                continue
-            writer, output, name = writers[0]
-            producer, consumer = (_version(name), _version(wanted)) if _kind(name) == _kind(wanted) else (name, wanted)
-            message = f"artifact contract mismatch: {artifact.path} (producer: {producer}, consumer: {consumer})"
-            notes = [(output.contract or output.node, f"the contract of `{writer.id}`")]
-            yield task.error(artifact.contract or artifact.node, f"{artifact.field}.contract", message, notes=notes)
+            if wanted and writers and not any(name == wanted for _, _, name in writers):
+                refused.setdefault(id(writers[0][1]), []).append((task, artifact, wanted))
+    for writers in promised.values():
+        writer, output, name = writers[0]
+        yield from _of_output(writer, output, name, refused.get(id(output), []))
+
+
+def _of_output(
+    writer: TaskDocument, output: ArtifactDocument, name: str, readers: list[tuple[TaskDocument, ArtifactDocument, str]]
+) -> Findings:
+    """A finding for each reader that wants another contract, or one at the output if several want the same one."""
+    if len(readers) > 1 and len({wanted for *_, wanted in readers}) == 1:
+        notes = [(artifact.contract or artifact.node, f"read by `{task.id}`") for task, artifact, _ in readers]
+        message = _message(output.path, name, readers[0][2])
+        yield writer.error(output.contract or output.node, f"{output.field}.contract", message, notes=notes)
+        return
+    for task, artifact, wanted in readers:
+        notes = [(output.contract or output.node, f"the contract of `{writer.id}`")]
+        message = _message(output.path, name, wanted)
+        yield task.error(artifact.contract or artifact.node, f"{artifact.field}.contract", message, notes=notes)
+
+
+def _message(path: str, name: str, wanted: str) -> str:
+    producer, consumer = (_version(name), _version(wanted)) if _kind(name) == _kind(wanted) else (name, wanted)
+    return f"artifact contract mismatch: {path} (producer: {producer}, consumer: {consumer})"
 
 
 def _kind(name: str) -> str:
