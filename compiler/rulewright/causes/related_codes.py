@@ -237,6 +237,7 @@ FOLLOWED_ANYWHERE: Final = code_sets(
         "gate-cannot-stop": "check-without-part",
         "gate-ignores-a-severity": "check-without-part",
         "judge-is-the-author": "script-for-no-agent",
+        "order-reversed": "tags-on-universal-check trigger-without-condition",
         "part-without-checks": "gate-ignores-a-severity",
         "partner-is-the-author": "script-for-no-agent",
         "misspelt-rule-key": "check-no-scenario-reaches rule-no-answer-meets",
@@ -276,7 +277,8 @@ ONCE_A_LINE: Final = codes_in("""
 """)
 # Warnings that are as certain as errors.
 SURE: Final = codes_in("""
-    cue-lexicon-ignores-the-user gate-ignores-a-severity misspelt-rule-key reply-lexicon-reads-the-user yaml-trap
+    cue-lexicon-ignores-the-user gate-ignores-a-severity misspelt-rule-key order-reversed reply-lexicon-reads-the-user
+    yaml-trap
 """)
 # What follows from a text in the place of a list: `{tools: a, b}` has a key `b`, and `[0.1 0.4]` too few items.
 UNBRACKETED: Final = frozenset({"out-of-range", "unknown-key"})

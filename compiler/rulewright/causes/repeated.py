@@ -257,12 +257,6 @@ def _by_doubled_word(cause: Diagnostic, found: Diagnostic) -> bool | None:
     return not {*cause.quoted}.isdisjoint(found.quoted)
 
 
-def _by_same_words(cause: Diagnostic, found: Diagnostic) -> bool | None:
-    """Whether a finding gives another one of its document as its reason."""
-    is_reason = cause.span.path == found.span.path and found.message.endswith(f": {cause.message}")
-    return is_reason or None
-
-
 def _by_ineligible_check(cause: Diagnostic, found: Diagnostic) -> bool | None:
     """Whether the scenario of an anchor lacks the tag of the check that the anchor names."""
     if cause.code != "tag-no-scenario-has" or found.code != "anchor-names-ineligible-check":
@@ -336,7 +330,7 @@ def _is_repeated(cause: Diagnostic, found: Diagnostic) -> bool:
 
 
 _RELATIONS: Final = (
-    _by_lost_brackets, _by_doubled_word, _by_same_words, _by_ineligible_check, _by_quoting, _by_input_path, _by_probes,
+    _by_lost_brackets, _by_doubled_word, _by_ineligible_check, _by_quoting, _by_input_path, _by_probes,
     _by_missing_path, _by_condition, _anywhere, _in_one_document,
 )  # fmt: skip
 

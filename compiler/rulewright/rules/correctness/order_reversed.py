@@ -10,12 +10,14 @@ from rulewright.project import Project
 # Words of names for a lower limit, and for the upper one next to it; `low` and `lower` only at the end of a name:
 # `low_risk` is the number of a low risk.
 UPPER: Final = {"lowest": "highest", "min": "max", "minimum": "maximum", "least": "most", "fewest": "most"}
+SEVERAL: Final = 2  # checks with tags or a condition, and as many without, that show what the scopes mean
 WAYS: Final = ("input", "output")
 UPPER_AT_THE_END: Final = {**UPPER, "low": "high", "lower": "upper"}
 
 
 def order_reversed(project: Project) -> Findings:
-    """Severities begin with the worst, input costs more or is shorter than output, or a lower limit exceeds the upper.
+    """Severities begin with the worst, input costs more or is shorter than output, or a lower limit exceeds the upper;
+    or two scopes are exchanged.
 
     Why it matters: severities are read from the mildest to the worst, and a price as input before output. In the
     wrong order, reports and estimates are wrong without any error. No value is between limits such as `low: 9` and
@@ -26,6 +28,7 @@ def order_reversed(project: Project) -> Findings:
         for section in ("params", "parameters"):
             yield from _limits(entries(document.node, section))
     yield from _severities(project)
+    yield from _scopes(project)
     yield from _prices(project)
     yield from _token_counts(project)
     yield from _precisions(project)
@@ -36,6 +39,18 @@ def _severities(project: Project) -> Findings:
     degrees = [rank for each in text_scalars(words) for rank, names in enumerate(DEGREES) if each.text.lower() in names]
     if words is not None and degrees != sorted(degrees):
         yield warning(words, "a more severe word comes before a milder one", help="declare the mildest first")
+
+
+def _scopes(project: Project) -> Findings:
+    """The scopes of the vocabulary, if every check with tags or a condition is universal, and none of the others."""
+    declared = None if project.file is None else project.file.get("vocabulary", "scopes")
+    checks = [check for check in project.checks if check.get("scope") is not None]
+    conditional = [bool(check.tags) or check.when is not None for check in checks]
+    is_exchanged = all(check.is_universal == each for check, each in zip(checks, conditional, strict=True))
+    if declared is not None and is_exchanged and min(conditional.count(True), conditional.count(False)) >= SEVERAL:
+        first = checks[conditional.index(True)]
+        message = "the scopes are exchanged: every check with tags or a condition is universal, and no other one"
+        yield warning(declared, message, notes=[(first.place("scope"), f"`{first.id}`, for instance")])
 
 
 def _prices(project: Project) -> Findings:

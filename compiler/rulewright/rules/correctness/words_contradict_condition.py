@@ -136,7 +136,13 @@ def _of_limits(claims: Claims, numbers: list[ComparedNumber]) -> Findings:
         same = [each for each in numbers if units_agree(limit.number, limit.unit, each.value, each.unit)]
         other = [each for each in idle if may_measure(limit.unit, each.unit)]
         counted = next((each for each in numbers if each.value == limit.number and each.unit), None)
-        if not same and counted is not None and counted.comparison is not None and unit_of(limit.unit):
+        kind = unit_of(limit.unit).split()[:1]
+        if (
+            not same
+            and counted is not None
+            and counted.comparison is not None
+            and kind not in ([], counted.unit.split()[:1])
+        ):
             message = f"the description says `{limit.text}`, but this counts {counted.unit.split()[0]}"
             yield warning(counted.comparison, message, notes=notes)
         elif not same and len(other) == 1 and limit.number not in (0, 1):
