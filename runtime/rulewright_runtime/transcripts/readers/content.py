@@ -244,10 +244,20 @@ def _unwrapped(piece: JsonObject) -> JsonObject:
 _ADDRESSES: Final = (
     "url", "uri", "fileUri", "file_url", "image_url", "file_id", "filename", "name", "path", "title", "id",
 )  # fmt: skip
-_MEDIA_TYPES: Final = ("media_type", "mime_type", "mediaType", "mimeType", "contentType", "format")
+_MEDIA_TYPES: Final = (
+    "media_type", "mime_type", "mediaType", "mimeType", "mimetype", "contentType", "content_type", "format",
+)  # fmt: skip
 _BYTES: Final = (
     "data", "file_data", "content", "image", "audio", "document", "video", "bytes", "url", "uri", "image_url",
 )  # fmt: skip
+
+
+def attached(record: Record) -> list[Part]:
+    """The media that are attached to a message, as messengers list them, by their addresses or names."""
+    values = (record.get(key) for key in ("attachments", "files"))
+    items = [each for value in values if is_list(value) for each in value if is_record(each)]
+    media = ({**each, "type": "file"} for each in items if first_of(each, _ADDRESSES) is not None)
+    return [Part(_medium_of(each), reference=_named(each)) for each in media]
 
 
 def _medium_of(piece: Record) -> Kind:

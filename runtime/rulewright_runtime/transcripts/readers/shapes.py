@@ -13,9 +13,9 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from rulewright_runtime.strict_json import Json
+from rulewright_runtime.strict_json import Json, JsonObject
 from rulewright_runtime.transcripts.messages import Conversation, Message, Part, Role, ToolCall, finish_of, repeats
-from rulewright_runtime.transcripts.readers.content import Content, tool_call
+from rulewright_runtime.transcripts.readers.content import Content, attached, tool_call
 from rulewright_runtime.transcripts.readers.message_rows import internal_of
 from rulewright_runtime.transcripts.readers.record_values import (
     Record,
@@ -29,6 +29,7 @@ from rulewright_runtime.transcripts.readers.record_values import (
     optional,
     parsed,
     record_at,
+    rest,
     shown,
     text_at,
     word,
@@ -256,11 +257,13 @@ def messages(value: object, where: str) -> list[Message]:
     record = record_at(value, where)
     if record.keys() == _PLAIN and is_text(record["content"]):  # as most messages are
         return [Message(role_at(record["role"], where), (Part(text=record["content"]),))]
+    record = _with_blocks(record)
     if SAYING.isdisjoint(record):
         raise ShapeError(f"{where} has no `content`")
     read = Content(where)
     for content in _contents(record, where):
         read.add(content)
+    read.parts += [] if any(part.text or part.kind != "text" for part in read.parts) else attached(record)
     role = role_at(record.get("role"), where)
     message = Message(
         role,
@@ -285,6 +288,19 @@ def messages(value: object, where: str) -> list[Message]:
     calls = [Message(role, tool_calls=message.tool_calls)] if message.tool_calls else []  # before their results
     reply = msgspec.structs.replace(message, tool_calls=())
     return [*calls, *read.results, *([reply] if reply.shown.strip() or reply.reasoning else [])]
+
+
+def _with_blocks(record: JsonObject) -> JsonObject:
+    """A message of LlamaIndex, whose parts are its `blocks`, with the common keys; any other record as it is."""
+    blocks = record.get("blocks")
+    if (
+        "content" in record
+        or not is_list(blocks)
+        or not all(is_record(each) and "block_type" in each for each in blocks)
+    ):
+        return record
+    parts = [{**rest(each, "block_type"), "type": each["block_type"]} for each in map(object_in, blocks)]
+    return {**rest(record, "blocks"), "parts": parts}
 
 
 def _hidden(read: Content) -> str | None:
@@ -331,7 +347,7 @@ def calls_in(value: Json) -> Json:
 
 
 def _calls(record: Record, where: str) -> list[ToolCall]:
-    calls = calls_in(record.get("tool_calls"))
+    calls = calls_in(record.get("tool_calls") or object_in(record.get("additional_kwargs")).get("tool_calls"))
     found = [] if calls is None else list_at(calls, f"{where}.tool_calls")
     if record.get("function_call") is not None:
         found = [*found, record["function_call"]]

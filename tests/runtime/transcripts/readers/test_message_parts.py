@@ -169,3 +169,25 @@ def test_a_call_of_a_custom_tool_is_read(tmp_path: Path) -> None:
     )
     (read,) = found.messages[-1].tool_calls
     assert (read.name, read.arguments, read.raw) == ("run", None, "print(1)")
+
+
+def test_a_message_of_llamaindex_has_blocks_and_calls_among_its_arguments(tmp_path: Path) -> None:
+    call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    image = {"block_type": "image", "url": "https://x/y.png", "image": None}
+    said = [
+        {"role": "user", "additional_kwargs": {}, "blocks": [{"block_type": "text", "text": "hi"}, image]},
+        {"role": "assistant", "content": "", "additional_kwargs": {"tool_calls": [call]}},
+        {"role": "assistant", "additional_kwargs": {}, "blocks": [{"block_type": "text", "text": "yo"}]},
+    ]
+    (found,) = conversations(written(tmp_path, [{"messages": said}]))
+    assert lines(found) == ["user: hi [image https://x/y.png]", "assistant:  -> f {}", "assistant: yo"]
+
+
+@pytest.mark.parametrize("content", ["", None])
+def test_what_is_attached_to_a_message_without_a_text_is_shown(tmp_path: Path, content: str | None) -> None:
+    files = [{"id": 9, "url": "https://x/y.png", "contentType": "image/png"}, {"name": "a.pdf"}, {"size": 3}]
+    asked = {"role": "user", "content": content, "attachments": files}
+    (found,) = conversations(written(tmp_path, [{"messages": [asked, {"role": "assistant", "content": "yo"}]}]))
+    assert lines(found) == ["user:  [image https://x/y.png] [file a.pdf]", "assistant: yo"]
+    (found,) = conversations(written(tmp_path, [{"messages": [{**asked, "content": "see"}]}]))
+    assert lines(found) == ["user: see"]
