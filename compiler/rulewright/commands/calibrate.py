@@ -14,6 +14,7 @@ from rulewright.exit_codes import FAILED, MET, UNDECIDED
 from rulewright.reporting.stored_run import read_run
 from rulewright.spelling import question
 from rulewright_runtime.english import plural, some
+from rulewright_runtime.report.text import percent
 from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.terminal import complain, say
 
@@ -112,7 +113,9 @@ def _gate(gate: JsonMapping) -> Iterator[str]:
     status = f"; at most {gate['at_most']:g}: {gate['status']}" if "status" in gate else ""
     of = plural(gate["transcripts"], "transcript")
     more = f", and {plural(gate['refused'], 'input')} refused" if gate["refused"] else ""
-    yield f"gate {gate['gate']}: {gate['recorded']:.3f} of {of} recorded as failed{more}"
+    share = gate["recorded"]
+    failed = f"{round(share * gate['transcripts'])} of {of} that it judged ({percent(share)})"
+    yield f"gate {gate['gate']}: {failed} recorded as failed{more}"
     yield f"  truly {_estimate(gate['corrected'])}{status}"
     if unmeasured := gate["unmeasured"]:
         yield f"  without labels, so the interval covers every answer: {some(unmeasured, MOST)}"

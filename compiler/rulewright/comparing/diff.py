@@ -8,6 +8,7 @@ import msgspec
 from msgspec.structs import asdict
 
 from rulewright.comparing.recombine import (
+    GATES_ONLY,
     NOT_RUN,
     REPLY,
     RULE,
@@ -132,6 +133,7 @@ def _changed(runs: Sequence[StoredRun]) -> dict[str, object]:
         "checks_added": sorted(checks[1].keys() - both),
         "checks_removed": sorted(checks[0].keys() - both),
         "profile": runs[0].plan.profile != runs[1].plan.profile,
+        "gates_only": bool(runs[0].summary.get("gates_only")) != bool(runs[1].summary.get("gates_only")),
     }
 
 
@@ -194,6 +196,8 @@ def _note(
     """The reason why a reply differs, if it is known; else an empty string."""
     if sets == ((RULE,),) and None in verdicts:
         return "the check is in one of the plans only"
+    if (GATES_ONLY,) in sets:
+        return "one of the runs did not ask the judge"
     if not any(REPLY in each or (follows and TRANSCRIPT in each) for each in sets):
         return ""
     if None in verdicts:

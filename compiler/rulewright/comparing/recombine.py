@@ -132,6 +132,7 @@ def _keyed(run: StoredRun, by: str) -> dict[str, str]:
 
 TRANSCRIPT, REPLY, RULE, SCENARIO = "transcript", "judge reply", "rule", "scenario"
 DECISION: Final = "decision of a person"
+GATES_ONLY: Final = "scan of gates only"
 VERDICTS, SCORECARD, THRESHOLD = "verdicts", "scorecard", "threshold"
 NOT_RUN: Final = "not run"
 _RANKS: Final = {"failed": 0, "undecided": 1, "nothing_applied": 2, "passed": 2}
@@ -204,6 +205,8 @@ class Recombiner:
         stored = [side.run.verdicts[name].get(check) for side, name in zip(self._sides, pair, strict=True)]
         if any(each is not None and each.rationale_code in (CODE, READS_DECIDED) for each in stored):
             return Causes(((DECISION, *changed),), told_apart=not changed)
+        if any(each is None and self._was_skipped(at, pair[at], check) for at, each in enumerate(stored)):
+            return Causes(((GATES_ONLY,),))
         if RULE in changed and check not in self._before.run.checks.keys() & self._after.run.checks.keys():
             return Causes(((RULE,),))  # the check is in one of the plans only
         follows = self.follows_the_transcript(pair, check)
@@ -225,6 +228,11 @@ class Recombiner:
         """Whether a check's reply may differ because the judge was asked about another conversation."""
         old, new = (side.run.fingerprint(name) for side, name in zip(self._sides, pair, strict=True))
         return bool(old and new and old != new) and REPLY in self._changed(pair, check)
+
+    def _was_skipped(self, after: int, name: str, check: str) -> bool:
+        """Whether a scan of gates only did not ask about a check that applies."""
+        run = self._sides[after].run
+        return bool(run.summary.get("gates_only")) and check in run.rows[name].get("left_out", ())
 
     @cached_property
     def _other_judge(self) -> list[str]:

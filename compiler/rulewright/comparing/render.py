@@ -27,6 +27,7 @@ _CHANGES: Final = {
     "scorecard": "the scorecard",
     "parameters": "parameters",
     "profile": "the profile",
+    "gates_only": "`--gates-only`",
 }
 
 

@@ -35,7 +35,9 @@ def _votes(extra: JsonMapping) -> str:
     stopped = f"; stopped after the first of {extra['configured']}" if extra.get("adaptive_stopped") else ""
     stopped += f"; {extra['unasked']} not asked" if extra.get("unasked") else ""
     verdict = "FAIL" if extra.get("unverified_fail") else "the verdict"
-    return f"{extra['votes_for']} of {extra['planned']} planned for {verdict}; cast: {cast}{stopped}"
+    won = f"{extra['votes_for']} of {extra['planned']} planned for {verdict}"
+    counted = won if extra["votes_for"] else f"no majority of {extra['planned']} planned"
+    return f"{counted}; cast: {cast}{stopped}"
 
 
 def _as_text(value: object) -> Iterator[str]:

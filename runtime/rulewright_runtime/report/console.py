@@ -195,7 +195,7 @@ def _open(summary: JsonMapping, paint: _Paint, columns: int) -> Iterator[str]:
         yield from _more(incomplete["count"], "transcript")
     waiting = summary["adjudication"]
     if waiting["count"]:
-        yield paint("open", f"{plural(waiting['count'], 'verdict')} for a person to look at")
+        yield paint("open", plural(waiting["count"], "verdict waits for a person", "verdicts wait for a person"))
         width = min(40, max(len(item["transcript_id"]) for item in waiting["items"][:_MOST]))
         for item in waiting["items"][:_MOST]:
             what = f"{item['check_id'] or ''} {item['verdict'] or ''} {reason_words(item['reason'])}"

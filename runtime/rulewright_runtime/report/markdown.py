@@ -219,7 +219,7 @@ def _adjudication(summary: JsonMapping) -> Iterator[str]:
             for item in waiting["items"][:_MAX_ROWS]
         ]
         lines = table(("transcript", "check", "verdict", "reason"), rows)
-        yield from section("For a person to look at", [*lines, *_more(waiting["count"])])
+        yield from section("Waiting for a person", [*lines, *_more(waiting["count"])])
 
 
 def _refused(summary: JsonMapping) -> Iterator[str]:

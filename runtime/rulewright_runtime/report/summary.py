@@ -312,10 +312,10 @@ def idle_gates(summary: JsonMapping) -> dict[str, str]:
 def equations(summary: JsonMapping) -> dict[str, str]:
     """The totals with several non-zero parts, as text: `17 inputs = 16 transcripts + 1 refused`; and the checks that
     are in none of them, since they ran on no transcript: they applied nowhere, or have no votes."""
-    totals = summary["totals"]
-    lines = {}
+    totals, lines = summary["totals"], {}
+    named = {"suppressed": "suppressed or not asked"} if summary.get("gates_only") else {}
     for name, parts in TOTALS.items():
-        words = [_counted(totals[part], part) for part in parts if totals[part]]
+        words = [_counted(totals[part], named.get(part, part)) for part in parts if totals[part]]
         if len(words) > 1:
             lines[name] = f"{_counted(totals[name], name)} = {' + '.join(words)}"
     checks = summary["checks"]

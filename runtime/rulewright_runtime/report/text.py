@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 # What the engine's own rationale codes say; those of a judge are its own words.
 _REASONS: Final = {
+    "adjudicated": "a person decided it",
     "condition_undecided": "its condition can't be decided",
     "conversation_too_long": "the conversation is too long for the judge",
     "disabled_by_scan_profile": "the profile gives the check no votes",

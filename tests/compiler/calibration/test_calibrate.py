@@ -193,7 +193,10 @@ def test_inputs_that_a_scan_refused_may_all_fail_a_gate(
     assert (code, gate["status"], gate["refused"]) == (2, "inconclusive", 60)
     assert gate["corrected"] == {"value": 0.69, "low": 0.09, "high": 0.69}
     main(["calibrate", str(tmp_path / "run"), "--gold", str(path)])
-    assert "gate held: 0.250 of 40 transcripts recorded as failed, and 60 inputs refused\n" in capsys.readouterr().out
+    assert (
+        "gate held: 10 of 40 transcripts that it judged (25%) recorded as failed, and 60 inputs refused\n"
+        in capsys.readouterr().out
+    )
 
 
 def test_several_people_decide_by_majority_and_models_are_never_people(

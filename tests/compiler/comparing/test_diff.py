@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.compiler.comparing.planted import (
     ANSWERS,
     FACTORS,
@@ -26,9 +27,10 @@ from tests.folders import json_lines, read_lines, write, write_lines
 from rulewright.check.project_check import compile_project
 from rulewright.cli import main
 from rulewright.comparing.diff import _score, decide, diff, undetected
-from rulewright.comparing.recombine import UNKNOWN, Causes, Pairs, causes
+from rulewright.comparing.recombine import UNKNOWN, Causes, Pairs, Recombiner, causes
 from rulewright.comparing.render import diff_page, markdown, text
 from rulewright.errors import UsageError
+from rulewright_runtime.plan.file import seal
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.runs.store import run
 
@@ -142,8 +144,21 @@ def test_a_judge_that_a_scan_of_gates_only_did_not_ask_is_not_said_to_waver(tmp_
     talks = write_transcripts(tmp_path / "said", dict.fromkeys(TRANSCRIPTS, "As you like."))
     for name in ("gates", "all"):
         run(made, [talks], tmp_path / name, judge=Judge("FAIL"), gates_only=name == "gates")
-    flips = [flip for flip in diff(tmp_path / "gates", tmp_path / "all")["flips"] if flip["check_id"] == "J-1"]
+    found = diff(tmp_path / "gates", tmp_path / "all")
+    flips = [flip for flip in found["flips"] if flip["check_id"] == "J-1"]
     assert {(flip["before"], flip["note"]) for flip in flips} == {("not run", "one of the runs did not ask the judge")}
+    assert [flip["causes"]["sets"] for flip in flips] == [[["scan of gates only"]]] * 2
+    assert "changed   `--gates-only`" in [*text(found, 200)]
+
+
+def test_what_an_empty_reply_counts_as_is_a_rule(tmp_path: Path) -> None:
+    made = compile_project(project(tmp_path / "p", rule=False))
+    talks = write_transcripts(tmp_path / "said", dict.fromkeys(TRANSCRIPTS, " "))
+    for name, each in (("error", made), ("reply", seal(replace(made, empty_reply="reply")))):
+        run(each, [talks], tmp_path / name, judge=Judge("PASS"))
+    flips = [flip for flip in diff(tmp_path / "error", tmp_path / "reply")["flips"] if flip["check_id"] in WORDS]
+    assert flips
+    assert all(flip["causes"]["sets"] == [["rule"]] for flip in flips)
 
 
 def test_flips_are_sorted_worst_first(plants: Plants) -> None:
@@ -447,6 +462,14 @@ def test_facts_that_only_one_of_the_rows_lacks_are_verdicts_that_differ(plants: 
         run(plan, [paths], tmp_path / f"run-{name}", judge=Judge("PASS"))
     found = diff(tmp_path / "run-whole", tmp_path / "run-cut")
     assert [row["causes"]["sets"] for row in found["outcomes"]] == [[["verdicts"]]] * 2
+
+    def side(**facts: object) -> Any:
+        plan = SimpleNamespace(scorecard=None)
+        return SimpleNamespace(run=SimpleNamespace(rows={"t": facts}, verdicts={"t": {}}, plan=plan, scorecard=None))
+
+    assert Recombiner(side(missing=["a reply"]), side()).causes_of_row(("t", "t")).sets == (("verdicts",),)
+    assert Recombiner(side(), side(left_out=["A1"])).causes_of_row(("t", "t")).sets == (("verdicts",),)
+    assert Recombiner(side(), side()).causes_of_row(("t", "t")).sets == ()
 
 
 def test_a_few_equal_falls_of_the_score_show_nothing_and_many_do() -> None:

@@ -103,6 +103,7 @@ def test_a_failure_opens_to_its_conversation_with_the_quote_marked(finished: Pat
     assert "Rejected quotes" in chat
     assert "never said &lt;b&gt;this&lt;/b&gt; at all" in chat
     assert "2 of 3 planned for the verdict; cast: FAIL, FAIL; 1 not asked" in chat
+    assert "no majority of 3 planned; cast: FAIL, PASS, UNCLEAR" in text[text.index('id="t3"') :]
     assert "The judge's replies (2)" in chat
 
 
