@@ -1,6 +1,7 @@
 """`models`: check whether a model answers, with a verdict that a judge's reply would need."""
 
 import argparse
+import re
 import time
 from itertools import count
 
@@ -36,10 +37,8 @@ _CURES = {
     "refusal": "the model refused to answer such a simple question; name another model",
     "filter": "a filter of the provider held the reply back; the provider's settings for the model change it",
 }
-_OPEN_THOUGHTS = (
-    "the chat template opens `<think>`, which the reply then only closes; let the server separate the reasoning "
-    "(vLLM: `--reasoning-parser`)"
-)
+_SEPARATE = "let the server separate the reasoning (vLLM: `--reasoning-parser`)"
+_THOUGHTS = re.compile(r"\s*([<\[◁]/?(?:think|thinking|thought|reasoning)[>\]▷])", re.IGNORECASE)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -104,10 +103,17 @@ def _usable(answer: ModelAnswer) -> JsonObject:
         verdict = strict(answer.text)
     except JudgeError as error:
         reason = f"{error}; {beginning(answer.text)}"
-        cure = _CURES.get(answer.finish) or _OPEN_THOUGHTS * _only_closes_thoughts(answer.text)
+        cure = _CURES.get(answer.finish) or _cure_of_thoughts(answer.text)
         return {"gives_a_verdict": False, "keeps_to_schema": False, "reason": reason} | ({"help": cure} if cure else {})
     return {"gives_a_verdict": True, "keeps_to_schema": verdict in ({"verdict": "PASS"}, {"verdict": "FAIL"})}
 
 
-def _only_closes_thoughts(text: str) -> bool:
-    return "</think>" in text and "<think>" not in text
+def _cure_of_thoughts(text: str) -> str:
+    """What to do about reasoning that is not read as such; empty for a reply without any."""
+    opening = _THOUGHTS.match(text)
+    if opening is not None and opening[1] != "<think>":
+        return f"reasoning is only read in `<think>`, not in `{opening[1]}`; {_SEPARATE}"
+    if opening is not None and "</think>" not in text:
+        return f"the reply opens `<think>` and does not close it; {_SEPARATE}"
+    is_only_closed = "</think>" in text and "<think>" not in text
+    return f"the chat template opens `<think>`, which the reply then only closes; {_SEPARATE}" * is_only_closed

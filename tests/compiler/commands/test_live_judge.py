@@ -261,6 +261,11 @@ def test_models_check_says_whether_a_reply_is_a_verdict(
         (chat(None, refusal="No."), "help: the model refused to answer"),
         (chat("", finish="content_filter"), "help: a filter of the provider held the reply back"),
         (chat('A {}? </think>{"verdict": "PASS"}'), "help: the chat template opens `<think>`, which the reply"),
+        (chat('<think>A {"verdict": "PASS"}'), "help: the reply opens `<think>` and does not close it; let the server"),
+        (
+            chat('<thinking>FAIL?</thinking>{"verdict": "PASS"}'),
+            "help: reasoning is only read in `<think>`, not in `<thinking>`; let the server separate",
+        ),
         (chat("Sure! It is four."), ""),
     ],
 )
