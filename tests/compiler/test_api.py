@@ -116,9 +116,12 @@ released, ended, first = threading.Event(), [], threading.Lock()
 
 
 def answer(call):
-    if first.acquire(blocking=False):
-        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
-    released.wait(60)
+    is_first = first.acquire(blocking=False)
+    for _ in range(12):  # a signal just before a thread waits for a lock does not end the waiting
+        if is_first:
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+        if released.wait(5):
+            break
     ended.append(call)
     return '{"verdict": "PASS"}'
 """
