@@ -44,8 +44,8 @@ class FailureShare(Struct, frozen=True):
 
     @property
     def observed(self) -> float:
-        """The share among the labelled items."""
-        return self.failed / self.labelled
+        """The share among the labelled items; 0 without any."""
+        return self.failed / self.labelled if self.labelled else 0.0
 
     @property
     def mean(self) -> float:
@@ -89,10 +89,12 @@ class TransportedShares(Struct, frozen=True):
     labelled_failing: FailureShare
     run_failing: FailureShare
 
-    def means(self) -> tuple[float, float]:
-        """Return the shares of failures among FAIL and PASS verdicts, at the means of the posteriors."""
-        failing, passing = (share.mean for share in self.shares)
-        return _transport(failing, passing, self.labelled_failing.mean, self.run_failing.mean, 0.5)
+    def likely(self) -> tuple[float, float]:
+        """Return the most likely shares of failures among FAIL and PASS verdicts, which are those of the labels where
+        the judge is no better than chance."""
+        failing, passing = (share.observed for share in self.shares)
+        unknown = failing if failing == passing else 0.5
+        return _transport(failing, passing, self.labelled_failing.observed, self.run_failing.observed, unknown)
 
     def lowest(self, chance: random.Random) -> tuple[float, float]:
         """Draw the shares for the lower end of an interval: fewer failures and FAIL verdicts than were seen."""
@@ -142,7 +144,7 @@ class MeasuredErrors(Struct, frozen=True):
     def likely(self) -> dict[Stratum, float]:
         """Return the most likely share of failures of each stratum."""
         likely = {stratum: share.observed for stratum, share in self.shares.items()}
-        return likely | self._of_checks({check: each.means() for check, each in self.elsewhere.items()})
+        return likely | self._of_checks({check: each.likely() for check, each in self.elsewhere.items()})
 
     def drawn(self, chance: random.Random) -> tuple[dict[Stratum, float], dict[Stratum, float]]:
         """Return a draw of the shares for the lower and for the upper end of an interval."""

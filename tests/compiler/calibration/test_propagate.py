@@ -109,6 +109,29 @@ def test_gates_of_several_checks_hold_the_truth_as_often_as_they_claim(monkeypat
     assert held >= 0.93 * TRUTHS
 
 
+@pytest.mark.parametrize(("failed", "value"), [(0, 0.0), (10, 1.0)])
+def test_labels_of_one_class_from_another_run_give_the_value_that_they_say(failed: int, value: float) -> None:
+    labelled, words = FailureShare(failed, 10), FailureShare(5, 10)
+    moved = TransportedShares((labelled, labelled), words, words)
+    rows = [gate_row(f"t{at}", ((f"t{at}", "C"), ("C", ("FAIL", "PASS")[at % 2]))) for at in range(10)]
+    found = gate_interval(rows, MeasuredErrors({}, {"C": moved}))
+    assert (found["low"], found["value"], found["high"]) == (0.0, value, 1.0)
+
+
+def test_a_judge_of_which_no_label_of_another_run_shows_an_error_adds_no_failures() -> None:
+    right = FailureShare(20, 20), FailureShare(0, 20)
+    moved = {check: TransportedShares(right, FailureShare(50, 500), FailureShare(0, 100)) for check in "ABCDEFGH"}
+    rows = [gate_row(f"t{at}", *(((f"t{at}", check), (check, "PASS")) for check in moved)) for at in range(100)]
+    assert gate_interval(rows, MeasuredErrors({}, moved))["value"] == 0.0
+
+
+def test_a_check_without_verdicts_in_this_run_leaves_the_gate_as_it_is() -> None:
+    labelled = FailureShare(8, 10), FailureShare(1, 10)
+    moved = TransportedShares(labelled, FailureShare(5, 10), FailureShare(0, 0))
+    rows = [GateRow("t", RowKind(True, False, False, False, ()), (), ())]
+    assert gate_interval(rows, MeasuredErrors({}, {"C": moved})) == {"value": 1.0, "low": 1.0, "high": 1.0}
+
+
 TRUTHS = rounds(50, 2_000)
 
 
