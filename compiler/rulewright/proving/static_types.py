@@ -61,7 +61,9 @@ _TOTAL_OF: Final = {
                     (TIMESTAMP,)),
     **dict.fromkeys(("getHours", "getMinutes", "getSeconds", "getMilliseconds"), (TIMESTAMP, DURATION)),
     "double": (INT, UINT, DOUBLE),
+    **dict.fromkeys(("distinct", "sort"), (ListType(STRING),)),
 }  # fmt: skip
+_OF_ONE_LIST: Final = ("distinct", "reverse", "slice", "sort")  # functions that give a list of the same items
 
 
 class Typed(NamedTuple):
@@ -241,7 +243,7 @@ def _called(program: Program, node: Node, args: Sequence[Typed]) -> Typed:
     if name in ("orValue", "value") and isinstance(types[0], OptionalType):
         is_known = name == "value" or types[1] == types[0].value
         return Typed(types[0].value if is_known else None, total and name == "orValue")
-    result = _result(name, types)
+    result = types[0] if name in _OF_ONE_LIST and isinstance(types[0], ListType) else _result(name, types)
     if name == "valid_against":
         schema = value_of(program, node.args[1])
         is_schema = isinstance(schema, dict) and can_search(node, constant(schema).nodes[-1]) and is_plain(schema)

@@ -14,12 +14,12 @@ from rulewright.errors import ExpressionError
 from rulewright.expression.build import build
 from rulewright.expression.declarations import REPLIES
 from rulewright.expression.types import BOOL, DOUBLE, DYN, STRING
-from rulewright.expression.unparse import decompile, unparse
 from rulewright.lower.expression_checks import environment_of
 from rulewright.proving.atoms import FALSE, TRUE
 from rulewright.proving.domains import Domain, Domains, Path, boolean, number, score, text, whole
-from rulewright.proving.program_parts import extract, path_at, paths_of, with_values
+from rulewright.proving.program_parts import calling, extract, path_at, paths_of, unabridged, with_values
 from rulewright.proving.search import Search
+from rulewright.proving.sizes import no_larger, size_bounds
 from rulewright.proving.static_types import COUNTS, LARGEST_COUNT, failures_of, typed
 from rulewright_runtime.ir import Node, Program, free_locals
 
@@ -106,7 +106,20 @@ def domains_of(calls: Mapping[str, CallVariable], others: Domains) -> Domains:
     known: dict[Path, Domain] = {(call.variable,): call.domain for call in calls.values()}
     standing: dict[Path, Program] = {(call.variable,): call.program for call in calls.values()}
     implied = {**others.implied, **dict(_with_values_together(standing, others))}
-    return replace(others, known={**others.known, **known}, standing={**others.standing, **standing}, implied=implied)
+    known, standing = {**others.known, **known}, {**others.standing, **standing}
+    ordered = (*others.ordered, *_ordered_sizes(calls))
+    return replace(others, known=known, standing=standing, implied=implied, ordered=ordered)
+
+
+def _ordered_sizes(calls: Mapping[str, CallVariable]) -> Iterator[tuple[Path, Path]]:
+    """The sizes of which the first is never larger than the second."""
+    for call in calls.values():
+        program, node = call.program, call.program.nodes[-1]
+        for pair in no_larger(program, node.args[0]) if node.value == "size" else ():
+            sizes = [calls.get(unabridged(calling("size", extract(program, each)))) for each in pair]
+            less, more = ((each.variable,) if each is not None else () for each in sizes)
+            if less and more:
+                yield less, more
 
 
 def _with_values_together(standing: Mapping[Path, Program], domains: Domains) -> Iterator[tuple[Path, frozenset[Path]]]:
@@ -148,8 +161,10 @@ def abstracted(program: Program, calls: dict[str, CallVariable], domains: Domain
             continue
         if domain is not None and paths_of(part) != [] and not free_locals(part)[-1]:
             domain = replace(domain, absent=frozenset()) if types[at].total else domain
-            if node.value == "size" and path_at(program, node.args[0]) in domains.filled:
-                domain = replace(domain, low=Fraction(1))
-            call = calls.setdefault(unparse(decompile(part)), CallVariable(f"__call_{len(calls) + 1}", domain, part))
+            if node.value == "size":
+                least, most = size_bounds(program, node.args[0])
+                least = max(least, path_at(program, node.args[0]) in domains.filled)
+                domain = replace(domain, low=Fraction(least), high=Fraction(min(most, LARGEST_COUNT)))
+            call = calls.setdefault(unabridged(part), CallVariable(f"__call_{len(calls) + 1}", domain, part))
             nodes[at] = Node("name", (), [[call.variable, []]], node.at)
     return extract(program.having(nodes), len(nodes) - 1)
