@@ -4,13 +4,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
+from functools import lru_cache
 from itertools import groupby, pairwise
 from shlex import quote
 from typing import Any, Final
 
 from rulewright_runtime.transcripts.readers.record_values import Record, ShapeError, first_of, is_record, shown, word
 
+_DIGIT: Final = re.compile(r"[0-9]")
+_ISO: Final = re.compile(r"1111-11-11")
+_LONGEST: Final = 40  # characters of a time
+_DATES: Final = (
+    "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d.%m.%Y", "%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%d-%m-%Y", "%B %d, %Y",
+    "%b %d, %Y", "%d %B %Y", "%d %b %Y",
+)  # fmt: skip
+_CLOCKS: Final = ("%H:%M", "%H:%M:%S", "%I:%M %p", "%I:%M:%S %p")
+_FORMS: Final = (
+    *_CLOCKS,
+    *_DATES,
+    *(f"{day}{gap}{clock}" for day in _DATES for gap in (" ", ", ") for clock in _CLOCKS),
+)
 _PARENTS: Final = ("parent_id", "parent_message_id", "parentId", "parentMessageId")
 _NUMBERS: Final = ("turn", "turn_index", "turn_number", "message_index", "position", "sequence", "seq")
 _NAMES_TALKS: Final = re.compile(r"(?i)session|ticket|thread|dialog|chat|conv|call|case|room|customer|visitor|contact")
@@ -54,19 +68,52 @@ def _late(values: Iterable[object]) -> str:
     """The first value that is below the one before it, for a message; empty if there is none or they can't be
     compared."""
     known = [each for each in values if each is not None and each != ""]
+    late = (
+        [_late_in(known, form) for form in _forms_of(_DIGIT.sub("1", word(known[0])[:_LONGEST]))]
+        if len(known) > 1
+        else []
+    )
+    return late[0] if late and all(late) else ""
+
+
+def _late_in(values: Sequence[object], form: str) -> str:
+    """The first of the values, written in this form, that is below the one before it; empty if there is none."""
     try:
-        pairs = [(_instant(each), _instant(later), later) for each, later in pairwise(known)]
-        return next((shown(later) for before, after, later in pairs if after < before), "")
+        pairs = [(_instant(each, form), _instant(later, form), later) for each, later in pairwise(values)]
+        return next((shown(later) for before, after, later in pairs if _is_late(before, after, form)), "")
     except (TypeError, ValueError):
         return ""
 
 
-def _instant(time: object) -> Any:
-    """A number, or a date and time."""
+def _is_late(before: Any, after: Any, form: str) -> bool:
+    """Whether a time is below the one before it: a mere time of day also begins again at midnight."""
+    return bool(after < before) and not (form in _CLOCKS and before - after > timedelta(hours=12))
+
+
+def _instant(time: object, form: str) -> Any:
+    """A number, or a date and time in this form, by default that of ISO 8601."""
     if isinstance(time, datetime):  # of Parquet
         return time
     text = word(time)
+    if form:
+        return datetime.strptime(text, form)
     return float(text) if text.replace(".", "", 1).isdigit() else datetime.fromisoformat(text)
+
+
+@lru_cache(256)
+def _forms_of(shape: str) -> tuple[str, ...]:
+    """The forms of times that a text may have whose digits are all 1: days and months may be either way round."""
+    if not shape or shape.replace(".", "", 1).isdigit() or _ISO.match(shape):
+        return ("",)
+    return tuple(form for form in _FORMS if _is_written(shape, form)) or ("",)
+
+
+def _is_written(text: str, form: str) -> bool:
+    try:
+        datetime.strptime(text, form)
+    except ValueError:
+        return False
+    return True
 
 
 def refuse_confusion(rows: Sequence[Record], roles: Sequence[str], read: Iterable[str], *, certain: bool) -> None:

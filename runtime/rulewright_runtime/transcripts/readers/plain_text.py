@@ -64,6 +64,8 @@ _SEEN: Final = 5  # speakers in an error message
 _LEAST: Final = 5  # letters of a name whose misspellings are no other word
 _NUMBER: Final = re.compile(r"[ #]*[0-9]{1,2}$")
 _CALLED: Final = re.compile(r"(?:[^\W\d_][\w.'()-]*)(?: [\w.'()-]+){0,2}")  # a name that another speaker may have
+_TITLE: Final = re.compile(r"[^\W\d_]{1,5}\. [^\W\d_]")  # of a person, such as `Dr. `
+_LOOSE: Final = re.compile(r"\s*(?P<name>[^\W_][^:\uff1a]{0,39}?)\s*[:\uff1a](?=\s*\S)")  # blanks or another colon
 _HEADS: Final = frozenset((  # what heads a part of a message, and is nobody's name
     "answer", "caution", "example", "examples", "important", "note", "notes", "ps", "p.s.", "question", "reference",
     "references", "result", "source", "sources", "step", "summary", "tip", "tips", "total", "warning",
@@ -91,6 +93,7 @@ class _Utterance(msgspec.Struct):
     title: str = ""
     lines: list[str] = []
     labels: dict[str, int] = {}  # other names at the beginning of its lines, as speakers are written
+    loose: dict[str, int] = {}  # known names at the beginning of its lines, but not as speakers are written
 
     def cut(self) -> tuple[bool, str]:
         """Remove the rules and headings at the end, which belong to what follows; returns whether there are any, and
@@ -223,6 +226,8 @@ class PlainText:
             elif found and not code:
                 others.setdefault(found["name"], number)
                 labels.append((utterances[-1], found["name"], number, self._manner(found, is_after_blank)))
+            elif not code and (name := self._loose_name(text)):
+                utterances[-1].loose.setdefault(name, number)
             utterances[-1].lines.append(text)
             if _CODE.match(text):
                 code = 0 if code else number
@@ -297,6 +302,11 @@ class PlainText:
             ],
         }
 
+    def _loose_name(self, line: str) -> str:
+        """The name of a known speaker with which a line begins, in another way than speakers are written, or empty."""
+        found = _LOOSE.match(line)
+        return found["name"] if found and found["name"].casefold() in self._roles else ""
+
     def _manner(self, found: re.Match[str], is_after_blank: bool) -> _Manner:
         is_timed = bool(found["time"] or found["stamp"]) and not self._is_caption
         has_text, bold = found.end() < len(found.string), found.groupdict().get("bold")
@@ -307,6 +317,12 @@ class PlainText:
         twice in a row, and nothing else does. Names that only recur are noted."""
         spoken = [each for each in utterances if each.role != "system"]
         before = [one for one, other in pairwise(spoken) if one.name.casefold() == other.name.casefold()]
+        for each in before:
+            for name, number in each.loose.items():
+                reason = (
+                    f"`{name}` begins a line between two messages of `{each.name}`, but not as speakers are written"
+                )
+                return InputError(f"{reason}; write `{name}: ` at its beginning", self._shown, number)
         turns = [each for each in before if each.labels] if all(each.labels for each in before) else []
         counted = Counter(name for each in utterances for name in each.labels)
         for each in turns:
@@ -314,7 +330,7 @@ class PlainText:
             if each.role not in self._mapping and (each.role == "assistant" or counted[name] > 1):
                 return self._may_be_speaker(name, number, names)
         self._labels.update(name for each in turns for name in each.labels)
-        self._labels.update(name for name, count in counted.items() if count > 1)
+        self._labels.update(name for name, count in counted.items() if count > 1 or _TITLE.match(name))
         return None
 
     def _may_be_speaker(self, name: str, number: int, names: Mapping[str, str]) -> InputError:

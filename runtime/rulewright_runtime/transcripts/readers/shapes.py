@@ -51,6 +51,7 @@ EXPECTED: Final = (
 
 _COMPARED: Final = frozenset(("chosen", "rejected"))  # two chats, or two answers of preference data
 _IN_LIST: Final = re.compile(r"(\w+)\[[0-9]+\]")
+_NUMBERS: Final = re.compile(r"(?i)(.*[ _])?(id|nr|no|number|date|time)")  # names of columns that nobody speaks in
 _PLAIN_NAME: Final = re.compile(r"[^\W_][\w .-]{0,39}")
 
 
@@ -58,7 +59,12 @@ def columns_hint(names: Sequence[str]) -> str:
     """The option that names the speakers or columns; for two plain names as it may be typed, the user first unless a
     name says otherwise, and not for two answers to compare."""
     option = "`--columns user=NAME,assistant=NAME`"
-    if len(names) != 2 or _COMPARED.issuperset(map(str.lower, names)) or not all(map(_PLAIN_NAME.fullmatch, names)):
+    if (
+        len(names) != 2
+        or any(map(_NUMBERS.fullmatch, names))
+        or _COMPARED.issuperset(map(str.lower, names))
+        or not all(map(_PLAIN_NAME.fullmatch, names))
+    ):
         return option
     places = {"user": 0, "assistant": 2}
     user, assistant = sorted(names, key=lambda name: places.get(ROLE_WORDS.get(name.lower(), ""), 1))

@@ -229,6 +229,7 @@ def test_who_another_name_is_or_that_it_is_text_can_be_said(tmp_path: Path) -> N
     [
         (f"{GREETING}Reviewer: good\nUser: And?\nAssistant: Yes\nReviewer: bad\n", ["Reviewer"]),
         (f"{GREETING}Support: Hi\nUser: And?\nUser: so\n", []),
+        (f"{GREETING}Dr. Lee: never\nUser: And?\nAssistant: so\n", ["Dr. Lee"]),
         (f"{GREETING}User: And?\nBen: so\nUser: then\n", ["Ben"]),
         (f"{GREETING}Note: take one pill\n", []),
         (f"{GREETING}Note: take one pill\nUser: and?\nAssistant: yes\nNote: take two\nAssistant: now\n", []),
@@ -319,3 +320,14 @@ def test_a_speaker_whose_name_begins_with_a_sign_is_known_only_by_name(tmp_path:
     assert f"chat.txt:3: `{name}` is not a known speaker; the speakers seen are" in str(refused)
     (found,) = conversations(path, columns={"system": name})
     assert lines(found) == ["user: hi", "assistant: yo", "system: and I?", "assistant: ok"]
+
+
+@pytest.mark.parametrize("line", ["User:what", "  User: what", "User\uff1a what", "\tUser :what"])
+def test_a_known_speaker_who_is_written_in_another_way_is_no_text_between_two_messages_of_one_side(
+    tmp_path: Path, line: str
+) -> None:
+    (refused,) = refusals(tmp_path, f"{GREETING}{line}\nAssistant: yes\n", "chat.txt")
+    reason = "`User` begins a line between two messages of `Assistant`, but not as speakers are written"
+    assert refused == f"3: {reason}; write `User: ` at its beginning"
+    (found,) = conversations(written(tmp_path, f"{GREETING}{line}\nUser: yes\n", "text.txt"))
+    assert lines(found)[1] == f"assistant: Hello\n{line}"

@@ -557,3 +557,29 @@ def test_an_unknown_speaker_in_a_list_is_refused_with_the_names_that_read_it(tmp
     assert "name its role with `--columns 'messages=messages,assistant=Support desk'`" in refused
     (found,) = conversations(path, columns={"messages": "messages", "assistant": "Support desk"})
     assert lines(found) == ["user: hi", "assistant: yo"]
+
+
+@pytest.mark.parametrize(
+    ("times", "is_late"),
+    [
+        ("02/05/2024 10:00|01/05/2024 10:00", True),
+        ("12/01/2024|01/02/2025", False),
+        ("01/02/2024|12/01/2024", False),
+        ("5/13/2024, 9:00 AM|5/1/2024, 9:00 AM", True),
+        ("May 1, 2024 10:05 AM|May 1, 2024 10:00 AM", True),
+        ("12:59 PM|1:01 PM", False),
+        ("31.05.24, 10:31|31.05.24, 10:30", True),
+        ("10:05|10:00", True),
+        ("23:59|00:01", False),
+        ("9:59|10:00", False),
+        ("2024-05-01 10:00|2024-05-01 09:00", True),
+        ("2024-05-01T12:00:00+02:00|2024-05-01T10:00:01Z", False),
+        ("late|early", False),
+    ],
+)
+def test_rows_are_in_the_order_of_their_times_in_every_common_form(tmp_path: Path, times: str, is_late: bool) -> None:
+    first, second = times.split("|")
+    rows = f'conversation_id,role,content,date\n1,user,a,"{first}"\n1,assistant,b,"{second}"\n'
+    (found,) = refusals(tmp_path, rows, "a.csv")
+    assert (f"`{second}` comes too late; sort them" in found) == is_late
+    assert is_late or found == "a:1"
