@@ -132,6 +132,11 @@ def test_every_format_of_a_run_names_the_cure_for_a_gate_without_checks(tmp_path
         "choose a profile that runs one, or write a scorecard without this gate"
     )
     assert about_gate(run, "compliance") == {form: [cure] for form in FORMATS}
+    assert f"- {cure}\n" in run_as("markdown", open_run(Path(run)))
+    main(["report", run])
+    page = (Path(run) / "report.html").read_text(encoding="utf-8")
+    assert '<p class="lead">0 of 1 transcript failed (0%); 1 undecided.</p>' in page
+    assert f'<p class="open">G{cure[1:]}.</p>' in page
 
 
 FORMATS = ("github", "sarif", "junit")

@@ -267,7 +267,9 @@ def _figures(comparison: JsonMapping) -> Iterator[Figure]:
     yield Figure("Newly failing", str(failed["broken"]), tests, "bad" if failed["broken"] else "")
     steps = [each["step"] for each in comparison["flips"]]
     down, up = steps.count("down"), steps.count("up")
-    yield Figure("Verdicts that flip", str(len(steps)), (f"{down} for the worse", f"{up} for the better"))
+    ways = [f"{down} for the worse", f"{up} for the better"]
+    ways += [f"{level} neither"] if (level := steps.count("level")) else []
+    yield Figure("Verdicts that flip", str(len(steps)), tuple(ways))
     missing = [comparison[side]["unresolved"]["answers"] for side in _SIDES]
     if any(missing):
         yield Figure("Missing answers", str(missing[1]), (f"{missing[0]} before",), "open" if missing[1] else "")

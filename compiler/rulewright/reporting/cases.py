@@ -32,7 +32,7 @@ from rulewright_runtime.cases.scoring import CaseScorer
 from rulewright_runtime.english import plural
 from rulewright_runtime.ir import literal_value
 from rulewright_runtime.plan.part import programs_of
-from rulewright_runtime.report.text import escape, number, percent, section, table
+from rulewright_runtime.report.text import escape, moment, number, percent, section, table
 from rulewright_runtime.score import Score
 from rulewright_runtime.strict_json import Json, JsonMapping
 
@@ -214,7 +214,7 @@ def markdown(
     yield ""
     yield f"**{about.word}**: {escape(about.sentence)}"
     yield ""
-    yield f"Batch {escape(report['batch_id'])}, {escape(report['generated_at'])}.{_semantics(report)}"
+    yield f"Batch {escape(report['batch_id'])}, {moment(report['generated_at'])}.{_semantics(report)}"
     yield ""
     for heading, head, rows in _tables(report, metrics):
         if rows:
@@ -358,7 +358,7 @@ def _tables(report: Report, metrics: list[str]) -> Iterator[tuple[str, list[str]
         rate = report["pass_rates"].get("overall" if metric == "composite" else metric)
         mean = number(report["mean_scores"][metric])
         rows.append([metric, mean, _range(intervals["mean_scores"][metric], ".2f"), percent(rate)])
-    yield "Scores", ["metric", "mean", "interval", "pass rate"], rows
+    yield "Scores", ["metric", "mean", "95% interval", "pass rate"], rows
     groups = [
         [name, group["count"], *(number(group[f"mean_{metric}"]) for metric in metrics), percent(group["pass_rate"])]
         for name, group in report["by_archetype"].items()

@@ -188,7 +188,8 @@ def _lines(run: FinishedRun, result: str) -> Iterator[str]:
         yield from table(GATE_HEADS, gates)
         yield ""
     unresolved = summary["unresolved"]
-    if lines := [*_interval_lines(summary), *pass_rate_lines(unresolved), *unresolved_lines(unresolved)]:
+    open_lines = (*idle_gates(summary).values(), *pass_rate_lines(unresolved), *unresolved_lines(unresolved))
+    if lines := [*_interval_lines(summary), *open_lines]:
         yield from (f"- {escape(line)}" for line in lines)
         yield ""
     yield from _scores(summary)
@@ -213,7 +214,6 @@ def sentence(summary: JsonMapping) -> str:
     judged = f"{failed['count']} of {plural(summary['transcripts'], 'transcript')} failed ({percent(failed['rate'])})"
     parts = [judged if summary["transcripts"] else "No transcript was judged"]
     parts += [outside] if (outside := outside_gates(summary)) else []
-    parts += idle_gates(summary).values()
     if failed["unproven"]:
         parts.append(unproven(summary))
     if outcomes["undecided"]:

@@ -20,7 +20,7 @@ from rulewright_runtime.digests import sha256
 from rulewright_runtime.english import plural
 from rulewright_runtime.plan.scorecard import HEADLINE
 from rulewright_runtime.report.accumulators import gate_line, unresolved_lines
-from rulewright_runtime.report.summary import UNPROVEN, coverage, gaps, label_name
+from rulewright_runtime.report.summary import UNPROVEN, coverage, gaps, idle_gates, label_name
 from rulewright_runtime.report.text import moment, number, percent, reason_words
 from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.terminal import one_line, visible
@@ -189,6 +189,7 @@ FILTERS: Final[dict[str, Callable[..., object]]] = {
     "headline_name": headline_name,
     "heat": _heat,
     "history_line": history_line,
+    "idle_gates": lambda summary: idle_gates(summary).values(),
     "label_name": label_name,
     "moment": _moment,
     "number": number,

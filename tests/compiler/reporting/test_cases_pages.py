@@ -56,6 +56,18 @@ def test_a_refused_input_is_in_every_format(tmp_path: Any) -> None:
     assert "Refused inputs: 1" in shown
 
 
+def test_the_time_and_the_level_of_intervals_are_shown_as_in_other_reports(tmp_path: Any) -> None:
+    path = write(tmp_path / "b.json", [case("T1")])
+    done = score_batches(settings(), CaseReader(safe().plan), [Batch("b", str(path))])
+    head = report_head(done, batch_id="b", concern_id="I25", generated_at="2025-01-15T10:30:00Z", about={})
+    about = cases_overview(head, 0, done.plan.exits)
+    text = "\n".join(markdown(head, "title", done.spool.results(), ["CR"], (), about))
+    assert "Batch b, 2025-01-15 10:30 UTC." in text
+    assert "| metric | mean | 95% interval | pass rate |" in text
+    page = "\n".join(html_page(head, "title", done.spool.results(), ["CR"], (), about))
+    assert '<time datetime="2025-01-15T10:30:00Z">2025-01-15 10:30 UTC</time>' in page
+
+
 def test_the_content_of_a_page_is_text_and_not_markup(tmp_path: Any) -> None:
     evil = "<b>\"'&\u202e\ufffe\uffff"
     path = write(tmp_path / "b.json", [case(evil), case("T2", archetype=evil)])
