@@ -338,8 +338,8 @@ def test_a_speaker_under_a_wrong_key_is_reported_with_the_keys(tmp_path: Path) -
         ('{"talk": [{"a": 1}], "b": 2}', "(name your keys with `--columns messages=KEY,role=KEY,content=KEY`)"),
         (
             '{"at": {"log": [{"by": {"kind": "bot"}, "text": "Hi"}, {"by": {}}]}, "found": [{"text": "a"}]}',
-            "(name your keys with `--columns messages=at.log,role=KEY,content=KEY`; an item of `at.log` has `by.kind`, "
-            "`text`)",
+            "(name your keys with `--columns messages=at.log,role=KEY,content=text`; an item of `at.log` has "
+            "`by.kind`, `text`)",
         ),
         ('{"q": "a", "b": "c"}', "(name your keys with `--columns user=KEY,assistant=KEY` or `role=KEY,content=KEY`)"),
     ],

@@ -166,7 +166,7 @@ class Chats:
         try:
             return format_for(self._columns.of(list(row)), self._columns)
         except ShapeError:
-            if any(map(_holds_records, row.values())):
+            if not self._columns.mapping and any(map(_holds_records, row.values())):
                 raise ShapeError(unknown(row)) from None
             if (found := self._columns.text_format(row)) is None:
                 raise
