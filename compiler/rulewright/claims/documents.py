@@ -10,7 +10,7 @@ from rulewright.diagnostics import Diagnostic
 from rulewright.documents.base import with_vocabulary
 from rulewright.documents.check import CheckDocument, read_check
 from rulewright.documents.examples import example_chats
-from rulewright.documents.kinds import CASE_SCORECARD, CASE_SETTINGS_FILE, kind_of
+from rulewright.documents.kinds import CASE_SCORECARD, kind_of
 from rulewright.documents.layout import project_file_in
 from rulewright.documents.library import structure_findings
 from rulewright.documents.profile import every_check
@@ -55,6 +55,7 @@ from rulewright.scoring.settings_file import settings_of_run
 from rulewright.witnesses.example_conversations import conversations_with
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
 from rulewright_runtime.cases.case_settings import CaseSettings
+from rulewright_runtime.cases.records import CASE_SETTINGS_FILE
 from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.ir import Program
 from rulewright_runtime.plan.scan import Check

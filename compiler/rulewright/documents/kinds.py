@@ -7,7 +7,7 @@ from typing import Final
 from rulewright.documents.base import text
 from rulewright.load import Mapping, Node, Scalar, Sequence, Source
 from rulewright.spelling import suggest
-from rulewright_runtime.cases.records import CASE_KEYS, LIST_KEYS, SUFFIXES
+from rulewright_runtime.cases.records import CASE_KEYS, CASE_SETTINGS_FILE, LIST_KEYS, SUFFIXES
 
 CASE_SCORECARD: Final = "case_scorecard"  # a scorecard over test cases, not over verdicts
 OF_CASES: Final = frozenset({"over", "inputs", "metrics"})  # keys that only such a scorecard has
@@ -15,9 +15,6 @@ CASES: Final = "cases"  # test cases, or outputs of an engine for them
 BATCH: Final = "test_cases"  # the key of a list that contains nothing else
 OUTPUT_KEYS: Final = frozenset({"signals", "followup_questions"})  # of an engine
 CASE_SETTINGS: Final = "case_settings"  # of `rulewright score`
-CASE_FOLDERS: Final = ("cases", "test_cases")  # of a project
-OUTPUT_FOLDER: Final = "outputs"  # next to the cases, or in their folder
-CASE_SETTINGS_FILE: Final = "safe.config.json"  # which may hold comments
 
 PRICES: Final = frozenset({"pricing", "model_pricing"})
 BLINDSPOTS: Final = frozenset({"blindspots", "blindspot_map"})

@@ -11,9 +11,9 @@ from msgspec import Struct
 
 from rulewright import dependencies
 from rulewright.diagnostics import Guess
-from rulewright.documents.kinds import CASE_FOLDERS, OUTPUT_FOLDER
 from rulewright.documents.project_file import USUAL_PLACES, ProjectFile
 from rulewright.spelling import is_slip_of
+from rulewright_runtime.cases.records import CASE_FOLDERS, OUTPUT_FOLDER
 
 PROJECT_FILE_NAMES: Final = ("rulewright.yaml", "rulewright.yml", "rulewright.json")
 SUFFIXES: Final = frozenset({".json", ".yaml", ".yml"})

@@ -15,17 +15,7 @@ from rulewright.causes.repeated import with_consequences_in_cases
 from rulewright.check.document import document_findings
 from rulewright.diagnostics import Diagnostic, Guess, error, in_order
 from rulewright.documents.base import scalar
-from rulewright.documents.kinds import (
-    CASE_FOLDERS,
-    CASE_SETTINGS,
-    CASE_SETTINGS_FILE,
-    CASES,
-    OUTPUT_FOLDER,
-    RULE_KINDS,
-    is_command_output,
-    kind_of,
-    seems_a_document,
-)
+from rulewright.documents.kinds import CASE_SETTINGS, CASES, RULE_KINDS, is_command_output, kind_of, seems_a_document
 from rulewright.documents.layout import (
     PROJECT_FILE_NAMES,
     TABLES,
@@ -42,6 +32,7 @@ from rulewright.linting.lint_settings import DEFAULT, LintSettings, RuleSelectio
 from rulewright.load import Loaded, Mapping, Scalar, Source, load_file, load_text, nodes
 from rulewright.load.file_reader import unsaved
 from rulewright.once_a_run import one_run
+from rulewright_runtime.cases.records import CASE_FOLDERS, CASE_SETTINGS_FILE, OUTPUT_FOLDER
 from rulewright_runtime.files.atomic import write_whole
 from rulewright_runtime.files.input_files import open_regular
 

@@ -9,13 +9,12 @@ from typing import Final
 
 from msgspec import Struct
 
-from rulewright.documents.kinds import CASE_FOLDERS, OUTPUT_FOLDER
 from rulewright.errors import UsageError
 from rulewright.scoring.score_settings import SUFFIXES
 from rulewright.spelling import question
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
 from rulewright_runtime.cases.case_reader import Batch
-from rulewright_runtime.cases.records import json_files
+from rulewright_runtime.cases.records import CASE_FOLDERS, OUTPUT_FOLDER, json_files
 from rulewright_runtime.english import ticked
 from rulewright_runtime.files.input_files import unread_note
 from rulewright_runtime.terminal import complain

@@ -3,16 +3,15 @@
 import os
 from collections.abc import Iterator
 from collections.abc import Mapping as Lookup
-from dataclasses import dataclass, field
 from typing import Any, Final
 
-from msgspec import Struct
+from msgspec import Struct, field
 
-from rulewright.documents.kinds import CASE_SETTINGS_FILE
 from rulewright.errors import UsageError
 from rulewright.spelling import question
 from rulewright_runtime.cases.case_plan import SEMANTICS, CaseScorecardPlan, Choices, Setting, SettingValue
 from rulewright_runtime.cases.case_settings import CaseSettings, configuration, defaults, plain_value, prepare_settings
+from rulewright_runtime.cases.records import CASE_SETTINGS_FILE
 from rulewright_runtime.errors import PlanError
 
 DEFAULT_FILE: Final = CASE_SETTINGS_FILE
@@ -49,8 +48,7 @@ OTHER_SETTINGS: Final = (
 )
 
 
-@dataclass(slots=True)
-class ScoreSettings:
+class ScoreSettings(Struct):
     """The settings of a run. `chosen` has every parameter; the groups hold only values that differ for their cases,
     `places` the other settings by their key in the settings file. `warnings` name variables without effect."""
 

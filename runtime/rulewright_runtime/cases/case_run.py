@@ -5,10 +5,10 @@ from __future__ import annotations
 import tempfile
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import IO, Final
 
 import msgspec
+from msgspec import Struct, field
 
 from rulewright_runtime.aggregate.inference import BOOTSTRAP_UP_TO
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
@@ -30,13 +30,13 @@ _MAX_NOTES: Final = 10_000  # errors or warnings that are kept
 OnCase = Callable[[JsonObject], None]
 
 
-@dataclass(slots=True)
 class Spool:
     """The results for a report: encoded, in order, in memory while they are few and else in a temporary file."""
 
-    count: int = 0
-    _waiting: list[bytes] = field(default_factory=list)
-    _file: IO[bytes] = field(default_factory=lambda: tempfile.SpooledTemporaryFile(max_size=_MAX_IN_MEMORY))  # noqa: SIM115
+    def __init__(self) -> None:
+        self.count = 0
+        self._waiting: list[bytes] = []
+        self._file: IO[bytes] = tempfile.SpooledTemporaryFile(max_size=_MAX_IN_MEMORY)  # noqa: SIM115
 
     def __del__(self) -> None:
         self._file.close()
@@ -66,8 +66,7 @@ class Spool:
             yield decoder.decode(line)
 
 
-@dataclass(slots=True)
-class BatchRun:
+class BatchRun(Struct):
     """The results of scoring some batches. `errors` holds refused inputs and errored cases, `warnings` notes on scored
     cases, both in input order."""
 

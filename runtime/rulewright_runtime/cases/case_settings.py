@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
 import msgspec
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan, Choices, SettingValue
@@ -111,8 +111,7 @@ def _sources(plan: CaseScorecardPlan, choices: Choices, failure: str) -> str:
     return f" (set by {'; '.join(explicit)})" if explicit else ""
 
 
-@dataclass(slots=True)
-class CaseSettings:
+class CaseSettings(Struct):
     """The scorers of a run. `parameters` override defaults, `metric_ids` and `archetypes` override them for some cases;
     an archetype's value wins over a metric's. Raises PlanError for a bad name or value.
     """

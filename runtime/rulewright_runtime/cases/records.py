@@ -6,11 +6,10 @@ import os
 import re
 from collections import Counter
 from collections.abc import Collection, Container, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import IO, Any, Final
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 
 from rulewright_runtime.english import plural, reason_of
 from rulewright_runtime.errors import InputError
@@ -29,6 +28,9 @@ from rulewright_runtime.transcripts.containers import TABLES, csv_rows
 LIST_KEYS: Final = dict.fromkeys(("test_cases", "cases", "scenarios", "tests", "items", "results", "outputs"))
 PLAN_KEYS: Final = ("batch_strategy", "batch_plan")  # the generation plan in a batch file of the specification
 _MAX_KEYS: Final = 1000  # of an object around a list
+CASE_FOLDERS: Final = ("cases", "test_cases")  # of a project
+OUTPUT_FOLDER: Final = "outputs"  # next to the cases, or in their folder
+CASE_SETTINGS_FILE: Final = "safe.config.json"  # which may hold comments
 CASE_KEYS: Final = frozenset({"test_id", "expectations", "test_case", "engine_output"})
 _TAG: Final = re.compile(r"\[([A-Za-z][\w-]*)\]")
 _WORD: Final = re.compile(r"([A-Za-z][\w-]*)")
@@ -233,8 +235,7 @@ def _archetype(scenario: object) -> str | None:
     return match[1] if match else None
 
 
-@dataclass(slots=True)
-class Outline:
+class Outline(Struct):
     """The parts of an object that are needed without keeping it in memory: some of its values, the offsets of its
     lists, the names of other lists that hold cases, and all keys."""
 

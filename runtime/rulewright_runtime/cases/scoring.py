@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 import msgspec
@@ -31,8 +30,7 @@ Counts = tuple[tuple[int, int], ...]
 Verdicts = tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CaseOutcome:
+class CaseOutcome(msgspec.Struct, frozen=True, eq=False):
     """The outcome of a case. Cases with equal counts and settings share one object; it is hashed by identity."""
 
     scores: dict[str, float]  # by metric, then `composite`

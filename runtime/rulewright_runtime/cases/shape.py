@@ -10,12 +10,11 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, Final
 
 import msgspec
-from msgspec import UNSET, Struct
+from msgspec import UNSET, Struct, field
 
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
 from rulewright_runtime.cases.records import decode_message
@@ -42,8 +41,7 @@ _SIGNS: Final = re.compile(r"[^a-z0-9]")
 Path = tuple[str, ...]
 
 
-@dataclass(slots=True)
-class _Tree:
+class _Tree(Struct):
     """The keys of an object: inputs with their type, metadata (None), and nested objects."""
 
     leaves: dict[str, str | None] = field(default_factory=dict)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 from rulewright_runtime.aggregate.inference import Sample, wilson
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
@@ -19,8 +20,7 @@ COMMON: Final = 5  # phrases listed per metric
 _SETTLE_EVERY: Final = 16_384  # cases; the maximum number of distinct pending outcomes
 
 
-@dataclass(slots=True)
-class CaseGroup:
+class CaseGroup(Struct):
     """Aggregates of a group of cases. Means are over the scored ones, rates over all, errored ones included.
 
     Cases are counted by outcome in `_pending`, since most share one, until `settle` adds them up.
@@ -28,9 +28,9 @@ class CaseGroup:
 
     plan: CaseScorecardPlan
     errors: int = 0
-    samples: dict[str, Sample] = field(init=False)  # by metric, then `composite`
-    _labels: dict[str, int] = field(init=False)
-    _passed: dict[str, int] = field(init=False)
+    samples: dict[str, Sample] = field(default_factory=dict)  # by metric, then `composite`
+    _labels: dict[str, int] = field(default_factory=dict)
+    _passed: dict[str, int] = field(default_factory=dict)
     _pending: dict[CaseOutcome, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -104,15 +104,14 @@ class CaseGroup:
         }
 
 
-@dataclass(slots=True)
-class Tally:
+class Tally(Struct):
     """Aggregates of a run: add every case, then read the parts of the report."""
 
     plan: CaseScorecardPlan
     batches: dict[str, CaseGroup] = field(default_factory=dict)
     archetypes: dict[str, CaseGroup] = field(default_factory=dict)
-    _top_phrases: list[tuple[bool, TopPhrases]] = field(init=False)
-    _phrase_counts: list[int] = field(init=False)
+    _top_phrases: list[tuple[bool, TopPhrases]] = field(default_factory=list)
+    _phrase_counts: list[int] = field(default_factory=list)
     _worst: list[tuple[float, int, JsonObject]] = field(default_factory=list)
     _limit: float = float("inf")
     _scored: int = 0

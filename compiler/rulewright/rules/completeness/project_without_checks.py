@@ -2,10 +2,10 @@ from typing import Final
 
 from rulewright import dependencies
 from rulewright.diagnostics import Findings, warning
-from rulewright.documents.kinds import CASE_FOLDERS
 from rulewright.documents.layout import has_workflow
 from rulewright.project import Project
 from rulewright.scoring.case_scorecards import case_scorecards_of_project, lacks_scorecards
+from rulewright_runtime.cases.records import CASE_FOLDERS
 
 # A project file with only these keys does not say what it is for.
 BARE: Final = frozenset({"description", "project", "semantics"})

@@ -7,11 +7,11 @@ from typing import Final
 
 from rulewright.diagnostics import Findings, Guess, warning
 from rulewright.documents.base import descend, entries
-from rulewright.documents.kinds import CASE_FOLDERS, OUTPUT_FOLDER
 from rulewright.documents.layout import folder_near, searched_files, text_of
 from rulewright.documents.scorecard import CaseScorecardDocument
 from rulewright.load import Node, Scalar, scalars_below
 from rulewright.spelling import MIN_LENGTH, is_slip_of, is_spelt_like
+from rulewright_runtime.cases.records import CASE_FOLDERS, OUTPUT_FOLDER
 
 KEY: Final = re.compile(r'"([^"\\\s]+)"\s*:')
 FOLDERS: Final = {"case": CASE_FOLDERS[0], "output": OUTPUT_FOLDER}
