@@ -68,21 +68,19 @@ def _late(values: Iterable[object]) -> str:
     """The first value that is below the one before it, for a message; empty if there is none or they can't be
     compared."""
     known = [each for each in values if each is not None and each != ""]
-    late = (
-        [_late_in(known, form) for form in _forms_of(_DIGIT.sub("1", word(known[0])[:_LONGEST]))]
-        if len(known) > 1
-        else []
-    )
+    forms = _forms_of(_DIGIT.sub("1", word(known[0])[:_LONGEST])) if len(known) > 1 else ()
+    late = [each for form in forms if (each := _late_in(known, form)) is not None]
     return late[0] if late and all(late) else ""
 
 
-def _late_in(values: Sequence[object], form: str) -> str:
-    """The first of the values, written in this form, that is below the one before it; empty if there is none."""
+def _late_in(values: Sequence[object], form: str) -> str | None:
+    """The first of the values that is below the one before it; empty if there is none, None if one is not written in
+    this form."""
     try:
         pairs = [(_instant(each, form), _instant(later, form), later) for each, later in pairwise(values)]
         return next((shown(later) for before, after, later in pairs if _is_late(before, after, form)), "")
     except (TypeError, ValueError):
-        return ""
+        return None
 
 
 def _is_late(before: Any, after: Any, form: str) -> bool:
