@@ -120,6 +120,7 @@ def test_who_reads_only_the_page_learns_what_was_asked_and_why_it_failed(finishe
 
 def test_verdicts_that_wait_for_a_person_come_before_failures(finished: Path) -> None:
     text = report(finished)
+    assert f"<code>rulewright adjudicate {finished}</code> lists all and takes decisions" in text
     assert 0 < text.index('id="waiting"') < text.index('id="failures"') < text.index('id="transcripts"')
     waiting = text[text.index('id="waiting"') : text.index('id="failures"')]
     assert 'href="#t3-c0">other_<wbr>_<wbr>night</a>' in waiting
