@@ -109,7 +109,18 @@ def mistakes(document: StateMachineDocument, lexicons: Mapping[str, LexiconDocum
                 places.reverse()
             yield error(places[0][0], message, code="unreachable-state", notes=places[1:])
     if entered.issuperset(document.states) and all(name in document.states for name, _ in _states_named(document)):
-        yield from _impossible_paths(document)
+        yield from _island(document) or _impossible_paths(document)
+
+
+def _island(document: StateMachineDocument) -> list[Diagnostic]:
+    """The first state that is only entered from states that the initial one does not lead to."""
+    reached = {document.initial, *reached_from(leading_to(document.transitions), document.initial)}
+    for number, state in enumerate(document.states):
+        if state not in reached:
+            message = f"no transitions lead from the initial state `{document.initial}` to `{state}`"
+            notes = [(document.place("initial"), "the machine begins here")]
+            return [error(document.place("states", number), message, code="unreachable-state", notes=notes)]
+    return []
 
 
 def _impossible_paths(document: StateMachineDocument) -> Findings:

@@ -7,6 +7,7 @@ from rulewright.documents.typed_reader import read_named
 from rulewright.rules import DocumentKind, Rule
 from rulewright.rules.of_conditions import CONDITIONS, EXPRESSIONS
 from rulewright.rules.suspicious.code_denies_its_state import code_denies_its_state
+from rulewright.rules.suspicious.ending_never_reached import ending_never_reached
 from rulewright.rules.suspicious.state_ends_twice import state_ends_twice
 from rulewright.rules.suspicious.transition_never_made import transition_never_made
 
@@ -15,6 +16,7 @@ STATE_MACHINE: Final[tuple[Rule[StateMachineDocument], ...]] = (
     *EXPRESSIONS,
     transition_never_made,
     state_ends_twice,
+    ending_never_reached,
     code_denies_its_state,
 )
 
