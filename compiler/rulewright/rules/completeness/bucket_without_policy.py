@@ -13,8 +13,7 @@ QUOTED: Final = re.compile(r"""['"]([\w-]+)['"]""")
 
 
 def bucket_without_policy(project: Project) -> Findings:
-    """A check's bucket is in no gate and in no quality dimension of the scoring file, and no condition of the
-    scorecard names it.
+    """A check's bucket is in no gate and no quality dimension of the scoring file, and in no condition of a scorecard.
 
     Why it matters: the check runs, and may pay for a judge, but its verdict affects no score.
     Instead: add the bucket to a gate or a dimension of the scoring file, or give the check another bucket.

@@ -16,8 +16,7 @@ UPPER_AT_THE_END: Final = {**UPPER, "low": "high", "lower": "upper"}
 
 
 def order_reversed(project: Project) -> Findings:
-    """Severities begin with the worst, input costs more or is shorter than output, or a lower limit exceeds the upper;
-    or two scopes are exchanged.
+    """Severities, prices, limits or scopes are exchanged: the worst severity is first, or input costs more than output.
 
     Why it matters: severities are read from the mildest to the worst, and a price as input before output. In the
     wrong order, reports and estimates are wrong without any error. No value is between limits such as `low: 9` and
