@@ -99,11 +99,8 @@ def because(verdict: JsonMapping, check: Check | None) -> str:
     cause."""
     usual = "a person must decide" if verdict["verdict"] == "UNCLEAR" else "without evidence"
     code = str(verdict.get("rationale_code") or verdict.get("cause") or usual)
-    return (
-        "; ".join(_quotes(verdict.get("evidence", ())))
-        or _decided(code, verdict, dict(conditions(check)))
-        or reason_words(code)
-    )
+    quotes = () if code == "no_majority" else verdict.get("evidence", ())  # those of one vote say nothing of a tie
+    return "; ".join(_quotes(quotes)) or _decided(code, verdict, dict(conditions(check))) or reason_words(code)
 
 
 def _quotes(evidence: Sequence[JsonMapping]) -> Iterator[str]:
@@ -189,7 +186,7 @@ def _lines(run: FinishedRun, result: str) -> Iterator[str]:
         yield ""
     unresolved = summary["unresolved"]
     open_lines = (*idle_gates(summary).values(), *pass_rate_lines(unresolved), *unresolved_lines(unresolved))
-    if lines := [*_interval_lines(summary), *open_lines]:
+    if lines := [*_interval_lines(summary), *_not_asked(summary), *open_lines]:
         yield from (f"- {escape(line)}" for line in lines)
         yield ""
     yield from _scores(summary)
@@ -199,6 +196,12 @@ def _lines(run: FinishedRun, result: str) -> Iterator[str]:
     judge = judge_line(summary.get("judge"))
     about += [f"judged by {escape(judge)}"] if judge else []
     yield f"<sub>{', '.join([*about, f'plan {run.plan.hash[:12]}'])}</sub>"
+
+
+def _not_asked(summary: JsonMapping) -> Iterator[str]:
+    """What a scan of gates only did not ask, so that its answers are missing."""
+    if summary.get("gates_only") and summary["left_out"]:
+        yield f"only what may change a gate was asked; not asked: {some([*summary['left_out']], 8)}"
 
 
 def _interval_lines(summary: JsonMapping) -> Iterator[str]:

@@ -20,6 +20,7 @@ from rulewright.check.project_check import compile_project
 from rulewright.cli import main
 from rulewright.reporting import report_files
 from rulewright.reporting.chat_page import Mark, find, pieces
+from rulewright.reporting.formats import run_as
 from rulewright.reporting.page_data import page_data
 from rulewright.reporting.report_files import attention
 from rulewright.reporting.stored_run import open_run
@@ -116,6 +117,11 @@ def test_who_reads_only_the_page_learns_what_was_asked_and_why_it_failed(finishe
     assert asked < first < failures.index("because", first) < failures.index("you must go now")
     chat = text[text.index('id="t2"') : text.index('id="t3"')]
     assert "<p>because</p>" in chat
+
+
+def test_a_tie_of_votes_is_said_and_not_the_quote_of_one_of_them(finished: Path) -> None:
+    (line,) = [each for each in run_as("github", open_run(finished)).splitlines() if "`other__night`" in each]
+    assert line.endswith("says_no: UNCLEAR in `other__night`, the votes of the judge have no majority")
 
 
 def test_verdicts_that_wait_for_a_person_come_before_failures(finished: Path) -> None:

@@ -363,6 +363,8 @@ def test_a_scan_of_gates_only_shows_how_much_was_decided_at_most(
     assert main(["why", str(tmp_path / "run"), "m__s"]) == 0
     assert "; coverage at most 100%; not asked: X1, X2" in capsys.readouterr().out
     assert "3 records = 1 eligible + 2 suppressed or not asked" in page
+    comment = run_as("markdown", open_run(tmp_path / "run"))
+    assert "- only what may change a gate was asked; not asked: X1, X2\n" in comment
     assert "·: did not apply; 2 checks not asked</p>" in page
 
 
