@@ -13,6 +13,7 @@ from rulewright.arguments.shared_options import (
     number,
     option,
     output,
+    printed,
     repeated,
     whole,
 )
@@ -119,7 +120,7 @@ def diff_arguments(parser: argparse.ArgumentParser) -> None:
         parser, "--margin", "D", "largest drop of the mean score that is still not worse (default: 0.05)", type=number
     )
     flag(parser, "--across-judges", "compare runs of different judges")
-    output(parser, "FILE", "write the comparison to FILE (default: print it)")
+    printed(parser, "the comparison")
     formats(parser, "human", "markdown", "html", "json")
 
 
@@ -182,7 +183,7 @@ def gold_arguments(parser: argparse.ArgumentParser) -> None:
     repeated(parser, "--split", "NAME", "the split of the items, alternating if several are given (default: report)")
     option(parser, "--known", "FILE", "skip the items in this CSV")
     flag(parser, "--fingerprint", "add a column by which `calibrate` refuses labels of changed conversations")
-    output(parser, "FILE", "write the CSV to FILE (default: print it)")
+    printed(parser, "the CSV")
 
 
 def calibrate_arguments(parser: argparse.ArgumentParser) -> None:

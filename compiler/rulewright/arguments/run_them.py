@@ -17,6 +17,7 @@ from rulewright.arguments.shared_options import (
     formats,
     option,
     output,
+    printed,
     seconds_of,
     temperature,
 )
@@ -33,7 +34,7 @@ def compile_arguments(parser: argparse.ArgumentParser) -> None:
     """
     option(parser, "path", "PROJECT", "the same as --project", nargs="?")
     add_project_options(parser)
-    output(parser, "FILE", "write the plan to FILE (default: standard output)")
+    printed(parser, "the plan")
     option(parser, "--config", "FILE", "the settings file of a scorecard over cases (default: safe.config.json)")
     formats(parser, "human", "json", note="with -o")
 

@@ -44,6 +44,12 @@ def output(parser: Arguments, metavar: str, help: str, **more: Any) -> None:
     parser.add_argument("-o", "--out", metavar=metavar, help=help, **more)
 
 
+def printed(parser: Arguments, what: str) -> None:
+    """Declare `-o` and `--out` for a text that goes to standard output without them; the value is None for `-` too."""
+    about = f"write {what} to FILE; - prints it (default: -)"
+    output(parser, "FILE", about, type=lambda word: None if word == "-" else word)
+
+
 def formats(parser: Arguments, *names: str, note: str = "") -> None:
     """Declare `--format`; the first format is the default."""
     about = f"the format of the output (default: {names[0]}){note and f'; {note}'}"

@@ -337,6 +337,17 @@ def test_a_plan_is_not_written_to_a_terminal(
     assert "name a file with `-o`, or pipe it" in err
 
 
+def test_a_dash_is_standard_output_for_every_command_that_prints_without_a_file(
+    started: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(capsys, "scan", "transcripts", "--out", "ran")[0] == 1
+    for words in (["compile"], ["diff", "ran", "ran"], ["gold", "ran"]):
+        printed = run(capsys, *words)
+        assert printed[1]
+        assert run(capsys, *words, "-o", "-") == printed
+    assert not (started / "-").exists()
+
+
 def test_a_compiled_plan_runs_to_the_same_bytes_as_a_scan(started: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(capsys, "scan", "transcripts", "--out", "scanned")[0] == 1
     assert run(capsys, "compile", "-o", "plan.json")[0] == 0
