@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterator, Sequence
+from itertools import chain
 from typing import Final
 
 from msgspec import Struct
@@ -189,10 +190,13 @@ _PAIRS: Final = """above below, accept refuse, accepts refuses, after before, af
 allowed forbidden, always never, decrease increase, earlier later, earliest latest, exclude include, excludes includes,
 external internal, first last, hard soft, higher lower, highest lowest, inside outside, largest smallest, least most,
 less more, fewer more, longer shorter, longest shortest, maximum minimum, over under, with without"""
-OPPOSITES: Final = frozenset(frozenset(pair.split()) for pair in _PAIRS.replace("\n", " ").split(", "))
+_EACH: Final = [pair.split() for pair in _PAIRS.replace("\n", " ").split(", ")]
+OPPOSITES: Final = {
+    word: {other for pair in _EACH if word in pair for other in pair} - {word} for word in chain(*_EACH)
+}
 
 
 def opposed(one: Collection[str], other: Collection[str]) -> tuple[str, str] | None:
     """A word of the first that the second lacks, with its opposite, which the first lacks; None without such a pair."""
-    own, others = {*one} - {*other}, {*other} - {*one}
-    return next(((word, two) for word in sorted(own) for two in sorted(others) if {word, two} in OPPOSITES), None)
+    own, others = (OPPOSITES.keys() & one) - {*other}, {*other} - {*one}
+    return next(((word, two) for word in sorted(own) for two in sorted(OPPOSITES[word] & others)), None)

@@ -6,7 +6,7 @@ from typing import Final
 from rulewright.diagnostics import Findings, Guess, warning
 from rulewright.documents.base import repeated, scalar
 from rulewright.documents.check import CheckDocument
-from rulewright.documents.check_claims import opposed
+from rulewright.documents.check_claims import OPPOSITES, opposed
 from rulewright.documents.prompt_prose import VERDICT
 from rulewright.load import Scalar, place
 from rulewright.spelling import is_slip_of
@@ -189,9 +189,12 @@ def _opposed(clauses: dict[str, set[str]], others: dict[str, set[str]]) -> Itera
     """The opposite words by which a clause differs from one of the other text that is alike: `before` and `after`. A
     text with both words speaks of both."""
     own, others_own = ({*LETTERS.findall(" ".join(each).lower())} for each in (clauses, others))
+    if OPPOSITES.keys().isdisjoint(own):
+        return
+    spelt = {each: LETTERS.findall(each.lower()) for each in (*clauses, *others)}
     for one, words in clauses.items():
         for two, its_words in others.items():
-            pair = opposed(LETTERS.findall(one.lower()), LETTERS.findall(two.lower()))
+            pair = opposed(spelt[one], spelt[two])
             both = _words(" ".join(pair or ()))
             says_both = pair is not None and (pair[0] in others_own or pair[1] in own)
             if pair is not None and not says_both and len(words & its_words) >= SAME * len((words | its_words) - both):
