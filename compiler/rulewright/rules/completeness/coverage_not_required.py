@@ -1,16 +1,29 @@
+import re
+from typing import Final
+
 from rulewright.diagnostics import Findings
-from rulewright.documents.base import descend, value
+from rulewright.documents.base import descend, text_scalars, value
 from rulewright.documents.workflow import TaskDocument
+
+COVERAGE: Final = re.compile(r"(?<![.\w])coverage\b")
 
 
 def coverage_not_required(task: TaskDocument) -> Findings:
-    """A policy gate sets `coverage_threshold`, but not `require_coverage`.
+    """A policy gate sets `coverage_threshold`, or has a condition on `coverage`, but not `require_coverage`.
 
-    Why it matters: the report then only notes the coverage; the gate passes however low it is.
-    Instead: write `require_coverage: true`, or remove the threshold.
+    Why it matters: the report then only notes the coverage: a threshold has no effect, and a condition on `coverage`
+    can't be decided, so the gate never says PASS.
+    Instead: write `require_coverage: true`, or remove the threshold or the condition.
     """
     gate = task.on("policy_gate")
+    if gate is None or value(gate.find("require_coverage")) is True:
+        return
     written = descend(task.node, "overlays", "policy_gate", "coverage_threshold")
-    if gate is not None and written is not None and value(gate.find("require_coverage")) is not True:
+    if written is not None:
         message = "this threshold has no effect without `require_coverage: true`"
         yield task.warning(written, "overlays.policy_gate.coverage_threshold", message)
+    conditions = text_scalars(task.node, "overlays", "policy_gate", "conditions")
+    condition = next((each for each in conditions if COVERAGE.search(each.text)), None)
+    if condition is not None:
+        message = "the gate has no `coverage` without `require_coverage: true`, so it never says PASS"
+        yield task.warning(condition, "overlays.policy_gate.conditions", message)

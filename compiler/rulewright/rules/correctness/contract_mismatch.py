@@ -5,7 +5,7 @@ from rulewright.workflow import Workflow
 
 
 def contract_mismatch(workflow: Workflow) -> Findings:
-    """A task reads a file under another contract than the task that writes it.
+    """A task reads a file under another contract than the task that writes it, or overwrites it under none.
 
     Why it matters: the reader gets a file that it can't use, and fails after the writer's work has been paid for.
     Instead: name the same contract and version in both tasks.
@@ -21,9 +21,22 @@ def contract_mismatch(workflow: Workflow) -> Findings:
             wanted, writers = text(artifact.contract), promised.get(artifact.path, [])
             if wanted and writers and not any(name == wanted for _, _, name in writers):
                 refused.setdefault(id(writers[0][1]), []).append((task, artifact, wanted))
+    yield from _of_writers(workflow)
     for writers in promised.values():
         writer, output, name = writers[0]
         yield from _of_output(writer, output, name, refused.get(id(output), []))
+
+
+def _of_writers(workflow: Workflow) -> Findings:
+    """The outputs without a contract whose file another task writes under one."""
+    first: dict[str, tuple[TaskDocument, ArtifactDocument]] = {}
+    for task in workflow.document.tasks:
+        for artifact in task.outputs:
+            writer, before = first.setdefault(artifact.path, (task, artifact))
+            if writer is not task and text(before.contract) and not text(artifact.contract):
+                notes = [(before.node, f"written by `{writer.id}`")]
+                message = f"`{artifact.path}` has the contract `{text(before.contract)}`, which this lacks"
+                yield task.warning(artifact.node, artifact.field, message, notes=notes)
 
 
 def _of_output(

@@ -42,6 +42,7 @@ OMITS: Final = re.compile(
 RULES: Final = {"note": 1, "pass_rule": 1, "fail_rule": -1}  # 1: about PASS
 SIGNS: Final = {"PASS": 1, "FAIL": -1}
 SAME: Final = 0.7  # of the words of two clauses
+RUN: Final = 3  # words of a clause that a question has one after the other
 CLAUSE: Final = 2  # words that a clause has
 MOST: Final = 200  # clauses of a text that are compared with those of another
 ALIKE: Final = 2  # words that two texts share beyond those of the other pair
@@ -74,6 +75,7 @@ def prompt_contradicts_rules(check: CheckDocument) -> Findings:
     yield from _evidence_for_another(prompt, lines)
     yield from _explained_alike(prompt)
     yield from _other_samples(prompt, prompt.text)
+    yield from _applicable(prompt, lines)
     yield from _swapped(check, lines)
     yield from _contradicted(check, prompt, lines)
 
@@ -120,6 +122,20 @@ def _explained_alike(prompt: Scalar) -> Findings:
         if one[1] != other[1]:
             notes = [(place(prompt, *other.span(1)), "the other one")]
             yield warning(place(prompt, *one.span(1)), f"{one[1]} is explained like {other[1]}", notes=notes)
+
+
+def _applicable(prompt: Scalar, lines: dict[str, re.Match[str]]) -> Findings:
+    """NOT_APPLICABLE explained by what the question is about, without a negation: `a child travels alone`."""
+    found = lines.get("NOT_APPLICABLE")
+    if found is None:
+        return
+    clause = END.split(found[2].strip(" .:"), 1)[0].strip(" .:")
+    words = MEANINGFUL.findall(clause.lower())
+    asked = MEANINGFUL.findall(prompt.text[: min(each.start() for each in lines.values())].lower())
+    runs = zip(*(asked[at:] for at in range(len(words))), strict=False)
+    if len(words) >= RUN and tuple(words) in runs and not NEGATION.search(clause) and not OMITS.search(clause):
+        message = f"NOT_APPLICABLE is explained by what the question is about: `{clause}`"
+        yield warning(place(prompt, *found.span(1)), message)
 
 
 def _other_samples(prompt: Scalar, text: str) -> Findings:

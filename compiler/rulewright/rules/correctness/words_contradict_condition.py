@@ -39,6 +39,7 @@ from rulewright.expression.syntax_tree import (
     Binary,
     Call,
     Expr,
+    ListLiteral,
     Literal,
     Macro,
     Name,
@@ -56,6 +57,7 @@ from rulewright.rules.correctness.bad_schema import schemas_of
 
 OF_BOTH: Final = frozenset({"messages", "transcript", "turns"})  # what hold what the user says, too
 SEARCHES: Final = frozenset({"contains", "contains_all", "contains_any", "has_any_word", "matches"})
+SENTENCE: Final = re.compile(r"[^.;:]+")
 COUNTED: Final = re.compile(rf"\b({NUMBER}) [^\W\d_]+", re.IGNORECASE)
 ARITHMETIC: Final = frozenset({"+", "-", "*", "/"})
 SECONDS: Final = unit_of("seconds")
@@ -392,6 +394,22 @@ def _fails_in_order(claims: Claims, condition: Condition) -> Contradiction | Non
     return Contradiction("the description says what comes before what, and `fail` tests for this order", called[0])
 
 
+def _order_turned(claims: Claims, condition: Condition) -> Contradiction | None:
+    """`pass` demands two tools in the other order than a sentence: `the file is read before a letter is drafted`."""
+    called = [
+        each for each in chain(condition.expr, "&&") if isinstance(each, Call) and each.function == "called_in_order"
+    ]
+    names = called[0].args[1].items if len(called) == 1 and isinstance(called[0].args[1], ListLiteral) else ()
+    sentence = next((each for each in SENTENCE.findall(claims.words.lower()) if each.count(" before ") == 1), "")
+    if condition.sign < 0 or len(names) != 2 or not sentence:
+        return None
+    halves = sentence.split(" before ")
+    first, then = ([sum(stem in half for stem in stems(each)) for half in halves] for each in names)
+    if first[0] < first[1] and then[0] > then[1]:
+        return Contradiction("the description has these in the other order", called[0].args[1])
+    return None
+
+
 def _opposite_extreme(claims: Claims, condition: Condition) -> Contradiction | None:
     """All comparisons of a check named `too-long` point to what is short."""
     for operator in claims.extremes:
@@ -459,6 +477,7 @@ TESTS: Final[tuple[Callable[[Claims, Condition], Contradiction | None], ...]] = 
     _only_under,
     _without_order,
     _fails_in_order,
+    _order_turned,
     _opposite_extreme,
     _exception_joined,
     _limits_joined,

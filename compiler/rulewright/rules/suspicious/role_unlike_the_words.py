@@ -23,7 +23,10 @@ from rulewright.expression.syntax_tree import (
 from rulewright.load import Scalar
 from rulewright.lower.expressions_of import WrittenExpression, expressions_of
 
-USERS: Final = r"asker|buyer|caller|carer|caregiver|client|customer|guest|patient|person|shopper|student|user|visitor"
+USERS: Final = (
+    r"applicant|asker|borrower|buyer|caller|carer|caregiver|client|customer|guest|passenger|patient|person|policyholder|"
+    r"pupil|shopper|student|tenant|traveller|user|visitor"
+)
 # Who speaks in the words: `the customer has said yes`, `who asks what something costs`, but not `who is asked`.
 SPEAKS: Final = (
     r"(?!(?:is|was) (?:\w+ed|said|told)\b)"
