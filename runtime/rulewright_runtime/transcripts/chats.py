@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from itertools import chain
 from typing import Final, TypeGuard
 
@@ -211,15 +211,12 @@ class Chats:
     @cached_property
     def _bot(self) -> str:
         """The first speaker of a file's lists of messages who can only be the assistant; empty if there is none."""
-        keys = [*FIELDS["role"], "from", self._columns.mapping.get("role", "role").rpartition(".")[2]]
-        names = ("|".join(map(re.escape, each)) for each in (keys, BOTS))
-        pattern = r'(?i)"(?:{})[\\"]+\s*:\s*[\\"]+({})[\\"]'.format(*names)  # also JSON within a text
+        keys = (*FIELDS["role"], "from", self._columns.mapping.get("role", "role").rpartition(".")[2])
         try:
-            with open_expanded(self._file) as stream:
-                found = next(filter(None, map(re.compile(pattern.encode()).search, stream)), None)
+            about = os.stat(self._file)
+            return _bot_of(self._file, keys, about.st_size, about.st_mtime_ns)
         except OSError:  # there is no file, or the reader has reported it
             return ""
-        return found[1].decode() if found else ""
 
     def _refused(self, reason: str, number: int) -> InputError:
         """The refusal of a row, which may belong to a conversation of several rows."""
@@ -307,6 +304,16 @@ def _speaking(record: Record, before: str = "", depth: int = 4) -> Iterator[tupl
             yield before + key, role, [each.get(role) for each in value if isinstance(each, dict)]
         elif isinstance(value, dict) and depth:
             yield from _speaking(value, f"{before}{key}.", depth - 1)
+
+
+@lru_cache(maxsize=16)
+def _bot_of(file: str, keys: tuple[str, ...], size: int, changed: int) -> str:
+    """The first bot that is the value of a key in a file of this `size`; read once for all pieces of a large file."""
+    names = ("|".join(map(re.escape, each)) for each in (keys, BOTS))
+    pattern = r'(?i)"(?:{})[\\"]+\s*:\s*[\\"]+({})[\\"]'.format(*names)  # also JSON within a text
+    with open_expanded(file) as stream:
+        found = next(filter(None, map(re.compile(pattern.encode()).search, stream)), None)
+    return found[1].decode() if found else ""
 
 
 def _is_agent(speaker: object) -> bool:

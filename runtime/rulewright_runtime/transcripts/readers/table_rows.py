@@ -434,7 +434,7 @@ def _mapped_conversations(columns: Columns, record: Record) -> Iterator[Conversa
     answer = columns.value(record, "assistant", names[0])
     answers = {} if names[0] in ANSWERS else {names[0]: answer}
     name, conversation, model, scenario, expected = (
-        columns.value(record, field, field) for field in ("id", "conversation", "model", "scenario_id", "expected")
+        columns.value(about, field, field) for field in ("id", "conversation", "model", "scenario_id", "expected")
     )
     yield Conversation(
         word(name) or word(conversation),

@@ -284,6 +284,12 @@ def test_a_text_of_a_record_is_read_as_a_chat_if_it_is_one(tmp_path: Path, suffi
         assert (first.id, lines(second), first.metadata["agent_name"]) == ("1", ["user: x", "assistant: y"], "Tom")
 
 
+@pytest.mark.parametrize("key", ["conversation", "id"])
+def test_the_text_of_a_chat_is_not_its_name(tmp_path: Path, key: str) -> None:
+    found = conversations(written(tmp_path, [{key: CHAT}, {key: CHAT}]))
+    assert [(each.id, lines(each)) for each in found] == [("chat:1", SAID), ("chat:2", SAID)]
+
+
 def test_a_text_of_a_record_that_is_no_chat_is_refused_with_its_line_and_speakers_may_be_named(tmp_path: Path) -> None:
     rows = [
         {"id": "1", "call": {"text": "Anna: Hi\nBen: yo\n"}},

@@ -3,7 +3,7 @@
 import csv
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 import pyarrow.csv
 import pyarrow.parquet
@@ -11,7 +11,10 @@ import pytest
 from tests.runtime.transcripts.formats import conversations, lines, refusals, written
 
 from rulewright_runtime.errors import InputError, RuntimeFailure
+from rulewright_runtime.files.input_files import open_expanded
+from rulewright_runtime.transcripts import chats, pieces
 from rulewright_runtime.transcripts.messages import Transcript
+from rulewright_runtime.transcripts.pieces import Piece
 from rulewright_runtime.transcripts.transcript_reader import Reader
 
 
@@ -505,6 +508,23 @@ def test_what_an_agent_is_does_not_depend_on_the_conversation_of_a_file(
         ["system: Ann here."],
         ["assistant: Wait."],
     ]
+
+
+def test_a_bot_is_looked_for_once_in_a_large_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = list[str]()
+
+    def opening(file: str) -> BinaryIO:
+        opened.append(file)
+        return open_expanded(file)
+
+    monkeypatch.setattr(pieces, "PIECE", 600)
+    monkeypatch.setattr(chats, "open_expanded", opening)
+    path = written(tmp_path, [{"messages": [{"role": "agent", "content": "x" * 50}]}] * 40)
+    reader = Reader()
+    found = list(reader.pieces([path]))
+    assert len(found) > 2
+    assert all(isinstance(each, Transcript) for piece in found for each in reader.read_piece(cast("Piece", piece)))
+    assert opened == [str(path)]
 
 
 @pytest.mark.parametrize(
