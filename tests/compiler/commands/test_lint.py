@@ -82,7 +82,7 @@ def tree() -> dict[Path, tuple[str, int]]:
 def old_corpus(monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with three findings."""
     monkeypatch.delenv("CI", raising=False)
-    Path("old.yaml").write_text("patterns: [you must, yes]\nfol: 1\n", encoding="utf-8")
+    Path("old.yaml").write_text("patterns: [ai, yes]\nfol: 1\n", encoding="utf-8")
     return Path("baseline.json")
 
 
@@ -91,15 +91,15 @@ def test_a_baseline_is_written_once_shrinks_and_never_grows(
 ) -> None:
     words = ("old.yaml", "--baseline", str(old_corpus))
     assert lint(capsys, *words) == (0, "no findings in 1 file\n", "wrote baseline.json with 3 findings\n")
-    Path("old.yaml").write_text("# moved\npatterns: [you must, yes]\nfol: 1\nnew: 2\n", encoding="utf-8")
+    Path("old.yaml").write_text("# moved\npatterns: [ai, yes]\nfol: 1\nnew: 2\n", encoding="utf-8")
     before = old_corpus.read_bytes()
     status, out, beside = lint(capsys, *words)
     assert (status, beside, old_corpus.read_bytes()) == (1, "", before)
     assert "unknown key `new`" in out
     assert "unknown key `fol`" not in out
-    Path("old.yaml").write_text("patterns: [you must, yes]\n", encoding="utf-8")
+    Path("old.yaml").write_text("patterns: [ai, yes]\n", encoding="utf-8")
     assert lint(capsys, *words) == (0, "no findings in 1 file\n", "1 of the baseline is gone\n")
-    Path("old.yaml").write_text("patterns: [you must, yes]\nfol: 1\n", encoding="utf-8")
+    Path("old.yaml").write_text("patterns: [ai, yes]\nfol: 1\n", encoding="utf-8")
     assert lint(capsys, *words)[0] == 1
 
 
