@@ -4,7 +4,7 @@ those that depend on a document that can't be read."""
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
@@ -170,21 +170,34 @@ def with_consequences(found: Sequence[Diagnostic]) -> list[Diagnostic]:
 def with_second_views(found: Sequence[Diagnostic], roots: Mapping[str, Node | None]) -> list[Diagnostic]:
     """Return the findings; of those about one value only the gravest, with the others as its notes: two rules that
     object to one value usually see one mistake. An error, and a finding with a fix, stays."""
-    lines: dict[tuple[str, int], list[Diagnostic]] = {}
-    for each in sorted(found, key=lambda each: (each.severity.rank, each.fix is None)):
-        lines.setdefault((each.span.path, each.span.line), []).append(each)
     followers: dict[Diagnostic, Diagnostic] = {}
-    for (path, _), group in lines.items():
-        own = [] if len(group) == 1 else [each for each in group if _is_about_a_value(each, roots.get(path))]
+    for group in _overlapping(found):
+        own = [each for each in group if _is_about_a_value(each, roots.get(each.span.path))]
         for at, each in enumerate(own):
             first = next((one for one in own[:at] if one not in followers and _is_second_view(one, each)), None)
             if first is not None:
                 followers[each] = first
-    return [
-        _with_followers(each, [other for other, first in followers.items() if first is each])
-        for each in found
-        if each not in followers
-    ]
+    views: dict[Diagnostic, list[Diagnostic]] = {}
+    for each, first in followers.items():
+        views.setdefault(first, []).append(each)
+    return [_with_followers(each, views.get(each, [])) for each in found if each not in followers]
+
+
+def _overlapping(found: Iterable[Diagnostic]) -> Iterator[list[Diagnostic]]:
+    """Yield the findings in lists of several that begin in one line and overlap, the gravest first."""
+    groups: list[list[Diagnostic]] = []
+    line, end = ("", 0), (0, 0)
+    for each in sorted(found, key=lambda each: (each.span.path, each.span.line, each.span.column)):
+        span = each.span
+        if line == (span.path, span.line) and (span.line, span.column) <= end:
+            groups[-1].append(each)
+            end = max(end, (span.end_line, span.end_column))
+        else:
+            groups.append([each])
+            line, end = (span.path, span.line), (span.end_line, span.end_column)
+    for group in groups:
+        if len(group) > 1:
+            yield sorted(group, key=lambda each: (each.severity.rank, each.fix is None))
 
 
 def _is_second_view(first: Diagnostic, found: Diagnostic) -> bool:

@@ -4,6 +4,7 @@ import itertools
 
 import pytest
 
+from rulewright.causes import repeated
 from rulewright.causes.repeated import together, without_echoes
 from rulewright.diagnostics import Diagnostic, Guess, Span, advice, error, replace, warning
 
@@ -153,3 +154,14 @@ def test_no_order_of_findings_loses_a_place() -> None:
             "detector-without-definition",
             "dead-key",
         }
+
+
+def test_findings_that_do_not_overlap_are_not_compared_with_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Diagnostic] = []
+    monkeypatch.setattr(repeated, "_is_about_a_value", lambda found, _: seen.append(found))
+    apart = [warning(at("one-line.json", 1, 10 * number), "x", code="unlike-its-siblings") for number in range(1, 20)]
+    assert repeated.with_second_views(apart, {}) == apart
+    assert not seen
+    both = [apart[0], warning(apart[0].span, "y", code="subsumed-pattern")]
+    assert repeated.with_second_views(both, {}) == both
+    assert seen == both
