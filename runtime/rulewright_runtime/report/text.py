@@ -129,9 +129,9 @@ def moment(written: str | None) -> str:
     """A time of ISO 8601 as people read it, `2026-11-30 09:34 UTC`; any other text as it is."""
     try:
         at = datetime.fromisoformat(written or "")
+        return f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC" if at.tzinfo else f"{at:%Y-%m-%d %H:%M}"
     except (ValueError, OverflowError):
         return written or ""
-    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC" if at.tzinfo else f"{at:%Y-%m-%d %H:%M}"
 
 
 def p_value(p: float) -> str:
