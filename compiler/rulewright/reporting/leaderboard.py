@@ -117,12 +117,12 @@ def _unpaired(entries: Mapping[str, _Entry]) -> dict[str, str]:
 
 
 def unpaired_line(unpaired: Mapping[str, str]) -> str:
-    """Return why no test compares the models, and the cure; empty if their chats are paired."""
-    ids = ticked(list(unpaired.values())[:3])
+    """Return why no test compares some of the models, and the cure; empty if all chats are paired."""
+    ids = ticked([*dict.fromkeys(unpaired.values())][:3])
     cure = (
         "give the same question the same id, and files the same name where ids begin with it, in a run for each model"
     )
-    return f"no test compares these models, because the ids of their chats differ ({ids}); {cure}" if unpaired else ""
+    return f"no test compares models whose chats have different ids ({ids}); {cure}" if unpaired else ""
 
 
 def _without(entries: Mapping[str, _Entry], left_out: Sequence[JsonMapping]) -> dict[str, _Entry]:

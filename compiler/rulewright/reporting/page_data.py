@@ -29,7 +29,7 @@ def page_data(run: FinishedRun) -> JsonObject:
     mean score, transcripts and failed transcripts per model, `categories` and `dimensions` the same; `blindspots` count
     per category of scenarios what was `raised` `of` the transcripts that know a label; `ranks` are the first and the
     last place that each model may have, where there are several and no more than `MOST_RANKED`, `bounds` how far its
-    score may still go, and `unpaired` why no test compares them, if none does; `contrasts` see `contrasts.contrasts`;
+    score may still go, and `unpaired` why no test compares some of them; `contrasts` see `contrasts.contrasts`;
     `failures` hold what each failing check asks for and the quotes behind its failures, worst first; `transcripts` are
     the rows, numbered from 1 in the order of the run's files; `waiting` is what a person has to decide, worst first;
     `intervals` are those of 95%. Raises UsageError if the run's files are inconsistent.

@@ -15,7 +15,7 @@ from tests.shipped_plans import shipped_plan
 from rulewright.check.project_check import compile_project
 from rulewright.cli import main
 from rulewright.errors import UsageError
-from rulewright.reporting.leaderboard import _Entry, _rank_sets, _ranked, leaderboard
+from rulewright.reporting.leaderboard import _Entry, _rank_sets, _ranked, leaderboard, unpaired_line
 from rulewright_runtime.judging.judge import WRAPPER, JudgeRecord
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.report.summary import is_unproven
@@ -187,7 +187,10 @@ def test_chats_without_a_scenario_are_paired_by_their_ids(tmp_path: Path, capsys
     paired, unpaired = (leaderboard(two, ["unrecorded"])["models"] for two in (folders[:2], folders[::2]))
     assert [model["ranks"] for model in paired] == [[1, 1], [2, 2]]
     assert [model["ranks"] for model in unpaired] == [[1, 2], [1, 2]]
-    reason = "no test compares these models, because the ids of their chats differ (`chat0`, `chat50`); give the same"
+    reason = "no test compares models whose chats have different ids (`chat0`, `chat50`); give the same question"
+    three = leaderboard(folders, ["unrecorded"])
+    assert [model["ranks"] for model in three["models"]] == [[1, 2], [1, 3], [2, 3]]  # a test compares two of them
+    assert unpaired_line(three["unpaired"]).startswith(reason)
     assert main(["leaderboard", *map(str, folders[:2]), "--harness", "unrecorded", "--format", "markdown"]) == 0
     assert "not paired" not in capsys.readouterr().out
     assert main(["leaderboard", *map(str, folders[::2]), "--harness", "unrecorded", "--format", "markdown"]) == 0
