@@ -13,7 +13,7 @@ from rulewright import dependencies
 from rulewright.diagnostics import Diagnostic, Guess, error
 from rulewright.documents.agents import AgentDocument, Registry, read_agent, registry
 from rulewright.documents.base import descend, entries, text, value
-from rulewright.documents.kinds import kind_of
+from rulewright.documents.kinds import kind_of, seems_a_document
 from rulewright.documents.layout import (
     USUAL_WORKFLOWS,
     documents_in,
@@ -121,21 +121,29 @@ def load_workflow(
 
 
 def workflows_beside(path: Path) -> list[Loaded]:
-    """Load the other workflows in the folder of a workflow's file."""
-    files = [each for each in documents_in(path.parent) if not _is_same(each, path) and _may_have_tasks(each)]
-    return [loaded for each in files if kind_of((loaded := load_file(each)).root) == "workflow"]
+    """Load the other workflows in the folder of a workflow's file, and files that would be one if they could be read.
+    A file whose tasks have no agent is another program's, such as a `Taskfile.yml`."""
+    files = [each for each in documents_in(path.parent) if not _is_same(each, path) and _may_have_agents(each)]
+    return [loaded for each in files if _is_workflow(loaded := load_file(each))]
+
+
+def _is_workflow(loaded: Loaded) -> bool:
+    if loaded.root is None:
+        return seems_a_document(loaded.source, "workflow")
+    has_agents = any(descend(task.value, "agent") is not None for task in entries(loaded.root, "tasks"))
+    return has_agents and kind_of(loaded.root) == "workflow"
 
 
 def _is_same(one: Path, other: Path) -> bool:
     return os.path.abspath(one) == os.path.abspath(other)
 
 
-def _may_have_tasks(path: Path) -> bool:
-    """Whether a file holds the word that marks a workflow, so that large files of another kind are not loaded."""
+def _may_have_agents(path: Path) -> bool:
+    """Whether a file contains the key of a task's agent, so that large files of another kind are not loaded."""
     dependencies.note_content(path, None)
     try:
         with open_regular(path) as file:
-            return any(b"tasks" in line for line in file)
+            return any(b"agent" in line for line in file)
     except (OSError, ValueError):
         return False
 

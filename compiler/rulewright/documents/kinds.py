@@ -83,10 +83,11 @@ def kind_of(root: Node | None) -> str | None:
     return _by_values(root)
 
 
-def seems_a_document(source: Source) -> bool:
-    """Whether lines of a file that can't be read begin with all keys that mark a kind; in YAML at their start."""
+def seems_a_document(source: Source, wanted: str | None = None) -> bool:
+    """Whether lines of a file that can't be read begin with all keys that mark a kind, or the `wanted` one; in YAML at
+    their start."""
     keys = set((_JSON_KEY if source.path.endswith(".json") else _KEY).findall(source.text))
-    return any(marks <= keys for _, marks in MARKS)
+    return any(marks <= keys for kind, marks in MARKS if wanted in (None, kind))
 
 
 def is_command_output(root: Node | None) -> bool:
