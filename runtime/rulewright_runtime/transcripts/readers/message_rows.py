@@ -27,7 +27,10 @@ _FORMS: Final = (
 )
 _PARENTS: Final = ("parent_id", "parent_message_id", "parentId", "parentMessageId")
 _NUMBERS: Final = ("turn", "turn_index", "turn_number", "message_index", "position", "sequence", "seq")
-_NAMES_TALKS: Final = re.compile(r"(?i)session|ticket|thread|dialog|chat|conv|call|case|room|customer|visitor|contact")
+_NAMES_TALKS: Final = re.compile(  # at the beginning of a word of a column's name
+    r"(?:(?<![A-Za-z])|(?<=[a-z])(?=[A-Z]))"
+    r"(?i:session|ticket|thread|dialog|chat|conv|call(?!back)|case|room|customer|visitor|contact)"
+)
 _COUNTS_TURNS: Final = re.compile(r"(?i)turn|round|step|position|seq|index")
 
 

@@ -283,6 +283,8 @@ def test_a_column_that_divides_no_chats_leaves_the_rows_together(name: str, valu
         ("session", "a,b,a,b", "uuaa"),
         ("nr", "a,b,a,b", "uuaa"),
         ("Ticket", "a,a,b,b,a,a", "uauaua"),
+        ("supportTicketId", "a,a,b,b,a,a", "uauaua"),
+        ("support_call", "a,a,b,b,a,a", "uauaua"),
         ("nr", "a,b,b,a", "uuaa"),
     ],
 )
@@ -299,7 +301,11 @@ def test_rows_of_chats_that_go_on_at_once_are_refused(name: str, values: str, ro
 
 @pytest.mark.parametrize(
     ("name", "values", "roles"),
-    [("topic", "a,a,b,b,a,a", "uauaua"), ("lang", "de,en,de,en", "uuua"), ("chat_message", "a,b,c,d", "uauu")],
+    [
+        *((name, "a,a,b,b,a,a", "uauaua") for name in ("topic", "callback", "recall", "lowercase")),
+        ("lang", "de,en,de,en", "uuua"),
+        ("chat_message", "a,b,c,d", "uauu"),
+    ],
 )
 def test_a_column_whose_values_return_leaves_the_rows_together(
     name: str, values: str, roles: str, tmp_path: Path
