@@ -8,6 +8,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from rulewright.diagnostics import Diagnostic, Findings, Span, error, warning
+from rulewright.documents.base import descend
 from rulewright.documents.check import CheckDocument
 from rulewright.documents.scorecard import GateDocument, ScorecardDocument, read_scorecard
 from rulewright.documents.vocabulary import Vocabulary
@@ -25,6 +26,7 @@ from rulewright_runtime.plan.scorecard import ScorecardPlan
 
 TAG: Final = re.compile(r"""['"]([\w-]+)['"] in v\.secondary_tags\b""")
 LIKE_IT: Final = 2  # checks of a bucket, at least, that a gate selects beside one that it does not
+WORD: Final = re.compile(r"[\w-]+")
 VERDICTS: Final = re.compile(r"\bverdicts\b")
 # The keys by which gates and dimensions select checks, and the vocabulary lists of their values.
 SELECTING: Final = {"primary_bucket": "buckets", "severity": "severities"}
@@ -139,7 +141,7 @@ def _of_its_severity(
     """The finding at the severity of the only check left, if a gate selects all others of its bucket, and two at
     least; no two gates may be the same, because then one of them was meant for the check."""
     is_copied = len({gate.of.text for gate in document.gates}) < len(document.gates)
-    if len(left) != 1 or is_copied or "severity" not in left[0].node:
+    if len(left) != 1 or is_copied or "severity" not in left[0].node or _is_reported(document, left[0].severity):
         return None
     check, bucket = left[0], left[0].primary_bucket
     others = {each for each, facts in plan.checks.items() if facts["primary_bucket"] == bucket} - {check.id}
@@ -148,6 +150,12 @@ def _of_its_severity(
         return None
     message = f"`{check.id}` affects no score, unlike the other checks of the bucket `{bucket}`, which are in a gate"
     return warning(check.place("severity"), message, code="check-without-part", notes=[(gate.of, "the gate")])
+
+
+def _is_reported(document: ScorecardDocument, severity: str) -> bool:
+    """Whether a count or a list of a scorecard names a severity: then checks of it affect no score on purpose."""
+    texts = scalars_below(descend(document.node, "counts"), descend(document.node, "lists"))
+    return any(severity in WORD.findall(each.text) for each in texts)
 
 
 def unseen_checks(document: ScorecardDocument, plan: ScorecardPlan, checks: Iterable[CheckDocument]) -> Findings:
