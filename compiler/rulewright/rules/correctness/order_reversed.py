@@ -49,7 +49,8 @@ def _scopes(project: Project) -> Findings:
     if declared is not None and is_exchanged and min(conditional.count(True), conditional.count(False)) >= SEVERAL:
         first = checks[conditional.index(True)]
         message = "the scopes are exchanged: every check with tags or a condition is universal, and no other one"
-        yield warning(declared, message, notes=[(first.place("scope"), f"`{first.id}`, for instance")])
+        notes = [(first.place("scope"), f"`{first.id}`, for instance")]
+        yield warning(declared, message, notes=notes, help="exchange the meanings of the two scopes")
 
 
 def _prices(project: Project) -> Findings:
