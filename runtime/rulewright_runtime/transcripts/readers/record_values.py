@@ -16,7 +16,7 @@ from rulewright_runtime.strict_json import Json, JsonMapping, JsonObject
 Record = JsonMapping
 _MAX_SHOWN: Final = 60  # characters of a value in a message
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_IS_NUMBER: Final = re.compile(r"[0-9]{1,25}(?:\.[0-9]{0,25})?")
+_IS_NUMBER: Final = re.compile(r"[0-9]{1,25}(?:\.[0-9]{0,25})?(?:[eE]\+?[0-9]{1,2})?")  # also as a double is shown
 _FRACTION: Final = re.compile(r"[.,][0-9]{6}([0-9]+)")
 # What a number of a recent time counts, by its size: nanoseconds, microseconds, milliseconds, else seconds.
 _UNITS: Final = ((10**17, 1), (10**14, 10**3), (10**11, 10**6))

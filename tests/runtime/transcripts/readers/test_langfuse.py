@@ -168,6 +168,7 @@ SECOND = {**CALL, "id": "g2", "input": [{"role": "user", "content": "two"}], "ou
         ("2025-03-01T10:00:00.000000001Z", "2025-03-01T10:00:00.000000002Z"),
         ("2025-03-01 10:00:00", "2025-03-01T10:00:01+00:00"),
         (1740823200, 1740823201000),
+        (1.740823200e18, 1.740823201e18),
     ],
 )
 def test_calls_are_in_the_order_of_their_times_whatever_the_offset(tmp_path: Path, first: Any, second: Any) -> None:
