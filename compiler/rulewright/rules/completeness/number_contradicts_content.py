@@ -7,8 +7,7 @@ from rulewright.documents.base import entries, items, numeric, scalar, text, tex
 from rulewright.documents.check import CheckDocument
 from rulewright.documents.check_claims import WORDS
 from rulewright.documents.prose_limits import MEASURES, NUMBER, ONE, limits_in, numbers_in, units_agree
-from rulewright.documents.scenario import ScenarioDocument
-from rulewright.load import Mapping, Node, Scalar, Sequence, place, walk
+from rulewright.load import Mapping, Scalar, Sequence, place, walk
 from rulewright.project import Project
 from rulewright.workflow import Workflow
 from rulewright_runtime.english import plural
@@ -22,10 +21,6 @@ RATIO: Final = re.compile(
     r" as (?:heavily|heavy|important|much) as (?:the )?(?P<other>\w+)"
 )
 TURNS: Final = re.compile(rf"\bevery ({NUMBER}) (?:turns|answers|replies)\b", re.IGNORECASE)
-HEAD: Final = re.compile(r"(?:#.*\n)+")  # the comment at the top of a file
-DEFINITE: Final = re.compile(rf"\bthe ({NUMBER} [a-z]+s)\b", re.IGNORECASE)
-TIMES: Final = frozenset({"minute", "hour", "day", "night", "week", "month", "year"})
-SPOKEN: Final = ("user", "user_message", "content")  # keys of what is said in a chat
 NEXT: Final = re.compile(r"\bin the (?:very )?next (?:answer|reply|message|response)\b(?! or)", re.IGNORECASE)
 EACH: Final = re.compile(r" (?:per|(?:of|for|in|from) (?:each|every))\b", re.IGNORECASE)  # `two checks of each kind`
 PLAIN: Final = re.compile(r"\d+(?:\.\d+)?")
@@ -49,8 +44,7 @@ def number_contradicts_content(subject: Project | Workflow) -> Findings:
 
     Why it matters: reports and papers quote these numbers. A description is compared with the checks and scenarios of
     its project, the lists below it (`four tasks`), the numbers next to it (`three votes`), the default of its parameter
-    (`at least 0.9`), the figures of its fact, the time between sessions, and the descriptions of the other tasks; the
-    comment at the top of a rule set with its turns, and the title of a scenario with its chat.
+    (`at least 0.9`), the figures of its fact, and the time between sessions.
     Instead: correct the number, or remove it.
     """
     project = subject if isinstance(subject, Project) else None
@@ -68,60 +62,8 @@ def number_contradicts_content(subject: Project | Workflow) -> Findings:
                 yield from _of_named(description, description.text, node)
                 yield from _of_weights(description, description.text, node)
                 yield from _of_default(description, description.text, node)
-    yield from _of_tasks(subject) if isinstance(subject, Workflow) else _of_project(subject)
-
-
-def _of_project(project: Project) -> Findings:
-    for rules in project.rule_files.values():
-        yield from _of_comment(rules)
-    for scenario in project.scenarios.values():
-        yield from _of_title(scenario)
-    yield from _of_metadata(project)
-    for check in project.checks:
-        yield from _of_check(check, project)
-
-
-def _of_comment(rules: Mapping) -> Findings:
-    """The only number of turns in a rule set, whose comment at the top says another one: `every three turns`."""
-    comment = HEAD.match(rules.source.text)
-    stated = {numbers_in(one)[0][0] for one in TURNS.findall(comment[0] if comment is not None else "")}
-    values = [value for key, value in _numbers_below(rules) if key.endswith("_turns")]
-    if comment is not None and len(stated) == len(values) == 1 and values[0].as_float not in stated:
-        message = f"the comment says every {stated.pop():g} turns, but this is {values[0].value}"
-        first_line = rules.source.span(0, comment[0].index("\n"))
-        yield warning(values[0], message, notes=[(first_line, "the comment")])
-
-
-def _of_title(scenario: ScenarioDocument) -> Findings:
-    """A time in the title of which the chat and the description only have another number: `five weeks`, `6 weeks`."""
-    title = scalar(scenario.node, "title")
-    texts = [found for key in ("description", *SPOKEN) for found in _texts_below(scenario.node, key)]
-    stated_there = [stated for each in texts for stated in numbers_in(each.text)]
-    for number, unit in numbers_in(title.text) if title is not None else ():
-        others = {stated for stated, its_unit in stated_there if its_unit.rstrip("s") == unit.rstrip("s")}
-        if title is not None and unit.rstrip("s") in TIMES and len(others) == 1 and number not in others:
-            message = f"the title says {number:g} {unit}, but the chat says {others.pop():g}"
-            yield warning(title, message)
-
-
-def _texts_below(node: Node | None, key: str) -> Iterator[Scalar]:
-    """The texts of a key anywhere in a document."""
-    for each in walk(node):
-        if isinstance(each, Mapping) and (found := scalar(each, key)) is not None:
-            yield found
-
-
-def _of_tasks(workflow: Workflow) -> Findings:
-    """`The ten tasks` in the description of a task, where another description counts twelve of them."""
-    texts = [each for task in workflow.document.tasks if (each := scalar(task.node, "description")) is not None]
-    counted = [(number, unit, each) for each in texts for number, unit in numbers_in(each.text) if unit.endswith("s")]
-    for described in texts:
-        for found in DEFINITE.finditer(described.text):
-            number, unit = numbers_in(found[1])[0]
-            others = [(stated, each) for stated, its, each in counted if its == unit and each is not described]
-            if len({stated for stated, _ in others}) == 1 and others[0][0] != number:
-                message = f"the description says `{found[0]}`, but another one says {others[0][0]:g}"
-                yield warning(place(described, *found.span()), message, notes=[(others[0][1], "said here")])
+    yield from _of_metadata(project) if project is not None else ()
+    yield from (found for check in project.checks for found in _of_check(check, project)) if project is not None else ()
 
 
 def _of_check(check: CheckDocument, project: Project) -> Findings:
