@@ -281,9 +281,9 @@ class Checked:
                 scoring_is_reported = any(each.severity is Severity.ERROR for each in bucket_without_checks(project))
                 held = dict(held_by_parts(plan, card.vocabulary))
                 found += empty_parts(card, held, but_of_scoring=scoring_is_reported)
-                if not unlisted_buckets(project):  # which are reported in the scoring file
-                    incomplete = {each.about for each in unseen_checks(card, plan, project.checks)}
-                    found += unselected_checks(card, plan, held, project.checks, incomplete)
+                known = {each.about for each in unseen_checks(card, plan, project.checks)}
+                known |= {each.id for checks in unlisted_buckets(project).values() for each in checks}
+                found += unselected_checks(card, plan, held, project.checks, known)
             elif fields and len(card.dimensions) > 1:
                 held = dict(held_by_parts(plan, card.vocabulary))
                 found += lone_empty_dimension(card, held, project.checks)
