@@ -101,17 +101,17 @@ def unselected_checks(
     checks: Iterable[CheckDocument],
     known: Collection[str],
 ) -> Findings:
-    """Yield the finding that some checks of `plan` belong to no part, if no expression reads all verdicts. Those that
-    lack a key are `known` already."""
-    unknown = [check for check in checks if check.id in plan.checks and check.id not in known]
+    """Yield the finding that some checks of `plan` belong to no part, if no expression reads all verdicts. The
+    `known` ones are reported already."""
     selected, scored = _union(held.values()), _union(held[part] for part in held.keys() - _coverages(document))
-    left = [check for check in unknown if check.id not in selected]
+    unscored = [check for check in checks if check.id in plan.checks and check.id not in scored]
+    left = [check for check in unscored if check.id not in selected and check.id not in known]
     reads_all = any(VERDICTS.search(each.text) for each in scalars_below(document.node))
     rates = [rate for rate in (*document.dimensions, *document.rates) if "scoring" not in rate.of.text]
     if reads_all or not selected or not rates:
         return
-    unlike = _of_its_severity(document, plan, held, [check for check in unknown if check.id not in scored])
-    if unlike is not None:
+    unlike = _of_its_severity(document, plan, held, unscored)
+    if unlike is not None and unscored[0].id not in known:
         yield unlike
     elif left:
         more = f" and {plural(len(left) - 1, 'more check')}" if len(left) > 1 else ""
