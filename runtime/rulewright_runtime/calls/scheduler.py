@@ -7,6 +7,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable
+from concurrent.futures import CancelledError
 from contextlib import ExitStack, asynccontextmanager, suppress
 from copy import copy
 from typing import Final, Literal
@@ -336,11 +337,24 @@ class CallPortal:
     def ask(self, request: CallRequest) -> ModelAnswer:
         """Return the answer, from the ledger if it was paid before; an interruption, such as Ctrl-C, cancels the call.
         Raises what `Scheduler.ask` raises."""
-        answer = self._portal.start_task_soon(self._scheduler.ask, request)
+        scopes: list[anyio.CancelScope] = []
+
+        async def asked() -> ModelAnswer:
+            with anyio.CancelScope() as scope:
+                scopes.append(scope)
+                return await self._scheduler.ask(request)
+            raise CancelledError
+
+        async def cancel() -> None:
+            for scope in scopes:
+                scope.cancel()
+
         try:
-            return answer.result()
-        except BaseException:
-            answer.cancel()
+            return self._portal.call(asked)
+        except Exception:
+            raise
+        except BaseException:  # also while the call is handed over, when there is no future to cancel yet
+            self._portal.start_task_soon(cancel)
             raise
 
     def record_reading(self, key: str, answer: ModelAnswer, about: str, reason: str) -> None:
