@@ -288,11 +288,22 @@ def test_a_changed_workflow_does_not_keep_a_task_whose_approved_output_has_chang
     assert (tmp_path / "out/a.md").read_text(encoding="utf-8") == "good"
 
 
+LOOP = "confidence_loop: {enabled: true, threshold: 1, max_iterations: 1, metrics: [{type: lint_score}]}"
+LOOP_AND_GATE = f"tasks: {{build: {{agent: dev, outputs: [out], overlays: {{{LOOP}, policy_gate: {GATE}}}}}}}"
+
+
+def accepted_by_a_person(folder: Path) -> Bench:
+    """A run whose exhausted loop a person has accepted, before its gate."""
+    run = bench(folder, LOOP_AND_GATE, WORK)
+    run.run()
+    run.decide("resolve")
+    run.run(resume=True, one_step=True)
+    return run
+
+
 def test_a_person_may_correct_at_the_gate_what_a_person_has_accepted(tmp_path: Path) -> None:
-    loop = "confidence_loop: {enabled: true, threshold: 1, max_iterations: 1, metrics: [{type: lint_score}]}"
-    text = f"tasks: {{build: {{agent: dev, outputs: [out], overlays: {{{loop}, policy_gate: {GATE}}}}}}}"
     files = {"junit.xml": "<testsuite/>", "ruff.json": "[]"}
-    run = bench(tmp_path, text, {"dev": [{"files": {"out/a.py": "1"}}]}, files)
+    run = bench(tmp_path, LOOP_AND_GATE, {"dev": [{"files": {"out/a.py": "1"}}]}, files)
     run.run()
     run.decide("resolve")
     assert [item.trigger for item in run.run(resume=True).waiting] == ["loop_exhaustion"]
@@ -304,12 +315,7 @@ def test_a_person_may_correct_at_the_gate_what_a_person_has_accepted(tmp_path: P
 
 
 def test_outputs_changed_between_their_acceptance_and_the_gate_fail_it(tmp_path: Path) -> None:
-    loop = "confidence_loop: {enabled: true, threshold: 1, max_iterations: 1, metrics: [{type: lint_score}]}"
-    text = f"tasks: {{build: {{agent: dev, outputs: [out], overlays: {{{loop}, policy_gate: {GATE}}}}}}}"
-    run = bench(tmp_path, text, WORK)
-    run.run()
-    run.decide("resolve")
-    run.run(resume=True, one_step=True)
+    run = accepted_by_a_person(tmp_path)
     assert run.record().state.place == "gate"
     (tmp_path / "out/a.md").write_text("worse", encoding="utf-8")
     run.run(resume=True)
@@ -317,12 +323,7 @@ def test_outputs_changed_between_their_acceptance_and_the_gate_fail_it(tmp_path:
 
 
 def test_a_person_is_shown_every_objection_of_the_gate(tmp_path: Path) -> None:
-    loop = "confidence_loop: {enabled: true, threshold: 1, max_iterations: 1, metrics: [{type: lint_score}]}"
-    text = f"tasks: {{build: {{agent: dev, outputs: [out], overlays: {{{loop}, policy_gate: {GATE}}}}}}}"
-    run = bench(tmp_path, text, WORK)
-    run.run()
-    run.decide("resolve")
-    run.run(resume=True, one_step=True)
+    run = accepted_by_a_person(tmp_path)
     (tmp_path / "out/a.md").write_text("worse", encoding="utf-8")
     (tmp_path / "junit.xml").unlink(missing_ok=True)
     (item,) = run.run(resume=True).waiting
