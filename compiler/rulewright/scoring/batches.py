@@ -55,8 +55,8 @@ def find_batches(cases: str | None, concern: str, pattern: str) -> tuple[list[Ba
         known = [path.stem for path in files]
         hint = question(pattern, known, "; a batch is a file of JSON (`.json`, `.jsonl`) or CSV")
         raise UsageError(f"no batch in `{folder}` fits `{pattern}`{hint}")
-    stems = [path.stem for path in matching]
-    batches = [Batch(path.stem if stems.count(path.stem) == 1 else path.name, str(path)) for path in matching]
+    taken = Counter(name for path in matching for name in {*_names(path, folder)[:3]})
+    batches = [Batch(_name(_names(path, folder), taken), str(path)) for path in matching]
     outputs = next((path for path in (folder / OUTPUT_FOLDER, folder.parent / OUTPUT_FOLDER) if path.is_dir()), None)
     return batches, None if outputs is None else str(outputs)
 
@@ -65,6 +65,11 @@ def _names(path: Path, folder: Path) -> tuple[str, ...]:
     """The names of a batch: its file's name without and with the suffix, and its path relative to the folder."""
     relative = os.path.relpath(path, folder).replace(os.sep, "/")
     return path.stem, path.name, relative, relative.removesuffix(path.suffix)
+
+
+def _name(names: tuple[str, ...], taken: Counter[str]) -> str:
+    """The shortest of the names that no other batch has; the relative path is always one."""
+    return next((name for name in names[:3] if taken[name] == 1), names[2])
 
 
 def _case_folder(cases: str | None) -> Path:

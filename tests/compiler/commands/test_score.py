@@ -548,3 +548,11 @@ def test_cases_are_annotated_at_their_lines(capsys: pytest.CaptureFixture[str]) 
     ]
     assert score("--batch", "b", "--output", "other.sarif") == 3
     assert Path("other.sarif").read_bytes() == Path("out.sarif").read_bytes()
+
+
+def test_batches_have_the_shortest_names_that_tell_them_apart() -> None:
+    batch("one", case("T1"))
+    batch("a/one", case("T2"))
+    batch("b/two", case("T3"))
+    found = {each["batch_id"] for each in report()["batches"]}
+    assert found == {"one.json", "a/one.json", "two"}
