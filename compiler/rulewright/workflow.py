@@ -27,6 +27,7 @@ from rulewright.documents.project_file import ModelPrice, ProjectFile, read_pric
 from rulewright.documents.workflow import ContractRegistry, WorkflowDocument, read_contracts, read_workflow
 from rulewright.errors import DocumentError, UsageError
 from rulewright.load import Loaded, Mapping, Node, load_file
+from rulewright.load.load_errors import MAX_BYTES
 from rulewright.lower.workflow import WorkflowResources, limits_of
 from rulewright.spelling import is_slip_of
 from rulewright_runtime.files.input_files import open_regular
@@ -139,11 +140,11 @@ def _is_same(one: Path, other: Path) -> bool:
 
 
 def _may_have_agents(path: Path) -> bool:
-    """Whether a file contains the key of a task's agent, so that large files of another kind are not loaded."""
+    """Whether a file contains the key of a task's agent, so that files of another kind are not loaded."""
     dependencies.note_content(path, None)
     try:
         with open_regular(path) as file:
-            return any(b"agent" in line for line in file)
+            return b"agent" in file.read(MAX_BYTES)
     except (OSError, ValueError):
         return False
 
