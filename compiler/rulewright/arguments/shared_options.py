@@ -176,7 +176,7 @@ def dollars(text: str) -> Decimal:
 
 def _columns(text: str) -> dict[str, str]:
     """Parse pairs of field and column, `FIELD=NAME,...`."""
-    from rulewright_runtime.transcripts.readers.table_rows import (
+    from rulewright_runtime.transcripts.readers.columns import (
         FIELDS,  # imports all readers, only when columns are given
     )
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property, lru_cache, partial
 from itertools import chain
-from typing import Final, TypeGuard
+from typing import BinaryIO, Final, TypeGuard
 
 import msgspec
 
@@ -17,6 +17,14 @@ from rulewright_runtime.strict_json import UNDECODED, Json
 from rulewright_runtime.transcripts.containers import MAX_DOCUMENT, Row, as_record, is_slack, slack_message
 from rulewright_runtime.transcripts.messages import SPEAKERS, Conversation, Transcript
 from rulewright_runtime.transcripts.readers import LINES, format_of, has_turns, is_turns, not_json, unknown
+from rulewright_runtime.transcripts.readers.columns import FIELDS, Columns, value_at
+from rulewright_runtime.transcripts.readers.mapped_records import (
+    answer_format,
+    lines_format,
+    mapped_format,
+    speakers_in,
+    text_format,
+)
 from rulewright_runtime.transcripts.readers.openai import FORMAT as OPENAI
 from rulewright_runtime.transcripts.readers.openai import LISTS, SHAREGPT, listed
 from rulewright_runtime.transcripts.readers.record_values import (
@@ -29,7 +37,7 @@ from rulewright_runtime.transcripts.readers.record_values import (
     word,
 )
 from rulewright_runtime.transcripts.readers.shapes import AGENT, BOTS, Format, bot_in, related
-from rulewright_runtime.transcripts.readers.table_rows import FIELDS, Columns, format_for, mapped_format, value_at
+from rulewright_runtime.transcripts.readers.table_rows import format_for
 from rulewright_runtime.transcripts.turn_lines import NO_TURNS, Loose, conversation_of, stem, transcript_of
 
 _PAGES: Final = ("data", "conversations", "chats", "records")  # the keys of a page's records
@@ -37,6 +45,8 @@ _NEXT: Final = (
     "has_more", "hasMore", "next", "next_page", "nextPage", "next_cursor", "nextCursor", "next_page_token",
     "nextPageToken",
 )  # fmt: skip
+_BLOCK: Final = 2**20  # bytes that are searched at once for a bot
+_OVERLAP: Final = 200  # bytes of a key and its value
 
 
 class Chats:
@@ -54,7 +64,7 @@ class Chats:
         tabular: bool,
         part: bool,
     ) -> None:
-        """`path` is that of the `file` as it is shown; from Python there is no file. `columns` maps fields to the
+        """`path` is that of the `file` as it is shown; from Python, it is empty. `columns` maps fields to the
         columns of a table; those that a record has are added to `used`, and names in a text that may be speakers to
         `labels`. Records are joined only if `size` (bytes) is not too large. All rows of a `tabular` file have the same
         columns. A `part` is not the start of its file.
@@ -144,9 +154,9 @@ class Chats:
         is_mapped = self._tabular and self._columns.mapping and _is_flat(row)
         found = (None if is_mapped else format_of(row)) or self._format_of_table(row)
         if found is LINES:
-            return self._columns.lines_format(row) or found
+            return lines_format(self._columns, row) or found
         is_openai = found is not None and found.name == "openai"
-        return (self._columns.answer_format(row) if is_openai else None) or found
+        return (answer_format(self._columns, row) if is_openai else None) or found
 
     def _format_of_table(self, row: Record) -> Format | None:
         """The format of a row by its columns. Raises ShapeError if a table's columns hold no conversation."""
@@ -168,7 +178,7 @@ class Chats:
         except ShapeError:
             if not self._columns.mapping and any(map(_holds_records, row.values())):
                 raise ShapeError(unknown(row)) from None
-            if (found := self._columns.text_format(row)) is None:
+            if (found := text_format(self._columns, row)) is None:
                 raise
             return found
 
@@ -196,7 +206,7 @@ class Chats:
     def _agent_beside_a_bot(self, record: Record) -> str:
         """Why a conversation is refused whose `agent` may be a person: others of the file have a bot. Else empty."""
         mapped = self._columns.mapping.get("messages", "")
-        lists = [(mapped, "", self._columns.speakers(record))] if mapped else [*_speaking(record)]
+        lists = [(mapped, "", speakers_in(self._columns, record))] if mapped else [*_speaking(record)]
         path, role, speakers = next((each for each in lists if any(map(_is_agent, each[2]))), ("", "", ()))
         if not path:
             return ""
@@ -215,7 +225,7 @@ class Chats:
         try:
             about = os.stat(self._file)
             return _bot_of(self._file, keys, about.st_size, about.st_mtime_ns)
-        except OSError:  # there is no file, or the reader has reported it
+        except OSError:  # without a file, or the reader has reported it
             return ""
 
     def _refused(self, reason: str, number: int) -> InputError:
@@ -312,8 +322,16 @@ def _bot_of(file: str, keys: tuple[str, ...], size: int, changed: int) -> str:
     names = ("|".join(map(re.escape, each)) for each in (keys, BOTS))
     pattern = r'(?i)"(?:{})[\\"]+\s*:\s*[\\"]+({})[\\"]'.format(*names)  # also JSON within a text
     with open_expanded(file) as stream:
-        found = next(filter(None, map(re.compile(pattern.encode()).search, stream)), None)
+        found = next(filter(None, map(re.compile(pattern.encode()).search, _blocks(stream))), None)
     return found[1].decode() if found else ""
+
+
+def _blocks(stream: BinaryIO) -> Iterator[bytes]:
+    """Yield a stream in blocks, each after the end of the one before it: a line may be larger than the memory."""
+    before = b""
+    while block := stream.read(_BLOCK):
+        yield before + block
+        before = block[-_OVERLAP:]
 
 
 def _is_agent(speaker: object) -> bool:

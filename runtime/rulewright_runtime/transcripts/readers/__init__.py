@@ -22,6 +22,7 @@ from rulewright_runtime.transcripts.readers import (
     spans,
     tracing_tools,
 )
+from rulewright_runtime.transcripts.readers.columns import FIELDS
 from rulewright_runtime.transcripts.readers.record_values import (
     Record,
     is_list,
@@ -32,7 +33,6 @@ from rulewright_runtime.transcripts.readers.record_values import (
     word,
 )
 from rulewright_runtime.transcripts.readers.shapes import Format
-from rulewright_runtime.transcripts.readers.table_rows import FIELDS
 
 LINES: Final = openai.LINES
 _PRINTED: Final = re.compile(r"""\s*\[\s*\{\s*'""")  # a list of dicts

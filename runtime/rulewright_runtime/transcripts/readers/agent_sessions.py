@@ -9,6 +9,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from rulewright_runtime.transcripts.messages import Conversation, Message, Part, repeats
+from rulewright_runtime.transcripts.readers.columns import FIELDS
 from rulewright_runtime.transcripts.readers.record_values import (
     Record,
     ShapeError,
@@ -24,7 +25,6 @@ from rulewright_runtime.transcripts.readers.record_values import (
     word,
 )
 from rulewright_runtime.transcripts.readers.shapes import Format, item_messages, messages, one_by_one
-from rulewright_runtime.transcripts.readers.table_rows import FIELDS
 
 # Lines that are not part of the conversation: settings, summaries, repetitions.
 IGNORED: Final = frozenset({

@@ -242,7 +242,7 @@ def _exchanged(result: Record, response: Record, where: str) -> tuple[Message, .
 def _answer(result: Record, response: Record, where: str) -> list[Message]:
     """The answer; with an error of the provider the rest of it is unknown."""
     output = response.get("output")
-    error = response.get("error") or ((result.get("error") or "there is no output") if output is None else None)
+    error = response.get("error") or ((result.get("error") or "the output is missing") if output is None else None)
     failed = [Message("assistant", metadata={"error": word(error) or "the provider failed"})] if error else []
     return [*([] if output is None else _output(output, where)), *failed]
 

@@ -136,7 +136,7 @@ def _refuse_misnumbered(rows: Sequence[Record]) -> None:
 
 def _refuse_branches(rows: Sequence[Record], roles: Sequence[str]) -> None:
     """Raise ShapeError if rows are replies to the same one: the rows are a tree, and not one conversation. Results of
-    tools that were called at once are no branches, nor are the messages of both sides below the first of a thread."""
+    tools that were called at once are not branches, nor are the messages of both sides below the first of a thread."""
     replies: dict[str, list[str]] = {}
     for row, role in zip(rows, roles, strict=True):
         replies.setdefault(word(first_of(row, _PARENTS)), []).append(role)

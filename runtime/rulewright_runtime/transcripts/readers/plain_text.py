@@ -61,7 +61,7 @@ _RULE: Final = re.compile(r"-{3,}|={3,}")
 _CODE: Final = re.compile(r"\s*(```[^`]*$|~~~)")  # not code in a line
 _LINE: Final = 64  # bytes that a line takes in memory, also an empty one
 _SEEN: Final = 5  # speakers in an error message
-_LEAST: Final = 5  # letters of a name whose misspellings are no other word
+_LEAST: Final = 5  # letters of a name whose misspellings are not other words
 _NUMBER: Final = re.compile(r"[ #]*[0-9]{1,2}$")
 _CALLED: Final = re.compile(r"(?:[^\W\d_][\w.'()-]*)(?: [\w.'()-]+){0,2}")  # a name that another speaker may have
 _TITLE: Final = re.compile(r"[^\W\d_]{1,5}\. [^\W\d_]")  # of a person, such as `Dr. `

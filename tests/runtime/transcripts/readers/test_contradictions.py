@@ -48,7 +48,7 @@ def test_the_last_answer_is_read_anywhere(record: dict[str, Any], tmp_path: Path
     [
         (result(response={"output": "b", "error": "timeout"}), "timeout"),
         (result(response={"error": {"code": 1}}), "the provider failed"),
-        (result(), "there is no output"),
+        (result(), "the output is missing"),
         (run("llm", {"messages": [{"role": "user", "content": "bad"}]}), "the run has no answer"),
         (run("chain", '{"messages": [{"role": "assistant", "cont'), "the run has no answer"),
         (
