@@ -131,7 +131,7 @@ def check_transcript(
     `source` is a project, its path or a compiled plan; `transcript` a `Transcript`, a mapping such as
     `{"messages": [...]}` (a record of any supported format), a list of messages with `role` and `content`, or the path
     of a file with one. Refused input is in the result's `errors`, what a judge replied in its `exchanges`. Without
-    `judge` the project file's judge is used. `only` runs some checks, by their ids; then there are no scores. Raises
+    `judge` the project file's judge is used. `only` runs some checks, by their ids, without scores. Raises
     UsageError for a file with several transcripts and for a `judge` without `ask`, DocumentError for a project with
     mistakes, PlanError where the plan needs a judge and has none and for an unknown check in `only`.
     """
@@ -266,7 +266,7 @@ def frame(records: list[Row]) -> Any:
 
 def _judge_of(source: Project | Plan, judge: Judge | LiveJudge | str | None) -> Judge | LiveJudge | str | None:
     """The judge, without one that of the project file; a model has the limits that the project file sets. Raises
-    UsageError for an object that is no judge."""
+    UsageError for an object that is not a judge."""
     project = source if isinstance(source, Project) else None
     asked = project.judge_source if judge is None and project is not None else judge
     if not isinstance(asked, str | None):

@@ -38,7 +38,7 @@ EXIT_CODES: dict[str, dict[int, str]] = {
     "prove": {
         MET: "everything is proved",
         FAILED: "something is refuted",
-        UNDECIDED: "something is neither proved nor refuted, or there are no claims (see --allow-no-claims)",
+        UNDECIDED: "something is neither proved nor refuted, or nothing is claimed (see --allow-no-claims)",
         REFUSED: "a document with mistakes, or bad usage",
     },
     "policy-diff": {

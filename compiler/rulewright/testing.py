@@ -147,7 +147,7 @@ def close_judges() -> None:
 
 
 def resolve_judge(judge: Any) -> Any:
-    """Return a judge that is given as an object or by its name. Raises UsageError for an object that is no judge."""
+    """Return a judge that is given as an object or by its name. Raises UsageError for an object that is not a judge."""
     if isinstance(judge, str):
         return _named_judge(judge)
     if judge is not None:
@@ -164,7 +164,7 @@ def _transcript(chat: Any) -> Transcript:
     if not isinstance(chat, str | os.PathLike):
         raise InputError("expected a record, a list of messages, a `Transcript` or the path of a file", "chat")
     if isinstance(chat, str) and not os.path.lexists(chat):
-        raise InputError(f"`{chat:.80}` is no file; a reply is checked in its chat: {CHAT}", "chat")
+        raise InputError(f"`{chat:.80}` is not a file; a reply is checked in its chat: {CHAT}", "chat")
     transcripts = list(Reader().read([chat]))
     if len(transcripts) != 1:
         raise InputError(f"holds {len(transcripts)} conversations; expected one", str(chat))

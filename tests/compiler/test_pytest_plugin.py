@@ -136,7 +136,7 @@ def test_own_judge(rulewright_check):
     (shop / "test_wrong.py").write_text(test, encoding="utf-8")
     shown = run_here("test_wrong.py")
     assert "expected the id of one check, got `['no-promises', 'polite']`; test several with `pytest.mark" in shown
-    assert 'chat: `It ships today.` is no file; a reply is checked in its chat: [{"role": "user", ' in shown
+    assert 'chat: `It ships today.` is not a file; a reply is checked in its chat: [{"role": "user", ' in shown
     assert "as `judge=`; tests do not ask the project's judge `openai:m@http://127.0.0.1:9/v1` by themselves" in shown
     assert "Traceback" not in shown
 

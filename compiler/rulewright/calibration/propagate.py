@@ -91,7 +91,7 @@ class TransportedShares(Struct, frozen=True):
 
     def likely(self) -> tuple[float, float]:
         """Return the most likely shares of failures among FAIL and PASS verdicts, which are those of the labels where
-        the judge is no better than chance."""
+        the judge does not beat chance."""
         failing, passing = (share.observed for share in self.shares)
         unknown = failing if failing == passing else 0.5
         return _transport(failing, passing, self.labelled_failing.observed, self.run_failing.observed, unknown)

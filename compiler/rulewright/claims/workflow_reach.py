@@ -50,7 +50,7 @@ class Reach(Struct, frozen=True):
     """What is known of a task: the shortest path to COMPLETED, or why there is none, or neither."""
 
     path: TaskPath | None
-    best: Score | None  # the best confidence that can be attained; None where there is no single number
+    best: Score | None  # the best confidence that can be attained; None without a single number
     why_not: str = ""
 
 

@@ -159,7 +159,7 @@ def _overriding(overridden: Mapping[str, Mapping[str, Sequence[str]]]) -> list[s
 
 
 def _windows(asked: int, unbounded: int) -> str:
-    """The number of judged windows, and how many of them are whole transcripts because there is no cue."""
+    """The number of judged windows, and how many of them are whole transcripts for want of a cue."""
     if not unbounded:
         return str(asked)
     return f"{asked}, {unbounded} of them the whole transcript without a cue ({percent(unbounded / asked)})"

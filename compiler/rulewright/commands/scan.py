@@ -38,7 +38,7 @@ def _known(entry: CacheEntry) -> tuple[Plan, str | None] | None:
 
 def run_compiled(args: argparse.Namespace) -> int:
     """Decode a compiled plan and run it; return the exit code. Raises UsageError for a file that can't be read,
-    PlanError for one that is no plan."""
+    PlanError for one that is not a plan."""
     try:
         with open_regular(args.plan) as stream:
             data = stream.read()

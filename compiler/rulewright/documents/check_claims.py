@@ -171,7 +171,7 @@ class Claims(Struct, frozen=True):
         return any(all(any(stem in part for stem in stems) for stems in sides) for part in parts)
 
     def may_fail(self, limit: Limit) -> bool:
-        """Whether what keeps to a limit may be what fails: its sentence judges, or is about it and is no `rule`."""
+        """Whether what keeps to a limit may be what fails: its sentence judges, or is about it and not a `rule`."""
         sentence = next((each for each in CLAUSES.split(self.words) if limit.text in each), "")
         before, _, rest = sentence.partition(limit.text)
         is_subject = SUBJECT.match(rest) is not None or VERB.search(before) is None

@@ -189,8 +189,8 @@ def _is_project(file: Path, loaded: Loaded) -> bool:
 
 
 def _is_of_others(file: Path, loaded: Loaded) -> bool:
-    """Whether a file in a folder of projects is no document, such as the settings of another tool: it has the keys of
-    no kind. A file that can't be read is one if it seems to have such keys."""
+    """Whether a file in a folder of projects is of another tool, such as its settings: it has the keys of no kind. A
+    file that can't be read is one if it seems to have such keys."""
     if _is_project(file, loaded) or file.name == CASE_SETTINGS_FILE or holds_outputs(str(file)):
         return False
     if loaded.root is None:
@@ -210,7 +210,7 @@ def _holds_records(root: nodes.Node | None) -> bool:
 
 def _about_cases(project: Path) -> Iterator[Loaded | Path]:
     """The settings, test cases and outputs of a project, tables by their paths. A folder of readable files that hold
-    something else has no cases, and without cases there are no outputs."""
+    something else has no cases, and without cases it has no outputs."""
     if dependencies.is_there(settings := project / CASE_SETTINGS_FILE):
         yield _loaded(settings)
     has_cases = False

@@ -190,7 +190,7 @@ def _inputs(checks: Sequence[LoweredCheck]) -> Iterator[Input]:
 
 
 def _judged_conversations(checks: Sequence[LoweredCheck], most: int) -> Iterator[tuple[Messages, _StatedJudge | None]]:
-    """Conversations, each with a judge of it that gives `most` votes; without votes there is no judge."""
+    """Conversations, each with a judge of it that gives `most` votes; without votes, none."""
     if not most:
         yield from ((each, None) for each in (*_plain_conversations(checks), *_conversations_with_hits(checks)))
         return
@@ -351,7 +351,7 @@ def _verdict_of(
 
 def _differing(one: VerdictResult | None, two: VerdictResult | None) -> tuple[str, str] | None:
     """The first difference of two verdicts, as words: the verdict itself, else whether a person has to look at it, else
-    the confidence and code. None if there is no difference."""
+    the confidence and code. None if they are equal."""
     if one is None or two is None:
         return None
     if one.verdict != two.verdict:

@@ -55,7 +55,7 @@ def load_project(
     """Load the project of a project file, or of a folder that has one or the layout of a project.
 
     With `any_folder` any other folder is a project too, usually without documents. `environment` replaces the process's
-    variables in the project file. Raises `UsageError` where there is no project and `DocumentError` where the project
+    variables in the project file. Raises `UsageError` without a project and `DocumentError` where the project
     file can't be read; mistakes in documents are in `Project.diagnostics`.
     """
     start = Path(path)

@@ -49,7 +49,7 @@ class BoxVariable(NamedTuple):
 
     @property
     def lacking(self) -> int:
-        """The cells in which there is no value, as a bit mask."""
+        """The cells without a value, as a bit mask."""
         return cell_mask(isinstance(value, Absent) for value in self.values)
 
     def cells(self, bit: int) -> int:

@@ -148,7 +148,7 @@ class _Schemas(Relation):
 
 class _TextVariable(NamedTuple):
     """A variable that depends on one text, the `subject`: on whether it is in some languages and reaches some lengths.
-    `answers` to these questions belong to each cell; None to one in which there is no text."""
+    `answers` to these questions belong to each cell; None to one without a text."""
 
     subject: str
     variable: BoxVariable
@@ -291,7 +291,7 @@ class Texts(Rows):
 
     @property
     def _nowhere(self) -> Box:
-        """The cells where there is no text."""
+        """The cells without a text."""
         return tuple([each.variable.lacking for each in self.several])
 
     def _cells(self, outcome: Outcome, lengths: Sequence[int]) -> Box:

@@ -27,7 +27,7 @@ class Search:
     domains: Domains
     by_terms: bool = False  # whether to divide what parts compute into cells
     space: Space | None = field(init=False, default=None)
-    hindrance: str = field(init=False, default="")  # why there is no space
+    hindrance: str = field(init=False, default="")  # why the space can't be made
     evaluators: dict[int, Evaluator] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -105,7 +105,7 @@ class Simplex:
         return bounds is None or (self.values[at] < bounds.high if is_up else self.values[at] > bounds.low)
 
     def _move(self, at: int, to: Value) -> None:
-        """Give a number that is no row another value, and every row that reads it."""
+        """Give a number outside the rows another value, and every row that reads it."""
         value, steps = self.values[at]
         if to == (value, steps):
             return

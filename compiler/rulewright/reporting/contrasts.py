@@ -1,7 +1,7 @@
 """Contrast sets: scenarios that differ in one thing, and the checks that answer them differently.
 
 Siblings are compared: a check that fails the anchor and passes the sibling detected the difference; one with the same
-verdict on both did not, or there was no difference. Only the author of the set knows which of them is right.
+verdict on both did not, or they did not differ. Only the author of the set knows which of them is right.
 """
 
 from collections import Counter

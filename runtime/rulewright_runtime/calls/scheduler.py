@@ -70,7 +70,7 @@ class Progress(msgspec.Struct):
     noted: float = 0.0  # when `note_silence` printed last
 
     def silence(self) -> list[str]:
-        """For how long there was no answer, and the last failure; empty before `SILENCE` seconds have passed."""
+        """For how long no answer has arrived, and the last failure; empty before `SILENCE` seconds have passed."""
         silent = time.monotonic() - self.last_answer
         if not self.waiting or silent < SILENCE:
             return []
@@ -353,7 +353,7 @@ class CallPortal:
             return self._portal.call(asked)
         except Exception:
             raise
-        except BaseException:  # also while the call is handed over, when there is no future to cancel yet
+        except BaseException:  # also while the call is handed over, when no future can be cancelled yet
             self._portal.start_task_soon(cancel)
             raise
 

@@ -222,7 +222,7 @@ def score_batches(
     """Score every case of `batches`. `verbose` adds spans and near misses to results, `embedding` semantic matches,
     `judge` its verdicts. `on_case` receives each result, `progress` the number of records read.
 
-    Raises PlanError when the scorecard counts semantic matches or a judge's verdicts and there is no source for them.
+    Raises PlanError when the scorecard counts semantic matches or a judge's verdicts without a source for them.
     """
     plan = settings.plan
     _refuse_without_source(plan, embedding, judge)

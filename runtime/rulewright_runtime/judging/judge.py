@@ -276,7 +276,7 @@ def open_judge(specification: str, max_expanded: int = MAX_EXPANDED) -> Judge:
     gzipped or not, of at most `max_expanded` bytes; or `plugin:NAME[:ARGUMENT]`, a judge from an installed
     distribution.
 
-    Raises JudgeError if there is no such judge or its file can't be read.
+    Raises JudgeError for an unknown judge, or if its file can't be read.
     """
     if specification.startswith(PLUGIN):
         from rulewright_runtime.plugins import judge

@@ -310,7 +310,7 @@ def _without_reasoning(raw: str) -> str:
 
 
 def _unfenced(before: str, after: str) -> tuple[str, str]:
-    """Both sides without the fence around the object. An unclosed fence is accepted if there is no other text."""
+    """Both sides without the fence around the object. An unclosed fence is accepted without other text."""
     opening, closing = _OPENING_FENCE.search(before), _CLOSING_FENCE.match(after)
     if opening and closing and opening.group(1) == closing.group(1):
         return before[: opening.start()], after[closing.end() :]

@@ -99,7 +99,7 @@ class _Command:
 
     async def aclose(self) -> None:
         with anyio.CancelScope(shield=True):
-            await self._stdin.aclose()  # the end of its input tells the command that there are no more requests
+            await self._stdin.aclose()  # the end of its input tells the command that no request follows
             with anyio.move_on_after(LINGER):
                 await self._process.wait()
             self._kill()

@@ -163,7 +163,7 @@ class Edge(PlanPart, frozen=True):
 class LexiconVerifier(Route, frozen=True, tag="lexicon"):
     """FAIL for a hit in the turns of the lexicon's role; PASS without one; UNCLEAR for an unknown lexicon.
 
-    `nothing` is the verdict if there is no turn of that role.
+    `nothing` is the verdict without a turn of that role.
     """
 
     lexicon: str

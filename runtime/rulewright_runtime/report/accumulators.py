@@ -258,8 +258,8 @@ class Unresolved(Struct):
 
 
 def lowest_mean(fixed: RunningSum, optional: Mapping[float, int]) -> float | None:
-    """The lowest mean of the `fixed` values and any subset of the `optional` ones, which map values to counts; None if
-    there are no values."""
+    """The lowest mean of the `fixed` values and any subset of the `optional` ones, which map values to counts; None
+    without values."""
     taken = RunningSum(list(fixed.parts), fixed.count)
     for value, times in sorted(optional.items()):
         for _ in range(times):

@@ -108,7 +108,7 @@ def verdict_line(each: VerdictResult) -> str:
 
 
 def headline_name(summary: Mapping[str, Any]) -> str | None:
-    """The title of the headline in reports: `overall`, or the name of the output; None if there is no headline."""
+    """The title of the headline in reports: `overall`, or the name of the output; None without a headline."""
     name: str | None = summary.get("headline", HEADLINE)
     return "overall" if name == HEADLINE else name
 

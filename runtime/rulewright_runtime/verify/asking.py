@@ -1,7 +1,7 @@
 """Judge requests without I/O: a verifier is a generator that yields requests and is resumed with the replies.
 
 It yields a batch of requests that may be answered concurrently, and is sent their raw replies in the same order: None
-if there is no reply, an error if the request could not be sent. The caller - a replay, a scheduler with hundreds of
+without a reply, an error if the request could not be sent. The caller - a replay, a scheduler with hundreds of
 calls in flight, a test - decides when and by whom they are answered; the result depends only on the replies.
 """
 

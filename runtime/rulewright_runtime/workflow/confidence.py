@@ -53,7 +53,7 @@ def exact_confidence(metrics: Sequence[EvalMetric]) -> Score:
         top = add(top, multiply(metric.weight, score_of(metric.value)))
         bottom = add(bottom, metric.weight)
     if bottom == 0:
-        LOG.warning("confidence is 0.0: %s", "the weights add up to zero" if metrics else "there are no metrics")
+        LOG.warning("confidence is 0.0: %s", "the weights add up to zero" if metrics else "the task has no metrics")
         return ZERO
     return divide(top, bottom)
 
@@ -61,7 +61,7 @@ def exact_confidence(metrics: Sequence[EvalMetric]) -> Score:
 def compute_raw(metrics: list[EvalMetric]) -> list[float]:
     """Return the value of each metric, in order, not aggregated. No metrics give an empty list and a warning."""
     if not metrics:
-        LOG.warning("there are no metrics to score")
+        LOG.warning("no metric can be scored")
     return [float(metric.value) for metric in metrics]
 
 

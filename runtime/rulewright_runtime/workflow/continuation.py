@@ -25,7 +25,7 @@ from rulewright_runtime.workflow.workflow_plan import TaskPlan, WorkflowPlan, de
 
 
 class Continuation(msgspec.Struct, frozen=True):
-    """The tasks of the run: `kept` maps to the status, `restarted` to the reason, `removed` are no longer in the
+    """The tasks of the run: `kept` maps to the status, `restarted` to the reason, `removed` have left the
     workflow. Tasks that have not begun are in none of them."""
 
     kept: dict[str, str]

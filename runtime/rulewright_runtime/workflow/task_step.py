@@ -127,7 +127,7 @@ class TaskStep:
             self.emit(*redactions)
             self.refuse_injections([("the reply", reply.text)])
         except OutageError:
-            raise  # there is no reply to store: the run stops and can be resumed
+            raise  # nothing to store: the run stops and can be resumed
         except Exception as error:  # an adapter may be third-party code
             failure = error if isinstance(error, AgentError) else AgentError(f"{type(error).__name__}: {error}")
             self.write(usage=self.made.usage + failure.usage)

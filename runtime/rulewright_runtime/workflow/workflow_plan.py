@@ -84,7 +84,7 @@ class ProcessMetric(PlanPart, frozen=True):
 
 
 class Confidence(PlanPart, frozen=True):
-    """The scoring of a task. `met` is the threshold as an expression. Without a threshold there is no advisory."""
+    """The scoring of a task. `met` is the threshold as an expression. Without a threshold, an advisory is not made."""
 
     mode: Literal["composite", "raw"]
     metrics: tuple[ProcessMetric, ...]

@@ -4,7 +4,7 @@ from rulewright.diagnostics import Findings, Guess, warning
 from rulewright.documents.lexicon import LexiconDocument, PatternEntry
 from rulewright.spelling import is_slip_of
 
-# Short forms without their apostrophe, that are no other words.
+# Short forms without their apostrophe, unless they are other words.
 BARE: Final = {
     "cant": "can't", "couldnt": "couldn't", "didnt": "didn't", "doesnt": "doesn't", "dont": "don't", "hadnt": "hadn't",
     "hasnt": "hasn't", "havent": "haven't", "isnt": "isn't", "ive": "i've", "shouldnt": "shouldn't", "wasnt": "wasn't",

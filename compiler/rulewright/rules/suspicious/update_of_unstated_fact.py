@@ -7,8 +7,8 @@ from rulewright.spelling import did_you_mean
 def update_of_unstated_fact(scenario: ScenarioDocument) -> Findings:
     """A turn's `updates` change a fact that no `facts` up to that turn state, but one with a similar name.
 
-    Why it matters: an update says that something is no longer true. Without the earlier fact, an answer that repeats
-    the old state can't be recognised as wrong.
+    Why it matters: an update says that something has ceased to be true. Without the earlier fact, an answer that
+    repeats the old state can't be recognised as wrong.
     Instead: correct the name.
     """
     stated: set[str] = set()
