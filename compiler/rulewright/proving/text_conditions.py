@@ -29,7 +29,7 @@ from rulewright_runtime.functions.strings import WHITESPACE
 from rulewright_runtime.ir import MIRRORED, Node, Program
 from rulewright_runtime.ir import literal as tagged
 from rulewright_runtime.matching.folding import fold, fold_case
-from rulewright_runtime.matching.unspaced import LETTERS, is_unspaced
+from rulewright_runtime.matching.unspaced import LETTERS, is_mark, is_part_of_word, is_unspaced
 from rulewright_runtime.values import Value
 
 MOST_CUT: Final = 200  # characters at which a text is cut
@@ -137,7 +137,8 @@ def _folded(program: Program, text: int, name: str, given: Value) -> TextConditi
 def _as_word(part: str) -> Language:
     """The texts in which a part occurs that does not end inside of a word."""
     before, after = (
-        None if (each == "_" or each.isalnum()) and not is_unspaced(each) else ANY for each in (part[:1], part[-1:])
+        None if (each == "_" or is_part_of_word(each)) and not is_unspaced(each) else ANY
+        for each in (part[:1], part[-1:])
     )
     before = before or union([EMPTY, sequence([ANY, _between_words()])])
     return sequence([before, literal(part), after or union([EMPTY, sequence([_between_words(), ANY])])])
@@ -145,9 +146,10 @@ def _as_word(part: str) -> Language:
 
 @cache
 def _between_words() -> Language:
-    """The characters that may be next to a word: neither letters nor digits nor underscores, or of a script without
+    """The characters that may be next to a word: neither letters, digits, marks nor underscores, or of a script without
     spaces between words."""
-    characters = "".join(map(chr, range(sys.maxunicode + 1)))
+    every = map(chr, range(sys.maxunicode + 1))
+    characters = "".join("a" if is_mark(char) and not is_unspaced(char) else char for char in every)
     return one_of([each.span() for each in re.finditer(rf"[\W{LETTERS}]+", characters)])
 
 

@@ -16,7 +16,7 @@ from rulewright_runtime.functions.strings import compile_pattern, matches, match
 from rulewright_runtime.functions.table import LIST, Function, Table, typed
 from rulewright_runtime.matching.folding import Folded, fold
 from rulewright_runtime.matching.near_matches import words
-from rulewright_runtime.matching.unspaced import is_unspaced, without_unspaced
+from rulewright_runtime.matching.unspaced import is_part_of_word, is_unspaced, without_unspaced
 from rulewright_runtime.values import Value, no_overload
 
 Span: TypeAlias = tuple[int, int]
@@ -87,7 +87,7 @@ def _phrased(
 
 def _word_span(text: str, phrase: str) -> Span | None:
     """Return the span of the first occurrence of a phrase as whole words: at neither end are two word characters
-    (letters, digits, underscores) of scripts with spaces adjacent."""
+    (letters, digits, marks, underscores) of scripts with spaces adjacent."""
     at = text.find(phrase)
     while at >= 0:
         end = at + len(phrase)
@@ -98,7 +98,7 @@ def _word_span(text: str, phrase: str) -> Span | None:
 
 
 def _is_inside_word(before: str, after: str) -> bool:
-    return all((each == "_" or each.isalnum()) and not is_unspaced(each) for each in (before, after))
+    return all((each == "_" or is_part_of_word(each)) and not is_unspaced(each) for each in (before, after))
 
 
 def _word_count(text: str) -> int:

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from rulewright_runtime.matching import folding
-from rulewright_runtime.matching.unspaced import LETTERS, is_unspaced, without_unspaced
+from rulewright_runtime.matching.unspaced import LETTERS, is_mark, is_part_of_word, is_unspaced, without_unspaced
 from rulewright_runtime.transcripts.messages import Turn
 from rulewright_runtime.verdicts import EvidenceSpan
 
@@ -192,7 +192,7 @@ def _inside_word(text: str, position: int) -> bool:
     before, after = text[position - 1], text[position]
     if before == " " or after == " ":
         return False
-    if unicodedata.category(after).startswith("M"):
+    if is_mark(after):
         return True
     if is_unspaced(before) or is_unspaced(after):
         return False
@@ -200,7 +200,7 @@ def _inside_word(text: str, position: int) -> bool:
 
 
 def _is_word_char(char: str) -> bool:
-    return char.isalnum() or char == "'" or unicodedata.category(char).startswith("M")
+    return char == "'" or is_part_of_word(char)
 
 
 # Most texts contain no match of these. Testing for the characters that they need is far cheaper than searching.

@@ -10,17 +10,17 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
-from functools import cache
+from functools import lru_cache
 from typing import Final
 
 import msgspec
 
-from rulewright_runtime.matching.unspaced import LETTERS, holds_unspaced, is_unspaced
+from rulewright_runtime.matching.folding import non_ascii
+from rulewright_runtime.matching.unspaced import LETTERS, is_mark, is_unspaced
 
 SHORT: Final = 4  # characters; a shorter phrase is similar to too many others, so only an exact match counts
 MAX_TEXT: Final = 100_000  # characters; a longer text is only searched exactly
-_WORD: Final = re.compile(r"[^\W_]+(?:['\u2019\u02bc][^\W_]+)*")
-_APOSTROPHES: Final = re.compile("['\u2019\u02bc]")
+_APOSTROPHES: Final = "'\u2019\u02bc"
 
 
 class SimilarSpan(msgspec.Struct, frozen=True):
@@ -32,14 +32,23 @@ class SimilarSpan(msgspec.Struct, frozen=True):
 
 
 def words(text: str) -> list[tuple[str, int, int]]:
-    """The folded words of a text, each with its start and end. In scripts without spaces, each letter is one."""
-    pattern = _word_or_letter() if holds_unspaced(text) else _WORD
+    """The folded words of a text, each with its start and end. In scripts without spaces, each letter is one.
+
+    Marks and invisible characters are part of the word that they follow.
+    """
+    unusual = non_ascii(text)
+    unspaced = set(filter(is_unspaced, unusual))
+    attached = "".join(sorted(char for char in unusual - unspaced if is_mark(char) or _is_invisible(char)))
+    pattern = _word(attached, bool(unspaced))
     return [(_fold(each.group()), *each.span()) for each in pattern.finditer(text)]
 
 
-@cache
-def _word_or_letter() -> re.Pattern[str]:
-    return re.compile(rf"[{LETTERS}]|" + _WORD.pattern.replace(r"[^\W_]", rf"[^\W_{LETTERS}]"))
+@lru_cache(maxsize=256)
+def _word(attached: str, holds_unspaced: bool) -> re.Pattern[str]:
+    letter = rf"[^\W_{LETTERS}]" if holds_unspaced else r"[^\W_]"
+    letters = rf"(?:{letter}[{attached}]*)+" if attached else f"{letter}+"
+    word = f"{letters}(?:[{_APOSTROPHES}]{letters})*"
+    return re.compile(rf"[{LETTERS}]|{word}" if holds_unspaced else word)
 
 
 def find(phrase: str, text: str, at_least: float = 1.0) -> SimilarSpan | None:
@@ -111,4 +120,9 @@ def _common(masks: dict[str, int], size: int, other: Sequence[str]) -> int:
 
 
 def _fold(word: str) -> str:
-    return unicodedata.normalize("NFC", _APOSTROPHES.sub("", word)).casefold()
+    plain = "".join(char for char in word if char not in _APOSTROPHES and not _is_invisible(char))
+    return unicodedata.normalize("NFC", plain).casefold()
+
+
+def _is_invisible(char: str) -> bool:
+    return unicodedata.category(char) == "Cf"

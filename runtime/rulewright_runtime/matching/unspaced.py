@@ -1,6 +1,7 @@
-"""Scripts without spaces between words: how many of their characters count as a word."""
+"""Words: which characters are part of one and, in scripts without spaces, how many of them count as one."""
 
 import re
+import unicodedata
 from functools import cache
 from typing import Final
 
@@ -11,6 +12,17 @@ _BY_SIZE: Final = {
 }
 LETTERS: Final = "".join(_BY_SIZE.values())  # for a class of a regular expression
 _FIRST: Final = "\u0e01"
+_FIRST_MARK: Final = "\u0300"
+
+
+def is_part_of_word(char: str) -> bool:
+    """Whether a character is a letter, a digit or a mark on one; False for an empty text."""
+    return char.isalnum() or is_mark(char)
+
+
+def is_mark(char: str) -> bool:
+    """Whether a character is a vowel sign, an accent or another mark on the letter before it."""
+    return char >= _FIRST_MARK and unicodedata.category(char).startswith("M")
 
 
 @cache
@@ -22,11 +34,6 @@ def _one_of(letters: str) -> re.Pattern[str]:
 def is_unspaced(char: str) -> bool:
     """Whether a character is of a script without spaces between words; False for an empty text."""
     return char >= _FIRST and _one_of(LETTERS).match(char) is not None
-
-
-def holds_unspaced(text: str) -> bool:
-    """Whether a character of these scripts is in a text."""
-    return not text.isascii() and _one_of(LETTERS).search(text) is not None
 
 
 def without_unspaced(text: str) -> tuple[str, list[tuple[int, int]]]:

@@ -103,6 +103,7 @@ def test_what_excludes_each_other_is_proved(condition: str) -> None:
         "o.?r.b == o.?r.b",  # without `r`, both are none
         "texts[0] > 'b'",
         "contains_any(a, ['refund']) && !has_any_word(a, ['refund'])",
+        "contains_any(a, [' \u0915\u093f']) && !has_any_word(a, ['\u0915'])",  # a letter with its vowel sign
         "a > 'b' && a < 'ba'",
         "a.substring(0, 4) != 'Dear' && a.contains('Dear')",
         "texts.exists(t, t == 'a') && size(texts) <= 2 && texts[0] == 'b'",
