@@ -219,8 +219,8 @@ def strict(raw: str, declared: frozenset[str] = frozenset()) -> JsonObject:
 
 
 def _contradicts(reply: JsonObject, verdict: str, declared: frozenset[str]) -> bool:
-    """Whether a key such as `decision` or `passed` gives another verdict, or the rationale is one."""
-    verdicts = {text for key in ("rationale", "rationale_code") for text in _verdicts_alone(reply.get(key))}
+    """Whether a key such as `decision` or `passed` gives another verdict, or the whole value of another key is one."""
+    verdicts = {text for key in reply.keys() - (declared - _USUAL) for text in _verdicts_alone(reply[key])}
     pending = [{key: reply[key] for key in reply.keys() - _USUAL - declared}]
     while pending:
         for key, value in pending.pop().items():
