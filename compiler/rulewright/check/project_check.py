@@ -272,7 +272,7 @@ class Checked:
         for card in project.scorecards.values():
             plan, mistakes = self._lowered(card, scoring, fields)
             found += mistakes
-            if plan is None or card.path in _broken(project) or not (card.gates or card.dimensions):
+            if plan is None or card.path in _broken(project) or not (card.gates or card.dimensions or card.rates):
                 continue
             if card is not self.scorecard or not project.checks:
                 found += gate_findings(card, prove_gates(plan, project.vocabulary))
@@ -298,7 +298,13 @@ class Checked:
         of_buckets = any(each.severity is Severity.ERROR for each in bucket_without_checks(project))
         if not of_buckets and not any(gate_ignores_a_severity(project)):
             place = file.place("scorecard") if file.scorecard else file.place("project")
-            yield from waiting_gates(with_facts(plan, plan.scoring, fields), project.vocabulary, place)
+            plan = with_facts(plan, plan.scoring, fields)
+            yield from waiting_gates(plan, project.vocabulary, place)
+            if self.scorecard is not None and self.parts.criteria:
+                held = dict(held_by_parts(plan, project.vocabulary))
+                known = {each.id for each in project.checks}
+                found = unselected_checks(self.scorecard, plan, held, project.checks, known)
+                yield from (structs.replace(each, span=place) for each in found)
 
     def _lowered(
         self, card: ScorecardDocument, scoring: dict[str, object], fields: dict[str, dict[str, object]]

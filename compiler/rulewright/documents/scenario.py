@@ -68,6 +68,8 @@ class Criterion(Document, frozen=True, eq=False):
     levels: tuple[tuple[str, str], ...]
     dimension: str
     weight: Annotated[float, At(by=fraction, usual=1.0)]
+    primary_bucket: str = ""
+    severity: str = ""
 
 
 class ProbeDocument(Document, frozen=True, eq=False):

@@ -17,7 +17,7 @@ from rulewright.diagnostics import error
 from rulewright.documents.base import Document, texts
 from rulewright.documents.profile import Profile
 from rulewright.documents.scenario import Criterion, ScenarioDocument, TurnDocument, numbered_turns, rubric_of
-from rulewright.documents.vocabulary import DEFAULT_NAME, Vocabulary, invisiblebench
+from rulewright.documents.vocabulary import Vocabulary, invisiblebench
 from rulewright.expression.build import build
 from rulewright.expression.compose import fill
 from rulewright.expression.environment import Environment
@@ -120,34 +120,50 @@ def _criteria_of(owner: Document, profile: Profile) -> tuple[Criterion, ...]:
 
 
 def _check(name: str, scenario: ScenarioDocument, criterion: Criterion, verifier: RubricVerifier) -> Check:
-    autofail = criterion.kind == "autofail"
     bucket, severity = _bucket_and_severity(criterion, scenario.vocabulary)
     return Check(
         id=name,
         name=criterion.id,
         primary_bucket=bucket,
         severity=severity,
-        hard_fail=autofail,
+        hard_fail=criterion.kind == "autofail",
         scope="universal",
         route=ROUTE,
         scorer_type="llm_verifier",
         verifier=verifier,
         secondary_tags=tuple(filter(None, ("rubric", criterion.kind, criterion.dimension))),
-        is_gate=autofail,
+        is_gate=_is_gate(criterion, scenario.vocabulary),
         suppressed=_other_scenario(scenario.id),
     )
 
 
+def _is_gate(criterion: Criterion, vocabulary: Vocabulary) -> bool:
+    return criterion.kind == "autofail" or vocabulary.is_gate(*_bucket_and_severity(criterion, vocabulary))
+
+
 def _bucket_and_severity(criterion: Criterion, vocabulary: Vocabulary) -> tuple[str, str]:
-    """The bucket and severity of a criterion; an autofail is a gate check whatever its dimension."""
+    """The bucket and severity that a criterion states, or else those of its dimension; empty if neither says it. An
+    autofail is a gate check whatever its dimension."""
     autofail = criterion.kind == "autofail"
-    if vocabulary.name == DEFAULT_NAME:
+    if _graded(vocabulary) == _graded(invisiblebench()):
         bucket = BUCKETS.get(criterion.dimension, "B" if autofail else "C")
-        return ("B" if autofail and bucket not in ("A", "B") else bucket), "S4_GATE" if autofail else "S2"
-    if autofail and vocabulary.gates:
-        return vocabulary.gates[0].buckets[0], vocabulary.gates[0].severities[-1]
-    bucket = criterion.dimension if criterion.dimension in vocabulary.buckets else vocabulary.buckets[0]
-    return bucket, vocabulary.severities[-1 if autofail else 0]
+        bucket, severity = "B" if autofail and bucket not in ("A", "B") else bucket, "S4_GATE" if autofail else "S2"
+    else:
+        bucket = criterion.dimension if criterion.dimension in vocabulary.buckets else ""
+        bucket, severity = _of_gate(bucket, vocabulary) if autofail else (bucket, "")
+    return criterion.primary_bucket or bucket, criterion.severity or severity
+
+
+def _graded(vocabulary: Vocabulary) -> tuple[object, ...]:
+    return vocabulary.buckets, vocabulary.severities, vocabulary.gates
+
+
+def _of_gate(bucket: str, vocabulary: Vocabulary) -> tuple[str, str]:
+    """The bucket and severity of an autofail: those of the kind of gate for its bucket, or else of the first kind."""
+    kind = next((each for each in vocabulary.gates if bucket in each.buckets), next(iter(vocabulary.gates), None))
+    if kind is None:
+        return bucket, vocabulary.severities[-1]
+    return bucket if bucket in kind.buckets else kind.buckets[0], kind.severities[-1]
 
 
 @cache
@@ -166,19 +182,19 @@ def _verifier(
 ) -> RubricVerifier:
     levels = tuple(sorted((name for name, _ in criterion.levels), key=_rank)) if criterion.kind == "ordinal" else ()
     fields = (ReplyField("level", "level", levels),) if levels else ()
-    profile, autofail = lowering.profile, criterion.kind == "autofail"
+    profile, is_gate = lowering.profile, _is_gate(criterion, lowering.project.vocabulary)
     prompt = _prompt(criterion, owner, levels)
     judging = Judging(
         prompt=(TextSegment(prompt),),
         prompt_hash=prompt_hash(prompt),
         window=WholeWindow(),  # the verifier sends the judge only the criterion's turn
         repetitions=DEFAULT_REPETITIONS if profile.repetitions is None else profile.repetitions,
-        adaptive_stop=profile.adaptive and not autofail,
+        adaptive_stop=profile.adaptive and not is_gate,
         # Every reply counts for the level, not only for the verdict.
         vote=replace(lowering.policies.vote, stop="never") if levels else lowering.policies.vote,
-        unusable=Unusable("FAIL" if autofail else "UNCLEAR"),
+        unusable=Unusable("FAIL" if is_gate else "UNCLEAR"),
         # An autofail can be quoted from the answer; what an answer lacks can't.
-        evidence=EvidencePolicy(required=autofail, unverified_fail="keep"),
+        evidence=EvidencePolicy(required=criterion.kind == "autofail", unverified_fail="keep"),
         reading=lowering.policies.reading,
         fields=fields,
         violates=_lowest(levels) if levels else None,

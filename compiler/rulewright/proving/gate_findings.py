@@ -101,25 +101,34 @@ def unselected_checks(
     checks: Iterable[CheckDocument],
     known: Collection[str],
 ) -> Findings:
-    """Yield the finding that some checks of `plan` belong to no part, if no expression reads all verdicts. The
-    `known` ones are reported already."""
+    """Yield the finding that some checks of `plan`, or criteria of rubrics, belong to no part, if no expression reads
+    all verdicts. The `known` ones are reported already."""
     selected, scored = _union(held.values()), _union(held[part] for part in held.keys() - _coverages(document))
     unscored = [check for check in checks if check.id in plan.checks and check.id not in scored]
-    left = [check for check in unscored if check.id not in selected and check.id not in known]
+    rates = (*document.dimensions, *document.rates)
+    own = [rate for rate in rates if "scoring" not in rate.of.text]
+    left = [check.id for check in unscored if own and check.id not in selected and check.id not in known]
+    left += [name for name in plan.checks if name not in {check.id for check in checks} | scored]
     reads_all = any(VERDICTS.search(each.text) for each in scalars_below(document.node))
-    rates = [rate for rate in (*document.dimensions, *document.rates) if "scoring" not in rate.of.text]
     if reads_all or not selected or not rates:
         return
-    unlike = _of_its_severity(document, plan, held, unscored)
+    unlike = _of_its_severity(document, plan, held, unscored) if own else None
     if unlike is not None and unscored[0].id not in known:
         yield unlike
     elif left:
         more = f" and {plural(len(left) - 1, 'more check')}" if len(left) > 1 else ""
-        message = f"no gate, dimension or rate selects `{left[0].id}`{more}"
-        words = [str(value) for key, value in plan.checks[left[0].id].items() if key in SELECTING]
-        conditions = [*(each.of for each in reversed(rates)), *(gate.of for gate in document.gates)]
+        effective = " in which PASS and FAIL differ" if left[0] in selected else ""
+        message = f"no gate, dimension or rate{effective} selects `{left[0]}`{more}"
+        words = [str(value) for key, value in plan.checks[left[0]].items() if key in SELECTING]
+        conditions = [*(each.of for each in reversed(own or rates)), *(gate.of for gate in document.gates)]
         nearest = max(conditions, key=lambda of: sum(word in str(of.value) for word in words))
-        yield warning(nearest, message, code="check-without-part")
+        yield warning(nearest, message, code="check-without-part", help=_of_criterion(plan.checks[left[0]]))
+
+
+def _of_criterion(fields: Mapping[str, object]) -> str | None:
+    """What a criterion of a rubric lacks, or None for any other check."""
+    absent = [key for key in SELECTING if fields.get(key) == ""]
+    return f"the criterion states no {' and no '.join(f'`{key}`' for key in absent)}" if absent else None
 
 
 def _union(sets: Iterable[frozenset[str]]) -> frozenset[str]:

@@ -182,3 +182,36 @@ def test_without_include_rubrics_no_criterion_is_asked(tmp_path: Path) -> None:
 )
 def test_a_bad_criterion_is_found_while_loading(tmp_path: Path, criteria: list[dict[str, Any]], code: str) -> None:
     assert [found[0] for found in refusal(tmp_path, with_rubric(*criteria), "rubrics")] == [code]
+
+
+DESK = "vocabulary: {buckets: [advice, conduct], severities: [minor, blocking], gates: {GATE}}\n"
+OWN: list[dict[str, Any]] = [
+    {"id": "plain", "question": "Is it good?", "kind": "binary", "dimension": "relational_quality"},
+    {"id": "of_bucket", "question": "Is it kind?", "kind": "binary", "dimension": "conduct"},
+    {"id": "stated", "question": "Is it true?", "kind": "binary", "primary_bucket": "advice", "severity": "blocking"},
+    {"id": "mocks", "question": "Does it mock?", "kind": "autofail", "dimension": "conduct"},
+]
+
+
+def in_vocabulary(folder: Path, vocabulary: str) -> dict[str, tuple[str, str, bool]]:
+    """The bucket and severity of each criterion, and whether it is a gate check."""
+    project = "project: desk\nprofiles: configs/profiles.yaml\n" + vocabulary
+    files = {**with_rubric(*OWN, branches=[]), "rulewright.yaml": project}
+    files["configs/scoring.yaml"] = "unit_of_analysis_by_bucket: {advice: event_window}\n"
+    for name in ("W-1", "W-2"):
+        files[f"checks/{name}.yaml"] = small_project.check(bucket="advice", severity="minor").replace("W-1", name)
+    made = [check for check in compiled(folder, files, "rubrics").checks if check.route == "rubric"]
+    return {check.name: (check.primary_bucket, check.severity, check.is_gate) for check in made}
+
+
+def test_a_criterion_has_the_bucket_and_severity_that_its_author_stated_and_no_others(tmp_path: Path) -> None:
+    gate = "{legal: {buckets: [advice], severities: [blocking]}}"
+    assert in_vocabulary(tmp_path / "gate", DESK.replace("{GATE}", gate)) == {
+        "plain": ("", "", False),
+        "of_bucket": ("conduct", "", False),
+        "stated": ("advice", "blocking", True),
+        "mocks": ("advice", "blocking", True),
+    }
+    both = "{legal: {buckets: [advice], severities: [minor]}, manners: {buckets: [conduct], severities: [blocking]}}"
+    assert in_vocabulary(tmp_path / "both", DESK.replace("{GATE}", both))["mocks"] == ("conduct", "blocking", True)
+    assert in_vocabulary(tmp_path / "none", DESK.replace("{GATE}", "{}"))["mocks"] == ("conduct", "blocking", True)
