@@ -30,6 +30,7 @@ from rulewright_runtime.verdicts import EvidenceSpan
 
 _TYPES: Final[dict[str, type]] = {"string": str, "integer": int, "boolean": bool}
 MAX_LENGTH: Final = 200_000  # code points; a longer reply is not usable
+SHOWN_REST: Final = 20  # characters from the place at which a reply stops being JSON
 SHOWN: Final = 80  # characters of a reply in a message about it
 MAX_STEPS: Final = 2_000_000  # code points that the lenient reading scans for objects, and 100 for each brace
 
@@ -287,8 +288,8 @@ def _one_object(raw: str) -> tuple[dict[str, object], str, str]:
         raise JudgeError("the reply contains no JSON object")
     try:
         value, end = _STRICT.raw_decode(raw, start)
-    except (ValueError, RecursionError):
-        raise JudgeError("the reply contains no JSON object that can be read") from None
+    except (ValueError, RecursionError) as error:
+        raise JudgeError(f"the reply contains no JSON object that can be read: {_why_not_json(error)}") from None
     if len(raw) == end - start:
         return value, "", ""
     before, after = _unfenced(_plain(raw[:start]), _plain(raw[end:]))
@@ -299,6 +300,16 @@ def _one_object(raw: str) -> tuple[dict[str, object], str, str]:
     if _ENCLOSED_BEFORE.search(before) or _ENCLOSED_AFTER.match(after) or _inside_element(before):
         raise JudgeError("the reply's object is quoted or part of something else")
     return value, before, after
+
+
+def _why_not_json(error: ValueError | RecursionError) -> str:
+    if not isinstance(error, json.JSONDecodeError):
+        return "it is nested too deeply" if isinstance(error, RecursionError) else "a number is too long"
+    rest = error.doc[error.pos :]
+    if not rest.strip() or error.msg.startswith("Unterminated string"):
+        return "it ends inside the object"
+    shown = "".join(char if char.isprintable() else repr(char)[1:-1] for char in rest[:SHOWN_REST])
+    return f"it stops being JSON at `{shown}{'…' if len(rest) > SHOWN_REST else ''}`"
 
 
 def _without_reasoning(raw: str) -> str:

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from collections.abc import Callable, Iterable
 from functools import partial, reduce
 from itertools import combinations
@@ -129,6 +130,22 @@ def test_a_second_verdict_is_found_at_any_depth(key: str) -> None:
     with pytest.raises(JudgeError, match="two verdicts"):
         strict(json.dumps({"verdict": "PASS", "evidence": [{"quote": "x", "more": [{key: ["FAIL"]}]}]}))
     assert strict(json.dumps({"verdict": "PASS", "evidence": [{"quote": {"FAIL": key}, "more": [{key: ["PASS"]}]}]}))
+
+
+@pytest.mark.parametrize(
+    ("raw", "why"),
+    [
+        ('{"verdict": "PASS", "confidence": 0,8}', "it stops being JSON at `8}`"),
+        ('{"verdict": "PASS",\u00a0"evidence": []}', 'it stops being JSON at `\\xa0"evidence": []}`'),
+        ('{"rationale"： "理由", "verdict": "PASS"}', 'it stops being JSON at `： "理由", "verdict": "…`'),
+        ('{"rationale": "eine\nZeile", "verdict": "PASS"}', "it stops being JSON at `\\nZeile"),
+        ('{"verdict": "PASS", "rationale": "Er sa', "it ends inside the object"),
+        ('{"verdict": "PASS", "evidence": [\n', "it ends inside the object"),
+    ],
+)
+def test_a_reply_that_is_not_json_is_reported_with_the_place(raw: str, why: str) -> None:
+    with pytest.raises(JudgeError, match=re.escape(f"no JSON object that can be read: {why}")):
+        strict(raw)
 
 
 def test_the_lenient_reading_ends_after_a_bounded_number_of_braces(monkeypatch: pytest.MonkeyPatch) -> None:
