@@ -44,6 +44,7 @@ ROLE_WORDS: Final[dict[str, Role]] = {
 }  # fmt: skip
 AGENT: Final = "agent"  # a program, or a person
 BOTS: Final = tuple(each for each, role in ROLE_WORDS.items() if role == "assistant" and each != AGENT)
+_LONG_NAME: Final = 60
 EXPECTED: Final = (
     "expected", "expected_output", "ideal", "ground_truth", "target", "reference_answer", "reference",
 )  # fmt: skip
@@ -133,12 +134,17 @@ def _naming_of(speaker: object, where: str, key: str) -> str:
     if not is_text(speaker) or not speaker or not (place := _IN_LIST.fullmatch(where)):
         return ""
     keys = "" if key == "role" else f"role={key},content=value,"
-    return f"; name its role with `--columns {quote(f'messages={place[1]},{keys}assistant={speaker[:60]}')}`"
+    return f"; name its role with `--columns {quote(f'messages={place[1]},{keys}assistant={_option_of(speaker)}')}`"
+
+
+def _option_of(speaker: str) -> str:
+    """The value of `--columns` for a speaker; `*` stands for the end of a long name."""
+    return speaker if len(speaker) <= _LONG_NAME else f"{speaker[:_LONG_NAME]}*"
 
 
 def unknown_speaker(speaker: str, where: str) -> ShapeError:
     """Why a speaker without a role is refused, with the option that names it."""
-    user, assistant = (quote(f"{role}={speaker[:60] or 'NAME'}") for role in ("user", "assistant"))
+    user, assistant = (quote(f"{role}={_option_of(speaker) or 'NAME'}") for role in ("user", "assistant"))
     named = f"a speaker that `--columns {user}` or `{assistant}` names"
     return ShapeError(f"{where} is {shown(speaker)}; expected a role, or {named}")
 

@@ -232,12 +232,14 @@ def test_roles_may_have_blanks_and_tool_calls_are_json_text_or_empty(tmp_path: P
     assert lines(found) == ["user: hi", "assistant:  -> f {}", "tool: 2", "assistant: two"]
 
 
-def test_an_unknown_speaker_in_a_list_is_refused_with_the_names_that_read_it(tmp_path: Path) -> None:
-    talk = [{"role": "user", "content": "hi"}, {"role": "Support desk", "content": "yo"}]
+@pytest.mark.parametrize("name", ["Support desk", "Support desk of the branch office " * 3])
+def test_an_unknown_speaker_in_a_list_is_refused_with_the_names_that_read_it(tmp_path: Path, name: str) -> None:
+    talk = [{"role": "user", "content": "hi"}, {"role": name, "content": "yo"}]
     path = written(tmp_path, [{"messages": talk}])
     (refused,) = map(str, Reader().read([path]))
-    assert "name its role with `--columns 'messages=messages,assistant=Support desk'`" in refused
-    (found,) = conversations(path, columns={"messages": "messages", "assistant": "Support desk"})
+    option = name if len(name) <= 60 else f"{name[:60]}*"
+    assert f"name its role with `--columns 'messages=messages,assistant={option}'`" in refused
+    (found,) = conversations(path, columns={"messages": "messages", "assistant": option})
     assert lines(found) == ["user: hi", "assistant: yo"]
 
 
