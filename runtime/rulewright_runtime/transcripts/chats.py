@@ -27,6 +27,7 @@ from rulewright_runtime.transcripts.readers.mapped_records import (
 )
 from rulewright_runtime.transcripts.readers.openai import FORMAT as OPENAI
 from rulewright_runtime.transcripts.readers.openai import LISTS, SHAREGPT, listed
+from rulewright_runtime.transcripts.readers.plain_text import SPEAKERS as TEXT_SPEAKERS
 from rulewright_runtime.transcripts.readers.record_values import (
     Record,
     ShapeError,
@@ -70,7 +71,7 @@ class Chats:
         columns. A `part` is not the start of its file.
         """
         self._path = path
-        self._columns = Columns(columns, used, labels)
+        self._columns = Columns(columns, used, labels, self._bot_in_texts)
         self._mapped = mapped_format(self._columns) if "messages" in columns else None
         self._size = size
         self._file = file
@@ -222,9 +223,18 @@ class Chats:
     def _bot(self) -> str:
         """The first speaker of a file's lists of messages who can only be the assistant; empty if there is none."""
         keys = (*FIELDS["role"], "from", self._columns.mapping.get("role", "role").rpartition(".")[2])
+        names = ("|".join(map(re.escape, each)) for each in (keys, BOTS))
+        return self._found(r'"(?:{})[\\"]+\s*:\s*[\\"]+({})[\\"]'.format(*names))  # also JSON within a text
+
+    def _bot_in_texts(self) -> str:
+        """The first such speaker at the beginning of a text, or of a line in one."""
+        names = "|".join(set(TEXT_SPEAKERS["assistant"]) - {AGENT})
+        return self._found(rf'(?:["\n]|\\n)[^a-z\n"\\]{{0,40}}({names})[*_ ]{{0,3}}:')
+
+    def _found(self, pattern: str) -> str:
         try:
             about = os.stat(self._file)
-            return _bot_of(self._file, keys, about.st_size, about.st_mtime_ns)
+            return _found_in(self._file, pattern, about.st_size, about.st_mtime_ns)
         except OSError:  # without a file, or the reader has reported it
             return ""
 
@@ -317,12 +327,10 @@ def _speaking(record: Record, before: str = "", depth: int = 4) -> Iterator[tupl
 
 
 @lru_cache(maxsize=16)
-def _bot_of(file: str, keys: tuple[str, ...], size: int, changed: int) -> str:
-    """The first bot that is the value of a key in a file of this `size`; read once for all pieces of a large file."""
-    names = ("|".join(map(re.escape, each)) for each in (keys, BOTS))
-    pattern = r'(?i)"(?:{})[\\"]+\s*:\s*[\\"]+({})[\\"]'.format(*names)  # also JSON within a text
+def _found_in(file: str, pattern: str, size: int, changed: int) -> str:
+    """The group of a pattern, in any case, in a file of this `size`; read once for all pieces of a large file."""
     with open_expanded(file) as stream:
-        found = next(filter(None, map(re.compile(pattern.encode()).search, _blocks(stream))), None)
+        found = next(filter(None, map(re.compile(pattern.encode(), re.IGNORECASE).search, _blocks(stream))), None)
     return found[1].decode() if found else ""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Final
 
@@ -53,9 +53,12 @@ _MEANINGS: Final = {"user": "question", "assistant": "answer"}
 class Columns:
     """The mapping of fields to the columns of a table: given explicitly, or else by the usual names."""
 
-    def __init__(self, mapping: Mapping[str, str], used: set[str], labels: set[str]) -> None:
+    def __init__(
+        self, mapping: Mapping[str, str], used: set[str], labels: set[str], bot_in_texts: Callable[[], str] = str
+    ) -> None:
         """`mapping` maps fields (`user`, `content`) to column names; those that a record has are added to `used`, and
-        names in a text that may be speakers and are read as text to `labels`.
+        names in a text that may be speakers and are read as text to `labels`. `bot_in_texts` returns an assistant, who
+        is no person, of the texts of the file, or an empty text.
         An empty name for `conversation` means that all messages of a file are one. Raises RuntimeFailure for an
         unknown field."""
         for field in mapping:
@@ -65,10 +68,11 @@ class Columns:
         self.is_one_conversation = mapping.get("conversation") == ""
         self.used = used
         self.labels = labels
+        self.bot_in_texts = bot_in_texts
         self._paths = () if "messages" in self.mapping else [path for path in self.mapping.values() if "." in path]
 
     def plain_text(self) -> PlainText:
-        return PlainText(self.mapping, "", self.used, self.labels)
+        return PlainText(self.mapping, "", self.used, self.labels, self.bot_in_texts)
 
     def with_paths(self, record: Record) -> Record:
         """The record with each value that the mapping names by a path as a column of its own."""

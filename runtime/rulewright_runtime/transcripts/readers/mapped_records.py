@@ -67,7 +67,8 @@ def text_format(columns: Columns, record: Record) -> Format | None:
     key, another = next(texts, None), next(texts, None)
     if key is None or another is not None:
         return None
-    return mapped_format(Columns({**columns.mapping, "messages": key}, columns.used, columns.labels))
+    mapping = {**columns.mapping, "messages": key}
+    return mapped_format(Columns(mapping, columns.used, columns.labels, columns.bot_in_texts))
 
 
 def answer_format(columns: Columns, record: Record) -> Format | None:

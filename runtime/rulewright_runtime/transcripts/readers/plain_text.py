@@ -2,14 +2,14 @@
 
 A colon after any other word is text, and so is everything in a block of code. A chat that may be read in two ways is
 refused, and the message says how to name its speakers: also where another name begins a line as the known ones do, and
-stands where one side would speak twice in a row. One that only recurs is noted.
+stands where one side would speak twice in a row. Any other is noted.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice, pairwise, zip_longest
 from shlex import quote
 from typing import Final, NamedTuple
@@ -64,7 +64,6 @@ _SEEN: Final = 5  # speakers in an error message
 _LEAST: Final = 5  # letters of a name whose misspellings are not other words
 _NUMBER: Final = re.compile(r"[ #]*[0-9]{1,2}$")
 _CALLED: Final = re.compile(r"(?:[^\W\d_][\w.'()-]*)(?: [\w.'()-]+){0,2}")  # a name that another speaker may have
-_TITLE: Final = re.compile(r"[^\W\d_]{1,5}\. [^\W\d_]")  # of a person, such as `Dr. `
 _LOOSE: Final = re.compile(r"\s*(?P<name>[^\W_][^:\uff1a]{0,39}?)\s*[:\uff1a](?=\s*\S)")  # blanks or another colon
 _HEADS: Final = frozenset((  # what heads a part of a message, and is nobody's name
     "answer", "caution", "example", "examples", "important", "note", "notes", "ps", "p.s.", "question", "reference",
@@ -112,10 +111,17 @@ class _Utterance(msgspec.Struct):
 class PlainText:
     """Reads the conversations of a text, in which each role speaks under one name."""
 
-    def __init__(self, mapping: Mapping[str, str], shown: str, used: set[str], labels: set[str]) -> None:
+    def __init__(
+        self,
+        mapping: Mapping[str, str],
+        shown: str,
+        used: set[str],
+        labels: set[str],
+        bot_elsewhere: Callable[[], str] = str,
+    ) -> None:
         """`mapping` gives the names of a role in place of the usual ones, as in `{"assistant": "Bot|Agent"}`; a role
         that speaks under one of them is added to `used`. Other names that may be speakers, and are read as text, are
-        added to `labels`."""
+        added to `labels`. `bot_elsewhere` returns an assistant of other texts of the file, or an empty text."""
         self._shown = shown
         self._used = used
         self._labels = labels
@@ -124,6 +130,7 @@ class PlainText:
         self._roles = {name: role for role in (*SPEAKERS, *self._mapping) for name in names[role]}
         self._seen: Counter[str] = Counter()
         self._bots: set[str] = set()  # who is the assistant, and no person, in some conversation of the text
+        self._bot_elsewhere = bot_elsewhere
         self._is_caption = False
         self._style = _SPEAKER  # how speakers are written
 
@@ -282,9 +289,10 @@ class PlainText:
                 return self._unclear(each.role, name, each.name, each.number)
         if missing := next((role for role in ("user", "assistant") if role not in names), None):
             return self._refused(f"no message of the {missing}", utterances[0].number)
-        if names["assistant"].casefold() == AGENT and self._bots and "assistant" not in self._mapping:
+        if names["assistant"].casefold() == AGENT and "assistant" not in self._mapping:
             number = next(each.number for each in utterances if each.role == "assistant")
-            return self._unclear("assistant", min(self._bots), names["assistant"], number)
+            if bot := min(self._bots, default="") or self._bot_elsewhere():
+                return self._unclear("assistant", bot, names["assistant"], number)
         if doubt := self._doubt(utterances, names):
             return doubt
         self._used.update(names.keys() & self._mapping.keys())
@@ -314,7 +322,7 @@ class PlainText:
 
     def _doubt(self, utterances: Sequence[_Utterance], names: Mapping[str, str]) -> InputError | None:
         """Why a conversation is refused in which another name may be a speaker: it stands where one side would speak
-        twice in a row, and nothing else does. Names that only recur are noted."""
+        twice in a row, and nothing else does. Other such names are noted."""
         spoken = [each for each in utterances if each.role != "system"]
         before = [one for one, other in pairwise(spoken) if one.name.casefold() == other.name.casefold()]
         for each in before:
@@ -329,8 +337,7 @@ class PlainText:
             name, number = next(reversed(each.labels.items()))
             if each.role not in self._mapping and (each.role == "assistant" or counted[name] > 1):
                 return self._may_be_speaker(name, number, names)
-        self._labels.update(name for each in turns for name in each.labels)
-        self._labels.update(name for name, count in counted.items() if count > 1 or _TITLE.match(name))
+        self._labels.update(counted)
         return None
 
     def _may_be_speaker(self, name: str, number: int, names: Mapping[str, str]) -> InputError:

@@ -1,5 +1,6 @@
 """Plain text: lines that begin with a speaker, and what is refused because it may be read in two ways."""
 
+import json
 from pathlib import Path
 from shlex import quote
 
@@ -7,6 +8,7 @@ import pytest
 from tests.runtime.plans import check, plan
 from tests.runtime.transcripts.formats import conversations, lines, refusals, written
 
+from rulewright_runtime.errors import InputError
 from rulewright_runtime.files.input_files import unread_note
 from rulewright_runtime.runs.store import run
 from rulewright_runtime.transcripts.messages import Transcript
@@ -228,30 +230,35 @@ def test_who_another_name_is_or_that_it_is_text_can_be_said(tmp_path: Path) -> N
     ("text", "labels"),
     [
         (f"{GREETING}Reviewer: good\nUser: And?\nAssistant: Yes\nReviewer: bad\n", ["Reviewer"]),
-        (f"{GREETING}Support: Hi\nUser: And?\nUser: so\n", []),
+        (f"{GREETING}Support: Hi\nUser: And?\nUser: so\n", ["Support"]),
+        (f"{GREETING}Supervisor: I take over.\nUser: Thanks\nAssistant: Bye\n", ["Supervisor"]),
         (f"{GREETING}Dr. Lee: never\nUser: And?\nAssistant: so\n", ["Dr. Lee"]),
         (f"{GREETING}User: And?\nBen: so\nUser: then\n", ["Ben"]),
         (f"{GREETING}Note: take one pill\n", []),
         (f"{GREETING}Note: take one pill\nUser: and?\nAssistant: yes\nNote: take two\nAssistant: now\n", []),
-        (f"{GREETING}Pros: cheap\nCons: slow\nUser: and the other?\nAssistant: fast\n", []),
+        (f"{GREETING}Pros: cheap\nCons: slow\nUser: and the other?\nAssistant: fast\n", ["Cons", "Pros"]),
         (f"{GREETING}What you can do: walk\nhttps://x.org: a\nAssistant: so\n", []),
         (f"{GREETING}**Item:** shoes\nAssistant: Anything else?\n", []),
         (f"{GREETING}\nItem: shoes\nAssistant: Anything else?\n", []),
         (f"{GREETING}item: shoes\nAssistant: Anything else?\n", []),
         (f"{GREETING}Items:\nshoes\nAssistant: Anything else?\n", []),
         (f"{GREETING}```\nItem: shoes\n```\nAssistant: Anything else?\n", []),
-        (f"{GREETING}Item: shoes\nAssistant: Anything else?\nAssistant: Tell me.\n", []),
+        (f"{GREETING}Item: shoes\nAssistant: Anything else?\nAssistant: Tell me.\n", ["Item"]),
         ("[10:31] User: hi\n[10:32] Bot: a\nItem: x\n[10:33] Bot: b\nItem: y\n", []),
     ],
 )
-def test_a_name_that_only_recurs_is_noted_and_any_other_is_text(tmp_path: Path, text: str, labels: list[str]) -> None:
+def test_a_name_that_is_written_as_speakers_are_is_noted_and_any_other_is_text(
+    tmp_path: Path, text: str, labels: list[str]
+) -> None:
     reader = Reader()
     assert all(isinstance(item, Transcript) for item in reader.read([written(tmp_path, text, "chat.txt")]))
     assert sorted(reader.labels) == labels
     notes = (
-        [f"note: `{labels[0]}:` at the beginning of lines was read as text; name other speakers with"] if labels else []
+        [f"note: {', '.join(f'`{label}:`' for label in labels)} at the beginning of lines was read as text; name"]
+        if labels
+        else []
     )
-    assert [each.partition(" `--col")[0] for each in reader.notes()] == notes
+    assert [each.partition(" other speakers")[0] for each in reader.notes()] == notes
 
 
 def test_names_that_were_read_as_text_are_noted_by_runs_of_any_number_of_processes(tmp_path: Path) -> None:
@@ -268,6 +275,28 @@ def test_an_agent_next_to_a_bot_of_another_conversation_may_be_a_person(tmp_path
     assert refused.startswith("2: `Bot` is the assistant, so `Agent` may be another one or a part of the message; say")
     assert found == "chat:4"
     assert len(conversations(tmp_path / "chat.txt", columns={"assistant": "Bot|Agent"})) == 2
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "array"])
+@pytest.mark.parametrize("bot", ["Bot:", "[10:31] **Bot**:"])
+def test_an_agent_next_to_a_bot_in_the_text_of_another_record_may_be_a_person(
+    tmp_path: Path, form: str, bot: str
+) -> None:
+    texts = ["User: Hi\nAgent: Ann here.", f"{'[10:30] ' * ('[' in bot)}User: Hi\n{bot} Wait."]
+    rows = [{"id": str(number), "log": text} for number, text in enumerate(texts)]
+    if form == "csv":
+        path = written(tmp_path, "id,log\n" + "".join(f'{row["id"]},"{row["log"]}"\n' for row in rows), "calls.csv")
+    else:
+        path = written(
+            tmp_path,
+            rows if form == "jsonl" else json.dumps(rows, indent=1),
+            "calls.jsonl" if form == "jsonl" else "calls.json",
+        )
+    first, second = Reader().read([path])
+    assert isinstance(first, InputError)
+    assert "`Bot` is the assistant, so `Agent` may be another one" in first.reason
+    assert isinstance(second, Transcript)
+    assert len(conversations(path, columns={"messages": "log", "assistant": "Bot|Agent"})) == 2
 
 
 CALLS = [("1", "Caller: Where?\n\nBot: Here.\nNote: it is\nlate\nCaller: ok"), ("2", "Caller: x\nBot: y")]
