@@ -22,6 +22,7 @@ from rulewright_runtime.english import reason_of
 
 TYPE_CHECKING = False  # importing `typing` takes longer than a cached lint may take
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import IO, Any, BinaryIO, TextIO
 
 WIDTH = 80
@@ -162,14 +163,31 @@ def fit(text: str, columns: int) -> str:
 
 def wrapped(text: str, columns: int, head: str = "") -> list[str]:
     """`text` on lines of at most `columns`, broken at spaces; the first starts with `head`, the others are indented by
-    its width. A longer word is truncated."""
+    its width. A longer word, such as a sentence of Japanese, fills its lines and is broken between characters."""
     inner = columns - width(head)
     lines: list[str] = [""]
     for word in one_line(text).split():
-        if lines[-1] and width(lines[-1]) + 1 + width(word) > inner:
-            lines.append("")
-        lines[-1] = f"{lines[-1]} {word}" if lines[-1] else fit(word, inner)
+        space = " " if lines[-1] else ""
+        room = inner - width(lines[-1] + space)
+        size = width(word)
+        if size <= room or size > inner:
+            first, *rest = [word] if size <= room else _pieces(word, room, inner)
+            lines[-1] += space + first if first else ""
+            lines += rest
+        else:
+            lines.append(word)
     return [(" " * width(head) if index else head) + line for index, line in enumerate(lines)]
+
+
+def _pieces(word: str, room: int, columns: int) -> Iterator[str]:
+    """Yield the pieces of a word of which the first takes at most `room` cells, maybe none, and any other `columns`."""
+    start = size = 0
+    for at, cell in enumerate(cells(word)):
+        if size + cell.width > room and (at > start or not start):
+            yield word[start:at]
+            start, size, room = at, 0, columns
+        size += cell.width
+    yield word[start:]
 
 
 def left(text: str, columns: int) -> str:

@@ -5,7 +5,6 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from textwrap import shorten, wrap
 
 from rulewright.arguments.shared_options import latest_run
 from rulewright.commands.output import answer
@@ -29,7 +28,7 @@ from rulewright_runtime.report.summary import coverage, gaps, idle_gates
 from rulewright_runtime.report.text import reason_words, wrapped_lines
 from rulewright_runtime.runs.folder import REPLIES
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
-from rulewright_runtime.terminal import left, one_line, say, width_for, wrapped
+from rulewright_runtime.terminal import fit, left, one_line, say, width_for, wrapped
 
 WIDTH = 80
 MOST = 40  # verdicts of a list for people
@@ -146,7 +145,7 @@ def _rows(table: list[list[str]], columns: int) -> Iterator[str]:
 def _reason(verdict: JsonMapping) -> str:
     """The first quote of a FAIL; of any other verdict its code, or that its quotes do not occur."""
     if verdict["verdict"] == "FAIL" and verdict["evidence"]:
-        return f"“{shorten(verdict['evidence'][0]['quote'], QUOTED, placeholder='…')}”"
+        return f"“{fit(' '.join(verdict['evidence'][0]['quote'].split()), QUOTED)}”"
     code = verdict["rationale_code"] or ("unverified_fail" if verdict["extra"].get("unverified_fail") else "")
     return reason_words(code)
 
@@ -281,6 +280,4 @@ def _effect(check: str, scores: JsonMapping) -> Iterator[tuple[str, str]]:
 
 def _wrapped(explanation: list[tuple[str, str]]) -> Iterator[str]:
     for label, text in explanation:
-        lines = wrap(one_line(text), WIDTH - 18, break_on_hyphens=False) or [""]
-        yield f"{label:<17} {lines[0]}".rstrip()
-        yield from (f"{'':<17} {line}" for line in lines[1:])
+        yield from map(str.rstrip, wrapped(text, WIDTH, f"{label:<17} "))

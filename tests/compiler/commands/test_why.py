@@ -13,6 +13,7 @@ from tests.folders import write
 from rulewright.arguments.shared_options import latest_run
 from rulewright.cli import main
 from rulewright.render.verdict_record import record_lines
+from rulewright_runtime.cells import width
 
 BENCHMARK = Path(__file__).resolve().parents[3] / "benchmark"
 
@@ -185,6 +186,28 @@ def test_a_failure_is_listed_with_its_quote_and_items_are_counted_in_words(
     assert "FAIL  S3  vague   monday  “whatever”\n" in listed
     assert main(["why", "run", "monday", "brief"]) == 0
     assert "\nitems             1 of 1 failed, 0 unclear\n" in capsys.readouterr().out
+
+
+def test_japanese_is_shown_from_its_beginning_and_within_the_width(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    reply = "全額返金を保証いたします。" * 8
+    said = [{"role": "user", "content": "返金？"}, {"role": "assistant", "content": reply}]
+    files = {
+        "rulewright.yaml": "project: shop\n",
+        "checks/brief.yaml": "id: brief\neach: reply\nfail: size(turn.content) > 80\n",
+        "chats.jsonl": json.dumps({"id": "月", "messages": said}) + "\n",
+    }
+    write(Path(), files)
+    assert main(["scan", "chats.jsonl", "--out", "run"]) == 1
+    capsys.readouterr()
+    assert main(["why", "run"]) == 0
+    assert "FAIL  S3  brief  月  “全額返金を保証いたします。全額返金を保…”\n" in capsys.readouterr().out
+    assert main(["why", "run", "月", "brief"]) == 0
+    told = capsys.readouterr().out
+    assert max(map(width, told.splitlines())) <= 80
+    assert reply in re.sub(r"\s", "", told)
 
 
 def test_of_runs_that_were_copied_at_once_the_one_with_the_highest_number_is_the_latest(

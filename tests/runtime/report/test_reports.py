@@ -209,7 +209,15 @@ def unresolved(name: str) -> dict[str, Any]:
 def test_lines_are_broken_at_blanks_and_indented() -> None:
     assert wrapped("one two three", 12, "Head ") == ["Head one two", "     three"]
     assert wrapped("", 12, "Head ") == ["Head "]
-    assert wrapped("日本 " + "x" * 20, 10) == ["日本", "x" * 9 + "…"]
+    assert wrapped("日本 " + "x" * 20, 10) == ["日本 xxxxx", "x" * 10, "xxxxx"]
+    assert wrapped("全額返金を保証いたします。ご安心", 12, "Q ") == [
+        "Q 全額返金を",
+        "  保証いたし",
+        "  ます。ご安",
+        "  心",
+    ]
+    assert wrapped("ab 日本日本日本", 4) == ["ab", "日本", "日本", "日本"]
+    assert wrapped("日本", 1) == ["", "日", "本"]
 
 
 def test_the_console_shows_gates_failures_and_refusals_without_colour() -> None:
