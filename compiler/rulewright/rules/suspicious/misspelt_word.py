@@ -27,7 +27,7 @@ SOUGHT: Final = frozenset({
 SPOKEN: Final = SOUGHT - {"cues", "lexicons", "markers", "patterns", "regex"} | {"user_message"}
 WORD_OF_TEXT: Final = re.compile(r"(?<![\w'\u2019/.\[-])(?:[a-z]{4,40}|(?<!.)[A-Z][a-z]{3,40})(?![\w/-]|[.'\u2019?]\w)")
 SINGLE: Final = re.compile(r"([a-z])\1")
-SHORT_WORD: Final = re.compile(r"[a-z]{3,}")
+SHORT_WORD: Final = re.compile(r"[^\W\d_]{3,}")
 SHORTEST: Final = 4  # letters of a word that is meant
 FEW: Final = 3  # words that show a language
 ENDINGS: Final = ("d", "ed", "er", "ers", "es", "ing", "ly", "ness", "r", "rs", "s")
@@ -90,7 +90,10 @@ def _in_texts(roots: Iterable[Node], known: Counter[str]) -> Iterator[Rare]:
 
 def is_known_word(word: str) -> bool:
     """Whether a word is a known one, or one with an ending."""
-    known = _known_words()
+    return _is_of(word, _known_words())
+
+
+def _is_of(word: str, known: frozenset[str]) -> bool:
     return word in known or any(word.endswith(each) and word.removesuffix(each) in known for each in ENDINGS)
 
 
@@ -193,9 +196,9 @@ class _Context:
 
 
 def _is_english(texts: Iterable[str]) -> bool:
-    """Whether most words of texts are known."""
-    words = Counter(SHORT_WORD.findall(" ".join(texts)))
-    return words.total() >= FEW and sum(words[each] for each in words if is_known_word(each)) * 2 >= words.total()
+    """Whether most words of texts are common English ones; a word similar to one may be of any language."""
+    words, common = Counter(SHORT_WORD.findall(" ".join(texts))), words_of("common_words")
+    return words.total() >= FEW and sum(words[each] for each in words if _is_of(each, common)) * 2 >= words.total()
 
 
 @cache
