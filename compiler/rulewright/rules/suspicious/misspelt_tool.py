@@ -34,8 +34,7 @@ def misspelt_tool(project: Project) -> Findings:
     yield from _misspelt(checks, recorded.keys(), counts.keys(), usual)
     shown = {each.text for each in scalars_below(*(check.get("examples") for check in checks))}
     yield from _of_two_places(checks, {*recorded, *usual}, shown)
-    arguments = set[str]().union(*recorded.values())
-    yield from _unknown_arguments(checks, arguments) if arguments else _unlike_guards(checks)
+    yield from _unknown_arguments(checks, recorded) if any(recorded.values()) else _unlike_guards(checks)
     yield from (found for check in checks for found in _of_another_tool(check, recorded))
 
 
@@ -52,12 +51,27 @@ def _misspelt(checks: list[CheckDocument], recorded: Set[str], written: Set[str]
             yield warning(where, message, help=Guess(near))
 
 
-def _unknown_arguments(checks: list[CheckDocument], known: set[str]) -> Findings:
-    """The arguments that no recorded call has, if any call has arguments."""
-    for word, where in (each for check in checks for each in _arguments(check)) if known else ():
+def _unknown_arguments(checks: list[CheckDocument], recorded: Mapping[str, Set[str]]) -> Findings:
+    """The arguments that no recorded call has, unless the check names a tool that no chat calls, which may have any."""
+    known = set[str]().union(*recorded.values())
+    comparable = [
+        check for check in checks if all(any(_is_of(name, each) for each in recorded) for name in _tools(check))
+    ]
+    for word, where in (each for check in comparable for each in _arguments(check)):
         if word not in known:
             help = did_you_mean(word, known) or f"the recorded arguments are {ticked(sorted(known))}"
             yield warning(where, f"no recorded call has an argument `{word}`", help=help)
+
+
+def _tools(check: CheckDocument) -> Iterator[str]:
+    """The texts that a check's conditions compare with the name of a call."""
+    parts = (part for written in expressions_of(check) for part in written.parts if isinstance(part, Binary))
+    named = (part.right for part in parts if isinstance(part.left, Select) and part.left.field == "name")
+    return (str(each.value) for right in named for each in below(right) if isinstance(each, Literal))
+
+
+def _is_of(name: str, tool: str) -> bool:
+    return name == tool or is_spelt_like(name, tool)
 
 
 def _unlike_guards(checks: list[CheckDocument]) -> Findings:
