@@ -84,10 +84,11 @@ def _in_project(project: Project) -> Iterator[tuple[str, Iterable[tuple[Definiti
         _copies(_texts((each for each in project.checks if each.id not in copied), "name")),
     )
     own = [each for each in others if each.get("use") is None]
-    rules = list(_copies(_texts(own, "pass_rule")))
+    rules = list(_copies(_sentences(own, "pass_rule")))
     yield "`{}` has the rule of `{}`", rules
     rewritten = {copy.name for _, copy in rules}
-    yield "`{}` has the rule of `{}`", _copies(_texts((each for each in own if each.id not in rewritten), "fail_rule"))
+    rest = (each for each in own if each.id not in rewritten)
+    yield "`{}` has the rule of `{}`", _copies(_sentences(rest, "fail_rule"))
     programmes = (
         Definition(each.id, name.value, name.span)
         for corpus in project.corpora.values()
@@ -199,6 +200,11 @@ def _texts(documents: Iterable[CheckDocument | ScenarioDocument], key: str) -> I
         written = scalar(document.node, key)
         if written is not None:
             yield Definition(document.id, written.value, written.span)
+
+
+def _sentences(checks: Iterable[CheckDocument], key: str) -> Iterator[Definition]:
+    """The texts of checks that say something by themselves: `It does not.` only answers the question of its check."""
+    return (each for each in _texts(checks, key) if len(str(each.content).split()) >= SENTENCE)
 
 
 def _described(project: Project, copied: set[str]) -> Iterator[Definition]:
