@@ -8,16 +8,13 @@ def gate_severity_outside_gate_bucket(check: CheckDocument) -> Findings:
     """A check has a gate severity, but its bucket has no gate.
 
     Why it matters: a gate only looks at the buckets that the vocabulary assigns to gates, so this failure merely lowers
-    a rate. In a vocabulary of your own, only the gravest severity needs a gate everywhere.
+    a rate. In a vocabulary of your own, the scorecard decides which severities stop where.
     Instead: move the check to a bucket with a gate, or give it a milder severity.
     """
     words = check.vocabulary
     if (
-        check.severity in words.gate_severities
-        and (
-            words.name == DEFAULT_NAME or check.severity == words.severities[-1]
-        )  # milder ones need no gate everywhere
-        and words.gate_buckets <= {*words.buckets}  # else `unknown-value`
+        words.name == DEFAULT_NAME
+        and check.severity in words.gate_severities
         and check.primary_bucket
         and check.primary_bucket not in words.gate_buckets
     ):
