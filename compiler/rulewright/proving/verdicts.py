@@ -15,7 +15,7 @@ from rulewright.expression.build import build
 from rulewright.expression.declarations import REPLIES
 from rulewright.expression.types import BOOL, DOUBLE, DYN, STRING
 from rulewright.lower.expression_checks import environment_of
-from rulewright.proving.atoms import FALSE, TRUE
+from rulewright.proving.atoms import ERROR, FALSE, TRUE
 from rulewright.proving.domains import Domain, Domains, Path, boolean, number, score, text, whole
 from rulewright.proving.program_parts import calling, extract, path_at, paths_of, unabridged, with_values
 from rulewright.proving.search import Search
@@ -50,7 +50,8 @@ def never_given(check: CheckDocument, verdict: str) -> bool:
     known = [(len(conditions) + at, TRUE) for at in range(len(facts))]
     tried = list(conditions)
     before = tried.index(verdict) if verdict in tried else len(tried)
-    goal = [*((at, FALSE) for at in range(before)), *([(before, TRUE)] if verdict in tried else []), *known]
+    passed = FALSE | ERROR if verdict == "UNCLEAR" else FALSE  # of what comes before: an error makes a check UNCLEAR
+    goal = [*((at, passed) for at in range(before)), *([(before, TRUE)] if verdict in tried else []), *known]
     return Search([*conditions.values(), *facts], domains).excludes(goal)
 
 
