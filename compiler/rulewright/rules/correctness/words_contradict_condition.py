@@ -237,12 +237,13 @@ def _lacking_by_id(claims: Claims, condition: Condition) -> Contradiction | None
     """A check named after a lack does not fail for an absence, or passes for one."""
     if claims.denies or not (claims.missing or _lacks_by_id(claims, condition)):
         return None
+    *there, lacking = condition.sides
+    if there and claims.wants_lack(set[str]().union(*map(stems, there))):
+        return None
     if condition.sign < 0 and not denies(condition.expr) and condition.check.get("use") is None:
         message = f"`{claims.id}` says that something is missing, but `fail` does not test for an absence"
-        return Contradiction(message, condition.sides[-1], is_by_id=True)
-    *there, lacking = condition.sides
-    is_lack = bool(there) and denies(lacking) and not any(map(denies, there))
-    if condition.sign > 0 and claims.words and is_lack and not claims.wants_lack(set[str]().union(*map(stems, there))):
+        return Contradiction(message, lacking, is_by_id=True)
+    if condition.sign > 0 and claims.words and there and denies(lacking) and not any(map(denies, there)):
         message = f"`{claims.id}` says that something is missing, but `pass` tests for its absence"
         return Contradiction(message, condition.expr, is_by_id=True)
     return None
