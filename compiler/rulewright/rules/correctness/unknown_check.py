@@ -1,4 +1,4 @@
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import partial
 from itertools import chain
 from typing import Final
@@ -23,7 +23,11 @@ def unknown_check(project: Project) -> Findings:
     """
     profiles = [profile for profile in project.profiles.values() if profile.select is not None]
     conditions = (*project.scorecards.values(), *profiles)
-    yield from _unknown(project, chain(_named(project), *map(_compared, conditions)))
+    turned = _turned(project)
+    yield from _unknown(project, chain(_named(project, turned), *map(_compared, conditions)))
+    for check, label in turned[:1]:
+        message = f"`{check}` is a check, and a line of this file is `LABEL: CHECK`"
+        yield error(project.roots["blindspots"].key_span(check), message, help=f"write `{label}: {check}`")
 
 
 def unknown_in(project: Project, document: Document) -> Findings:
@@ -55,7 +59,13 @@ def _is_id(part: Expr) -> bool:
     return part.field in ("check_id", "mode_id") or (part.field == "id" and above == "check")
 
 
-def _named(project: Project) -> Iterator[tuple[str, Span]]:
+def _turned(project: Project) -> list[tuple[str, str]]:
+    """The lines of the blindspot map that have a check first, and then its label."""
+    ids = {check.id for check in project.checks}
+    return [(label, name) for label, name in project.blindspots.items() if label in ids and name not in ids]
+
+
+def _named(project: Project, turned: Collection[tuple[str, str]]) -> Iterator[tuple[str, Span]]:
     """Every check id in a document, with its place."""
     for scenario in project.scenarios.values():
         for i, name in enumerate(scenario.eligible_modes):
@@ -67,7 +77,7 @@ def _named(project: Project) -> Iterator[tuple[str, Span]]:
         yield from _listed(profile)
     for label, name in project.blindspots.items():
         entry = project.roots["blindspots"].get(label)
-        if entry is not None and name:
+        if entry is not None and name and (label, name) not in turned:
             yield name, entry.span
 
 
