@@ -393,7 +393,7 @@ def _unknown_key(node: Mapping, names: Many[str], path: str, violation: Violatio
 
 def _keys_of(violation: Violation) -> str:
     read = [key for key, schema in violation.named.items() if schema.get("x-use") != "documentation"]
-    keys = sorted(read or violation.properties)
+    keys = sorted(read if len(read) > 1 else violation.properties)
     return f"the only key here is `{keys[0]}`" if len(keys) == 1 else f"the keys here are {ticked(keys)}"
 
 
