@@ -48,6 +48,20 @@ def hostile(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> str:
     return (folder / "run" / "report.html").as_uri()
 
 
+@pytest.fixture(scope="module")
+def hebrew(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The address of a report on a conversation in Hebrew."""
+    folder = tmp_path_factory.mktemp("hebrew")
+    promise = "\u05d4\u05d7\u05d6\u05e8 \u05de\u05dc\u05d0 \u05ea\u05d5\u05da 14 \u05d9\u05d5\u05dd."
+    write_turns(folder / "said" / "m__night.jsonl", promise, promise)
+    reply = {"verdict": "FAIL", "rationale": promise, "evidence": [{"role": "assistant", "turn": 1, "quote": promise}]}
+    (folder / "replies.json").write_text(json.dumps({"m__night": {"W-1": [[json.dumps(reply)]] * 3}}))
+    plan = compile_project(write(folder / "project", {"checks/W-1.yaml": check()}))
+    run(plan, [folder / "said"], folder / "run", judge=f"replay:{folder / 'replies.json'}")
+    assert main(["report", str(folder / "run"), "--replies", str(folder / "replies.json")]) == 1
+    return (folder / "run" / "report.html").as_uri()
+
+
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
 def test_everybody_can_read_the_page(browser: Browser, page: str, scheme: str, width: int) -> None:
     browser.resize(width)
@@ -66,6 +80,17 @@ def test_hostile_texts_do_not_run_or_break_the_page(browser: Browser, hostile: s
     assert browser.overflow() <= 0
     assert browser.run("return document.title").startswith("Failed")
     assert browser.run("return document.scripts.length") == 1
+
+
+def test_texts_that_are_read_from_right_to_left_start_at_the_right(browser: Browser, hebrew: str) -> None:
+    browser.resize(1280)
+    browser.show(hebrew)
+    shown = """return [...document.querySelectorAll("blockquote, .judged p, li bdi, .said .text")]
+        .filter((each) => /^\\p{Script=Hebrew}/u.test(each.textContent))
+        .map((each) => [each.localName, getComputedStyle(each).direction])"""
+    found = browser.run(shown)
+    assert {name for name, _ in found} == {"blockquote", "p", "bdi"}
+    assert {direction for _, direction in found} == {"rtl"}
 
 
 def test_the_policy_of_the_page_stops_whatever_is_injected(browser: Browser, page: str) -> None:

@@ -152,7 +152,7 @@ def test_a_person_who_decides_sees_what_the_judge_is_asked(runs: Path) -> None:
     with served(runs) as server:
         page = html.unescape(ask(server, WAITING)[1])
         shown = re.search(
-            r"What the judge is asked</summary><blockquote>(.+?)</blockquote>.*Your verdict on", page, re.DOTALL
+            r"What the judge is asked</summary><blockquote[^>]*>(.+?)</blockquote>.*Your verdict on", page, re.DOTALL
         )
     assert shown is not None
     assert shown[1].split("\n")[0] in str(plan)
