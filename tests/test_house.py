@@ -400,10 +400,11 @@ UNCLEAR_DEFINITION = re.compile(rf"\b(?:def|class)\s+{UNCLEAR_WORD.pattern}", re
 
 def names_in(path: Path) -> Iterator[str]:
     """The functions, classes and arguments of a module; in the packages also its variables."""
+    in_packages = "tests" not in path.relative_to(ROOT).parts
     for node in walked(parsed(path)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             yield node.name
-        elif "tests" not in path.relative_to(ROOT).parts and isinstance(node, ast.arg | ast.Name):
+        elif in_packages and isinstance(node, ast.arg | ast.Name):
             yield node.arg if isinstance(node, ast.arg) else node.id
 
 
@@ -411,8 +412,8 @@ def test_no_name_is_on_the_list_of_unclear_names() -> None:
     words = dict.fromkeys((path for _, path in sources()), UNCLEAR_WORD)
     words |= dict.fromkeys((ROOT / "tests").rglob("*.py"), UNCLEAR_DEFINITION)
     having = [path for path, word in words.items() if word.search(path.read_text(encoding="utf-8"))]
-    found = {f"{path.relative_to(ROOT)}: {name}" for path in having for name in names_in(path)}
-    assert sorted(each for each in found if each.partition(": ")[2].strip("_").lower() in UNCLEAR_NAMES) == []
+    found = {(str(path), name) for path in having for name in names_in(path)}
+    assert sorted(each for each in found if each[1].strip("_").lower() in UNCLEAR_NAMES) == []
 
 
 def test_the_files_that_the_architecture_page_names_exist() -> None:
