@@ -76,14 +76,14 @@ def _bare(name: str) -> str:
 
 
 def _strange_groups(settings: Mapping) -> Findings:
-    """Findings for groups in a settings file that match no case but almost the group of some."""
+    """Findings for groups in a settings file that match no case, where cases beside it have other groups."""
     for key, name in GROUPS.items():
         groups = descend(settings, key)
         known = cases_near(Path(settings.source.path)).counted(name) if isinstance(groups, Mapping) else {}
-        for entry in entries(groups):
-            near = next((each for each in sorted(known) if is_spelt_like(entry.name, each)), None)
-            if near is not None and entry.name not in known:
-                yield warning(entry.key, f"no case has the {name} `{entry.name}`", code="bad-setting", help=Guess(near))
+        for entry in entries(groups) if known else ():
+            if entry.name not in known:
+                near = next((Guess(each) for each in sorted(known) if is_spelt_like(entry.name, each)), None)
+                yield warning(entry.key, f"no case has the {name} `{entry.name}`", code="bad-setting", help=near)
 
 
 def table_findings(path: Path) -> tuple[Loaded, list[Diagnostic]]:

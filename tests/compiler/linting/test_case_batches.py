@@ -127,6 +127,18 @@ def test_weights_on_another_scale_and_negative_counts_are_reported(tmp_path: Pat
         assert [code for code, _ in codes(tmp_path)] == ["weights-far-apart"]
 
 
+def test_settings_of_an_archetype_that_no_case_has_are_reported(tmp_path: Path) -> None:
+    groups = {name: {"thresholds": {"CR": {"pass": 0.9}}} for name in ("Calm", "Uspet", "Angry")}
+    (tmp_path / "safe.config.json").write_text(json.dumps({"archetypes": groups}, indent=1))
+    assert codes(tmp_path) == []  # the cases may be anywhere
+    write(tmp_path / "cases" / "one.json", [case("a") | {"archetype": "Calm"}, case("b") | {"archetype": "Upset"}])
+    found = [(each.message, each.help) for each in lint([tmp_path]).diagnostics]
+    assert found == [
+        ("no case has the archetype `Uspet`", "did you mean `Upset`?"),
+        ("no case has the archetype `Angry`", None),
+    ]
+
+
 def test_a_misspelt_setting_is_reported_in_a_file_with_comments(tmp_path: Path) -> None:
     (tmp_path / "safe.config.json").write_text('// ours\n{"strictAh": true}\n')
     assert codes(tmp_path) == [("bad-setting", 2)]

@@ -1,6 +1,11 @@
+from typing import Final
+
 from rulewright.diagnostics import Findings
 from rulewright.documents.base import descend, entries
 from rulewright.documents.workflow import REQUIRED, TaskDocument
+from rulewright_runtime.english import either
+
+FIELD: Final = "overlays.policy_gate.evidence"
 
 
 def evidence_not_read(task: TaskDocument) -> Findings:
@@ -9,10 +14,16 @@ def evidence_not_read(task: TaskDocument) -> Findings:
     Why it matters: the gate says PASS whatever these files hold, and even if they don't exist.
     Instead: choose a tier that reads them, name the `requirements` to look for, or remove the key.
     """
-    if task.on("policy_gate") is None or task.tier not in REQUIRED:
-        return
-    for entry in entries(descend(task.node, "overlays", "policy_gate", "evidence")):
-        if entry.name not in task.evidence_read:
-            why = "without `requirements`" if entry.name == "implemented" else f"at tier {task.tier}"
-            field = f"overlays.policy_gate.evidence.{entry.name}"
-            yield task.warning(entry.key, field, f"the gate does not read this evidence {why}")
+    if task.on("policy_gate") is None or task.tier not in REQUIRED or task.missing_evidence:
+        return  # `gate-without-evidence` reports the key in whose place another one is written
+    written = entries(descend(task.node, *FIELD.split(".")))
+    unread = [each.key for each in written if each.name not in task.evidence_read]
+    of_tier = [each for each in unread if each.value != "implemented"]
+    for keys, why in (
+        (of_tier, f"at tier {task.tier}"),
+        ([each for each in unread if each not in of_tier], "without `requirements`"),
+    ):
+        if keys:
+            notes = [(each, "not read either") for each in keys[1:]]
+            named = either([f"`{each.value}`" for each in keys])
+            yield task.warning(keys[0], FIELD, f"the gate does not read {named} {why}", notes=notes)

@@ -73,11 +73,12 @@ def prompt_contradicts_rules(check: CheckDocument) -> Findings:
     yield from _unknown(prompt, lines)
     yield from _asked_for_another(prompt, lines)
     yield from _evidence_for_another(prompt, lines)
-    yield from _explained_alike(prompt)
+    alike = [*_explained_alike(prompt)]
+    yield from alike
     yield from _other_samples(prompt, prompt.text)
     yield from _applicable(prompt, lines)
     yield from _swapped(check, lines)
-    yield from _contradicted(check, prompt, lines)
+    yield from _contradicted(check, prompt, lines) if not alike else ()
 
 
 def _unknown(prompt: Scalar, lines: dict[str, re.Match[str]]) -> Findings:

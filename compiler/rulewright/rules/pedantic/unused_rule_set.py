@@ -3,7 +3,6 @@ from pathlib import Path
 from rulewright.diagnostics import Findings, advice
 from rulewright.documents.base import text
 from rulewright.project import Project
-from rulewright.spelling import suggest
 
 
 def unused_rule_set(project: Project) -> Findings:
@@ -17,8 +16,8 @@ def unused_rule_set(project: Project) -> Findings:
     waiting = [scenario.jurisdiction for scenario in project.scenarios.values() if scenario.jurisdiction]
     while waiting:
         name = waiting.pop()
-        if name not in sets:  # a rule set that a misspelt name was meant for is not unused
-            name = suggest(name, sets) or name
+        if name and name not in sets:
+            return  # a set that a wrong name was meant for is not unused
         if name not in used:
             used.add(name)
             waiting.append(Path(text(sets.get(name), "extends")).stem)

@@ -95,7 +95,7 @@ def reports_of(task: TaskDocument) -> Iterator[ReadReport]:
     """The reports that the gate and the metrics of a task read."""
     evidence = descend(task.node, "overlays", "policy_gate", "evidence")
     for kind, content in CONTENTS.items():
-        for path in _paths(descend(evidence, kind)):
+        for path in _paths(descend(evidence, kind)) if kind in task.evidence_read else ():
             yield ReadReport(path, kind, content)
     for metric in items(task.node, "overlays", "confidence_loop", "metrics"):
         kind = text(metric, "type")
