@@ -9,12 +9,12 @@ A literal hits a text if the folded text contains the folded literal. Both are f
     apostrophes   every apostrophe becomes '
     quotes        every double quotation mark becomes "
     dashes        every dash becomes -
-    emphasis      the Markdown marks * _ ` ~ are removed; a single ` between letters becomes an apostrophe
+    emphasis      the Markdown marks * _ ` ~ and tatweel are removed; a single ` between letters becomes an apostrophe
     invisible     soft hyphens, zero width and bidirectional marks, variation selectors, BOM, controls are removed
 
 With any option, canonically equivalent texts become equal (NFC), and a letter or digit in another form (full-width,
-mathematical, in a circle, in a ligature) is the letter or digit itself. Diacritics and look-alike letters of other
-scripts are never folded.
+mathematical, in a circle, in a ligature, a digit of another script) is the letter or digit itself. Diacritics and
+look-alike letters of other scripts are never folded.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Edit = tuple[int, int, str]  # start, end and replacement of a piece of a text
 
 _BLANK: Final = "\t-\r\x1c-\x1f\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u2800\u3000"  # and U+0020
 _DROPPED: Final = {
-    "emphasis": "*_`~",
+    "emphasis": "*_`~\u0640\u07fa",  # the last two stretch Arabic and N'Ko words
     # Code points with the property Default_Ignorable_Code_Point, and control characters that are not spaces.
     "invisible": (
         "\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
@@ -40,10 +40,14 @@ _DROPPED: Final = {
 }
 _PLAIN: Final = {
     "apostrophes": dict.fromkeys(
-        "\u2018\u2019\u201a\u201b\u02b9\u02bb\u02bc\u02bd\u0374\u2032\u1fef\u1ffd\uff07\u00b4", "'"
+        "\u05f3\u2018\u2019\u201a\u201b\u02b9\u02bb\u02bc\u02bd\u0374\u2032\u1fef\u1ffd\uff07\u00b4", "'"
     ),
-    "quotes": dict.fromkeys("\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb\uff02", '"'),
-    "dashes": dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff0d", "-"),
+    "quotes": dict.fromkeys("\u05f4\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb\uff02", '"'),
+    "dashes": dict.fromkeys(  # those of Unicode's property Dash, and the wave dash as Windows writes it
+        "\u058a\u05be\u1400\u1806\u2010\u2011\u2012\u2013\u2014\u2015\u2053\u2212\u2e17\u2e1a\u2e3a\u2e3b\u2e40\u2e5d"
+        "\u301c\u3030\u30a0\ufe31\ufe32\ufe58\ufe63\uff0d\uff5e\U00010d6e\U00010ead",
+        "-",
+    ),
 }
 DIFFERENCES: Final = ("white_space", *_PLAIN, *_DROPPED)
 TEXT: Final = frozenset(DIFFERENCES)
@@ -198,6 +202,8 @@ def _plain_form(char: str) -> str:
 
     Left are signs that are next to a word or make another number: `™`, `№`, `º`, `²`, `½`.
     """
+    if char.isdecimal():
+        return str(unicodedata.decimal(char))
     base, plain = unicodedata.normalize("NFD", char)[0], unicodedata.normalize("NFKC", char)
     tag = unicodedata.decomposition(base).partition(">")[0]
     if not tag.startswith("<") or not _AFFECTED.isdisjoint(char + plain):

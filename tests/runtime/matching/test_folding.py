@@ -64,6 +64,27 @@ def test_typography_is_plain() -> None:
     assert fold("\u201cI\u2019m here\u201d \u2013 it\u00b4s \u00abme\u00bb").text == '"i\'m here" - it\'s "me"'
 
 
+@pytest.mark.parametrize(
+    ("written", "plain"),
+    [
+        ("\u05e6\u05d4\u05f4\u05dc \u05d2\u05f3", "\u05e6\u05d4\"\u05dc \u05d2'"),  # Hebrew, as keyboards write it
+        ("\u05d0\u05d9\u05be\u05d0\u05e4\u05e9\u05e8", "\u05d0\u05d9-\u05d0\u05e4\u05e9\u05e8"),
+        ("7\u65e5\u301c8\u65e5", "7\u65e5\uff5e8\u65e5"),  # the wave dash of macOS and that of Windows
+        ("\u0646\u0636\u0645\u0640\u0640\u0640\u0646", "\u0646\u0636\u0645\u0646"),  # stretched by tatweel
+        ("\u0661\u0664 \u06f1\u06f4 \u0967\u096a \u0e51\u0e54", "14 14 14 14"),
+    ],
+)
+def test_the_typography_and_the_digits_of_other_scripts_are_plain(written: str, plain: str) -> None:
+    assert fold(written).text == fold(plain).text
+    assert fold(fold(written).text).text == fold(written).text
+
+
+def test_every_dash_is_one_dash() -> None:
+    dashes = [char for char in every_character() if "DASH" in (name := unicodedata.name(char, "")) or "HYPHEN" in name]
+    kept = [char for char in dashes if unicodedata.category(char) == "Pd" and fold(char).text != "-"]
+    assert kept == []
+
+
 def test_a_backtick_between_letters_is_an_apostrophe_and_a_mark_elsewhere() -> None:
     assert fold("I`m in `code`").text == "i'm in code"
 
