@@ -10,6 +10,7 @@ from rulewright_runtime.errors import PlanError
 from rulewright_runtime.files.input_files import open_regular
 from rulewright_runtime.judging.judge import is_live
 from rulewright_runtime.plan.file import decode
+from rulewright_runtime.plan.judge_needs import needs_judge
 from rulewright_runtime.plan.scan import Plan
 
 
@@ -17,12 +18,17 @@ def run(args: argparse.Namespace) -> int:
     """Compile the project and run its plan; return the exit code."""
     entry = None if args.no_cache else CacheEntry("plans", [args.project, args.profile, args.scorecard])
     known = None if entry is None else _known(entry)
-    if known is not None and not is_live(judge := args.judge or known[1]):  # prices and limits come from the project
+    if known is not None and not is_live(judge := _judge(*known, args)):  # prices and limits come from the project
         return run_plan(known[0], args, judge=judge)
     from rulewright.commands.chosen_project import compile_and_keep  # imports the compiler
 
     project, plan = compile_and_keep(args, entry)
-    return run_plan(plan, args, judge=args.judge or project.judge_source, project=project)
+    return run_plan(plan, args, judge=_judge(plan, project.judge_source, args), project=project)
+
+
+def _judge(plan: Plan, usual: str | None, args: argparse.Namespace) -> str | None:
+    """The judge of the command line, else the `usual` one if the plan needs any: no other run needs its key."""
+    return args.judge or (usual if needs_judge(plan) else None)
 
 
 def _known(entry: CacheEntry) -> tuple[Plan, str | None] | None:

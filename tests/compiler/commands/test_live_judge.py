@@ -139,6 +139,24 @@ def test_a_limit_in_dollars_needs_a_price(tmp_path: Path, capsys: pytest.Capture
         assert scan(tmp_path) == 0
 
 
+def test_a_profile_without_judged_checks_needs_neither_the_key_nor_the_price_of_the_judge(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    project(tmp_path, "  source: openai:a-model\n  max_usd: 1\n", "profiles: profiles.yaml\n")
+    check = "id: A-2\nprimary_bucket: C\nseverity: S3\nfail: size(answer) > 80\n"
+    write(
+        tmp_path,
+        {
+            "profiles.yaml": "ci: {include_all: true, llm_repetitions: 0}\nfull: {include_all: true}\n",
+            "checks/A-2.yaml": check,
+        },
+    )
+    assert scan(tmp_path, "--profile", "full") == 3
+    for _ in ("compiled", "cached"):
+        assert scan(tmp_path, "--profile", "ci") < 3
+
+
 def test_families_that_nobody_knows_are_reported_and_one_family_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
