@@ -1,6 +1,6 @@
 """Plans a scan and its cost without any call: `scan_plan.json` and `cost_report.json`."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import cache
 from typing import Final
@@ -12,7 +12,7 @@ from rulewright_runtime.judging.votes import fewest
 from rulewright_runtime.matching.match import first
 from rulewright_runtime.plan.question import Judging, WholeWindow, Window
 from rulewright_runtime.plan.scan import NO_SCENARIO, Check, Plan
-from rulewright_runtime.plan.verifiers import LexiconVerifier, PhasedVerifier, RubricVerifier, Verifier
+from rulewright_runtime.plan.verifiers import LexiconVerifier, PhasedVerifier, RubricVerifier
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.transcripts.completeness import says_something
 from rulewright_runtime.transcripts.messages import Transcript
@@ -151,15 +151,17 @@ def _add(count: _Count, check: Check, plan: Plan, transcript: Transcript) -> Non
     if judging is None:
         return
     windows = _windows(judging.window, check, plan, transcript)
-    if not check.verifier.asks_on_hit and _leaves_nothing_to_judge(judging, windows, plan, transcript):
+    if isinstance(check.verifier, LexiconVerifier):
+        confirmed = _confirmed(check.verifier, plan, transcript, windows)
+        count.upper += judging.repetitions * confirmed * len(judging.budgets)
         return
-    outside = _turns_outside(check.verifier, plan, transcript, windows)
-    votes = judging.repetitions * (len(windows) + outside)
+    if _leaves_nothing_to_judge(judging, windows, plan, transcript):
+        return
+    _count_windows(count, windows)
+    votes = judging.repetitions * len(windows)
     count.upper += votes * len(judging.budgets)
-    if not check.verifier.asks_on_hit:
-        _count_windows(count, windows)
-        count.planned += votes
-        count.lower += _fewest(judging) * (len(windows) + outside)
+    count.planned += votes
+    count.lower += _fewest(judging) * len(windows)
 
 
 def _add_phases(count: _Count, check: Check, verifier: PhasedVerifier, plan: Plan, transcript: Transcript) -> None:
@@ -218,14 +220,14 @@ def _count_windows(count: _Count, windows: Iterable[WindowTurns]) -> None:
         count.unbounded += "unbounded" in window.about
 
 
-def _turns_outside(verifier: Verifier, plan: Plan, transcript: Transcript, windows: Iterable[WindowTurns]) -> int:
-    """The number of turns outside all windows in which an edge's lexicon may hit; each would be a window of its own."""
-    if not isinstance(verifier, LexiconVerifier) or not isinstance(verifier.window, WholeWindow):
-        return 0
-    lexicon = plan.lexicons.get(verifier.lexicon)
-    covered = {index for window in windows for index in window.indices}
-    roles = ("user", "assistant") if lexicon is None or lexicon.role == "both" else (lexicon.role,)
-    return sum(turn.role in roles and index not in covered for index, turn in enumerate(transcript.turns))
+def _confirmed(verifier: LexiconVerifier, plan: Plan, transcript: Transcript, windows: Collection[WindowTurns]) -> int:
+    """The number of windows about which an edge may be asked: those with a hit, and each hit outside of them."""
+    if verifier.lexicon not in plan.lexicons:
+        return len(windows)
+    hits = _hits(verifier.lexicon, plan, transcript)
+    inside = [window for window in windows if not {*hits}.isdisjoint(window.indices)]
+    covered = {index for window in inside for index in window.indices}
+    return len(inside) + (len({*hits} - covered) if isinstance(verifier.window, WholeWindow) else 0)
 
 
 def _judging(check: Check) -> Judging | None:

@@ -78,10 +78,11 @@ def test_the_edge_counts_in_the_upper_bound_only(tmp_path: Path) -> None:
         routing="deterministic_precheck: words\nrepetitions: 3\nllm_on_ambiguous: true\n"
         "unit_of_analysis: session_state",
     )
-    ours = planned(tmp_path, [transcript()], {"checks/W-1.yaml": text})
+    hit = Transcript("hit", "night", "m", (Turn(1, "user", "text"), Turn(1, "assistant", "You must rest.")))
+    ours = planned(tmp_path, [transcript(), hit], {"checks/W-1.yaml": text})
     assert (ours["planned_llm_calls"], ours["llm_calls"]) == (0, {"lower": 0, "upper": 9})
     assert ours["by_mode"]["W-1"] == {
-        "eligible": 1,
+        "eligible": 2,
         "planned_llm_calls": 0,
         "route": "regex_with_llm_edge",
         "bucket": "A",
