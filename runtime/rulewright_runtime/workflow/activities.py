@@ -164,8 +164,7 @@ def gate_report(step: TaskStep) -> GateReport:
 
 def why_not_approved(step: TaskStep) -> str:
     """Return why an approval does not count, or nothing: the outputs, or the evidence of a signed gate, differ from
-    those about which the person was asked, or the gate no longer says PASS. Where a gate judges once more, and before
-    the work, nothing is approved."""
+    those about which the person was asked, or the gate no longer says PASS. Before the work nothing is approved."""
     item = None if step.record.item is None else step.run.store.item(step.record.item)
     if item is None or item.status != "RESOLVED" or not _approves_outputs(step.record):
         return ""
@@ -178,9 +177,12 @@ def why_not_approved(step: TaskStep) -> str:
 
 
 def _approves_outputs(record: TaskRecord) -> bool:
-    """Whether a person who resolves the question at the record's place approves the outputs as they are."""
-    place = record.state.place
-    return place == "sign_off" or (place.startswith("exhausted:") and place != "exhausted:gate")
+    """Whether a person who resolves the question at the record's place approves the outputs as they are. After a failed
+    gate these are the outputs that only people have accepted, and may have corrected."""
+    place, context = record.state.place, record.context
+    if place == "exhausted:gate":
+        return record.locked is not None and not (context.decision == "GO" or context.challenger_approved)
+    return place == "sign_off" or place.startswith("exhausted:")
 
 
 def _human(step: TaskStep) -> Event:
@@ -189,7 +191,7 @@ def _human(step: TaskStep) -> Event:
     assert record.item is not None
     item = step.run.store.item(record.item)
     step.run.store.check_decided(item)
-    reviewed, resolved, by, notes = record.context, item.status == "RESOLVED", item.resolved_by, item.resolution_notes
+    resolved, by, notes = item.status == "RESOLVED", item.resolved_by, item.resolution_notes
     step.change(item=None)
     step.change_context(resolved=resolved)
     step.remember("human", trigger=item.trigger, status=item.status, by=by, notes=notes)
@@ -198,8 +200,6 @@ def _human(step: TaskStep) -> Event:
         return "rejected"
     if _approves_outputs(record):
         step.change(locked=item.context.get("outputs", {}))
-    elif record.state.place == "exhausted:gate" and not (reviewed.decision == "GO" or reviewed.challenger_approved):
-        step.change(locked=None)  # people may correct what only people have accepted
     if item.trigger == "overlay_escalation" and step.task.pair is not None and inconsistency(step):
         # The pair's initial roles, and as many challenges as its history holds.
         step.change_context(

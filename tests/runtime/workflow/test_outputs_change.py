@@ -311,7 +311,21 @@ def test_a_person_may_correct_at_the_gate_what_a_person_has_accepted(tmp_path: P
     (tmp_path / "out/a.py").write_text("2", encoding="utf-8")
     (tmp_path / "junit.xml").write_text('<testsuite><testcase name="a"/></testsuite>', encoding="utf-8")
     run.decide("resolve")
+    (item,) = run.run(resume=True).waiting
+    assert item.context["outputs"] == {"out/a.py": sha256("2")}
+    run.decide("resolve")
     assert run.run(resume=True).status == "COMPLETED"
+
+
+def test_outputs_changed_again_after_a_person_has_decided_about_the_gate_are_not_completed(tmp_path: Path) -> None:
+    run = accepted_by_a_person(tmp_path)
+    (tmp_path / "out/a.md").write_text("shown", encoding="utf-8")
+    (item,) = run.run(resume=True).waiting
+    assert item.context["outputs"] == {"out/a.md": sha256("shown")}
+    (tmp_path / "out/a.md").write_text("shown to nobody", encoding="utf-8")
+    run.decide("resolve")
+    assert run.run(resume=True).status == "WAITING"
+    assert run.events("task.warning")[-1].details["warning"].endswith("`out/a.md` changed after the question")
 
 
 def test_outputs_changed_between_their_acceptance_and_the_gate_fail_it(tmp_path: Path) -> None:
