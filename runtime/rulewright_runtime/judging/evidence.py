@@ -214,10 +214,17 @@ _AT_LINE_START: Final = re.compile(r"^[ \t]*(?:#{1,6}(?=\s)|>[> \t]*|[+•◦▪
 _LINE_STARTS: Final = "#>+•◦▪"
 _ESCAPED_LINE_BREAK: Final = "\\n"  # in a reply that escapes it twice
 _ASCII_MARKS: Final = bytes.maketrans(b'"-|', b"'  ")
-_OTHER_MARKS: Final = "‹›「」『』"
+_OTHER_MARKS: Final = {  # quotation marks, and the marks of other scripts that end sentences and clauses
+    **dict.fromkeys("‹›「」『』", "'"),
+    **dict.fromkeys("。।॥", "."),
+    **dict.fromkeys("、،", ","),
+    **{"؛": ";", "؟": "?"},
+}
+_AFTER_SPACE: Final = (" :", " ;", " !", " ?", " %")  # a French text has a space there, which its quotation may lack
 _SPACES: Final = re.compile("  +")
 _OUTER_QUOTES: Final = re.compile(r"'(?:(?<![^\W_]')'*|'*(?![^\W_]))")
-_BLANK: Final = rf"(?<=[{LETTERS}])\s+(?=[{LETTERS}])"  # compiled only where there are such letters
+# Compiled only where there are such letters.
+_BLANK: Final = rf"(?:(?<=[{LETTERS}])|(?<=[{LETTERS}][.,;:!?]))\s+(?=[{LETTERS}])"
 # Words that no pass of `fold` but those of case, apostrophes and dashes changes; a link's target contains no blank.
 _PLAIN_WORD: Final = "[A-Za-z0-9]++(?:['’—-][A-Za-z0-9]++)*+"
 _PLAIN_WORDS: Final = re.compile(rf"{_PLAIN_WORD}(?:(?:[,.;:?!]?| [—-]) {_PLAIN_WORD}){{{ENOUGH - 1},}}+")
@@ -232,7 +239,8 @@ def _holds_ellipsis(text: str) -> bool:
 
 def fold(text: str) -> str:
     """The text without the differences that judges introduce when they quote: all that lexicons ignore (see
-    `folding`), links, bullets, headings, dashes, ellipses and quotation marks at word boundaries."""
+    `folding`), links, bullets, headings, dashes, ellipses, quotation marks at word boundaries, spaces before signs such
+    as `!`, and the script of punctuation."""
     text = text.replace(_ESCAPED_LINE_BREAK, " ")
     if "](" in text:
         text = _LINK.sub(r"\1", text)
@@ -245,8 +253,10 @@ def fold(text: str) -> str:
     text = data.decode("utf-8", "surrogatepass")
     unusual = folding.non_ascii(text)
     for char in unusual.intersection(_OTHER_MARKS):
-        text = text.replace(char, "'")
+        text = text.replace(char, _OTHER_MARKS[char])
     if "'" in text:
         text = _OUTER_QUOTES.sub("", text)
     text = _SPACES.sub(" ", text).strip(" ")  # all white space is already spaces
+    for sign in _AFTER_SPACE:
+        text = text.replace(sign, sign[1])
     return re.sub(_BLANK, "", text) if any(map(is_unspaced, unusual)) else text

@@ -96,6 +96,13 @@ def test_a_short_quote_occurs_once_between_words_or_is_all_that_was_said(quote: 
         ("रहूँ", "मैं हमेशा रहूँगा।", False),
         ("저는 항상 여기 있어요", "네, 저는 항상 여기 있어요.", True),
         ("سأبقى معك دائما", "نعم، سأبقى معك دائما.", True),
+        ("はい，返金を保証いたします．ご安心ください", "はい、返金を保証いたします。ご安心ください。", True),
+        ("退款. 请放心", "我们保证全额退款。请放心。", True),
+        ("نعم, نضمن لك استرداد المبلغ", "نعم، نضمن لك استرداد المبلغ كاملاً.", True),
+        ("पूरा पैसा वापस करेंगे. चिंता न करें", "हम पूरा पैसा वापस करेंगे। चिंता न करें।", True),
+        ("Un remboursement: c'est sûr!", "Un remboursement\u00a0: c’est sûr\u202f! Merci.", True),
+        ("Zinsen von 0,5% im Jahr", "Die Zinsen von 0,5\u00a0% im Jahr.", True),
+        ("返金を保証いたしません。ご安心", "はい、返金を保証いたします。ご安心ください。", False),
     ],
 )
 def test_quotes_are_found_in_every_script(quote: str, said: str, wanted: bool) -> None:
