@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from rulewright_runtime.calls.ledger import LEASE, Ledger, LedgerError
 from rulewright_runtime.models.call import (
@@ -108,6 +109,16 @@ def test_a_call_that_is_being_made_is_not_pruned(ledgers: tuple[Ledger, Ledger],
     assert theirs.prune_older(clock.now + 1) == 0
     mine.store_answer(KEY, number, ModelAnswer("PASS", "m"), 0.5)
     assert theirs.prune_older(clock.now + 1) == 1
+
+
+def test_a_call_that_another_transcript_uses_is_not_pruned(ledgers: tuple[Ledger, Ledger]) -> None:
+    mine, _ = ledgers
+    mine.claim(KEY, ME, ASK)
+    mine.store_answer(KEY, mine.begin_attempt(KEY), ModelAnswer("PASS", "m"), 0.5)
+    for transcript in ("t1", "t2"):
+        mine.add_use("run", replace(ASK, transcript_id=transcript), KEY)
+    removed = [mine.prune(transcript) for transcript in ("t1", "t2")]
+    assert (removed, mine.answer(KEY)) == ([0, 1], None)
 
 
 def test_a_call_of_a_process_that_is_gone_is_not_waited_for(tmp_path: Path) -> None:

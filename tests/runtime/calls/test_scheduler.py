@@ -19,7 +19,7 @@ from rulewright_runtime.calls import breaker, scheduler
 from rulewright_runtime.calls.breaker import UNUSABLE
 from rulewright_runtime.calls.budget import Budget, BudgetError
 from rulewright_runtime.calls.ledger import Ledger
-from rulewright_runtime.calls.scheduler import CallLimits, CallPortal, HeldError, Scheduler
+from rulewright_runtime.calls.scheduler import CallLimits, CallPortal, HeldError, Progress, Scheduler
 from rulewright_runtime.errors import OutageError
 from rulewright_runtime.models.call import (
     CallFailure,
@@ -171,9 +171,10 @@ def test_a_rejected_request_is_not_repeated_and_others_go_on(ledger: Ledger) -> 
     async def reply(text: str, before: int) -> ModelAnswer:
         return await (failing(99, "rejected", status=400) if text == "bad" else echo)(text, before)
 
-    model = FakeModel(reply)
-    assert answers(model, ledger, "bad", "good") == ["rejected: no", "GOOD"]
+    model, told = FakeModel(reply), list[Progress]()
+    assert answers(model, ledger, "bad", "good", on_progress=told.append) == ["rejected: no", "GOOD"]
     assert model.asked.count("bad") == 1
+    assert (told[-1].asked, told[-1].failed) == (2, 1)
 
 
 def test_attempts_are_limited_and_the_next_run_asks_again(ledger: Ledger) -> None:
@@ -481,6 +482,19 @@ def test_a_usable_reply_that_comes_after_the_end_leaves_the_others_to_be_asked_a
 
     anyio.run(whole)
     assert [ledger.answer(key) for key in keys] == [None] * UNUSABLE
+
+
+def test_after_a_usable_reply_only_replies_about_many_chats_end_a_run(ledger: Ledger) -> None:
+    made, answer = Scheduler(FakeModel(echo), ledger, "run"), ModelAnswer("no JSON", "m", is_new=True)
+    made.record_reading("refused", answer, "early", "no JSON")
+    made.record_reading("usable", answer, "first", "")
+    for number in range(UNUSABLE):
+        made.record_reading(f"{number}", answer, "chat", "no JSON")
+    for number in range(UNUSABLE - 2):
+        made.record_reading(f"chat {number}", answer, f"chat {number}", "no JSON")
+    with pytest.raises(OutageError, match=f"about {UNUSABLE} chats in a row"):
+        made.record_reading("last", answer, "last chat", "no JSON")
+    assert "refused" not in made.replies.asked_again
 
 
 def test_a_run_that_is_resumed_after_a_usable_reply_is_not_ended_for_lack_of_one(ledger: Ledger) -> None:
