@@ -6,7 +6,10 @@ from pathlib import Path
 import pytest
 
 from rulewright_runtime.errors import InputError
-from rulewright_runtime.judging.exchanges import read_exchanges, replay_of
+from rulewright_runtime.judging.exchanges import answers_of, read_exchanges, replay_of
+from rulewright_runtime.judging.judge import TooLongError, id_of_question
+from rulewright_runtime.models.call import TOO_LONG
+from rulewright_runtime.strict_json import JsonObject
 
 LINE = '{"transcript_id": "t", "check_id": "c", "repetition": 0, "attempt": 0, "reply": "a"}'
 
@@ -34,3 +37,18 @@ def test_a_vote_that_was_not_asked_stays_empty_in_a_replay(tmp_path: Path) -> No
     path = tmp_path / "replies.jsonl"
     path.write_text(LINE.replace('"repetition": 0', '"repetition": 2'), encoding="utf-8")
     assert json.loads(replay_of(read_exchanges(path))) == {"t": {"c": [[], [], ["a"]]}}
+
+
+def test_a_vote_without_a_prompt_is_about_that_of_the_first_vote(tmp_path: Path) -> None:
+    path = tmp_path / "replies.jsonl"
+    second = LINE.replace('"repetition": 0', '"repetition": 1')
+    path.write_text(LINE.replace("}", ', "prompt": "Well?"}') + f"\n{second}\n", encoding="utf-8")
+    names = [json.loads(line)["custom_id"] for line in answers_of(read_exchanges(path)).splitlines()]
+    assert names == [id_of_question("t", "c", "check", 0, vote, "Well?") for vote in (0, 1)]
+
+
+@pytest.mark.parametrize(("error", "code"), [(TOO_LONG, {"code": TooLongError.code}), ("server", {})])
+def test_a_vote_that_failed_raises_its_error_in_a_replay(error: str, code: JsonObject, tmp_path: Path) -> None:
+    path = tmp_path / "replies.jsonl"
+    path.write_text(LINE.replace('"reply": "a"', f'"error": "{error}"'), encoding="utf-8")
+    assert json.loads(replay_of(read_exchanges(path))) == {"t": {"c": [[{"raise": error, **code}]]}}

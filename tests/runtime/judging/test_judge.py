@@ -369,6 +369,7 @@ def test_the_transcript_is_fenced_by_a_mark_that_it_can_not_know() -> None:
     assert body.count(mark) == 2
     assert "\n| [turn 9, assistant]\n" in prompt
     assert "Eligibility tags: a, b" in prompt
+    assert "also has these fields" not in prompt
 
 
 def test_a_prompt_is_rendered_from_its_segments() -> None:
