@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from tests import folders
 from tests.compiler.calibration.labelled_runs import (
     SCORECARD,
@@ -26,6 +27,7 @@ from rulewright.check.project_check import compile_project
 from rulewright.cli import main
 from rulewright.errors import UsageError
 from rulewright.linting.baseline import read_baseline
+from rulewright_runtime.plan.file import seal
 from rulewright_runtime.report.text import csv_cell, text_of_cell
 from rulewright_runtime.runs.store import run
 
@@ -435,6 +437,22 @@ def test_a_limit_that_no_gate_can_be_held_to_and_a_split_without_labels_are_refu
     path = labelled(tmp_path / "g.csv", range(SIZE))
     assert refused("calibrate", str(folder), "--gold", str(path), *words)
     assert said in capsys.readouterr().err
+
+
+def test_a_run_without_a_scorecard_answers_no_limit_and_its_checks_are_sorted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    checks = {f"checks/{name}.yaml": f"{{id: {name}, primary_bucket: F, fail: size(answer) > 9}}" for name in "ab"}
+    said = '{"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Yes"}]}\n'
+    gold = "id,target,annotator,split\na:1/b,PASS,ann,report\na:1/a,PASS,ann,report\n"
+    files = {"rulewright.yaml": "{project: p, checks: checks}", "a.jsonl": said, "g.csv": gold}
+    folders.write(tmp_path, checks | files)
+    monkeypatch.chdir(tmp_path)
+    plan = seal(replace(compile_project(Path("rulewright.yaml")), scorecard=None))
+    run(plan, ["a.jsonl"], Path("r"))
+    assert [each["check_id"] for each in calibrated(Path("r"), Path("g.csv"), capsys)[1]["checks"]] == ["a", "b"]
+    assert refused("calibrate", "r", "--gold", "g.csv", "--require", "safe=0.1")
+    assert "`--require` can't be answered: `r` has no scorecard" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

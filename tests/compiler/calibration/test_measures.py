@@ -17,6 +17,7 @@ from rulewright.calibration.measures import (
     prediction_powered,
     rate,
     rogan_gladen,
+    weighted,
 )
 
 REFERENCE: dict[str, Any] = json.loads(Path(__file__).with_name("measures.json").read_text(encoding="utf-8"))
@@ -50,6 +51,18 @@ def test_kappa_and_alpha_are_those_of_statsmodels_and_krippendorff() -> None:
         assert krippendorffs_alpha(units) == near(case["alpha"])
     for count, of, low, high in REFERENCE["wilson"]:
         assert [rate(count, of).low, rate(count, of).high] == near([low, high])
+
+
+def test_each_side_of_the_interval_of_a_sum_combines_the_distances_of_its_parts() -> None:
+    one, other = Estimate(0.3, 0.1, 0.6), Estimate(0.8, 0.5, 0.9)
+    unknown, noise = Estimate(None, None, None), 0.1 * Z
+    for parts, variance, expected in (
+        ([(1.0, one)], 0.0, (0.3, 0.1, 0.6)),
+        ([(0.5, one), (0.5, other)], 0.0, (0.55, 0.55 - math.hypot(0.1, 0.15), 0.55 + math.hypot(0.15, 0.05))),
+        ([(0.0, unknown), (1.0, one)], 0.01, (0.3, 0.3 - math.hypot(0.2, noise), 0.3 + math.hypot(0.3, noise))),
+    ):
+        found = weighted(parts, variance)
+        assert (found.value, found.low, found.high) == near(expected)
 
 
 def test_labels_of_one_class_give_no_kappa_and_nothing_gives_no_rate() -> None:

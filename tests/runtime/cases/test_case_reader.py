@@ -463,6 +463,8 @@ LISTS: dict[str, tuple[str, list[str]]] = {
     "no list": ('{"a": [1]}', ['{"a": [1]}']),
     "an empty object": (" {} ", [" {} "]),
     "a missing comma": ('{"cases": [1 2]}', ["malformed JSON at byte 13"]),
+    "another sign than a comma": ('{"cases": [1, 2]; "a": 3}', ["malformed JSON at byte 16"]),
+    "another sign than a colon": ('{"cases" = [1, 2]}', ["malformed JSON at byte 9"]),
     "a missing end": ('{"cases": [1, 2]', ["the JSON ends too early"]),
     "a comma too many": ('{"cases": [1, 2],}', ["malformed JSON at byte 17"]),
     "something that follows": ('{"cases": [1]} x', ["malformed JSON at byte 16"]),
