@@ -323,7 +323,7 @@ class Engine:
         return checks
 
     def _applied(self, index: int, check: Check, eligibility: Eligibility) -> _Applied:
-        certain = eligibility.eligible and not eligibility.undecided and eligibility.why is None
+        certain = eligibility.eligible and not eligibility.undecided
         return _Applied(index, check, eligibility, *((self._without_hit[index] or ()) if certain else ()))
 
     def _score(

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from tests.folders import write_turns
 from tests.runtime.plans import Scripted, asked, check, lexicon, plan, reply, talk
-from tests.runtime.programs import call, name, op, program
+from tests.runtime.programs import call, const, name, op, program
 
 import rulewright_runtime
 from rulewright_runtime.errors import InputError, PlanError
@@ -134,6 +134,16 @@ def test_a_condition_that_can_not_be_decided_neither_suppresses_nor_exempts_and_
     (found,) = verdicts(check(suppressed=absent, eligible=absent))
     assert (found.eligible, found.verdict, found.adjudication_required) == (True, "FAIL", True)
     assert set(found.extra["undecided"]) == {"suppressed", "eligible"}
+
+
+@pytest.mark.parametrize("said", ["I promise", "Well"])
+def test_a_check_that_does_not_apply_to_a_conversation_says_so_with_and_without_a_hit(said: str) -> None:
+    absent = program(call("_==_", name("scenario.nowhere"), "x"))
+    checks = (check(applies=program(const(False))), check(name="X2", applies=absent), check(name="X3"))
+    elsewhere, undecided, usual = verdicts(*checks, transcript=talk("hello", said))
+    assert (elsewhere.eligible, elsewhere.rationale_code) == (False, "applies_condition_does_not_hold")
+    assert (undecided.verdict, undecided.adjudication_required) == (usual.verdict, True)
+    assert set(undecided.extra["undecided"]) == {"applies"}
 
 
 def test_a_verifier_that_crashes_leaves_unclear_and_the_others_go_on(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from tests.model_server import Response, Server, chat, model_server
 from tests.runtime.harness.test_model_adapter import LIMITS, lines
 from tests.runtime.harness.test_play import files, plan, read
-from tests.runtime.plans import check, talk
+from tests.runtime.plans import check, judging, talk
 from tests.runtime.plans import plan as scan_plan
 
 from rulewright_runtime.calls.budget import Budget, BudgetError
@@ -23,8 +23,10 @@ from rulewright_runtime.harness.simulated_user import SimulatedUser
 from rulewright_runtime.judging.independence import Independence
 from rulewright_runtime.models.http import HttpModel
 from rulewright_runtime.plan.envelope import seal
+from rulewright_runtime.plan.judge_needs import reads_script
+from rulewright_runtime.plan.question import AnchoredWindow
 from rulewright_runtime.plan.scan import Probe, Scenario, ScriptedTurn
-from rulewright_runtime.plan.verifiers import ProbeVerifier
+from rulewright_runtime.plan.verifiers import JudgeVerifier, ProbeVerifier, RubricVerifier
 from rulewright_runtime.runs.live import speakers
 from rulewright_runtime.transcripts.completeness import Completeness, ScriptedScenario, message_digest
 from rulewright_runtime.transcripts.messages import Transcript, Turn
@@ -180,6 +182,12 @@ def test_a_check_that_was_written_for_the_scenarios_words_says_who_said_others()
         made = scan_plan(check(ProbeVerifier(("recall",)), "P"), check(name="L"), scenario=probing)
         (result,) = execute(made, [transcript])
         assert [each.extra.get("simulated_user") for each in result.verdicts] == [extra, None]
+
+
+def test_checks_of_probes_rubrics_and_anchored_windows_are_written_for_the_scenarios_words() -> None:
+    anchored = JudgeVerifier(judging(window=AnchoredWindow()))
+    verifiers = (ProbeVerifier(("recall",)), RubricVerifier(judging(), 1, "binary"), anchored, JudgeVerifier(judging()))
+    assert [reads_script(check(each)) for each in verifiers] == [True, True, True, False]
 
 
 def test_a_judge_of_the_family_that_played_the_user_is_not_independent() -> None:

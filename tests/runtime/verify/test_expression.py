@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 import pytest
-from tests.runtime.plans import check, plan
+from tests.runtime.plans import Scripted, asked, check, plan, reply
 
 from rulewright.documents.vocabulary import invisiblebench
 from rulewright.expression.build import build
@@ -224,6 +224,15 @@ def test_a_check_reads_the_verdicts_of_others_anywhere_in_its_conditions() -> No
     found = verdicts(first, expression("B", fails="v['C'].verdict == PASS"), expression("C", passes="true"))
     assert {name: each.verdict for name, each in found.items()} == {"A": "FAIL", "B": "FAIL", "C": "PASS"}
     assert list(found) == ["A", "B", "C"]
+
+
+def test_a_check_reads_the_verdict_of_a_judge() -> None:
+    (result,) = execute(
+        plan(expression("A", passes="v['J'].verdict == PASS"), asked(name="J")),
+        [Transcript.of(Conversation("c", TALK))],
+        Scripted(reply("PASS")),
+    )
+    assert [each.verdict for each in result.verdicts] == ["PASS", "PASS"]
 
 
 def test_a_verdict_that_is_not_there_leaves_unclear() -> None:
