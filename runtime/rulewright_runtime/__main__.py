@@ -119,6 +119,8 @@ def _parse(words: list[str]) -> dict[str, object]:
             raise WrongUsageError(f"unknown option `{word}` (see --help)")
         else:
             options["files"].append(word)
+    if command != "score" and options.get("out") == "-":
+        raise WrongUsageError("`-` is standard output; name a folder with `--out`")
     if command == "play":
         if len(options["files"]) != 1 or not {"model", "out"} <= options.keys():
             raise WrongUsageError("`play` needs one run plan, `--model MODEL` and `--out RUN` (see --help)")

@@ -164,7 +164,7 @@ def leaderboard_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="also rank transcripts of this harness (default: llm/raw; `unrecorded`: those that name none)",
     )
-    output(parser, "FILE", "write the leaderboard to FILE as JSON")
+    output(parser, "FILE", "write the leaderboard to FILE as JSON; - prints only that")
     formats(parser, "human", "json", "markdown")
 
 
@@ -216,7 +216,7 @@ def export_arguments(parser: argparse.ArgumentParser) -> None:
     """
     add_finished_run(parser)
     formats(parser, "parquet", "csv", "otel", "every-eval-ever")
-    output(parser, "PATH", "write to PATH, a folder or a file of events (default: in RUN)")
+    output(parser, "PATH", "write to PATH, a folder or a file of events; - prints events (default: in RUN)")
     reported = parser.add_argument_group("Every Eval Ever reports")
     option(reported, "--dataset", "NAME", "the name of the dataset (default: the name of RUN)")
     option(reported, "--organization", "NAME", "who evaluated (default: unknown)", default="unknown")

@@ -95,8 +95,8 @@ def questions_arguments(parser: argparse.ArgumentParser) -> None:
     """
     add_transcripts(parser)
     add_project_options(parser)
-    output(parser, "FILE", "write the questions to FILE as JSON lines", required=True)
-    option(parser, "--batch", "FILE", "also write them to FILE as a batch of chat completions")
+    output(parser, "FILE", "write the questions to FILE as JSON lines; - prints them", required=True)
+    option(parser, "--batch", "FILE", "also write them to FILE as a batch of chat completions; - prints it")
     option(parser, "--model", "MODEL", "the model of the batch (default: the project's judge)")
     add_reading_options(parser)
 
@@ -109,7 +109,7 @@ def record_arguments(parser: argparse.ArgumentParser) -> None:
     belongs to its exact question.
     """
     add_finished_run(parser)
-    output(parser, "FILE", "write the replies to FILE (`.json` or `.jsonl`)", required=True)
+    output(parser, "FILE", "write the replies to FILE (`.json` or `.jsonl`); - prints them", required=True)
 
 
 def models_arguments(parser: argparse.ArgumentParser) -> None:
@@ -147,7 +147,7 @@ def cache_arguments(parser: argparse.ArgumentParser) -> None:
         if name == "stats":
             formats(command, "human", "json")
         if name == "export":
-            output(command, "FILE", "write the calls to FILE as JSON lines", required=True)
+            output(command, "FILE", "write the calls to FILE as JSON lines; - prints them", required=True)
         if name == "prune":
             what = command.add_mutually_exclusive_group(required=True)
             option(what, "--transcript", "ID", "remove everything about this transcript")

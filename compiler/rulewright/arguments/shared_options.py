@@ -40,14 +40,14 @@ def repeated(parser: Arguments, name: str, metavar: str, help: str, **more: Any)
 
 
 def output(parser: Arguments, metavar: str, help: str, **more: Any) -> None:
-    """Declare `-o` and `--out`."""
-    parser.add_argument("-o", "--out", metavar=metavar, help=help, **more)
+    """Declare `-o` and `--out`; `-` stands for standard output, which is no folder."""
+    usual = {} if metavar in ("FILE", "PATH") else {"type": _folder}
+    parser.add_argument("-o", "--out", metavar=metavar, help=help, **{**usual, **more})
 
 
 def printed(parser: Arguments, what: str) -> None:
     """Declare `-o` and `--out` for a text that goes to standard output without them; the value is None for `-` too."""
-    about = f"write {what} to FILE; - prints it (default: -)"
-    output(parser, "FILE", about, type=lambda word: None if word == "-" else word)
+    output(parser, "FILE", f"write {what} to FILE; - prints it (default: -)", type=file_to_write)
 
 
 def formats(parser: Arguments, *names: str, note: str = "") -> None:
@@ -92,6 +92,18 @@ def at_least(least: int, most: int | None = None) -> Callable[[str], int]:
         return number
 
     return whole_number
+
+
+def file_to_write(path: str) -> str | None:
+    """Return the path of a file, or None for `-`, standard output."""
+    return None if path == "-" else path
+
+
+def _folder(path: str) -> str:
+    """Return the path of a folder. Raises ArgumentTypeError for `-`, standard output."""
+    if path == "-":
+        raise argparse.ArgumentTypeError("`-` is standard output; name a folder (`./-` for one of this name)")
+    return path
 
 
 def existing(path: str) -> str:

@@ -84,7 +84,8 @@ def convert_arguments(parser: argparse.ArgumentParser) -> None:
     only the turns of user and assistant. Refused inputs are reported; the others are written.
     """
     option(parser, "inputs", "IN", "files or folders of chats, in any format", nargs="+")
-    option(parser, "out", "OUT", "a file of JSON lines; `.gz` and `.zst` are compressed, `.parquet` is Parquet")
+    about = "a file of JSON lines, or - to print them; `.gz` and `.zst` are compressed, `.parquet` is Parquet"
+    option(parser, "out", "OUT", about)
     parser.add_argument(
         "--to", choices=("rulewright", "openai", "turns"), default="rulewright", help="the format (default: rulewright)"
     )

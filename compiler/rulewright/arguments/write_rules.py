@@ -6,6 +6,7 @@ from rulewright.arguments.shared_options import (
     existing,
     existing_file,
     existing_or_standard_input,
+    file_to_write,
     flag,
     formats,
     option,
@@ -42,7 +43,8 @@ def lint_arguments(parser: argparse.ArgumentParser) -> None:
     flag(parser, "--exit-zero", "exit with 0 even if there are findings")
     flag(parser, "--quiet", "report errors only")
     option(parser, "--baseline", "FILE", "ignore the findings recorded in FILE; created if missing")
-    option(parser, "--output-file", "FILE", "write the findings, or the diff, to FILE and print a summary")
+    about = "write the findings, or the diff, to FILE and print a summary; - prints them (default: -)"
+    option(parser, "--output-file", "FILE", about, type=file_to_write)
     option(parser, "--add-allow", "REASON", "suppress the findings by comments with this reason")
     flag(parser, "--fix", "apply safe fixes")
     flag(parser, "--unsafe-fixes", "include unsafe fixes in --fix or --diff")

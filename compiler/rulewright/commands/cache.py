@@ -11,14 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from rulewright.arguments.shared_options import LEDGER
-from rulewright.commands.output import answer, writing_to
+from rulewright.commands.output import answer, hand_over
 from rulewright.documents.layout import nearest_project
 from rulewright.errors import UsageError
 from rulewright.project import load_project
 from rulewright.reporting.forget import forget, summary_lines
 from rulewright_runtime.calls.ledger import Ledger, LedgerError
 from rulewright_runtime.english import plural
-from rulewright_runtime.files.atomic import write_whole
 from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.terminal import say
 
@@ -99,9 +98,7 @@ def _figures(ledger: Ledger) -> dict[str, Any]:
 
 def _export(ledger: Ledger, args: argparse.Namespace) -> None:
     lines = list(_lines(ledger))
-    with writing_to(args.out):
-        write_whole(args.out, "".join(lines).encode())
-    say(f"wrote {plural(len(lines), 'call')} to {args.out}")
+    hand_over("".join(lines), args.out, f"wrote {plural(len(lines), 'call')} to {args.out}")
 
 
 def _lines(ledger: Ledger) -> Iterator[str]:

@@ -151,7 +151,7 @@ def gold(args: argparse.Namespace) -> int:
     if not drawn:
         raise UsageError("no verdict is left to label: each is labelled in `--known`, or its check does not apply")
     text = to_csv(with_fingerprints(stored, drawn) if args.fingerprint else drawn)
-    hand_over(text, args.out, f": {plural(len(drawn), 'item')} to label")
+    hand_over(text, args.out, f"wrote {args.out}: {plural(len(drawn), 'item')} to label")
     if args.out is not None:
         say(
             "",

@@ -9,14 +9,14 @@ from typing import IO
 
 from msgspec.structs import replace
 
-from rulewright.commands.output import answer, writing_to
+from rulewright.commands.output import answer, open_output
 from rulewright.commands.running import reader_of, refusals
 from rulewright.errors import UsageError
 from rulewright.exit_codes import MET, REFUSED
 from rulewright.reporting.data_summary import summary_lines, summary_of
 from rulewright_runtime.english import plural
 from rulewright_runtime.errors import InputError
-from rulewright_runtime.files.atomic import compressing, open_whole
+from rulewright_runtime.files.atomic import compressing
 from rulewright_runtime.terminal import complain, say, width_for
 from rulewright_runtime.transcripts.chat_files import CLOSED, SHEETS
 from rulewright_runtime.transcripts.columnar import ENDING, writing_chats
@@ -34,14 +34,15 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(f"`{args.out}` is a folder; name a file in it")
     if (suffix := suffix_of(args.out)) in OTHERS:
         raise UsageError(f"`{suffix}` is not written: `convert` writes JSON lines (`.jsonl`) or Parquet (`.parquet`)")
-    if os.path.lexists(args.out) and not args.overwrite:
+    if args.out != "-" and os.path.lexists(args.out) and not args.overwrite:
         raise UsageError(f"`{args.out}` already exists; replace it with `--overwrite`")
-    with writing_to(args.out), open_whole(args.out) as file, _writing(file, args) as write:
+    with open_output(args.out) as file, _writing(file, args) as write:
         count, refused = _convert(args, write)
         complain(*refusals([str(each) for each in refused]))
         if not count:
             raise UsageError(f"no conversation to write; `{args.out}` is left as it is")
-    say(f"wrote {plural(count, 'conversation')} to {args.out}")
+    if args.out != "-":
+        say(f"wrote {plural(count, 'conversation')} to {args.out}")
     return REFUSED if refused else MET
 
 

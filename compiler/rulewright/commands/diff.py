@@ -39,4 +39,4 @@ def _write(args: argparse.Namespace, found: dict[str, object]) -> None:
         shown = "".join(diff_page(found))
     else:
         shown = markdown(found) if args.format == "markdown" else json.dumps(found, ensure_ascii=False, indent=2) + "\n"
-    hand_over(shown, args.out, f": {found['verdict']}")
+    hand_over(shown, args.out, f"wrote {args.out}: {found['verdict']}")

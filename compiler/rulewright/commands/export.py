@@ -4,6 +4,7 @@ import argparse
 from collections.abc import Iterator
 from pathlib import Path
 
+from rulewright.commands.output import open_output
 from rulewright.commands.running import note_decisions
 from rulewright.errors import UsageError
 from rulewright.exporting.every_eval_ever import RunSource, reports
@@ -11,7 +12,7 @@ from rulewright.exporting.otel import events
 from rulewright.exporting.run_tables import write_csv, write_parquet
 from rulewright.reporting.stored_run import FinishedRun, open_judged
 from rulewright_runtime.english import reason_of
-from rulewright_runtime.files.atomic import open_whole, write_whole
+from rulewright_runtime.files.atomic import write_whole
 from rulewright_runtime.runs.folder import read_manifest, refuse_changed
 from rulewright_runtime.terminal import say
 
@@ -31,16 +32,19 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _exported(run: FinishedRun, args: argparse.Namespace) -> Iterator[Path]:
+    if args.out == "-" and args.format != "otel":
+        raise UsageError("`-` is standard output, to which only `--format otel` is written; name a folder")
     out = Path(args.out) if args.out else run.folder
     if args.format == "parquet":
         yield from write_parquet(run, out)
     elif args.format == "csv":
         yield from write_csv(run, out)
     elif args.format == "otel":
-        path = out if args.out else out / "events.otlp.jsonl"
-        with open_whole(path) as stream:
+        path = args.out or str(out / "events.otlp.jsonl")
+        with open_output(path) as stream:
             stream.writelines(events(run))
-        yield path
+        if path != "-":
+            yield Path(path)
     else:
         root = out if args.out else out / args.format
         source = RunSource(args.dataset or run.folder.resolve().name, args.organization, args.relationship)

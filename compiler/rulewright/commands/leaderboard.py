@@ -27,11 +27,12 @@ def run(args: argparse.Namespace) -> int:
     """Rank, write and show; return the exit code."""
     board = leaderboard([Path(run) for run in args.runs], args.harness or [RAW])
     text = json.dumps(board, ensure_ascii=False, indent=2) + "\n"
-    if args.out is not None:
+    if args.out not in (None, "-"):
         with writing_to(args.out):
             write_whole(args.out, text.encode())
     lines = _markdown(board) if args.format == "markdown" else _console(board)
-    sys.stdout.write(text if args.format == "json" else "".join(f"{line.rstrip()}\n" for line in lines))
+    is_json = args.format == "json" or args.out == "-"
+    sys.stdout.write(text if is_json else "".join(f"{line.rstrip()}\n" for line in lines))
     settled = not any(model["unproven"] for model in board["models"])
     complete = board["models"] and settled and not (board["excluded"] or board["incomplete"] or board["refused"])
     return FAILED if not complete else UNDECIDED if board["hindrances"] else MET

@@ -9,13 +9,14 @@ from contextlib import contextmanager
 
 from rulewright.errors import UsageError
 from rulewright_runtime.english import reason_of
-from rulewright_runtime.files.atomic import write_whole
+from rulewright_runtime.files.atomic import open_whole
 from rulewright_runtime.terminal import say
 
 TYPE_CHECKING = False  # importing `typing` takes longer than writing the output
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Generator, Iterable
+    from typing import IO
 
     from rulewright.web.server import LocalServer
 
@@ -58,11 +59,27 @@ def writing_to(place: str | os.PathLike[str]) -> Generator[None]:
         raise UsageError(f"can't write `{place}`: {reason_of(error)}") from None
 
 
-def hand_over(text: str, out: str | None, about: str = "") -> None:
-    """Print a text, or write it to the file `out`, completely or not at all, and report it. Raises UsageError."""
-    if out is None:
-        sys.stdout.write(text)
+@contextmanager
+def open_output(out: str | None) -> Generator[IO[bytes]]:
+    """A stream to standard output for `-` and None, else to a file that is written completely or not at all. Raises
+    UsageError."""
+    if out is None or out == "-":
+        sys.stdout.flush()
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
         return
-    with writing_to(out):
-        write_whole(out, text.encode())
-    say(f"wrote {out}{about}")
+    with writing_to(out), open_whole(out) as stream:
+        yield stream
+
+
+def hand_over(data: str | bytes, out: str | None, message: str = "") -> None:
+    """Print data for `-` and None, else write them to the file `out`, completely or not at all, and report it with the
+    message. Raises UsageError."""
+    is_printed = out is None or out == "-"
+    if is_printed and isinstance(data, str):
+        sys.stdout.write(data)
+        return
+    with open_output(out) as stream:
+        stream.write(data.encode() if isinstance(data, str) else data)
+    if not is_printed:
+        say(message or f"wrote {out}")

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from rulewright.check.project_check import compile_project
 from rulewright.commands.chosen_project import compile_chosen, find_project
-from rulewright.commands.output import answer, writing_to
+from rulewright.commands.output import answer, hand_over, writing_to
 from rulewright.commands.running import reader_of, refusals
 from rulewright.errors import UsageError
 from rulewright.exit_codes import REFUSED
@@ -25,7 +25,7 @@ from rulewright_runtime.files.locks import lock_folder
 from rulewright_runtime.judging.judge import is_live
 from rulewright_runtime.plan.scan import NO_SCENARIO, Plan
 from rulewright_runtime.report.text import percent
-from rulewright_runtime.terminal import complain, say
+from rulewright_runtime.terminal import complain
 from rulewright_runtime.transcripts.completeness import ScriptedScenario
 from rulewright_runtime.transcripts.messages import Transcript
 
@@ -174,17 +174,15 @@ def write_questions(args: argparse.Namespace) -> int:
     transcripts, refused = read_transcripts(plan, args)
     asked = list(questions(plan, transcripts, model))
     fitting = [question for question in asked if question.call is not None]
-    _write_lines(args.out, map(as_line, asked))
-    say(f"wrote {plural(len(asked), 'question')} about {plural(len(transcripts), 'transcript')} to {args.out}")
+    about = f"{plural(len(asked), 'question')} about {plural(len(transcripts), 'transcript')}"
+    hand_over(_lines(map(as_line, asked)), args.out, f"wrote {about} to {args.out}")
     if args.batch:
-        _write_lines(args.batch, (as_batch(question, model) for question in fitting))
-        say(f"wrote a batch of {plural(len(fitting), 'request')} for `{model}` to {args.batch}")
+        about = f"wrote a batch of {plural(len(fitting), 'request')} for `{model}` to {args.batch}"
+        hand_over(_lines(as_batch(question, model) for question in fitting), args.batch, about)
     if len(fitting) < len(asked):
         complain(f"warning: {plural(len(asked) - len(fitting), 'question')} longer than the window of `{model}`")
     return REFUSED if refused else 0
 
 
-def _write_lines(path: str, lines: Iterable[dict[str, object]]) -> None:
-    text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
-    with writing_to(path):
-        write_whole(path, text.encode("utf-8", "surrogatepass"))
+def _lines(lines: Iterable[dict[str, object]]) -> bytes:
+    return "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines).encode("utf-8", "surrogatepass")

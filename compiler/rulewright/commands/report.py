@@ -13,7 +13,6 @@ from rulewright.reporting.page_data import page_data
 from rulewright.reporting.report_files import RunReport
 from rulewright.reporting.stored_run import FinishedRun, open_judged, open_run
 from rulewright_runtime.english import plural
-from rulewright_runtime.files.atomic import write_whole
 from rulewright_runtime.files.locks import lock_folder
 from rulewright_runtime.judging.exchanges import answers_of, read_exchanges, replay_of
 from rulewright_runtime.runs.folder import REPLIES
@@ -72,7 +71,6 @@ def record(args: argparse.Namespace) -> int:
     if not path.is_file():
         raise UsageError(f"`{args.run}` contains no replies of a judge (`{REPLIES}`)")
     written = answers_of if str(args.out).endswith(".jsonl") else replay_of
-    with writing_to(args.out):
-        write_whole(args.out, written(read_exchanges(path)))
-    say(f"wrote {args.out}; use it with `--judge replay:{args.out}`")
+    message = f"wrote {args.out}; use it with `--judge replay:{args.out}`"
+    hand_over(written(read_exchanges(path)), args.out, message)
     return 0

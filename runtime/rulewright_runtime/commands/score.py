@@ -29,7 +29,7 @@ from rulewright_runtime.terminal import complain, safe_stream
 def run_command(options: JsonObject) -> int:
     """Execute the command. Returns the exit status."""
     plan = decode(read_file(options["files"][0]))
-    out = options.get("out")
+    out = None if options.get("out") == "-" else options.get("out")
     with nullcontext() if out is None else lock_file(out):
         return score(
             plan,

@@ -53,6 +53,19 @@ def test_an_export_holds_every_call_with_its_places(scanned: Path, tmp_path: Pat
     assert all("the words of the judge" in row["answer"]["text"] for row in rows)
 
 
+def test_a_dash_prints_the_calls_and_the_replies(
+    scanned: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(scanned)
+    capsys.readouterr()
+    assert (cache(scanned, "export", "-o", "-"), main(["record", "run", "-o", "-"])) == (0, 0)
+    printed, told = capsys.readouterr()
+    lines = printed.splitlines()
+    assert [len(json.loads(each)["uses"]) for each in lines[:4]] == [1, 1, 1, 1]
+    assert json.loads("".join(lines[4:]))
+    assert (told, (scanned / "-").exists()) == ("", False)
+
+
 @pytest.mark.parametrize("damage", ["identity = x'00'", "call = 5", "answer = '{'", "key = x'00'"])
 def test_a_damaged_ledger_is_named_by_what_reads_it(
     scanned: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], damage: str

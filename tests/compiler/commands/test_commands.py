@@ -565,3 +565,39 @@ def test_eval_says_where_the_value_of_an_unknown_name_comes_from(
 
 def test_explain_guesses_a_key(capsys: pytest.CaptureFixture[str]) -> None:
     assert "did you mean `severity`?" in run(capsys, "explain", "severty")[2]
+
+
+FILES: dict[str, tuple[str, ...]] = {
+    "convert": ("convert", f"{BENCHMARK}/transcripts", "-"),
+    "diff": ("diff", "run", "run", "--out", "-"),
+    "export": ("export", "run", "--format", "otel", "--out", "-"),
+    "gold": ("gold", "run", "--out", "-"),
+    "leaderboard": ("leaderboard", "run", "--out", "-"),
+    "lint": ("lint", str(BENCHMARK), "--format", "json", "--output-file", "-"),
+    "questions": ("questions", f"{BENCHMARK}/transcripts", "--project", str(BENCHMARK), "--out", "-"),
+    "report": ("report", "run", "--format", "json", "--out", "-"),
+}
+
+
+def test_a_dash_is_standard_output_and_no_file_or_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run(capsys, "demo", "--out", "run")
+    for name, words in FILES.items():
+        _, out, err = run(capsys, *words)
+        assert out, (name, err)
+        assert "wrote" not in err, name
+        if name not in ("diff", "gold"):
+            assert json.loads(out.splitlines()[0] if out.startswith('{"') else out), name
+    for words in (
+        ("scan", "run", "--out", "-"),
+        ("plan", "run", "--out", "-"),
+        ("rescore", "run", "--out", "-"),
+        ("adjudicate", "run", "--out", "-"),
+        ("demo", "--out", "-"),
+        ("export", "run", "--format", "csv", "--out", "-"),
+    ):
+        code, _, err = run(capsys, *words)
+        assert (code, "`-` is standard output" in err) == (3, True), words
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["run"]
