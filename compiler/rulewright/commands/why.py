@@ -83,8 +83,8 @@ def _list(run: FinishedRun, args: argparse.Namespace) -> None:
     if name is not None:
         outcome = [*_outcome(_scores(run.folder, name, run.checks))]
     listed = [row for row in _listed(run, name) if check in (None, row["check_id"])]
-    columns = width_for(sys.stdout)
-    lines = [*wrapped_lines(outcome, columns), *_list_lines(listed, args.run, name, columns)]
+    columns, answers = width_for(sys.stdout), JudgeAnswers(run, ())
+    lines = [*wrapped_lines(outcome, columns), *_list_lines(listed, args.run, name, columns, answers)]
     answer(args.format, {"verdicts": listed}, lines)
 
 
@@ -115,12 +115,14 @@ def _listed(run: FinishedRun, transcript: str | None) -> list[JsonObject]:
     return sorted(found, key=lambda row: (-run.plan.gravity(row["severity"]), row["verdict"] != "FAIL"))
 
 
-def _list_lines(listed: list[JsonObject], run: str, transcript: str | None, columns: int) -> Iterator[str]:
+def _list_lines(
+    listed: list[JsonObject], run: str, transcript: str | None, columns: int, answers: JudgeAnswers
+) -> Iterator[str]:
     if not listed:
         yield "no verdict is FAIL or UNCLEAR" if transcript is None else "no check applies to this transcript"
         return
     names = ("verdict", "severity", "check_id", "transcript_id", "rationale_code")
-    described = [{**row, "rationale_code": _reason(row)} for row in listed[:MOST]]
+    described = [{**row, "rationale_code": _reason(row) or _rationale(row, answers)} for row in listed[:MOST]]
     table = [[one_line(str(row.get(name) or "")) for name in names] for row in described]
     yield from _rows(table, columns)
     if len(listed) > MOST:
@@ -148,6 +150,13 @@ def _reason(verdict: JsonMapping) -> str:
         return f"“{fit(' '.join(verdict['evidence'][0]['quote'].split()), QUOTED)}”"
     code = verdict["rationale_code"] or ("unverified_fail" if verdict["extra"].get("unverified_fail") else "")
     return reason_words(code)
+
+
+def _rationale(verdict: JsonMapping, answers: JudgeAnswers) -> str:
+    """The beginning of the judge's reason for a verdict; empty if none is recorded, and for a PASS."""
+    place = verdict["transcript_id"], verdict["check_id"], verdict["verdict"]
+    reason = "" if verdict["verdict"] == "PASS" else answers.rationale(*place)
+    return fit(" ".join(reason.split()), 2 * QUOTED)
 
 
 def _outcome(scores: JsonMapping) -> Iterator[str]:

@@ -8,7 +8,9 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from tests.compiler.commands.test_live_judge import project, scan, source
 from tests.folders import write
+from tests.model_server import chat, model_server
 
 from rulewright.arguments.shared_options import latest_run
 from rulewright.cli import main
@@ -274,3 +276,13 @@ def test_a_list_fits_the_terminal_and_cuts_no_name(
     narrow = capsys.readouterr().out
     assert max(map(len, narrow.splitlines())) <= columns
     assert Counter(narrow.split()) == Counter(whole.split())
+
+
+def test_an_unclear_of_a_judge_is_listed_with_its_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    reply = {"verdict": "UNCLEAR", "rationale": "The caller may mean another card."}
+    with model_server(lambda *_: chat(json.dumps(reply))) as server:
+        project(tmp_path, source(server, "model"))
+        assert scan(tmp_path) == 2
+    capsys.readouterr()
+    assert main(["why", str(tmp_path / "run")]) == 0
+    assert "The caller may mean another card." in " ".join(capsys.readouterr().out.split())
