@@ -24,7 +24,7 @@ from rulewright_runtime.files.input_files import read_expanded
 from rulewright_runtime.judging.evidence import fold
 from rulewright_runtime.person_names import folded_name
 from rulewright_runtime.plan.judge_needs import needs_judge
-from rulewright_runtime.plan.part import ANSWERS
+from rulewright_runtime.plan.part import ANSWERS, answer_named
 from rulewright_runtime.report.text import csv_cell, text_of_cell
 from rulewright_runtime.transcripts.containers import delimiter_of
 from rulewright_runtime.transcripts.messages import Transcript
@@ -146,13 +146,14 @@ def _label(row: Sequence[str], count: int) -> GoldLabel:
     transcript, _, check = name.rpartition("/")
     if not transcript or not check:
         raise UsageError(f"expected an `id` like `TRANSCRIPT/CHECK`, found `{name}`")
-    if target and target not in ANSWERS:
+    answer = answer_named(target) if target else ""
+    if answer is None:
         raise UsageError(f"unknown target `{target}`; expected {', '.join(ANSWERS)}{question(target, ANSWERS)}")
     if target and not plain_name(annotator):
         raise UsageError(f"a label needs an `annotator`; those of models begin with `{SYNTHETIC}`")
     if not split:
         raise UsageError("a label needs a `split`")
-    return GoldLabel((transcript, check), target, annotator, split, *conversation)
+    return GoldLabel((transcript, check), answer, annotator, split, *conversation)
 
 
 def to_csv(labels: Iterable[GoldLabel]) -> str:

@@ -5,7 +5,6 @@ import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import cast
 
 from msgspec.structs import replace
 
@@ -14,7 +13,7 @@ from rulewright.exit_codes import UNDECIDED
 from rulewright.reporting import adjudication
 from rulewright.reporting.stored_run import StoredRun, open_run, stored
 from rulewright_runtime.english import plural
-from rulewright_runtime.plan.part import ANSWERS, Answer
+from rulewright_runtime.plan.part import answer_named
 from rulewright_runtime.processes.ancestry import here
 from rulewright_runtime.report.summary import UNPROVEN, exit_status
 from rulewright_runtime.report.text import reason_words
@@ -77,9 +76,10 @@ def _refuse_contradictions(given: list[adjudication.Adjudication]) -> None:
 
 
 def _decision(key: tuple[str, str], verdict: str, by: str, why: str | None) -> adjudication.Adjudication:
-    if verdict not in ANSWERS:
+    named = answer_named(verdict)
+    if named is None:
         raise UsageError(adjudication.not_possible(verdict))
-    return adjudication.Adjudication(*key, cast("Answer", verdict), by, why or "")
+    return adjudication.Adjudication(*key, named, by, why or "")
 
 
 def _list(run: StoredRun, still: list[Waiting], settled: int, args: argparse.Namespace) -> None:

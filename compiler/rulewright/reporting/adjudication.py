@@ -24,7 +24,7 @@ from rulewright_runtime.files.json_scanner import BOM
 from rulewright_runtime.files.locks import lock_folder
 from rulewright_runtime.judging.independence import spellings
 from rulewright_runtime.person_names import folded_name
-from rulewright_runtime.plan.part import ANSWERS, Answer
+from rulewright_runtime.plan.part import Answer, answer_named
 from rulewright_runtime.plan.scan import Check
 from rulewright_runtime.runs.folder import DECISIONS
 from rulewright_runtime.strict_json import UNDECODED, JsonObject
@@ -108,10 +108,11 @@ def read_decisions(path: Path, by: str = "") -> Iterator[Adjudication]:
             _check_keys(data, f"{path}:{number}")
             if data["verdict"] is None:
                 continue
-            if data["verdict"] not in ANSWERS:
+            verdict = answer_named(data["verdict"])
+            if verdict is None:
                 raise UsageError(f"{path}:{number}: this is not a decision: {not_possible(data['verdict'])}")
             fields = {name: data[name] for name in Adjudication.__struct_fields__ if data.get(name) is not None}
-            yield msgspec.convert({"by": by, "why": "", **fields}, Adjudication)
+            yield msgspec.convert({"by": by, "why": "", **fields, "verdict": verdict}, Adjudication)
         except UNDECODED as error:
             raise UsageError(f"{path}:{number}: this is not a decision: {error}") from None
 

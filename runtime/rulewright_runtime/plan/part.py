@@ -24,6 +24,12 @@ class PlanPart(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The base of all parts of a plan: immutable, and without unknown keys."""
 
 
+def answer_named(word: object) -> Answer | None:
+    """The answer that a person wrote, in any case; None for anything else."""
+    written = word.strip().upper() if isinstance(word, str) else ""
+    return next((answer for answer in get_args(Answer) if answer == written), None)
+
+
 def programs_of(part: object) -> Iterator[Program]:
     """Yield every expression in a part of a plan, at any depth."""
     if isinstance(part, Program):

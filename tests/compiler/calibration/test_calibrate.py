@@ -152,6 +152,12 @@ def test_labels_may_be_saved_by_a_spreadsheet_that_writes_semicolons(tmp_path: P
     assert read_gold(tmp_path / "g.csv") == [GoldLabel(("t", "A-1"), "FAIL", "ana", "tune")]
 
 
+@pytest.mark.parametrize(("written", "read"), [("pass", "PASS"), ("Not_Applicable", "NOT_APPLICABLE")])
+def test_labels_are_read_in_any_case(tmp_path: Path, written: str, read: str) -> None:
+    (tmp_path / "g.csv").write_text(f"id,target,annotator,split\nt/A-1,{written},ana,tune\n", encoding="utf-8")
+    assert [each.target for each in read_gold(tmp_path / "g.csv")] == [read]
+
+
 def test_the_errors_of_a_judge_are_measured_and_propagated_to_the_gate(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -461,7 +467,7 @@ def test_a_run_without_a_scorecard_answers_no_limit_and_its_checks_are_sorted(
         ("x,PASS,ann,report", "expected an `id` like `TRANSCRIPT/CHECK`"),
         ('"a\nc/b",PASS,ann,report\na/b,MAYBE,ann,report', "4: unknown target `MAYBE`"),
         ("a/b,MAYBE,ann,report", "unknown target `MAYBE`"),
-        ("a/b,pass,ann,report", "did you mean `PASS`?"),
+        ("a/b,PAS,ann,report", "did you mean `PASS`?"),
         ("a/b,PASS,,report", "a label needs an `annotator`"),
         ("a/b,PASS,\u200b,report", "a label needs an `annotator`"),
         ("a/b,PASS,ann,", "a label needs a `split`"),

@@ -232,12 +232,13 @@ def test_lines_that_wait_can_be_filled_in_and_read_back(
     _, listed, _ = command(capsys, judged, "--format", "jsonl")
     first, second = (json.loads(line) for line in listed.splitlines())
     keys = ("transcript_id", "check_id", "verdict", "why", "by")
-    lines = [{key: line[key] for key in keys} for line in ({**first, "verdict": "PASS", "why": "fine"}, second)]
+    lines = [{key: line[key] for key in keys} for line in ({**first, "verdict": "pass", "why": "fine"}, second)]
     write_lines(filled, lines)
     status, told, _ = command(capsys, judged, "--file", filled, "--by", "Ben", "--out", out)
     assert status == 1  # two transcripts of this run fail whatever a person says
     assert "1 decided, 1 still waiting" in told
     assert verdict_of(out, NIGHT)["extra"]["adjudicated"]["by"] == "Ben"
+    assert verdict_of(out, NIGHT)["verdict"] == "PASS"
 
 
 @pytest.mark.parametrize(
@@ -303,7 +304,10 @@ def test_a_damaged_line_of_a_file_is_reported_with_its_place(
         ({"verdict": ..., "Verdict": "FAIL"}, "x.jsonl:2: unknown key `Verdict`; did you mean `verdict`?"),
         ({"verdict": "FAIL", "reasons": "fine"}, "x.jsonl:2: unknown key `reasons`; did you mean `reason`?"),
         ({"verdict": ...}, "x.jsonl:2: the key `verdict` is missing; null leaves it open"),
-        ({"verdict": "fail"}, "x.jsonl:2: this is not a decision: `fail` is not a possible decision; expected `PASS`,"),
+        (
+            {"verdict": "failed"},
+            "x.jsonl:2: this is not a decision: `failed` is not a possible decision; expected `PASS`,",
+        ),
         (
             {"verdict": "PASS", "why": None},
             "the decision about `RW-A1` in `model-b__night_shift_alone` names no reason",
