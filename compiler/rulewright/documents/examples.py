@@ -24,6 +24,7 @@ from rulewright_runtime.transcripts.transcript_reader import from_record
 from rulewright_runtime.verdicts import VerdictResult
 
 _CONDITION: Final = "the condition"
+_OPTION: Final = re.compile(r"(?:; | \()[^;(]*`--columns.*", re.DOTALL)  # of commands that read files
 _MESSAGE: Final = re.compile(r"messages\[(\d+)\]")  # the message that an error of a record names
 
 
@@ -165,7 +166,9 @@ def example_mismatch(example: Example, found: VerdictResult | InputError) -> Dia
         spoken = items(example.node, "chat", "messages") or items(example.node, "chat")
         messages = spoken[int(number[1]) :] if number else ()
         place = messages[0] if messages else example.node
-        return error(place, f"this example can't be read: {found}", code="check-misses-own-example")
+        reason = _OPTION.sub("", str(found))
+        help = "write `chat` as a list of `ROLE: text`" if reason != str(found) and not number else None
+        return error(place, f"this example can't be read: {reason}", code="check-misses-own-example", help=help)
     if found.verdict == example.verdict:
         return None
     quotes = ticked(span.quote for span in found.evidence)
