@@ -94,7 +94,7 @@ def _beyond_baseline(report: Report, args: argparse.Namespace) -> Report:
             raise UsageError(f"baseline not found: `{path}`; write it on your own machine")
         known = baseline.entries_of(report, path)
         baseline.write_baseline(path, known)
-        complain(f"wrote {path} with {plural(known.total(), 'finding')}")
+        complain(f"wrote {path} with {plural(len(report.diagnostics), 'finding')}")
     else:
         known = baseline.read_baseline(path)
     rest, still = baseline.without_known(report, known, path)

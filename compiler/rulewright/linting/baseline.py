@@ -1,7 +1,8 @@
 """A baseline: the findings that a project had when it adopted the linter, which are not shown again.
 
 An entry counts the findings with the same file, code and message. Lines don't matter, so edits elsewhere in a file have
-no effect. A fixed finding is removed from the baseline; a new one is never added.
+no effect. A fixed finding is removed from the baseline; a new one is never added. Findings that another one explains
+are in the baseline too, because they may be shown when the other one is fixed.
 """
 
 import json
@@ -38,8 +39,8 @@ def read_baseline(path: Path) -> Counter[Entry]:
 
 
 def entries_of(report: Report, path: Path) -> Counter[Entry]:
-    """Return the entries for the findings of a report."""
-    return Counter(_entry(found, path) for found in report.diagnostics)
+    """Return the entries for the findings of a report, and for those that others explain."""
+    return Counter(_entry(found, path) for found in (*report.diagnostics, *report.explained))
 
 
 def write_baseline(path: Path, entries: Mapping[Entry, int]) -> None:
@@ -63,6 +64,7 @@ def without_known(report: Report, known: Counter[Entry], path: Path) -> tuple[Re
             still[entry] += 1
         else:
             kept.append(found)
+    still += left & Counter(_entry(found, path) for found in report.explained)
     return replace(report, diagnostics=tuple(kept)), still
 
 

@@ -30,11 +30,13 @@ UNREAD: Final = frozenset({"bad-expression", "bad-parameter", "wrong-type"})  # 
 
 
 class Report(Struct, frozen=True):
-    """The sorted findings; those that comments and `accept` entries allow; the sources of all files read."""
+    """The sorted findings; those that comments and `accept` entries allow; the sources of all files read; and the
+    findings that are not shown because another one explains them."""
 
     diagnostics: tuple[Diagnostic, ...]
     allowed: tuple[Diagnostic, ...]
     sources: dict[str, Source]
+    explained: tuple[Diagnostic, ...] = ()
 
     def fails(self, level: Severity = Severity.ADVICE) -> bool:
         """Whether a finding is at least as severe as `level`."""
@@ -99,10 +101,18 @@ def report_of(
     known = [*accepted, *allowed, *settings.mistakes()]
     wanted = [each for each in kept if wants(each.code, each.span.path)]
     if again is None or selection.select:  # selected rules show all their findings
-        wanted = without_echoes(wanted, known)
+        shown = without_echoes(wanted, known)
     else:
-        wanted = causes_of(wanted, files, again, known)
-    wanted = fixes.fitted(wanted, files)
+        shown = causes_of(wanted, files, again, known)
     return Report(
-        in_order([*wanted, *settings.mistakes()]), in_order([*accepted, *allowed]), dict(sorted(sources.items()))
+        in_order([*fixes.fitted(shown, files), *settings.mistakes()]),
+        in_order([*accepted, *allowed]),
+        dict(sorted(sources.items())),
+        in_order(explained_in(wanted, shown)),
     )
+
+
+def explained_in(found: Iterable[Diagnostic], shown: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """The findings that are not among the shown ones, because another one explains them."""
+    own = {(each.span, each.code, each.message) for each in shown}
+    return [each for each in found if (each.span, each.code, each.message) not in own]

@@ -27,7 +27,7 @@ from rulewright.documents.layout import (
 )
 from rulewright.documents.validation import ONE_DOCUMENT
 from rulewright.errors import UsageError
-from rulewright.linting.lint_report import Report, report_of
+from rulewright.linting.lint_report import Report, explained_in, report_of
 from rulewright.linting.lint_settings import DEFAULT, LintSettings, RuleSelection, is_used, settings_around
 from rulewright.load import Loaded, Mapping, Scalar, Source, load_file, load_text, nodes
 from rulewright.load.file_reader import unsaved
@@ -64,6 +64,7 @@ def lint(paths: Sequence[Path | str], selection: RuleSelection = DEFAULT) -> Rep
     selection.check()
     found: list[Diagnostic] = []
     allowed: list[Diagnostic] = []
+    explained: list[Diagnostic] = []
     sources: dict[str, Source] = {}
     around = cache(settings_around)  # one look-up per folder
     for path in map(Path, paths):
@@ -76,11 +77,14 @@ def lint(paths: Sequence[Path | str], selection: RuleSelection = DEFAULT) -> Rep
             )  # silence would look like success
         accepted = [each for report in reports[1:] for each in report.allowed]  # in cases, which are linted alone
         own = [each for report in reports for each in report.diagnostics if not is_used(each, accepted)]
-        found += own if selection.select or not reports[1:] else with_consequences_in_cases(own)
+        shown = own if selection.select or not reports[1:] else with_consequences_in_cases(own)
+        found += shown
+        explained += explained_in(own, shown)
         for report in reports:
             allowed += report.allowed
+            explained += report.explained
             sources |= report.sources
-    return Report(in_order(found), in_order(allowed), dict(sorted(sources.items())))
+    return Report(in_order(found), in_order(allowed), dict(sorted(sources.items())), in_order(explained))
 
 
 def lint_text(text: str | bytes, path: str, selection: RuleSelection = DEFAULT) -> Report:

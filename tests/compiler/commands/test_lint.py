@@ -103,6 +103,22 @@ def test_a_baseline_is_written_once_shrinks_and_never_grows(
     assert lint(capsys, *words)[0] == 1
 
 
+def test_a_finding_that_was_a_note_of_a_fixed_one_is_not_new_to_a_baseline(
+    old_corpus: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("old.yaml").unlink()
+    Path("checks").mkdir()
+    Path("rulewright.yaml").write_text("project: shop\nprofiles: profiles.yaml\n", encoding="utf-8")
+    Path("checks/no-x.yaml").write_text("id: no-x\nfail: answer.contains('x')\n", encoding="utf-8")
+    Path("profiles.yaml").write_text("publish: {include_buckets: [Q, W]}\n", encoding="utf-8")
+    words = ("--baseline", str(old_corpus))
+    assert lint(capsys, *words)[2] == "wrote baseline.json with 1 finding\n"
+    monkeypatch.setenv("CI", "true")
+    for buckets in ("A, W", "Q, A"):
+        Path("profiles.yaml").write_text(f"publish: {{include_buckets: [{buckets}]}}\n", encoding="utf-8")
+        assert lint(capsys, *words)[0] == 0
+
+
 def test_a_baseline_keeps_what_this_run_did_not_look_at(old_corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("other.yaml").write_text("patterns: [you must]\nfol: 1\n", encoding="utf-8")
     lint(capsys, "--baseline", str(old_corpus))
