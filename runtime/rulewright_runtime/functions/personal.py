@@ -3,6 +3,8 @@
 ibans           ISO 13616: the country's length, and the remainder 1 modulo 97 (ISO 7064)
 card_numbers    ISO/IEC 7812: 13 to 19 digits, the first 2 to 6, with Luhn's check digit
 phone_numbers   E.164: 7 to 15 digits, written with `+`, brackets or separators; no dates, no plain numbers
+
+Digits, letters, dashes and spaces of other scripts and fonts count as their ASCII forms.
 """
 
 from __future__ import annotations
@@ -15,13 +17,19 @@ from typing import Final
 
 from rulewright_runtime.functions.table import Table, typed
 from rulewright_runtime.functions.texts import Span, Spans, find_spans, listed
+from rulewright_runtime.matching.folding import fold
 
 _EMAIL: Final = r"(?i)\b[a-z0-9][a-z0-9._%+\-]{0,63}@(?:[a-z0-9](?:[a-z0-9\-]{0,61}[a-z0-9])?\.)+[a-z]{2,24}\b"
 _IBAN: Final = r"\b[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]{2,4}){3,8}(?: ?[A-Z0-9]{1,3})?\b"
 _CARD: Final = r"\b[2-6][0-9]{3}(?:[ \-]?[0-9]){9,15}\b"
-_PHONE: Final = r"(?:\+[0-9]{1,3}|\(?\b0[0-9]{1,5}|\(?\b[0-9]{3})\)?(?:[ .\-/]?\(?[0-9]{2,5}\)?){1,6}\b"
+_PHONE: Final = (
+    r"\+[0-9]{1,3}(?:(?: / |[ .\-/])?\(?[0-9]{1,5}\)?){2,8}\b"
+    r"|(?:\(?\b0[0-9]{1,5}\)?(?: / )?|\(?\b[0-9]{3}\)?)(?:[ .\-/]?\(?[0-9]{2,5}\)?){1,6}\b"
+)
 _DATE: Final = re.compile(r"\d{4}[-./]\d{1,2}[-./]\d{1,2}|\d{1,2}[-./]\d{1,2}[-./]\d{4}")
 _PLAIN: Final = re.compile(r"[\d.]+")  # an amount, a version, an IP address
+_DASHES: Final = frozenset({"dashes"})
+_SPACES: Final = str.maketrans(dict.fromkeys("\u00a0\u2007\u2009\u202f\u3000", " "))
 _IBAN_LENGTHS: Final[Mapping[str, int]] = {
     "AD": 24, "AE": 23, "AL": 28, "AT": 20, "AZ": 28, "BA": 20, "BE": 16, "BG": 22, "BH": 22, "BR": 29, "BY": 28,
     "CH": 21, "CR": 22, "CY": 28, "CZ": 24, "DE": 22, "DK": 18, "DO": 28, "EE": 20, "EG": 29, "ES": 24, "FI": 18,
@@ -72,12 +80,22 @@ def _phone_spans(text: str) -> Iterator[Span]:
             yield start, end
 
 
-_EACH: Final[Mapping[str, Spans]] = {
+def _in_plain_form(spans: Spans, text: str) -> Iterator[Span]:
+    """Yield the spans in the text with its digits, letters, dashes and spaces in their ASCII forms, on the text."""
+    if text.isascii():
+        yield from spans(text)
+        return
+    folded = fold(text, _DASHES, case=False)
+    yield from (folded.span(*span) for span in spans(folded.text.translate(_SPACES)))
+
+
+_IN_PLAIN_TEXT: Final[Mapping[str, Spans]] = {
     "emails": partial(find_spans, _EMAIL),
     "phone_numbers": _phone_spans,
     "ibans": _iban_spans,
     "card_numbers": _card_spans,
 }
+_EACH: Final[Mapping[str, Spans]] = {name: partial(_in_plain_form, spans) for name, spans in _IN_PLAIN_TEXT.items()}
 SPANS: Final[Mapping[str, Spans]] = {
     **_EACH,
     "personal_data": lambda text: chain.from_iterable(spans(text) for spans in _EACH.values()),
