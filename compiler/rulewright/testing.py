@@ -104,7 +104,7 @@ class TestBench(Struct, frozen=True):
         if name not in {each.id for each in self.plan.checks}:
             raise CheckError(f"the profile leaves out `{name}`")
         try:
-            miss = example_mismatch(example, verdict_on(example, self.plan, resolve_judge(judge)))
+            miss = example_mismatch(example, verdict_on(example, self.plan, resolve_judge(judge)), self.plan.redact)
         except (RulewrightError, RuntimeFailure) as failure:
             raise CheckError(str(failure)) from None
         if miss is not None:

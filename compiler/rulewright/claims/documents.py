@@ -158,7 +158,7 @@ def _verdict_claims(check: CheckDocument, project: Project) -> list[Property]:
     node, _ = lowered_check(check, project)
     never = {verdict: never_given(check, verdict) for verdict in ("FAIL", "PASS")}
     wanted = [(verdict,) for verdict, is_proved in never.items() if not is_proved]
-    shown = conversations_with([node], check.vocabulary, wanted, UNDECIDED, example_chats(check))
+    shown = conversations_with([node], check.vocabulary, wanted, UNDECIDED, example_chats(check), redact=project.redact)
     span = check.verdict_conditions[0].span
     return [
         Property(f"the check can give {verdict}", _given(is_proved, shown.get((verdict,))), span)

@@ -20,6 +20,7 @@ from rulewright_runtime.plan.judge_needs import needs_judge
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.report.text import because
 from rulewright_runtime.transcripts.messages import Transcript
+from rulewright_runtime.transcripts.redaction import Redaction
 from rulewright_runtime.transcripts.transcript_reader import from_record
 from rulewright_runtime.verdicts import VerdictResult
 
@@ -97,7 +98,7 @@ def example_findings(checks: Iterable[CheckDocument], plan: Plan) -> Findings:
         for example in examples_of(check):
             if example.judge is None and asking & with_dependencies(plan, [check.id]):
                 continue
-            found = example_mismatch(example, verdict_on(example, plan))
+            found = example_mismatch(example, verdict_on(example, plan), plan.redact)
             wrong += [] if found is None else [(example.verdict, found)]
             right |= {example.verdict} if found is None else set()
         deciding = {note.span for _, found in wrong for note in found.notes if note.message == _CONDITION}
@@ -159,8 +160,11 @@ def with_dependencies(plan: Plan, names: Iterable[str]) -> set[str]:
     return found
 
 
-def example_mismatch(example: Example, found: VerdictResult | InputError) -> Diagnostic | None:
-    """The message for an example with another verdict, or that can't be read; None if the verdict is as expected."""
+def example_mismatch(
+    example: Example, found: VerdictResult | InputError, redact: tuple[tuple[str, str], ...] = ()
+) -> Diagnostic | None:
+    """The message for an example with another verdict, or that can't be read; None if the verdict is as expected. It
+    says whether a project's patterns to `redact` change the conversation."""
     if isinstance(found, InputError):
         number = _MESSAGE.search(str(found))
         spoken = items(example.node, "chat", "messages") or items(example.node, "chat")
@@ -172,7 +176,9 @@ def example_mismatch(example: Example, found: VerdictResult | InputError) -> Dia
     if found.verdict == example.verdict:
         return None
     quotes = ticked(span.quote for span in found.evidence)
-    why = ", ".join(filter(None, (because(found.rationale_code), quotes and f"with the evidence {quotes}")))
+    redacted = Redaction(redact).data(example.record) != example.record and "after `redact` of the project"
+    parts = (because(found.rationale_code), quotes and f"with the evidence {quotes}", redacted)
+    why = ", ".join(each for each in parts if each)
     message = f"`{example.check.id}` gives {found.verdict} for {example.name}, which expects {example.verdict}"
     place = descend(example.node, "verdict") or example.node
     conditions: tuple[Node, ...] = example.check.verdict_conditions

@@ -58,10 +58,13 @@ def conversations_with(
     undecided: str,
     examples: Iterable[JsonObject],
     models: Sequence[InputModel] = (),
+    *,
+    redact: tuple[tuple[str, str], ...] = (),
 ) -> dict[Verdicts, JsonObject]:
     """A conversation for each of the `wanted` verdicts that the checks give, as far as one was found: a record with its
     `scenario` and the `verdicts` of other checks where conditions read them. `undecided` stands for a verdict that a
-    person has to give. The records `examples` are tried first, then what `models` of these inputs say."""
+    person has to give. The records `examples` are tried first, then what `models` of these inputs say. As in a scan, a
+    project's patterns to `redact` are replaced before the checks are executed."""
     routes = [check.verifier for check in checks]
     programs = [_ready(check.verifier, program) for check in checks for program in _conditions(check)]
     needs = sorted({name for route in routes for name in route.reads()})
@@ -72,7 +75,9 @@ def conversations_with(
     left = set(wanted)
     found: dict[Verdicts, JsonObject] = {}
     try:
-        search = _ConversationSearch(checks, written, vocabulary, undecided, contexts(written, needs, vocabulary))
+        search = _ConversationSearch(
+            checks, written, vocabulary, undecided, contexts(written, needs, vocabulary), redact
+        )
         given: Iterator[Callable[[], JsonObject]] = (partial(dict, each) for each in examples)
         made = map(cache, islice(chain(given, records(written, search.effect())), MOST_RECORDS))
         tried: list[Callable[[], JsonObject]] = list(made)
@@ -107,10 +112,11 @@ class _ConversationSearch:
         vocabulary: Vocabulary,
         undecided: str,
         around: Sequence[ConversationContext],
+        redact: tuple[tuple[str, str], ...],
     ) -> None:
         """`written` is what the conditions hold."""
         self.checks, self.written, self.vocabulary, self.undecided = checks, written, vocabulary, undecided
-        self.around = around
+        self.around, self.redact = around, redact
         self.read = cache(read_conversation)
 
     def executed(
@@ -125,7 +131,7 @@ class _ConversationSearch:
                 return None
             scenarios[str(played["scenario_id"])] = scenario
         renamed = [replace(each, id=f"check {at}") for at, each in enumerate(checks)]
-        engine = _engine([*renamed, *parts], scenarios, context, self.vocabulary)
+        engine = _engine([*renamed, *parts], scenarios, context, self.vocabulary, self.redact)
         scenario_id = next(iter(scenarios), None)
         return _Executed(engine, len(checks), self.undecided, lambda text: self.read(text, scenario_id))
 
@@ -283,7 +289,11 @@ def _as_json(record: OtherVerdict) -> object:
 
 
 def _engine(
-    checks: Sequence[Check], scenarios: dict[str, Scenario], context: ConversationContext, vocabulary: Vocabulary
+    checks: Sequence[Check],
+    scenarios: dict[str, Scenario],
+    context: ConversationContext,
+    vocabulary: Vocabulary,
+    redact: tuple[tuple[str, str], ...],
 ) -> Engine:
     """A plan of these checks, which apply to every conversation of the context."""
     records = {name: record for name, record in context.verdicts.items() if record.verdict is not None}
@@ -292,7 +302,7 @@ def _engine(
     ]
     anywhere = (*given, *(replace(check, eligible=None, suppressed=None) for check in checks))
     plugins, severities = dict(vocabulary.functions), vocabulary.severities
-    plan = Plan("", "", "", {}, scenarios, anywhere, plugins=plugins, severities=severities)
+    plan = Plan("", "", "", {}, scenarios, anywhere, redact=redact, plugins=plugins, severities=severities)
     return _FixedVerdicts(plan, records)
 
 

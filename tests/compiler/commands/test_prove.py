@@ -378,6 +378,14 @@ CONDITIONS = [
 ]
 
 
+def test_a_conversation_is_redacted_before_it_shows_a_verdict(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("rulewright.yaml").write_text("project: desk\nredact: [{pattern: '2026'}]\n", encoding="utf-8")
+    Path("checks").mkdir()
+    Path("checks/year.yaml").write_text("id: year\nfail: answer.contains('2026')\n", encoding="utf-8")
+    assert main(["prove"]) == 2
+    assert "unknown 2:7 the check can give FAIL: no conversation was found" in lines(capsys.readouterr().out)
+
+
 @pytest.mark.parametrize(("key", "condition"), CONDITIONS)
 def test_a_verdict_is_shown_by_a_conversation_that_is_given_it(
     key: str, condition: str, capsys: pytest.CaptureFixture[str]
