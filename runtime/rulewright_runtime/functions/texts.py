@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache, partial
 from itertools import pairwise
@@ -22,15 +23,15 @@ from rulewright_runtime.values import Value, no_overload
 Span: TypeAlias = tuple[int, int]
 Spans: TypeAlias = Callable[..., Iterator[Span]]
 
-_SENTENCE_END: Final = (
-    r"[.!?\x{2026}\x{203d}]+[\"'\x{2019}\x{201d})\]]*(?:\s|$)"
-    r"|[\x{3002}\x{ff01}\x{ff1f}\x{0964}\x{061f}]+|\n\s*\n"
+_SENTENCE_END: Final = r"[.!?…‽]+(?:\p{Zs}?[»›])?[\"'’“”»«›‹)\]]*(?:\s|\p{Z}|$)|[。｡！？।॥؟۔։።፧။។]+|\n\s*\n"
+_URL: Final = (
+    r"(?i)\b(?:https?://|www\.)[^\s\p{Z}<>\"'`{}|\\^\[\]‘’“”„«»‹›…。、，；：？！（）「」『』【】《》〈〉،؛؟।]+"
 )
-_URL: Final = r"(?i)\b(?:https?://|www\.)[^\s<>\"'`{}|\\^\[\]]+"
 _TRAILING: Final = ".,;:!?)*_"
 _CITATION: Final = r"\[\^?(\d{1,4}(?:\s?[,;\-\x{2013}]\s?\d{1,4})*)\]"
 _NUMBER: Final = re.compile(r"(?<![\w.,])[-+\u2212]?\d+(?:[.,]\d+)*")
 _GROUPED: Final = re.compile(r"(?<![\d.,])[1-9]\d{0,2}(?:,\d{3})+(?!,?\d)")
+_SEPARATORS: Final = str.maketrans("，．٬٫", ",.,.")  # in numbers, full-width and Arabic
 _FENCE: Final = re.compile(r"(`{3,}|~{3,})")
 # Scripts by their Unicode names, as RE2 knows them.
 SCRIPTS: Final = (
@@ -140,8 +141,13 @@ def citations(text: str) -> list[int]:
 
 
 def numbers(text: str) -> list[str]:
-    """Return the numbers in `text` as written, without thousands separators: `1,200` gives `1200`."""
-    return list(map(ungrouped, _NUMBER.findall(text)))
+    """Return the numbers in `text` as written, in ASCII and without thousands separators: `1,200` gives `1200`."""
+    plain = text if text.isascii() else "".join(map(_plain_digit, text.translate(_SEPARATORS)))
+    return list(map(ungrouped, _NUMBER.findall(plain)))
+
+
+def _plain_digit(char: str) -> str:
+    return str(unicodedata.decimal(char)) if char.isdecimal() else char
 
 
 def ungrouped(number: str) -> str:
