@@ -209,8 +209,11 @@ class _Executed:
         return _Response(None if result.errors or len(given) < len(words) else given, parts)
 
     def _word(self, verdict: VerdictResult | None) -> str | None:
-        """A verdict in a word; None where a check does not apply or content is missing."""
+        """A verdict in a word; None where a check does not apply, content is missing, or the check only waits for a
+        verdict that it reads, which its conditions do not say."""
         if verdict is None or verdict.eligible is False or verdict.cause == "missing":
+            return None
+        if verdict.rationale_code == "reads_an_undecided_verdict":
             return None
         return self.undecided if verdict.rationale_code == "condition_undecided" else verdict.verdict
 

@@ -26,6 +26,7 @@ _REASONS: Final = {
     "fail_condition_holds": "its condition `fail` holds",
     "incomplete_transcript": "the chat is incomplete",
     "reads_a_decided_verdict": "a person has decided a verdict that it reads",
+    "reads_an_undecided_verdict": "a verdict that it reads is undecided",
     "judge_budget_exhausted": "the limit of calls was reached",
     "judge_not_asked": "the judge was not asked",
     "no_condition_holds": "none of its conditions holds",

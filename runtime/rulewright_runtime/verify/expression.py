@@ -77,7 +77,8 @@ def verify(check: Check, verifier: ExpressionVerifier, context: EvaluationContex
         return found
     if found.verdict == "FAIL":
         return replace(found, needs_adjudication=True, cause="unclear")
-    return failed("condition_undecided", extra={**found.extra, "undecided": f"it depends on {ticked(undecided)}"})
+    why = f"it depends on {ticked(undecided)}"
+    return failed("reads_an_undecided_verdict", extra={**found.extra, "undecided": why})
 
 
 def _is_undecided(verdict: VerdictResult | None) -> bool:

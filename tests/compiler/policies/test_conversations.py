@@ -398,6 +398,16 @@ def test_a_verdict_on_missing_content_is_not_an_example_of_a_condition(tmp_path:
         assert verdict.rationale_code == "no_condition_holds"
 
 
+def test_a_verdict_that_only_waits_for_another_is_not_an_example_of_a_condition(tmp_path: Path) -> None:
+    said, failed = "answer.lowerAscii() == 'hi'", "v('E-2').verdict == FAIL"
+    conditions = {"one": f"{said} && {failed}", "two": f"v('E-2').verdict == UNCLEAR && !({said})"}
+    paths = [project(tmp_path / name, fail, "") for name, fail in conditions.items()]
+    for path in paths:
+        (path.parent / "E-2.yaml").write_text(OTHER["PASS"])
+    shown = {(each["before"], each["after"]): each["witness"] for each in policy_diff(*paths)["regions"]}
+    assert shown[UNDECIDED_VERDICT, "PASS"]["verdicts"] == {"E-2": "FAIL"}
+
+
 def test_a_condition_on_what_map_gives_is_proved_equal(tmp_path: Path) -> None:
     conditions = {
         "one": "turns.map(t, size(t.content)).exists(n, n > 900)",

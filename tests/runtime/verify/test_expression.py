@@ -264,6 +264,7 @@ def test_a_check_passes_only_whatever_the_undecided_verdicts_that_it_reads_turn_
     assert found["base"].verdict == "UNCLEAR"
     assert found["X1"].verdict == expected
     assert found["X1"].adjudication_required is (expected == "UNCLEAR")
+    assert (found["X1"].rationale_code == "reads_an_undecided_verdict") is (expected == "UNCLEAR")
 
 
 def test_a_fail_that_an_undecided_verdict_may_change_is_unproven() -> None:
