@@ -28,6 +28,7 @@ from rulewright.once_a_run import once_a_run
 from rulewright.shipped import shipped_root
 from rulewright.spelling import question
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan, Choices
+from rulewright_runtime.english import ticked
 
 SCORECARDS: Final = Path("benchmark", "configs", "scorecards")
 SHIPPED: Final = "safe-v0"
@@ -78,13 +79,15 @@ def find_scorecard(name: str) -> Path | None:
 
 
 def usual_scorecard() -> str:
-    """Return the scorecard over cases that the project file of this folder names: its file, or the name of the shipped
-    one where it names none, or one over verdicts. Raises DocumentError for a project file or a scorecard that can't be
-    read, and UsageError for an unknown name."""
+    """Return the scorecard over cases that the project file of this folder names, else the only one of the project: its
+    file, or the name of the shipped one if the project has none. Raises DocumentError for a project file or a scorecard
+    that can't be read, and UsageError for an unknown name, or for several scorecards of which none is named."""
     path = project_file_above(Path())
     file = None if path is None else _project_file(path)
-    if path is None or file is None or not file.scorecard:
+    if path is None or file is None:
         return SHIPPED
+    if not file.scorecard:
+        return _only_scorecard()
     place = places(file.top, file, path).get("scorecards")
     loaded = {} if place is None else {each: load_file(each) for each in documents_in(place.path)}
     names = {text(each.root, "scorecard"): (kind_of(each.root), own) for own, each in loaded.items()}
@@ -95,7 +98,16 @@ def usual_scorecard() -> str:
         raise DocumentError(unread)
     if not kind and not dependencies.is_file(shipped_root() / SCORECARDS / f"{file.scorecard}.yaml"):
         raise UsageError(f"`{path}`: unknown scorecard `{file.scorecard}`{question(file.scorecard, [*names])}")
-    return SHIPPED
+    return _only_scorecard()
+
+
+def _only_scorecard() -> str:
+    own = {path.stem: path for path in case_scorecards_of_project(Path())}
+    if not own or SHIPPED in own:
+        return SHIPPED
+    if len(own) > 1:
+        raise UsageError(f"name a scorecard with `--scorecard`: the project has {ticked(own)}")
+    return str(next(iter(own.values())))
 
 
 def _project_file(path: Path) -> ProjectFile:

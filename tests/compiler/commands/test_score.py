@@ -513,6 +513,17 @@ def test_the_scorecard_that_the_project_names_is_used(folder: str, project: str)
     assert report("--batch", "b")["configuration"]["scorecard"] == "strict"
 
 
+def test_the_only_scorecard_of_a_project_is_used_and_one_of_several_has_to_be_named(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    _strict(Path(), "project: shop\n")
+    assert report("--batch", "b")["configuration"]["scorecard"] == "strict"
+    card = Path("scorecards/own.yaml").read_text(encoding="utf-8")
+    Path("scorecards/lax.yaml").write_text(card.replace("scorecard: strict", "scorecard: lax"), encoding="utf-8")
+    assert score("--batch", "b") == 3
+    assert "name a scorecard with `--scorecard`: the project has `lax`, `own`" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("project", "card"),
     [
