@@ -157,4 +157,7 @@ def project_for(name: str, found: Mapping[str, Any]) -> dict[str, str]:
     if 0 < len(tools) <= MOST_TOOLS:
         # JSON is YAML, and its quotes keep any name a text.
         return {**files, "checks/unknown-tool-called.yaml": TOOLS.format(tools=json.dumps(tools))}
-    return {**files, "checks/request-declined.yaml": REFUSAL}
+    is_latin = all(
+        name == "Latin" or found["scripts"].get("Latin", 0) > count for name, count in found["scripts"].items()
+    )
+    return {**files, "checks/request-declined.yaml": REFUSAL} if is_latin else files

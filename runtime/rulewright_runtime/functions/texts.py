@@ -23,7 +23,11 @@ from rulewright_runtime.values import Value, no_overload
 Span: TypeAlias = tuple[int, int]
 Spans: TypeAlias = Callable[..., Iterator[Span]]
 
-_SENTENCE_END: Final = r"[.!?…‽]+(?:\p{Zs}?[»›])?[\"'’“”»«›‹)\]]*(?:\s|\p{Z}|$)|[。｡！？।॥؟۔։።፧။។]+|\n\s*\n"
+FULL_STOPS: Final = "。｡！？।॥؟۔։።፧။។"  # of scripts that may have no space after them
+_SENTENCE_END: Final = (
+    r"[.!?…‽]+(?:\p{Zs}?[»›])?[\"'’“”»«›‹)\]]*(?:\s|\p{Z}|$)"
+    rf"|[{FULL_STOPS}]+|\n\s*\n"
+)
 _URL: Final = (
     r"(?i)\b(?:https?://|www\.)[^\s\p{Z}<>\"'`{}|\\^\[\]‘’“”„«»‹›…。、，；：？！（）「」『』【】《》〈〉،؛؟।]+"
 )

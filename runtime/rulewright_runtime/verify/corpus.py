@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from rulewright_runtime.functions.texts import ungrouped
+from rulewright_runtime.functions.texts import FULL_STOPS, ungrouped
 from rulewright_runtime.matching.match import first
 from rulewright_runtime.plan.scan import Check
 from rulewright_runtime.plan.verifiers import Corpus, CorpusVerifier, Fact, Outcome, Programme
@@ -16,7 +16,7 @@ from rulewright_runtime.regex import compile_regex
 from rulewright_runtime.verdicts import EvidenceSpan, Finding, not_eligible
 from rulewright_runtime.verify.evaluation_context import EvaluationContext
 
-_SENTENCE_END: Final = re.compile(r"(?<=[.!?])[\"')\]*]*\s+|\n+")
+_SENTENCE_END: Final = re.compile(rf"(?<=[.!?])[\"'”“»)\]*]*\s+|(?<=[{FULL_STOPS}])[”」』）]*\s*|\n+")
 _DIGITS: Final = re.compile(r"\d")
 
 

@@ -40,6 +40,16 @@ def test_the_project_lints_clean_and_passes_on_the_chats_it_was_made_from(
     assert "3 PASS, 0 FAIL" in capsys.readouterr().out
 
 
+def test_chats_in_another_script_get_no_check_for_english_phrases(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert started(tmp_path, monkeypatch, chat("お答えできません。")) == 0
+    assert sorted(path.name for path in Path("mine/checks").iterdir()) == [
+        "personal-data-shown.yaml",
+        "reply-too-long.yaml",
+    ]
+
+
 @pytest.mark.parametrize(
     ("answer", "tool"), [("x" * 101, "find"), ("Write to ann@example.org.", "find"), ("Good day.", "drop")]
 )

@@ -156,3 +156,13 @@ def test_quoted_sentences_are_parts_of_the_message() -> None:
     found = sentences(message)
     assert len(found) == 5
     assert all(part in message for part in found)
+
+
+def test_sentences_end_without_a_space_in_other_scripts() -> None:
+    assert sentences("資格があります。かもしれません！「はい。」そう") == [
+        "資格があります。",
+        "かもしれません！",
+        "「はい。",
+        "そう",
+    ]
+    assert sentences("Er sagt: \u201eJa.\u201c Dann nein.") == ["Er sagt: \u201eJa.", "Dann nein."]
