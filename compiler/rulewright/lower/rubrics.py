@@ -13,7 +13,7 @@ from typing import Final, Literal, cast
 
 from msgspec.structs import replace
 
-from rulewright.diagnostics import error
+from rulewright.diagnostics import Findings, error, warning
 from rulewright.documents.base import Document, texts
 from rulewright.documents.profile import Profile
 from rulewright.documents.scenario import Criterion, ScenarioDocument, TurnDocument, numbered_turns, rubric_of
@@ -25,6 +25,7 @@ from rulewright.expression.types import BOOL, EnumType, RecordType
 from rulewright.lower.expressions import scenario_environment
 from rulewright.lower.lowering import LoweringContext, prompt_hash
 from rulewright.lower.selection import DEFAULT_REPETITIONS
+from rulewright_runtime.english import ticked
 from rulewright_runtime.ir import Program
 from rulewright_runtime.plan.question import EvidencePolicy, Judging, ReplyField, TextSegment, Unusable, WholeWindow
 from rulewright_runtime.plan.scan import Check
@@ -103,6 +104,7 @@ def _of_turn(scenario: ScenarioDocument, turn: TurnDocument, number: int, loweri
                 lowering.findings.append(error(criterion.place("levels"), message, code="criterion-without-levels"))
                 continue
             seen.add(criterion.id)
+            lowering.findings += _outside_gates(criterion, scenario.vocabulary)
             verifier = _verifier(criterion, owner, number, lowering, branch_id, unless)
             yield _check(stem + criterion.id, scenario, criterion, verifier)
 
@@ -150,7 +152,7 @@ def _bucket_and_severity(criterion: Criterion, vocabulary: Vocabulary) -> tuple[
         bucket, severity = "B" if autofail and bucket not in ("A", "B") else bucket, "S4_GATE" if autofail else "S2"
     else:
         bucket = criterion.dimension if criterion.dimension in vocabulary.buckets else ""
-        bucket, severity = _of_gate(bucket, vocabulary) if autofail else (bucket, "")
+        bucket, severity = _of_gate(criterion, bucket, vocabulary) if autofail else (bucket, "")
     return criterion.primary_bucket or bucket, criterion.severity or severity
 
 
@@ -158,12 +160,23 @@ def _graded(vocabulary: Vocabulary) -> tuple[object, ...]:
     return vocabulary.buckets, vocabulary.severities, vocabulary.gates
 
 
-def _of_gate(bucket: str, vocabulary: Vocabulary) -> tuple[str, str]:
-    """The bucket and severity of an autofail: those of the kind of gate for its bucket, or else of the first kind."""
-    kind = next((each for each in vocabulary.gates if bucket in each.buckets), next(iter(vocabulary.gates), None))
-    if kind is None:
-        return bucket, vocabulary.severities[-1]
-    return bucket if bucket in kind.buckets else kind.buckets[0], kind.severities[-1]
+def _of_gate(criterion: Criterion, bucket: str, vocabulary: Vocabulary) -> tuple[str, str]:
+    """The bucket and severity of an autofail: the first of a gate that agree with what it states, or else with the
+    `bucket` of its dimension."""
+    pairs = ((name, each) for kind in vocabulary.gates for name in kind.buckets for each in kind.severities[::-1])
+    stated = criterion.primary_bucket, criterion.severity
+    default = bucket, vocabulary.severities[-1]
+    return max(pairs, key=lambda of: (of[0] == stated[0], of[1] == stated[1], of[0] == bucket), default=default)
+
+
+def _outside_gates(criterion: Criterion, vocabulary: Vocabulary) -> Findings:
+    """The finding that no gate reads an autofail with the bucket or severity that it states."""
+    bucket, severity = _bucket_and_severity(criterion, vocabulary)
+    if criterion.kind == "autofail" and vocabulary.gates and not vocabulary.is_gate(bucket, severity):
+        key = "severity" if criterion.severity else "primary_bucket"
+        message = f"`autofail` is a gate, but no gate stops on severity `{severity}` in bucket `{bucket}`"
+        help = f"gates look at {ticked(sorted(vocabulary.gate_buckets))}"
+        yield warning(criterion.place(key), message, code="gate-severity-outside-gate-bucket", help=help)
 
 
 @cache

@@ -193,10 +193,12 @@ OWN: list[dict[str, Any]] = [
 ]
 
 
-def in_vocabulary(folder: Path, vocabulary: str) -> dict[str, tuple[str, str, bool]]:
+def in_vocabulary(
+    folder: Path, vocabulary: str, criteria: list[dict[str, Any]] = OWN
+) -> dict[str, tuple[str, str, bool]]:
     """The bucket and severity of each criterion, and whether it is a gate check."""
     project = "project: desk\nprofiles: configs/profiles.yaml\n" + vocabulary
-    files = {**with_rubric(*OWN, branches=[]), "rulewright.yaml": project}
+    files = {**with_rubric(*criteria, branches=[]), "rulewright.yaml": project}
     files["configs/scoring.yaml"] = "unit_of_analysis_by_bucket: {advice: event_window}\n"
     for name in ("W-1", "W-2"):
         files[f"checks/{name}.yaml"] = small_project.check(bucket="advice", severity="minor").replace("W-1", name)
@@ -215,3 +217,18 @@ def test_a_criterion_has_the_bucket_and_severity_that_its_author_stated_and_no_o
     both = "{legal: {buckets: [advice], severities: [minor]}, manners: {buckets: [conduct], severities: [blocking]}}"
     assert in_vocabulary(tmp_path / "both", DESK.replace("{GATE}", both))["mocks"] == ("conduct", "blocking", True)
     assert in_vocabulary(tmp_path / "none", DESK.replace("{GATE}", "{}"))["mocks"] == ("conduct", "blocking", True)
+
+
+def test_an_autofail_that_states_only_a_bucket_or_a_severity_is_completed_to_a_gate(tmp_path: Path) -> None:
+    gates = "{legal: {buckets: [advice], severities: [blocking]}, manners: {buckets: [conduct], severities: [minor]}}"
+    stated = {
+        "bucket": {"primary_bucket": "conduct"},
+        "severity": {"severity": "minor"},
+        "dimension": {"primary_bucket": "advice", "dimension": "conduct"},
+    }
+    criteria = [{"id": name, "question": "Bad?", "kind": "autofail", **more} for name, more in stated.items()]
+    assert in_vocabulary(tmp_path, DESK.replace("{GATE}", gates), criteria) == {
+        "bucket": ("conduct", "minor", True),
+        "severity": ("conduct", "minor", True),
+        "dimension": ("advice", "blocking", True),
+    }

@@ -8,7 +8,8 @@ def gate_severity_outside_gate_bucket(check: CheckDocument) -> Findings:
     """A check has a gate severity, but its bucket has no gate.
 
     Why it matters: a gate only looks at the buckets that the vocabulary assigns to gates, so this failure merely lowers
-    a rate. In a vocabulary of your own, the scorecard decides which severities stop where.
+    a rate. In a vocabulary of your own, the scorecard decides which severities stop where. An `autofail` criterion is
+    reported too, if no gate of the vocabulary has the bucket and severity that it states.
     Instead: move the check to a bucket with a gate, or give it a milder severity.
     """
     words = check.vocabulary
