@@ -5,6 +5,7 @@ from rulewright.diagnostics import Findings, warning
 from rulewright.documents.check import CheckDocument
 from rulewright.documents.check_claims import claims_of
 from rulewright.expression.direction import ORDERED, denies
+from rulewright.expression.subjects import stems, stems_in
 from rulewright.expression.syntax_tree import Binary, Expr, chain, number_in
 from rulewright.lower.expressions_of import expressions_of
 
@@ -27,10 +28,13 @@ def exception_fails(check: CheckDocument) -> Findings:
     sentence = UNLESS.match(words) if len(words) < LONGEST else None
     if note is None or sentence is None or NEGATION.search(SAYS.sub("", sentence["exception"])):
         return
+    excepted = stems_in(sentence["exception"])
     wanted = 1 if NEGATION.search(sentence["rule"]) else 2  # a rule that wants something fails where that is absent
     for written in expressions_of(check):
         sides = chain(written.checked.expr, "&&") if written.scalar is check.fails else []
-        if len(sides) > 1 and not any(map(_is_limit, sides)) and sum(map(denies, sides)) < wanted:
+        denied = [each for each in sides if denies(each)]
+        is_excluded = any(stems(each) & excepted for each in denied)
+        if len(sides) > 1 and not any(map(_is_limit, sides)) and len(denied) < wanted and not is_excluded:
             present = [each for each in sides if not denies(each)]
             message = "the description makes an exception, but this part of `fail` does not exclude it"
             yield warning(written.span(present[-1]), message, notes=[(note, "said here")])
