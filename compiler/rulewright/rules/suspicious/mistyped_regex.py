@@ -34,6 +34,7 @@ IN_CLASS: Final = (
     (r"(?<!\\)(\[[^\[\]]{2,}[^\[\]\\])(?:(?<=[+*?])|(?<=\d\}))(.?)(?=\[(?!:)[^\]]*\])", "is a class without `]`", ""),
 )
 AGAIN: Final = r"(?=(?:[+*]|\{\d+(?:,\d*)?\})\??(?![a-zA-Z]))"  # repeated, and no letter follows
+LETTER: Final = r"[^\x00-\x7f\W_]"  # that is not ASCII
 OUTSIDE: Final = (
     (r"(?<!\\)\(:\?", "starts a group with an optional colon", "(?:"),
     (r"(?<!\\)\(:(?=[a-z][^()|:]*(?:\|[^:)]| ))", "starts a group with a colon", "(?:"),
@@ -77,6 +78,13 @@ OUTSIDE: Final = (
         r"\1",
     ),
     (r"(?:^|(?<=[(| ]))\\b(\\\$|[€£#@])", "matches the sign only after a letter", r"\1"),
+    # `\b` of RE2 knows only ASCII: next to any other letter it is a boundary where an ASCII letter follows or precedes.
+    (
+        rf"\\b((?:\((?:\?:)?(?:[^()|]*\|)*)?{LETTER})",
+        "is no edge of a word: `\\b` knows ASCII letters only",
+        r"(?:^|\\PL)\1",
+    ),
+    (rf"({LETTER}(?:(?:\|[^()]*)?\))?)\\b", "is no edge of a word: `\\b` knows ASCII letters only", r"\1(?:\\PL|$)"),
     (r"(?<!\\)\$(?=\d|\\d|[a-z])", "is the end of the text, and nothing comes after it", r"\$"),
 )
 # A group in the place of a word, and its empty alternative at the end, at the start and between two others.
@@ -114,8 +122,10 @@ def mistyped_regex(subject: LexiconDocument | ScenarioDocument | CheckDocument |
     with an optional colon, `[yes|no]` one character, `{1-3}` the five characters themselves, and `$5` matches nothing.
     `d+` matches the letter. An expression that matches every text, such as `yes|`, makes every answer a hit.
     An empty alternative in the place of a word, as in `you (must|should|) pay`, matches no word there. `pin\\bcode`
-    matches nothing: no word ends between two letters.
-    Instead: write `(?:a|b)`, `(?:yes|no)`, `{1,3}`, `\\d+`, `\\$5`, no empty alternative, `\\b` at the edge of a word.
+    matches nothing: no word ends between two letters. `\\b` knows ASCII letters only, so
+    `\\bübernehmen` does not match that word.
+    Instead: write `(?:a|b)`, `(?:yes|no)`, `{1,3}`, `\\d+`, `\\$5`, no empty alternative, `\\b` at the edge of a word;
+    before a letter that is not ASCII `(?:^|\\PL)`, after one `(?:\\PL|$)`, or a phrase in place of the expression.
     """
     for written in _expressions(subject):
         if "\b" not in written.text or not isinstance(subject, Document):
