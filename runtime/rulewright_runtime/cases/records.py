@@ -40,7 +40,8 @@ COMPRESSED: Final = frozenset({".gz", ".zst", ".bz2", ".xz", ".lz4", ".br", ".zi
 
 
 class Record(msgspec.Struct, frozen=True, gc=False):
-    """The bytes of one record and its location: a JSON path such as `$[3]`, or the line in a file of JSON lines or CSV.
+    """The bytes of one record and its location: a JSON path such as `$[3]`, and the line where it begins, 0 if the file
+    is one record.
 
     `start` is its byte offset in the file, -1 for a row of CSV, whose bytes are not in the file.
     """
@@ -163,7 +164,7 @@ def _list_records(file: str, outline: Outline) -> Iterator[Record | InputError]:
     yield from elements_of(file, outline.lists[first], f"$.{first}")
 
 
-def _holds_cases(file: str, start: int) -> bool:
+def _holds_cases(file: str, start: tuple[int, int]) -> bool:
     return any(isinstance(each, Record) and _is_case(each.data) for each in elements_of(file, start))
 
 
@@ -236,11 +237,11 @@ def _archetype(scenario: object) -> str | None:
 
 
 class Outline(Struct):
-    """The parts of an object that are needed without keeping it in memory: some of its values, the offsets of its
-    lists, the names of other lists that hold cases, and all keys."""
+    """The parts of an object that are needed without keeping it in memory: some of its values, the offset and line of
+    each of its lists, the names of other lists that hold cases, and all keys."""
 
     values: dict[str, bytes] = field(default_factory=dict)
-    lists: dict[str, int] = field(default_factory=dict)
+    lists: dict[str, tuple[int, int]] = field(default_factory=dict)
     unread: list[str] = field(default_factory=list)
     keys: set[str] = field(default_factory=set)
 
@@ -270,7 +271,7 @@ def _scan_entry(scanner: JsonScanner, outline: Outline, lists: Container[str], v
     if len(outline.keys) > _MAX_KEYS:
         raise msgspec.DecodeError("more keys than an object around a list has")
     if key in lists and scanner.follows(b"["):
-        outline.lists[key] = scanner.offset
+        outline.lists[key] = scanner.offset, scanner.line
         for _ in scanner.entries(b"[", b"]"):
             scanner.value()
         return
@@ -291,13 +292,13 @@ def _text(raw: bytes | None) -> str | None:
         return None
 
 
-def elements_of(file: str, start: int = 0, path: str = "$") -> Iterator[Record | InputError]:
-    """Yield the elements of the array at byte `start` of `file`, without reading it as a whole. `path` is its JSON
-    path; `$` means that the array is the whole file. A malformed element ends where its brackets are balanced. Missing
-    or extra commas yield an error, and the following elements are still read."""
+def elements_of(file: str, start: tuple[int, int] = (0, 1), path: str = "$") -> Iterator[Record | InputError]:
+    """Yield the elements of the array at `start`, an offset and a line of `file`, without reading it as a whole. `path`
+    is its JSON path; `$` means that the array is the whole file. A malformed element ends where its brackets are
+    balanced. Missing or extra commas yield an error, and the following elements are still read."""
     count = 0
     with open_regular(file) as stream:
-        scanner = JsonScanner(stream, start)
+        scanner = JsonScanner(stream, *start)
         scanner.take(b"[")
         while True:
             commas = 0
@@ -310,11 +311,11 @@ def elements_of(file: str, start: int = 0, path: str = "$") -> Iterator[Record |
                 yield InputError(f"malformed JSON: {commas or 'no'} comma{'s' * (commas > 1)} {where}", file)
             if is_last:
                 break
-            offset = scanner.offset
+            offset, line = scanner.offset, scanner.line
             try:
-                yield Record(scanner.value(broken=True).rstrip(), f"{path}[{count}]", 0, offset)
+                yield Record(scanner.value(broken=True).rstrip(), f"{path}[{count}]", line, offset)
             except msgspec.DecodeError:
-                yield from _unclosed_end(file, scanner.rest, f"{path}[{count}]", offset, count)
+                yield from _unclosed_end(file, scanner.rest, f"{path}[{count}]", (offset, line), count)
                 return
             count += 1
         scanner.take(b"]")
@@ -322,13 +323,16 @@ def elements_of(file: str, start: int = 0, path: str = "$") -> Iterator[Record |
             yield InputError("unexpected text after the end of the array", file)
 
 
-def _unclosed_end(file: str, rest: bytes, path: str, start: int, count: int) -> Iterator[Record | InputError]:
+def _unclosed_end(
+    file: str, rest: bytes, path: str, start: tuple[int, int], count: int
+) -> Iterator[Record | InputError]:
     """Yield the last element of an array that is never closed, if it is complete, and an error."""
     if len(rest) > MAX_RECORD:
         yield InputError(f"{path}: is longer than {MAX_RECORD} bytes", file)
         return
     if rest.strip() and end_of_value(rest + b",", 0):  # complete: only the end of the array is missing
-        yield Record(rest.rstrip(), path, 0, start)
+        offset, line = start
+        yield Record(rest.rstrip(), path, line, offset)
         count += 1
     yield InputError(f"the file ends inside the array, after {plural(count, 'element')}", file)
 

@@ -22,20 +22,20 @@ _OPENING, _CLOSING, _COMMA = frozenset(b"[{"), frozenset(b"]}"), ord(",")
 class JsonScanner:
     """Scans a JSON file value by value. Raises DecodeError for unexpected input."""
 
-    def __init__(self, stream: IO[bytes], start: int = 0) -> None:
-        """Start at the byte `start`; a byte order mark at 0 is skipped."""
+    def __init__(self, stream: IO[bytes], start: int = 0, line: int = 1) -> None:
+        """Start at the byte `start`, in this line; a byte order mark at 0 is skipped."""
         if start:
             stream.seek(start)
         self._stream = stream
         self._data = stream.read(CHUNK)
         self._at = 0 if start else len(self._data) - len(self._data.removeprefix(BOM))
         self._chunk_offset = start
-        self._line = 1  # at `_counted`
+        self._line = line  # at `_counted`
         self._counted = 0
 
     @property
     def line(self) -> int:
-        """The line of the next value, counted from the start."""
+        """The line of the next value."""
         self._line += self._data.count(b"\n", self._counted, self._at)
         self._counted = self._at
         return self._line

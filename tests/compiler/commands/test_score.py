@@ -111,7 +111,7 @@ def test_json_on_the_standard_output_is_pure(capsys: pytest.CaptureFixture[str])
     score("--batch", "b", "--format", "json")
     captured = capsys.readouterr()
     assert json.loads(captured.out)["summary"]["overall_pass_rate"] == 0.5
-    assert "error: cases/b.json: $[1]: `T2`: the engine failed: no" in captured.err
+    assert "error: cases/b.json:1: $[1]: `T2`: the engine failed: no" in captured.err
 
 
 def test_a_glob_gives_one_report_with_its_batches_in_natural_order() -> None:
@@ -363,7 +363,7 @@ def test_the_semantics_can_be_chosen_everywhere_and_are_reported(
 ) -> None:
     batch("b", case("T1") | {"engine_output": {"summary": "Seen late.", "signals": ["fever"]}, "remark": 1})
     assert score("--batch", "b") == 3
-    assert "error: cases/b.json: $[0]: `T1`: `followup_questions` is missing in" in capsys.readouterr().err
+    assert "error: cases/b.json:1: $[0]: `T1`: `followup_questions` is missing in" in capsys.readouterr().err
     assert score("--batch", "b", "--semantics", "reference") == 0
     assert "Reference semantics: unknown keys are ignored" in capsys.readouterr().out
     monkeypatch.setenv("SAFE_V0_SEMANTICS", "reference")
@@ -559,6 +559,19 @@ def test_cases_are_annotated_at_their_lines(capsys: pytest.CaptureFixture[str]) 
     ]
     assert score("--batch", "b", "--output", "other.sarif") == 3
     assert Path("other.sarif").read_bytes() == Path("out.sarif").read_bytes()
+
+
+def test_cases_of_a_document_are_annotated_where_they_begin(capsys: pytest.CaptureFixture[str]) -> None:
+    cases = [case("T1"), case("T2", must=["a", "b"], signals=[]), {"x": 1}]
+    for written in (cases, {"batch_id": "b", "test_cases": cases}):
+        text = json.dumps(written, indent=1)
+        Path("cases").mkdir(exist_ok=True)
+        Path("cases/b.json").write_text(text, encoding="utf-8")
+        lines = [text[: text.rindex("{", 0, text.index(mark))].count("\n") + 1 for mark in ('"test_id": "T2"', '"x"')]
+        assert score("--batch", "b", "--format", "github") == 3
+        review, refused = [line for line in capsys.readouterr().out.splitlines() if "T1" not in line]
+        assert review.startswith(f"::warning file=cases/b.json,line={lines[0]},")
+        assert refused.startswith(f"::error file=cases/b.json,line={lines[1]},")
 
 
 def test_batches_have_the_shortest_names_that_tell_them_apart() -> None:

@@ -108,7 +108,7 @@ def test_switches_and_outputs_are_taken(place: Path) -> None:
 def test_what_is_wrong_is_named_and_makes_the_exit_status_three(place: Path, capsys: Any) -> None:
     write(Path("cases", "b.json"), [case("T1"), "x"])
     assert main(["score", "safe.plan.json", "cases", "--out", "r.json"]) == 3
-    assert capsys.readouterr().err == "error: cases/b.json: $[1]: a case must be an object with `test_id`\n"
+    assert capsys.readouterr().err == "error: cases/b.json:1: $[1]: a case must be an object with `test_id`\n"
 
 
 @pytest.mark.parametrize(
