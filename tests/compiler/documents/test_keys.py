@@ -31,13 +31,27 @@ in parentheses. Keys that occur in several places are listed at the first one. `
 `rulewright explain routing.route`, prints the rows of a key.
 """
 
+OTHERS = """\
+## Other documents
+
+The keys of these documents are names of your choice, or described where their use is:
+
+| document | what it contains |
+|---|---|
+| blindspots | `LABEL: CHECK` on each line: a label for failures of a check |
+| prices of models | `MODEL: [INPUT, OUTPUT]` on each line, in USD per million tokens |
+| rule sets of jurisdictions | [the rules of a jurisdiction](../guides/verifiers.md#the-rules-of-a-jurisdiction) |
+| test cases and outputs | [cases and outputs](../guides/scoring-cases.md#cases-and-outputs) |
+| `safe.config.json` | [settings](../guides/scoring-cases.md#settings) |
+"""
+
 Below = tuple[tuple[tuple[str, ...], Key], ...]
 
 
 def manual() -> str:
     """The whole page, as Markdown."""
     listed: dict[Below, str] = {}
-    return "\n".join([INTRODUCTION, *(section(kind, title, listed) for kind, title in DOCUMENTS.items())])
+    return "\n".join([INTRODUCTION, *(section(kind, title, listed) for kind, title in DOCUMENTS.items()), OTHERS])
 
 
 def section(kind: str, title: str, listed: dict[Below, str]) -> str:
