@@ -290,7 +290,7 @@ def test_records_are_found_in_the_list_of_an_export(tmp_path: Path) -> None:
     ]
     assert "`log.said` is missing for `messages`; the keys are `nr`" in str(refused)
     (told,) = Reader(columns={**columns, "messages": "tickets.log.said"}).read([path])
-    assert "`tickets` is a list; name what its items hold (`messages=log.said`)" in str(told)
+    assert "`tickets` is a list; name what its items contain (`messages=log.said`)" in str(told)
     (joined,) = Reader(columns={**columns, "messages": "tickets[].log.said"}).read([path])
     assert "`tickets[].log.said` is missing for `messages`" in str(joined)  # in the last ticket
     (told,) = Reader(columns={**columns, "messages": "log.text"}).read([path])
@@ -563,7 +563,7 @@ def test_a_question_in_an_object_without_a_message_is_refused(tmp_path: Path) ->
     path = tmp_path / "log.jsonl"
     path.write_text(json.dumps({"prompt": {"a": "Where?", "b": "When?"}, **ANSWERED}), encoding="utf-8")
     (found,) = Reader().read([path])
-    assert "`prompt` holds no message" in str(found)
+    assert "`prompt` contains no message" in str(found)
 
 
 def test_a_fail_level_that_no_check_reaches_is_undecided_and_says_why(

@@ -149,7 +149,7 @@ def check_transcript(
         observed = ObservedJudge(opened_judge) if not isinstance(opened_judge, str | None) else None
         results = list(execute(plan, [transcript], observed or opened_judge, parameters=parameters))
     if len(results) != 1:
-        raise UsageError(f"`{transcript}` holds {len(results)} transcripts; use `scan`")
+        raise UsageError(f"`{transcript}` contains {len(results)} transcripts; use `scan`")
     exchanges = results[0].exchanges if observed is None else tuple(observed.exchanges)
     verdicts = tuple(each for each in results[0].verdicts if each.check_id in chosen)
     return replace(results[0], exchanges=exchanges, verdicts=verdicts)
@@ -237,7 +237,7 @@ def evaluate(expression: str, context: JsonMapping | None = None) -> Any:
     """
     bindings: Any = from_host(dict(context or {}))
     if holds_nan(bindings):
-        raise EvaluationError("the context holds NaN; leave the value out, or use None", "not_a_number")
+        raise EvaluationError("the context contains NaN; leave the value out, or use None", "not_a_number")
     value = prepare(build(expression, Environment(open=True)).program)(bindings)
     if isinstance(value, Optional):
         value = value.value if value.present else None

@@ -127,7 +127,7 @@ def _native(value: object) -> Value:
             pending.append(current.value)
         count += 1
         if count > MAX_VALUES:
-            raise EvaluationError(f"the result holds more than {MAX_VALUES} values", "limit")
+            raise EvaluationError(f"the result contains more than {MAX_VALUES} values", "limit")
     return to_host(value)
 
 

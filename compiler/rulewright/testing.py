@@ -167,7 +167,7 @@ def _transcript(chat: Any) -> Transcript:
         raise InputError(f"`{chat:.80}` is not a file; a reply is checked in its chat: {CHAT}", "chat")
     transcripts = list(Reader().read([chat]))
     if len(transcripts) != 1:
-        raise InputError(f"holds {len(transcripts)} conversations; expected one", str(chat))
+        raise InputError(f"contains {len(transcripts)} conversations; expected one", str(chat))
     if isinstance(transcripts[0], InputError):
         raise transcripts[0]
     return transcripts[0]

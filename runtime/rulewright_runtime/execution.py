@@ -163,7 +163,7 @@ class Engine:
             else {each.id: self._scorecard.may_hold(each.id) for each in self._plan.checks}
         )
         if not any(gates_of.values()):
-            raise PlanError("`gates_only` needs a scorecard with a gate that holds a check of the plan")
+            raise PlanError("`gates_only` needs a scorecard with a gate that selects a check of the plan")
         read = {name for each in self._plan.checks for name in getattr(each.verifier, "needs", ())}
         return {name: gates for name, gates in gates_of.items() if name not in read}
 

@@ -111,7 +111,7 @@ def why_not(error: Exception, data: bytes, what: str = "the line") -> str:
     if data[:64].removeprefix(codecs.BOM_UTF8).lstrip()[:1] not in (b"{", b"["):
         expected = '`{"messages": [{"role": "user", "content": "Hi"}]}`'
         return f"{what} is not JSON; expected a chat such as {expected}"
-    half = " or holds an unpaired surrogate" if "truncated" in str(error) and _SURROGATE.search(data) else ""
+    half = " or contains an unpaired surrogate" if "truncated" in str(error) and _SURROGATE.search(data) else ""
     number = _NO_NUMBER.search(_TEXT.sub(b"", data))
     python = f" (JSON has no `{number[1].decode()}`; write null)" if number else ""
     return f"{what} is not JSON: {str(error)[:200]}{half}{python}"

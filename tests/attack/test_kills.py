@@ -113,7 +113,7 @@ def test_a_run_killed_while_its_files_are_renamed_is_finished_when_the_folder_is
     named = [place for place, _ in taken if (place / "inputs.jsonl").exists()]
     assert len(named) > 5
     for place in named:
-        with pytest.raises(PlanError, match="holds a finished run"):
+        with pytest.raises(PlanError, match="contains a finished run"):
             store.run(PLAN, [data], place, judge=Paid())
         assert content(place) == whole
 

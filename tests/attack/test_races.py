@@ -89,7 +89,7 @@ def test_of_two_runs_in_one_folder_one_is_refused_and_the_other_is_whole(data: P
     scan("whole", resume=False)()
     outcomes = at_once([scan("run", resume=race % 3 == 1), scan("run", resume=race % 3 > 0)], random.Random(race))
     assert None in outcomes
-    assert all(isinstance(each, BusyError) or "holds a finished run" in str(each) for each in outcomes if each)
+    assert all(isinstance(each, BusyError) or "contains a finished run" in str(each) for each in outcomes if each)
     assert content(tmp_path / "run") == content(tmp_path / "whole")
 
 

@@ -147,7 +147,7 @@ def test_an_interruption_in_a_notebook_waits_for_no_answer_of_a_model(started: P
 
 @pytest.mark.parametrize("value", [float("nan"), {"a": [1.0, float("nan")]}])
 def test_nan_never_reaches_an_expression(value: Any) -> None:
-    with pytest.raises(EvaluationError, match="the context holds NaN"):
+    with pytest.raises(EvaluationError, match="the context contains NaN"):
         rulewright.evaluate("x != 1.0", {"x": value})
     assert rulewright.evaluate("x != 1.0", {"x": 2.0}) is True
 
@@ -155,7 +155,7 @@ def test_nan_never_reaches_an_expression(value: Any) -> None:
 def test_a_refused_request_is_not_a_success(started: Path) -> None:
     refused = rulewright.check_transcript(".", {**CHAT, "scenario_id": "nowhere"})
     assert (refused.verdicts, len(refused.errors)) == ((), 1)
-    with pytest.raises(UsageError, match="holds 2 transcripts; use `scan`"):
+    with pytest.raises(UsageError, match="contains 2 transcripts; use `scan`"):
         rulewright.check_transcript(".", "transcripts")
 
 
@@ -169,7 +169,7 @@ def test_a_run_reads_without_a_join_and_is_not_replaced_silently(started: Path) 
     assert all(wanted <= record.keys() for record in records)
     assert [(each["model"], each["verdict"]) for each in records] == [("model-a", "PASS"), ("model-b", "FAIL")]
     assert [row["outcome"] for row in run.rows()] == ["passed", "failed"]
-    with pytest.raises(PlanError, match="holds a finished run"):
+    with pytest.raises(PlanError, match="contains a finished run"):
         rulewright.scan(".", ["transcripts"], "run")
     assert rulewright.scan(".", ["transcripts"], "run", overwrite=True).summary == run.summary
     with pytest.raises(UsageError, match="run not found: `nowhere`"):

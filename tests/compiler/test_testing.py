@@ -31,7 +31,7 @@ def shop(tmp_path: Path) -> Path:
     ("chat", "check", "reason"),
     [
         (CHAT, "rude", "the profile leaves out `rude`"),
-        ("two.jsonl", "brief", "two.jsonl: holds 2 conversations; expected one"),
+        ("two.jsonl", "brief", "two.jsonl: contains 2 conversations; expected one"),
         ("cut.json", "brief", "cut.json"),
         (5, "brief", "expected a record, a list of messages"),
     ],

@@ -105,7 +105,7 @@ def refuse_decided(*runs: StoredRun) -> None:
     would be drawn by them."""
     for run in runs:
         if about := run.summary.get("adjudicated"):
-            decided = f"`{run.folder}` holds people's decisions, which are not verdicts of its checks"
+            decided = f"`{run.folder}` contains people's decisions, which are not verdicts of its checks"
             raise UsageError(f"{decided}; name `{about['from']}` instead")
 
 

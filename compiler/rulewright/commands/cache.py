@@ -44,7 +44,7 @@ def _readable(path: Path) -> Generator[None]:
     try:
         yield
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
-        raise LedgerError(f"the ledger `{path}` holds a row that can't be read: {error}") from error
+        raise LedgerError(f"the ledger `{path}` contains a row that can't be read: {error}") from error
 
 
 def _root(ledger: str | None = None) -> Path:

@@ -27,7 +27,7 @@ def run(args: argparse.Namespace) -> int:
     if args.project is not None and _is_over_cases(args.project):
         return _compile_case_scorecard(args)
     if args.config is not None:
-        raise UsageError("`--config` holds the settings of a scorecard over cases, and this is a project")
+        raise UsageError("`--config` names the settings of a scorecard over cases, and this is a project")
     _, plan = compile_chosen(args)
     facts = {"hash": plan.hash, "profile": plan.profile, "checks": len(plan.checks)}
     _hand_over(args, encode(plan), facts, f"{plural(len(plan.checks), 'check')}, profile {plan.profile}")

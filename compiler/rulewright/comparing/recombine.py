@@ -122,10 +122,10 @@ def _keyed(run: StoredRun, by: str) -> dict[str, str]:
             both = f"`{keyed[scenario]}`, `{name}`"
             if not scenario:
                 raise UsageError(
-                    f"`{run.folder}` holds several transcripts without a scenario ({both}); pair them by transcript"
+                    f"`{run.folder}` contains several transcripts without a scenario ({both}); pair them by transcript"
                 )
             held = f"several transcripts of `{scenario}` ({both})"
-            raise UsageError(f"`{run.folder}` holds {held}; scan each model into a run of its own")
+            raise UsageError(f"`{run.folder}` contains {held}; scan each model into a run of its own")
         keyed[scenario] = name
     return keyed
 

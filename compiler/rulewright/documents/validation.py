@@ -240,7 +240,7 @@ def _type(violation: Violation, node: Node, path: str, _: Owners) -> Findings:
         name = path.rpartition(".")[2]
         found = dataclass_replace(found, help=f"write a value or delete the key; `{name}` is {violation.description}")
     elif isinstance(node, Sequence) and violation.description.startswith("the folder"):
-        found = dataclass_replace(found, help="write the name of a folder, which holds each in a file of its own")
+        found = dataclass_replace(found, help="write the name of a folder, which contains each in a file of its own")
     elif found.fix is None and (form := mapping_of_words(violation.named)):
         found = dataclass_replace(found, help=f"write {form}")
     elif not path and isinstance(node, Sequence) and any(isinstance(each, Mapping) for each in node.items):
@@ -449,7 +449,7 @@ def _twice(_: Violation, node: Node, path: str, __: Owners) -> Findings:
         written = plain(item)
         if any(written == other and isinstance(written, bool) == isinstance(other, bool) for other in seen):
             yield error(
-                item, f"{_subject(path)} holds `{written}` twice", code="out-of-range", help="remove one of them"
+                item, f"{_subject(path)} contains `{written}` twice", code="out-of-range", help="remove one of them"
             )
         seen.append(written)
 

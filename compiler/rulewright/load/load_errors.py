@@ -40,7 +40,7 @@ def too_deep(source: Source, start: int) -> Diagnostic:
 
 def too_many(source: Source, start: int) -> Diagnostic:
     """Return the finding for more values than a file may hold, at the first excess value."""
-    message = f"the file holds more than {MAX_VALUES:,} values"
+    message = f"the file contains more than {MAX_VALUES:,} values"
     return mistake("file-too-large", source.span(start, start + 1), message)
 
 

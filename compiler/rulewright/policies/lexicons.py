@@ -97,7 +97,7 @@ def _region(place: str, before: int, after: int, where: str, text: str) -> JsonO
 
 
 def _in_words(pattern: Pattern) -> str:
-    return f"the text {'matches' if pattern.mode == 'regex' else 'holds'} `{pattern.pattern}`"
+    return f"the text {'matches' if pattern.mode == 'regex' else 'contains'} `{pattern.pattern}`"
 
 
 def _hits(lexicon: Lexicon, text: str) -> bool:

@@ -113,7 +113,7 @@ def summary_lines(found: JsonObject, columns: int) -> list[str]:
         *((name, _listed(found[name])) for name in ("tools", "media")),
         *((f"characters {role}", _range(spread)) for role, spread in found["characters"].items()),
         ("scripts", _listed(found["scripts"])),
-        ("also holds", _listed(found["holds"])),
+        ("also contains", _listed(found["holds"])),
     ]
     lines = lines if found["conversations"] else lines[:1]
     width = max(len(name) for name, _ in lines) + 2

@@ -60,7 +60,7 @@ def _read_file(plan: CaseScorecardPlan, settings: ScoreSettings, file: str | Non
     if loaded.diagnostics:
         raise DocumentError(loaded.diagnostics)
     if not isinstance(loaded.root, Mapping) or kind_of(loaded.root) == CASES:
-        raise UsageError(f"`{path}` must hold an object of settings; `--cases` names a file or folder of cases")
+        raise UsageError(f"`{path}` must contain an object of settings; `--cases` names a file or folder of cases")
     reader = _FileReader(plan, str(path), lambda: _declared(_plans_near(path)))
     reader.read(loaded.root, settings)
     if reader.findings:

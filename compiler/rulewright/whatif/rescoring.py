@@ -69,7 +69,7 @@ def rescored(run: StoredRun, card: Scorecard) -> dict[str, dict[str, object]]:
     """Return the rows of the run under another scorecard, by transcript. Raises UsageError for a run of gates only if
     no gate of the scorecard holds a check of it: every check would decide."""
     if run.summary.get("gates_only") and not any(map(card.may_hold, run.checks)):
-        known = f"no gate of the scorecard `{card.plan.name}` holds a check of the run"
+        known = f"no gate of the scorecard `{card.plan.name}` selects a check of the run"
         raise UsageError(f"{known}, which asked for gates only; scan again")
     return {
         name: score_again(card, row, run.verdicts[name].values(), skipped_checks(run, row))
@@ -157,7 +157,9 @@ def rejudged(run: StoredRun, other: Plan, transcripts: Sequence[str], replies: S
     """Return the run's rows and verdicts under the checks of another plan, without calls to a judge. Raises UsageError
     if people have decided verdicts of checks whose rules differ there."""
     if changed := [name for name in changed_rules(run, other) if _is_decided(run, name)]:
-        decided = f"`{run.folder}` holds decisions of people about {ticked(changed)}, whose votes or rules would differ"
+        decided = (
+            f"`{run.folder}` contains decisions of people about {ticked(changed)}, whose votes or rules would differ"
+        )
         raise UsageError(f"{decided}; use the run that they decided about: `{run.summary['adjudicated']['from']}`")
     judging = _Rejudging(run, other, transcripts, replies)
     rows: dict[str, dict[str, object]] = {}

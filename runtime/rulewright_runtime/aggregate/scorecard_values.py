@@ -71,9 +71,9 @@ def number_of(text: str) -> Score:
     try:
         number = parse_score(text)
     except EvaluationError:
-        raise PlanError(f"the scorecard holds `{text}` where a number is expected") from None
+        raise PlanError(f"the scorecard contains `{text}` where a number is expected") from None
     if number < 0:
-        raise PlanError(f"the scorecard holds `{text}` where a negative number is not allowed")
+        raise PlanError(f"the scorecard contains `{text}` where a negative number is not allowed")
     return number
 
 
@@ -81,4 +81,4 @@ def refuse_duplicates(names: list[str]) -> None:
     """Raise PlanError for a repeated name: the second part would silently replace the first."""
     if len(set(names)) < len(names):
         repeated = next(name for name in names if names.count(name) > 1)
-        raise PlanError(f"the scorecard holds `{repeated}` twice")
+        raise PlanError(f"the scorecard contains `{repeated}` twice")

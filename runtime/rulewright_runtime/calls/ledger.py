@@ -324,7 +324,7 @@ class Ledger:
         try:
             answer = msgspec.json.decode(data, type=ModelAnswer)
         except UNDECODED as error:
-            raise LedgerError(f"the ledger holds an answer that can't be read: {error}") from None
+            raise LedgerError(f"the ledger contains an answer that can't be read: {error}") from None
         if _sealed(key, data.rpartition(CHECKSUM)[0] + b"}") != data:
             what = f"the answer to the call `{key[:12]}` was changed in the ledger `{self.path}`"
             raise LedgerError(f"{what}; restore the file, or name another one with `--ledger`")

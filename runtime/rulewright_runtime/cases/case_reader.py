@@ -303,7 +303,7 @@ class CaseReader:
             return None, reference
         found, wrong = self._file_output(*reference)
         if output and (wrong is not None or found != output):
-            return None, f"the case holds another output than {reference[1]}; remove one of the two"
+            return None, f"the case contains another output than {reference[1]}; remove one of the two"
         return found, wrong
 
     def _file_output(self, data: bytes, location: str) -> tuple[object, str | None]:

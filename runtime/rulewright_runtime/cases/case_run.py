@@ -116,7 +116,7 @@ class BatchRun(Struct):
             return
         for name in self._lists:
             if not all(map(str.strip, case.inputs[name])):
-                self.add_warning(_note(case, f"`{name}` holds an empty phrase, which every text contains"))
+                self.add_warning(_note(case, f"`{name}` contains an empty phrase, which every text contains"))
         if not any(map(case.inputs.get, self._lists)):
             self.add_warning(_note(case, "the case expects nothing, so every metric has its best score"))
         result = self._result(case, scored)

@@ -173,7 +173,7 @@ class Undelivered:
                 except OSError:  # its last messages don't fit on the disk
                     self._is_incomplete = True
                 name = f"`{self._file.name}`"
-                where = f"and {name} does not hold all of them" if self._is_incomplete else f"kept in {name}"
+                where = f"and {name} does not contain all of them" if self._is_incomplete else f"kept in {name}"
         return [f"not delivered to `{to}`: {plural(n, 'message')}, {where}" for to, n in self._counts.items()]
 
 

@@ -141,7 +141,7 @@ def _row_record(row: JsonObject, file: str, number: int) -> Record | InputError:
         for name in parents:
             target = target.setdefault(name, {}) if isinstance(target, dict) else target
         if cell and (not isinstance(target, dict) or key in target):
-            return InputError(f"the column `{column}` and another one hold the same key", file, number)
+            return InputError(f"the column `{column}` and another one contain the same key", file, number)
         if cell:
             target[key] = _cell_value(cell)
     return Record(msgspec.json.encode(nested), "$", number, -1)
@@ -160,7 +160,9 @@ def _list_records(file: str, outline: Outline) -> Iterator[Record | InputError]:
     first = next(key for key in LIST_KEYS if key in outline.lists)
     others = [key for key in outline.lists if key != first and _holds_cases(file, outline.lists[key])]
     for key in (*others, *outline.unread):
-        yield InputError(f"$.{key}: holds cases, but only those in `{first}` are read; keep one list in a file", file)
+        yield InputError(
+            f"$.{key}: contains cases, but only those in `{first}` are read; keep one list in a file", file
+        )
     yield from elements_of(file, outline.lists[first], f"$.{first}")
 
 
@@ -176,7 +178,7 @@ def _single_record(file: str) -> Iterator[Record | InputError]:
     if not data.strip():
         yield InputError("the file is empty", file)
     elif len(data) > MAX_RECORD:
-        message = f"more than {MAX_RECORD} bytes that are neither a list, an object that holds one, nor JSON lines"
+        message = f"more than {MAX_RECORD} bytes that are neither a list, an object that contains one, nor JSON lines"
         yield from _lines(file) if _is_json_lines(data) else [InputError(message, file)]
     else:
         try:

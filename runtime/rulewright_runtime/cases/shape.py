@@ -143,7 +143,7 @@ class CaseShape:
         duplicates = [key for key in self._case_keys if len(holders) > 1 and getattr(envelope, key) is not UNSET]
         if not duplicates:
             return None
-        return Mistake(f"`{duplicates[0]}` is outside of `test_case`, which holds the case", (duplicates[0],))
+        return Mistake(f"`{duplicates[0]}` is outside of `test_case`, which contains the case", (duplicates[0],))
 
     def _outputs_in(self, holder: object) -> list[str]:
         """Return the keys of a record that hold an output; of an output's own keys only the first."""

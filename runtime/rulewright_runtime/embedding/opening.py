@@ -82,7 +82,7 @@ class WordVectors:
         except OSError as error:
             raise InputError(reason_of(error), path) from None
         if not self._vectors:
-            raise InputError("holds no vectors", path)
+            raise InputError("contains no vectors", path)
 
     def _add(self, path: str, number: int, words: list[str]) -> None:
         if number == 1 and len(words) == 2:  # the header of word2vec: word count and dimension

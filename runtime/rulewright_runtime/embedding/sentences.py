@@ -71,7 +71,7 @@ class SentenceModel:
         try:
             self.embed(["a"])
         except KeyError as missing:
-            raise InputError(f"the weights hold no tensor {missing}", folder) from None
+            raise InputError(f"the weights contain no tensor {missing}", folder) from None
         except (ValueError, IndexError, TypeError, ZeroDivisionError):
             raise InputError("the weights don't fit `config.json`", folder) from None
         self._cache.clear()

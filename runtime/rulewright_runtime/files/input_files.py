@@ -207,7 +207,7 @@ def read_expanded(path: str | os.PathLike[str], limit: int = MAX_EXPANDED) -> by
             blocks.append(block)
             left -= len(block)
     if left < 0:
-        more = f"it holds more than {limit} bytes" + (" when expanded" if is_compressed(path) else "")
+        more = f"it contains more than {limit} bytes" + (" when expanded" if is_compressed(path) else "")
         raise OSError(errno.EFBIG, more, os.fspath(path))
     return b"".join(blocks)
 

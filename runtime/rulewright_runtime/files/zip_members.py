@@ -88,7 +88,7 @@ def expanded(stream: BinaryIO, archive: zipfile.ZipFile, member: zipfile.ZipInfo
         with archive.open(member) as opened:
             data = opened.read(MAX_MEMBER + 1)
     if len(data) > MAX_MEMBER:
-        raise MemberError(f"it holds more than {MAX_MEMBER} bytes when expanded")
+        raise MemberError(f"it contains more than {MAX_MEMBER} bytes when expanded")
     return data
 
 

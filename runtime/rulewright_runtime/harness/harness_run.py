@@ -98,7 +98,9 @@ def _refuse_file_names(plan: RunPlan) -> None:
     names: dict[str, str] = {}
     for script in plan.scripts:
         if not _FILE_NAME.fullmatch(script.id):
-            raise PlanError(f"`{script.id}` can't name a file; a scenario's id may hold letters, digits, `.`, `_`, `-`")
+            raise PlanError(
+                f"`{script.id}` can't name a file; a scenario's id may contain letters, digits, `.`, `_`, `-`"
+            )
         if (other := names.setdefault(script.id.lower(), script.id)) != script.id:
             raise PlanError(
                 f"`{other}` and `{script.id}` differ only in case, and some systems would keep their transcripts in one"

@@ -91,7 +91,7 @@ def _check_references(plan: Plan) -> None:
         seen.add(check.id)
         for name in _lexicons_needed(check, plan):
             if name not in plan.lexicons:
-                raise PlanError(f"check `{check.id}` needs the lexicon `{name}`, which the plan does not hold")
+                raise PlanError(f"check `{check.id}` needs the lexicon `{name}`, which the plan does not contain")
     reading_verdicts(plan)
     for name, machine in plan.machines.items():
         _check_machine(name, machine)
@@ -111,11 +111,11 @@ def _lexicons_needed(check: Check, plan: Plan) -> Iterator[str]:
     verifier = check.verifier
     for name in verifier.machines():
         if name not in plan.machines:
-            raise PlanError(f"check `{check.id}` needs the state machine `{name}`, which the plan does not hold")
+            raise PlanError(f"check `{check.id}` needs the state machine `{name}`, which the plan does not contain")
         yield from (part.cue for part in plan.machines[name].transitions)
     for name in verifier.corpora():
         if name not in plan.corpora:
-            raise PlanError(f"check `{check.id}` needs the corpus `{name}`, which the plan does not hold")
+            raise PlanError(f"check `{check.id}` needs the corpus `{name}`, which the plan does not contain")
         yield from _lexicons_of(plan.corpora[name])
     yield from verifier.lexicons()
     for judging in verifier.judgings():
@@ -145,10 +145,10 @@ def _check_programs(plan: Plan, limits: PlanLimits) -> None:
 def _check_patterns(plan: Plan, limits: PlanLimits) -> None:
     for name, lexicon in plan.lexicons.items():
         if not all(each.pattern for each in lexicon.patterns):
-            raise PlanError(f"lexicon `{name}` holds an empty pattern, which would match everywhere")
+            raise PlanError(f"lexicon `{name}` contains an empty pattern, which would match everywhere")
     for owner, pattern, is_regex in _patterns(plan):
         if len(pattern) > limits.pattern_length:
-            raise PlanError(f"{owner} holds a pattern of {len(pattern)} characters")
+            raise PlanError(f"{owner} contains a pattern of {len(pattern)} characters")
         if is_regex:
             compile_regex(pattern, limits.regex_memory)
 

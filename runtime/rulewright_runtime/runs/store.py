@@ -191,7 +191,9 @@ def _refuse_jobs(judge: Judge | BatchJudge | str | None, calls: int | None, *, g
 def _refuse_to_replace(folder: RunFolder, *, overwrite: bool) -> None:
     """Raise PlanError if the folder holds people's decisions, or without `overwrite` a run that judged a transcript."""
     if os.path.exists(os.path.join(folder.path, DECIDED, DECISIONS)):
-        raise PlanError(f"`{folder.path}` holds people's decisions about its run in `{DECIDED}`; choose another folder")
+        raise PlanError(
+            f"`{folder.path}` contains people's decisions about its run in `{DECIDED}`; choose another folder"
+        )
     if overwrite or folder.judged_nothing or (folder.log is None and folder.replies is None):
         return
     state, remedy = (
@@ -199,14 +201,14 @@ def _refuse_to_replace(folder: RunFolder, *, overwrite: bool) -> None:
         if folder.is_finished
         else ("a run that is not finished", "continue it with `--resume`, replace it with `--overwrite`")
     )
-    raise PlanError(f"`{folder.path}` holds {state}; {remedy} or choose another folder")
+    raise PlanError(f"`{folder.path}` contains {state}; {remedy} or choose another folder")
 
 
 def _recovered_log(folder: RunFolder, header: Header, *, resume: bool, overwrite: bool) -> Log:
     """The log of the resumed run, or an empty one. Raises PlanError for a log that is damaged or of another run, and
     for a run that is not to be replaced."""
     if os.path.exists(folder.at(DECISIONS)):
-        raise PlanError(f"`{folder.path}` holds people's decisions; choose another folder")
+        raise PlanError(f"`{folder.path}` contains people's decisions; choose another folder")
     folder.recover()
     if not resume:
         _refuse_to_replace(folder, overwrite=overwrite)

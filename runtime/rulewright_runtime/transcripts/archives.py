@@ -31,7 +31,7 @@ def eval_rows(path: str, shown: str) -> Iterator[Row]:
         samples = sorted(name for name in members if name.startswith("samples/") and name.endswith(".json"))
         for member in listed:
             if members[member.filename] is not member and member.filename in samples:
-                yield 0, InputError(f"the archive holds `{member.filename}` twice; the last one is read", shown)
+                yield 0, InputError(f"the archive contains `{member.filename}` twice; the last one is read", shown)
         if not samples:
             foreign = "the archive is not an `.eval` log of Inspect; unpack it, and name the files of chats in it"
             is_log = any(name in members for name, _ in _HEADERS)

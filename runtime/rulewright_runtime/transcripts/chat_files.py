@@ -135,7 +135,7 @@ def _members(path: str) -> list[str | InputError]:
     for name, count in Counter(member_names(path)).items():
         folder, _, file = name.rpartition("/")
         if count > 1:
-            refused.append(InputError(f"the archive holds `{printable(name)}` {count} times", printable(path)))
+            refused.append(InputError(f"the archive contains `{printable(name)}` {count} times", printable(path)))
         elif name.startswith("/") or ".." in name.split("/"):
             refused.append(InputError(f"the archive names `{printable(name)}`, outside of it", printable(path)))
         else:

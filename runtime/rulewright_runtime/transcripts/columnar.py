@@ -78,7 +78,7 @@ def _parquet(stream: IO[bytes]) -> Any:
     about = file.metadata
     held = sum(about.row_group(at).num_rows for at in range(about.num_row_groups))
     if held != about.num_rows:
-        raise ValueError(f"it states {about.num_rows} rows, and its row groups hold {held}")
+        raise ValueError(f"it states {about.num_rows} rows, and its row groups contain {held}")
     return file
 
 

@@ -108,7 +108,9 @@ class ScriptedScenario:
     def completeness(self, turns: Sequence[Turn]) -> Completeness:
         failed = frozenset(index for index, turn in enumerate(turns) if turn.error is not None)
         numbers = [turns[index].turn for index in sorted(failed)]
-        gaps = [self._gap("failed_turn", turn, f"turn {turn} holds an error in place of a message") for turn in numbers]
+        gaps = [
+            self._gap("failed_turn", turn, f"turn {turn} contains an error in place of a message") for turn in numbers
+        ]
         if self._empty_reply == "reply":
             return Completeness(tuple(gaps)) if gaps else _COMPLETE
         replies = {index: turn for index, turn in enumerate(turns) if turn.role == "assistant"}

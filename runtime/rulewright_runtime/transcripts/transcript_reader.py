@@ -329,7 +329,7 @@ def from_record(record: Mapping[str, object]) -> Transcript:
     chats = Reader()._chats(name if isinstance(name, str) else "chat", 0)
     first, *others = chats.read([(0, given)])
     if others:
-        raise InputError(f"the record holds {len(others) + 1} conversations; expected one", "chat")
+        raise InputError(f"the record contains {len(others) + 1} conversations; expected one", "chat")
     if isinstance(first, InputError):
         raise first
     return first
@@ -342,7 +342,7 @@ def _as_json(value: Any) -> Json:
         return None if (text := str(value)) in ("NaN", "NaT") else text
     if getattr(getattr(value, "dtype", None), "kind", None) in _NUMPY_KINDS:
         return containers.finite(value.tolist())
-    raise TypeError(f"it holds a value of the type `{type(value).__name__}`")
+    raise TypeError(f"it contains a value of the type `{type(value).__name__}`")
 
 
 def _rows(kind: str, path: str, shown: str, limit: int) -> Iterator[containers.Row]:

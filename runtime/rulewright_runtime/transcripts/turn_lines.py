@@ -207,7 +207,7 @@ def _batched(record: Loose, path: str, number: int) -> Batched | InputError:
     if record.transcript_id is not None and (not isinstance(record.transcript_id, str) or not record.transcript_id):
         return InputError("the `transcript_id` must be a text", path, number)
     for key in foreign_keys(record):
-        return InputError(f"`turns` and `{key}` both hold a conversation; remove one of them", path, number)
+        return InputError(f"`turns` and `{key}` both contain a conversation; remove one of them", path, number)
     if not isinstance(record.turns, list) or not record.turns:
         return InputError("a conversation needs the key `turns`, a list of at least one turn", path, number)
     turns: list[Turn] = []

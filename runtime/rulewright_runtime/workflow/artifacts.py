@@ -125,9 +125,9 @@ def outside_root(artifacts: Iterable[Artifact], root: Path) -> Iterator[str]:
             continue
         invalid = next((name for name in names if printable(name) != name), None)
         if invalid is not None:
-            yield f"`{artifact.path}` holds `{printable(os.path.basename(invalid))}`, a name that is not UTF-8"
+            yield f"`{artifact.path}` contains `{printable(os.path.basename(invalid))}`, a name that is not UTF-8"
         elif link is not None:
-            yield f"`{artifact.path}` holds `{link}`, a link to a folder or out of the project"
+            yield f"`{artifact.path}` contains `{link}`, a link to a folder or out of the project"
 
 
 def _link(top: Path, path: Path) -> str | None:

@@ -255,4 +255,4 @@ def _reading() -> Generator[None]:
     try:
         yield
     except (*UNDECODED, TypeError) as error:  # a number in place of JSON is a TypeError
-        raise StoreError(f"the database holds a row that can't be read: {error}") from None
+        raise StoreError(f"the database contains a row that can't be read: {error}") from None

@@ -76,7 +76,7 @@ class RunRecords(Database):
         query = "select run_id || '.' || (position + 1) as name from tasks where run_id = ? and task_id = ?"
         for row in self.rows(query, run_id, task_id):
             return str(row["name"])
-        raise StoreError(f"the database holds no task `{task_id}` of `{run_id}`")
+        raise StoreError(f"the database contains no task `{task_id}` of `{run_id}`")
 
     def records(self, run_id: str) -> dict[str, tuple[str, TaskRecord]]:
         """Return status and record of every task, in order."""
@@ -190,7 +190,7 @@ class RunRecords(Database):
 def _item(row: sqlite3.Row) -> QueueItem:
     item = unpack(row["body"], QueueItem)
     if item.id != row["id"]:
-        raise QueueError(f"the database holds the question `{item.id}` in place of `{row['id']}`")
+        raise QueueError(f"the database contains the question `{item.id}` in place of `{row['id']}`")
     return item
 
 

@@ -47,7 +47,7 @@ def private_key(path: Path, passphrase: Callable[[], str]) -> Ed25519PrivateKey:
     except (ValueError, UnsupportedAlgorithm) as error:
         raise QueueError(f"`{path}` contains no private key of `ssh-keygen -t ed25519`: {error}") from None
     if not isinstance(key, Ed25519PrivateKey):
-        raise QueueError(f"`{path}` holds a key of another kind; expected one of `ssh-keygen -t ed25519`")
+        raise QueueError(f"`{path}` contains a key of another kind; expected one of `ssh-keygen -t ed25519`")
     return key
 
 

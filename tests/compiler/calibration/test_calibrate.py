@@ -414,7 +414,9 @@ def test_no_label_is_compared_with_what_a_person_has_decided(
     ):
         capsys.readouterr()
         assert refused(*words)
-        assert f"`{decided}` holds people's decisions, which are not verdicts of its checks" in capsys.readouterr().err
+        assert (
+            f"`{decided}` contains people's decisions, which are not verdicts of its checks" in capsys.readouterr().err
+        )
 
 
 def test_labels_of_which_none_can_be_compared_show_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

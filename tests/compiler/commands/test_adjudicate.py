@@ -194,7 +194,7 @@ def test_a_run_about_which_people_have_decided_is_not_replaced(judged: Path, tmp
     shutil.copytree(judged, folder)
     adjudicate(folder, folder / "adjudicated", [decided(NIGHT, "PASS")])
     before = bytes_of(folder)
-    with pytest.raises(PlanError, match="holds people's decisions about its run in `adjudicated`"):
+    with pytest.raises(PlanError, match="contains people's decisions about its run in `adjudicated`"):
         run(shipped_plan(profile="publish"), [BENCHMARK / "transcripts"], folder, judge=REPLIES, overwrite=True)
     assert bytes_of(folder) == before
 
@@ -206,7 +206,7 @@ def test_no_scan_is_written_into_an_adjudicated_run(judged: Path, tmp_path: Path
     (out / "summary.json").unlink()  # as a killed command leaves it
     before = bytes_of(out)
     plan = shipped_plan(profile="publish")
-    with pytest.raises(PlanError, match="holds people's decisions; choose another folder"):
+    with pytest.raises(PlanError, match="contains people's decisions; choose another folder"):
         run(plan, [BENCHMARK / "transcripts"], out, judge=REPLIES, resume=resume, overwrite=not resume)
     assert bytes_of(out) == before
 

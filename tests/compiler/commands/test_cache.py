@@ -77,7 +77,7 @@ def test_a_damaged_ledger_is_named_by_what_reads_it(
     codes = {cache(scanned, "stats"), cache(scanned, "export", "-o", str(tmp_path / "calls.jsonl"))}
     assert 3 in codes
     said = printed(capsys)
-    assert "holds a row that can't be read" in said
+    assert "contains a row that can't be read" in said
     assert "bug" not in said
 
 

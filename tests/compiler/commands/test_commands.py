@@ -359,7 +359,7 @@ def test_a_compiled_plan_runs_to_the_same_bytes_as_a_scan(started: Path, capsys:
 def test_settings_of_cases_are_refused_for_a_project(started: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = run(capsys, "compile", "--config", "missing.json", "-o", "plan.json")
     assert (code, (started / "plan.json").exists()) == (3, False)
-    assert "`--config` holds the settings of a scorecard over cases" in err
+    assert "`--config` names the settings of a scorecard over cases" in err
 
 
 def test_a_plan_that_was_changed_is_refused(started: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,6 +17,6 @@ def test_a_run_in_the_folder_that_is_named_is_kept(
     before = Path("mine", "manifest.json").read_bytes()
     capsys.readouterr()
     assert main(["demo", "-o", "mine"]) == 3
-    assert "`mine` holds a finished run; replace it with `--overwrite`" in capsys.readouterr().err
+    assert "`mine` contains a finished run; replace it with `--overwrite`" in capsys.readouterr().err
     assert Path("mine", "manifest.json").read_bytes() == before
     assert main(["demo", "-o", "mine", "--overwrite"]) == 0

@@ -187,4 +187,4 @@ def test_undelivered_messages_that_the_disk_does_not_take_end_no_run(
     monkeypatch.setattr(hooks.Undelivered, "_open", lambda _: full)
     undelivered = hooks.Undelivered(str(tmp_path / "x"))
     undelivered.add("t", [b"{}"])
-    assert undelivered.close() == ["not delivered to `t`: 1 message, and `/dev/full` does not hold all of them"]
+    assert undelivered.close() == ["not delivered to `t`: 1 message, and `/dev/full` does not contain all of them"]

@@ -151,7 +151,7 @@ WRONG_FILES = {
         "archetype `A`: at least one of the weights must be above 0 (set by safe.config.json: "
         "archetypes.A.weights.CR; safe.config.json: archetypes.A.weights.AH; ",
     ),
-    "a list": ("[]", "must hold an object"),
+    "a list": ("[]", "must contain an object"),
     "no JSON": ('{"a": ', "safe.config.json"),
     "a bad value for an archetype": ('{"archetypes": {"A": {"strictAH": 1}}}', "must be true or false, found `1`"),
 }
@@ -205,7 +205,7 @@ def test_cases_where_settings_are_expected_name_the_option_of_cases(
 ) -> None:
     Path(name).write_text("test_id\nT1\n" if name == "cases.csv" else '{"test_id": "T1"}\n')
     assert main(["score", "--config", name]) == 3
-    hint = "must hold an object of settings; `--cases` names a file or folder of cases"
+    hint = "must contain an object of settings; `--cases` names a file or folder of cases"
     assert capsys.readouterr().err == f"error: `{name}` {hint}\n"
     assert main(["score", name]) == 3
     assert "for example `rulewright score --cases cases.csv --concern I25`" in capsys.readouterr().err

@@ -71,9 +71,9 @@ def test_a_pattern_is_added_removed_or_changed() -> None:
     two = Lexicon((Pattern("guaranteed"), Pattern("always goes down"), Pattern(r"(?i)risk[- ]free", "regex")))
     found = compare_lexicons({"l": one}, {"l": two})
     assert [(each["change"], each["where"][0], each["before"]) for each in found["regions"]] == [
-        ("removed", "the text holds `safe investment`", "a hit"),
-        ("changed", "the text holds `always goes up`", "a hit"),
-        ("changed", "the text holds `always goes down`", "no hit"),
+        ("removed", "the text contains `safe investment`", "a hit"),
+        ("changed", "the text contains `always goes up`", "a hit"),
+        ("changed", "the text contains `always goes down`", "no hit"),
         ("added", "the text matches `(?i)risk[- ]free`", "no hit"),
     ]
     assert found["settings"] == found["unknown"] == []
@@ -94,7 +94,7 @@ def test_what_a_lexicon_ignores_and_whose_turns_it_sees_is_reported() -> None:
     assert [each["place"] for each in found["settings"]] == ["lexicon l.role", "lexicon l.fold"]
     assert [(each["where"], each["witness"]["text"]) for each in found["regions"]] == [
         (["the text is in a turn of the user"], repr("don't")),
-        (["the text holds `don't` but for apostrophes"], repr("don\u2019t")),
+        (["the text contains `don't` but for apostrophes"], repr("don\u2019t")),
     ]
     gone = compare_lexicons({"l": plain}, {})["settings"]
     assert gone == [{"place": "lexicon l", "before": "declared", "after": None}]

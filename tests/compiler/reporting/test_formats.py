@@ -283,7 +283,7 @@ def test_a_second_scan_replaces_nothing_without_the_option(finished: Path, capsy
     before = {path.name: path.read_bytes() for path in finished.iterdir()}
     words = ["scan", "said", "--project", "project", "--out", "run"]
     assert main(words) == 3
-    assert "`run` holds a finished run; replace it with `--overwrite`" in capsys.readouterr().err
+    assert "`run` contains a finished run; replace it with `--overwrite`" in capsys.readouterr().err
     assert {path.name: path.read_bytes() for path in finished.iterdir()} == before
     (Path("said") / "odd__night.jsonl").unlink()
     assert main([*words, "--overwrite"]) == 1

@@ -131,7 +131,7 @@ def test_failures_come_with_their_quotes_and_none_is_lost(finished: Path) -> Non
     reseal(finished)
     (failure,) = page_data(open_run(finished))["failures"]
     assert (failure["count"], len(failure["shown"])) == (MOST_FAILURES + 1, MOST_FAILURES)
-    assert "<code>verdicts.jsonl</code> holds 1 more." in page(page_data(open_run(finished)))
+    assert "<code>verdicts.jsonl</code> contains 1 more." in page(page_data(open_run(finished)))
 
 
 def test_the_command_writes_the_page_next_to_the_run(finished: Path, capsys: pytest.CaptureFixture[str]) -> None:

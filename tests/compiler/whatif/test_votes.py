@@ -142,7 +142,7 @@ def test_votes_are_not_counted_again_over_what_a_person_decided(
     main(["adjudicate", str(out), "--decide", "model__day", "J-1", "PASS", "--by", "Ana", "--why", "read it"])
     assert main([*command, str(out / "adjudicated"), "--votes", "1"]) == 3
     said = capsys.readouterr().err
-    assert "holds decisions of people about `J-1`, whose votes or rules would differ" in said
+    assert "contains decisions of people about `J-1`, whose votes or rules would differ" in said
     assert f"use the run that they decided about: `{out}`" in said
     assert main(["whatif", str(out / "adjudicated"), "--votes", "2"]) == 0
 

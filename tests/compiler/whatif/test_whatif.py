@@ -393,7 +393,7 @@ def test_a_run_of_gates_only_has_no_outcome_under_a_scorecard_without_gates(
     words = ["--project", str(gates_only(tmp_path)), "--scorecard", "none"]
     monkeypatch.chdir(tmp_path)
     assert main([*command, "run", *words]) == 3
-    assert "no gate of the scorecard `none` holds a check of the run" in capsys.readouterr().err
+    assert "no gate of the scorecard `none` selects a check of the run" in capsys.readouterr().err
     assert not (tmp_path / "again").exists()
 
 

@@ -169,7 +169,7 @@ def test_a_damaged_answer_is_refused(ledgers: tuple[Ledger, Ledger], tmp_path: P
     mine.store_answer(KEY, mine.begin_attempt(KEY), ModelAnswer("PASS", "m"), 0.5)
     with sqlite3.connect(tmp_path / "ledger.sqlite3") as database:
         database.execute("update calls set answer = ?", (stored,))
-    with pytest.raises(LedgerError, match="the ledger holds an answer that can't be read"):
+    with pytest.raises(LedgerError, match="the ledger contains an answer that can't be read"):
         theirs.claim(KEY, ME, ASK)
 
 

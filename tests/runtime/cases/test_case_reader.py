@@ -55,7 +55,7 @@ def flattened(value: dict[str, Any], above: str = "") -> Iterator[tuple[str, str
     ("text", "line", "message"),
     [
         ("test_id,expectations\nT1,x\n", 2, "`expectations` must be an object, not a text"),
-        ("test_id,a.b,a\n,,\nT1,x,y\n", 3, "the column `a` and another one hold the same key"),
+        ("test_id,a.b,a\n,,\nT1,x,y\n", 3, "the column `a` and another one contain the same key"),
         ("test_id,a\nT1,x,y\n", 2, "the row has 3 fields; the header names 2"),
         ("a,a\n1,2\n", 1, "the header names the column `a` twice"),
         ("test_id\n", 0, "the table has no rows"),
@@ -169,7 +169,7 @@ def test_two_different_outputs_for_a_case_are_an_error(tmp_path: Path) -> None:
     assert outcomes(read(path, outputs=tmp_path / "same")) == ["T1"]
     write(path, [{**without_output("T1"), "engine_output": output("Early.")}])
     (message,) = outcomes(read(path, outputs=tmp_path / "same"))
-    assert message.startswith("the case holds another output than ")
+    assert message.startswith("the case contains another output than ")
     assert message.endswith("; remove one of the two")
 
 
@@ -204,7 +204,7 @@ BAD: dict[str, tuple[Any, str]] = {
     ),
     "a case inside and outside": (
         {"id": "T1", "expectations": case("T1")["expectations"], "test_case": case("T1")},
-        "`expectations` is outside of `test_case`, which holds the case",
+        "`expectations` is outside of `test_case`, which contains the case",
     ),
     "an engine that failed": (case("T1") | {"error": "time out"}, "the engine failed: time out"),
 }
@@ -433,7 +433,7 @@ def test_an_object_that_is_too_long_says_what_to_do_and_long_files_of_lines_are_
     single.write_text(json.dumps(case("T1")) + "\n" + json.dumps(case("T2", summary="x" * 3000)))
     (refused,) = records.records_of(str(long))[1]
     assert isinstance(refused, InputError)
-    assert "neither a list, an object that holds one, nor JSON lines" in refused.reason
+    assert "neither a list, an object that contains one, nor JSON lines" in refused.reason
     assert len(list(records.records_of(str(lines))[1])) == 20
     first, second = records.records_of(str(single))[1]
     assert isinstance(first, records.Record)
@@ -454,11 +454,11 @@ LISTS: dict[str, tuple[str, list[str]]] = {
     "a doubled key beside the list": ('{"a": 1, "cases": [1], "a": 2}', ["duplicate key `a`"]),
     "a second list of cases": (
         '{"casess": [{"test_id": "T1"}], "cases": [2]}',
-        ["$.casess: holds cases, but only those in `cases` are read; keep one list in a file", "2"],
+        ["$.casess: contains cases, but only those in `cases` are read; keep one list in a file", "2"],
     ),
     "a second list that might be read": (
         '{"tests": [1, {"expectations": {}}], "cases": [2]}',
-        ["$.tests: holds cases, but only those in `cases` are read; keep one list in a file", "2"],
+        ["$.tests: contains cases, but only those in `cases` are read; keep one list in a file", "2"],
     ),
     "no list": ('{"a": [1]}', ['{"a": [1]}']),
     "an empty object": (" {} ", [" {} "]),

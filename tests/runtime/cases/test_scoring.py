@@ -164,7 +164,7 @@ def test_an_empty_phrase_is_found_everywhere_and_reported(tmp_path: Any) -> None
     done = run(tmp_path, [case("T1", must=[" "])])
     assert next(done.spool.results())["details"]["CR"] == {"found": [" "], "missing": []}
     assert [warning["message"] for warning in done.warnings] == [
-        "`must_find` holds an empty phrase, which every text contains"
+        "`must_find` contains an empty phrase, which every text contains"
     ]
 
 

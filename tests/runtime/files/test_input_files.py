@@ -93,10 +93,10 @@ def test_recorded_replies_may_be_compressed_up_to_a_limit(tmp_path: Path) -> Non
     path.write_bytes(gzip.compress(replies(10**6)))
     assert path.stat().st_size < 2000
     open_judge(f"replay:{path}")
-    with pytest.raises(JudgeError, match="holds more than 1000 bytes when expanded"):
+    with pytest.raises(JudgeError, match="contains more than 1000 bytes when expanded"):
         open_judge(f"replay:{path}", 1000)
     path.write_bytes(replies(10**6))
-    with pytest.raises(JudgeError, match=r"holds more than 1000 bytes$"):
+    with pytest.raises(JudgeError, match=r"contains more than 1000 bytes$"):
         open_judge(f"replay:{path}", 1000)
 
 
@@ -111,7 +111,7 @@ def test_a_bomb_is_expanded_no_further_than_the_limit(tmp_path: Path) -> None:
     program += "from rulewright_runtime.judging.judge import open_judge; open_judge(sys.argv[1], 2**20)"
     command = [sys.executable, "-c", program, f"replay:{path}"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    assert "holds more than 1048576 bytes when expanded" in done.stderr
+    assert "contains more than 1048576 bytes when expanded" in done.stderr
 
 
 @pytest.mark.parametrize(

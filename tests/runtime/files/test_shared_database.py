@@ -134,7 +134,7 @@ def test_what_cannot_be_written_is_read(tmp_path: Path, is_in_use: bool, request
 def test_an_unreadable_answer_in_the_ledger_is_an_error_with_words(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "ledger.sqlite3")
     ledger._db.execute("insert into calls values ('k', 'done', 'me', 0, x'7b7d', x'7b7d', ?)", (b"{broken",))
-    with pytest.raises(LedgerError, match="the ledger holds an answer that can't be read"):
+    with pytest.raises(LedgerError, match="the ledger contains an answer that can't be read"):
         ledger.answer("k")
 
 

@@ -126,7 +126,7 @@ def test_what_was_refused_is_counted_with_its_place(data: Path, tmp_path: Path) 
 def test_a_run_in_which_everything_was_refused_is_replaced(data: Path, tmp_path: Path) -> None:
     assert run(data / "bc__s.jsonl", tmp_path / "run")["transcripts"] == 0
     assert run(data, tmp_path / "run")["transcripts"] > 0
-    with pytest.raises(PlanError, match="holds a finished run"):
+    with pytest.raises(PlanError, match="contains a finished run"):
         run(data, tmp_path / "run")
 
 

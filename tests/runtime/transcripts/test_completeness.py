@@ -116,7 +116,7 @@ def test_a_transcript_that_follows_its_scenario_lacks_nothing() -> None:
         ((*WHOLE.turns[:2], *WHOLE.turns[4:]), ["turn 2 is missing"]),
         (WHOLE.turns[::2], ["turn 1 has no reply", "turn 2 has no reply", "turn 3 has no reply"]),
         (changed(3, content=" \u200b"), ["the reply of turn 2 is empty"]),
-        (changed(3, error={"type": "Timeout"}), ["turn 2 holds an error in place of a message"]),
+        (changed(3, error={"type": "Timeout"}), ["turn 2 contains an error in place of a message"]),
         (changed(3, finish="length"), ["the reply of turn 2 was cut off at the token limit"]),
         (changed(3, finish="filter"), ["the reply of turn 2 was cut off by a filter"]),
         (changed(3, finish="other"), ["the reply of turn 2 was cut off before its end"]),

@@ -109,7 +109,7 @@ def test_a_sample_that_another_one_of_its_name_hides_is_reported(tmp_path: Path)
     refused, chat = Reader().read([tmp_path / "log.eval"])
     assert isinstance(chat, Transcript)
     assert isinstance(refused, InputError)
-    assert refused.reason == "the archive holds `samples/a_epoch_1.json` twice; the last one is read"
+    assert refused.reason == "the archive contains `samples/a_epoch_1.json` twice; the last one is read"
 
 
 def zipped(folder: Path, members: dict[str, Any], name: str = "export.zip") -> Path:
@@ -171,7 +171,7 @@ def test_members_outside_of_their_archive_or_named_twice_are_refused_and_the_oth
     found = list(Reader().read([path]))
     assert [item.path for item in found if isinstance(item, Transcript)] == [f"{path}/a.jsonl"]
     assert sorted(item.reason for item in found if isinstance(item, InputError)) == [
-        "the archive holds `c.jsonl` 2 times",
+        "the archive contains `c.jsonl` 2 times",
         "the archive names `../b.jsonl`, outside of it",
         "the archive names `/etc/passwd.jsonl`, outside of it",
     ]
@@ -197,7 +197,7 @@ def is_refused(item: Transcript | InputError) -> TypeGuard[InputError]:
     [
         ('"n": 1e999', "the line is refused: a number is out of range"),
         (f'"n": {"9" * 5000}', "the line is refused: a number is out of range"),
-        (r'"n": "\ud800"', "the line is not JSON: Input data was truncated or holds an unpaired surrogate"),
+        (r'"n": "\ud800"', "the line is not JSON: Input data was truncated or contains an unpaired surrogate"),
         (
             '"n": NaN, "m": 1',
             "the line is not JSON: JSON is malformed: invalid character (byte 147) (JSON has no `NaN`; write null)",
@@ -256,8 +256,8 @@ def test_samples_that_a_log_counts_and_does_not_hold_are_refused_one_by_one(tmp_
     for name in ("log.json", "log.eval"):
         chat, *refused = Reader().read([tmp_path / name])
         assert isinstance(chat, Transcript)
-        assert [each.reason[:57] for each in refused if is_refused(each)] == [
-            f"the log counts 4 samples and holds 1: sample {number} is missing" for number in (2, 3, 4)
+        assert [each.reason[:60] for each in refused if is_refused(each)] == [
+            f"the log counts 4 samples and contains 1: sample {number} is missing" for number in (2, 3, 4)
         ]
 
 

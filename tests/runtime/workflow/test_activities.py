@@ -111,7 +111,7 @@ def test_an_output_whose_name_is_not_utf_8_is_asked_for_again(tmp_path: Path) ->
 
     result = engine.run(run.plan, run.store, run.settings, adapter=lambda _: Careless())
     assert result.status == "FAILED"
-    assert result.reasons["build"] == "outputs: `out` holds `\\xff.md`, a name that is not UTF-8"
+    assert result.reasons["build"] == "outputs: `out` contains `\\xff.md`, a name that is not UTF-8"
 
 
 def gated(more: str) -> str:

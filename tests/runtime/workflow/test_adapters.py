@@ -250,5 +250,5 @@ def test_a_command_that_writes_without_end_is_ended_before_the_disk_is_full(stre
 
 @pytest.mark.parametrize("cost", ["NaN", "Infinity", "1e400"])
 def test_an_object_that_is_json_only_to_lenient_readers_does_not_pass_for_a_text(cost: str) -> None:
-    with pytest.raises(AgentError, match="the reply is not JSON: it holds NaN, an infinite number"):
+    with pytest.raises(AgentError, match="the reply is not JSON: it contains NaN, an infinite number"):
         read_reply(f'{{"summary": "done", "usage": {{"cost_usd": {cost}}}}}', "work")

@@ -167,5 +167,5 @@ def test_what_contradicts_itself_can_be_repeated_and_is_signed_again(name: str, 
 def test_a_question_in_the_place_of_another_decides_nothing(tmp_path: Path) -> None:
     run = waiting(tmp_path)
     change(run, f"update hil_items set body = (select body from hil_items limit 1) where id = '{SIGN_OFF}'")
-    with pytest.raises(QueueError, match="holds the question `run-1-build-1` in place of `run-1-build-2`"):
+    with pytest.raises(QueueError, match="contains the question `run-1-build-1` in place of `run-1-build-2`"):
         run.run(resume=True)

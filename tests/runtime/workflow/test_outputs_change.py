@@ -189,8 +189,8 @@ def test_hidden_files_of_reviewed_folders_are_locked_and_caches_are_not(tmp_path
 @pytest.mark.parametrize(
     ("make", "why"),
     [
-        (lambda at: os.symlink("../elsewhere", at / "out/link"), "`out` holds `link`, a link to a folder or out"),
-        (lambda at: os.symlink("/etc/passwd", at / "out/link"), "`out` holds `link`, a link to a folder or out"),
+        (lambda at: os.symlink("../elsewhere", at / "out/link"), "`out` contains `link`, a link to a folder or out"),
+        (lambda at: os.symlink("/etc/passwd", at / "out/link"), "`out` contains `link`, a link to a folder or out"),
         (lambda at: os.mkfifo(at / "pipe"), "`pipe` is neither a file nor a folder"),
     ],
 )

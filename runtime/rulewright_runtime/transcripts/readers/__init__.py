@@ -185,7 +185,7 @@ def _sessions_in(record: Record) -> tuple[str, str] | None:
 def _joining_of(key: str, inner: str) -> str:
     path = quote(f"messages={key}[]{'.' if inner else ''}{inner}")
     each = f"`--columns {quote(f'messages={inner}')}`" if inner else "a line of each"
-    return f" (items of `{key}` hold messages: write `--columns {path}` for one conversation, {each} for several)"
+    return f" (items of `{key}` contain messages: write `--columns {path}` for one conversation, {each} for several)"
 
 
 def _mapping_of(record: Record) -> str:
@@ -200,7 +200,9 @@ def _mapping_of(record: Record) -> str:
         pairs = "messages=prompt+chosen" if is_list(one) and is_list(prompt) else exchange
         return f" (read one of the two answers: name it with `--columns {pairs}`)"
     if _is_keyed(record):
-        return ' (it holds several records in one object: write a list of them, as pandas does with `orient="records"`)'
+        return (
+            ' (it contains several records in one object: write a list of them, as pandas does with `orient="records"`)'
+        )
     is_nested = any(isinstance(value, dict | list) and value for value in record.values())
     pairs = "user=KEY,assistant=KEY` or `role=KEY,content=KEY`"
     if is_nested:

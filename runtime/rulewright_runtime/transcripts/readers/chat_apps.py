@@ -148,7 +148,7 @@ def _branches(nodes: Nodes, about: Conversation, where: str) -> Iterator[Convers
         # An empty message says nothing, except at the end, where an answer is missing.
         found = [each for name in path for each in nodes[name][1] if name == path[-1] or _says_something(each)]
         if not found:
-            raise ShapeError(f"`{where}` holds no message")
+            raise ShapeError(f"`{where}` contains no message")
         models = [word(each.metadata.get("model")) for each in found]
         name = f"{about.id}#{index}" if len(paths) > 1 else about.id
         yield replace(about, id=name, messages=related(found), model=next(filter(None, models[::-1]), about.model))

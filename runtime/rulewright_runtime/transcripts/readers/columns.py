@@ -156,8 +156,8 @@ class Columns:
                 several = len(matches) > 1 and {*TASK} != {each.strip().lower() for each in matches}
                 if several and field in _MEANINGS and not {"role", "content"} <= fields.keys():
                     raise ShapeError(
-                        f"the columns {_one_of(matches, 'and')} may all hold the {_MEANINGS[field]}; say which one with"
-                        f" `--columns {field}={match}`"
+                        f"the columns {_one_of(matches, 'and')} may all contain the {_MEANINGS[field]}; say which one "
+                        f"with `--columns {field}={match}`"
                     )
                 fields[field] = match
                 taken.add(match)

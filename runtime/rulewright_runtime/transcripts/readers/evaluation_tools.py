@@ -299,7 +299,7 @@ def missing(log: Record, held: int) -> Iterator[str]:
         yield f"the log's status is {shown(status)}, so samples may be missing; run the evaluation to its end"
     elif isinstance(count, int):
         for number in range(held + 1, min(count, held + _MOST_MISSING) + 1):
-            yield f"the log counts {plural(count, 'sample')} and holds {held}: sample {number} is missing"
+            yield f"the log counts {plural(count, 'sample')} and contains {held}: sample {number} is missing"
         if count > held + _MOST_MISSING:
             yield f"the log counts {count} samples: those after sample {held + _MOST_MISSING} are missing, too"
 

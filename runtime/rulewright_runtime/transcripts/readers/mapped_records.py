@@ -225,7 +225,7 @@ def _seen_instead(record: Record, path: str) -> str:
     first, _, inside = path.partition(".")
     if inside and is_list(record.get(first)):
         return (
-            f"`{first}` is a list; name what its items hold (`messages={inside}`), or join them to one conversation "
+            f"`{first}` is a list; name what its items contain (`messages={inside}`), or join them to one conversation "
             f"(`messages={first}[].{inside}`)"
         )
     return f"the keys are {ticked(key[:40] for key in [*record][:20])}"

@@ -164,16 +164,16 @@ def _only_list(record: Record) -> str | None:
     keys = [key for key in LISTS if is_list(record.get(key)) and record[key] and _has_roles(record[key])]
     for key in keys[1:]:
         if comparable(talk(record[key], key)) != comparable(talk(record[keys[0]], keys[0])):
-            raise ShapeError(f"`{keys[0]}` and `{key}` hold different messages")
+            raise ShapeError(f"`{keys[0]}` and `{key}` contain different messages")
     others = [key for key in _BESIDE if _lists_messages(record.get(key))] if keys else []
     held = {as_json(each) for key in keys[:1] if others for each in comparable(talk(record[key], key))}
     for key in others:
         if not held.issuperset(map(as_json, comparable(talk(record[key], key)))):
-            raise ShapeError(f"`{key}` holds other messages than `{keys[0]}`")
+            raise ShapeError(f"`{key}` contains other messages than `{keys[0]}`")
     choices = _choices(record)
     are_options = is_list(choices) and choices and all(map(is_text, choices))  # of a question, not of a completion
     if is_list(choices) and not are_options and not _is_completion(record):
-        raise ShapeError(f"`{'candidates' if is_list(record.get('candidates')) else 'choices'}` holds no message")
+        raise ShapeError(f"`{'candidates' if is_list(record.get('candidates')) else 'choices'}` contains no message")
     return listed(record)
 
 
@@ -199,7 +199,7 @@ def answer_beside(record: Record, asked: Sequence[Message], key: str, names: Seq
             continue
         answer = run_messages({name: value}, (name,), "assistant", name)
         if not answer and asked[-1].role != "assistant":
-            raise ShapeError(f"`{name}` holds no message")
+            raise ShapeError(f"`{name}` contains no message")
         if all(any(repeats(one.shown, each.shown) for one in asked) for each in answer):
             continue
         if asked[-1].role == "assistant":
@@ -258,7 +258,7 @@ def _question(record: Record) -> tuple[str, tuple[Message, ...]]:
         if is_record(record.get(key)):
             return key, (*instructions(record), *_object_messages(record[key], key, "user"))
         if is_list(record.get(key)) and not _has_roles(record[key]):
-            raise ShapeError(f"`{key}` holds no messages with a `role`")
+            raise ShapeError(f"`{key}` contains no messages with a `role`")
     return key, (*instructions(record), *(prompt_messages(record[key]) if key else ()))
 
 
@@ -271,7 +271,7 @@ def _object_messages(value: Json, key: str, role: str) -> list[Message]:
     """The messages in an object. Raises ShapeError if there is none."""
     found = run_messages({key: value}, (key,), role, key)
     if not found:
-        raise ShapeError(f"`{key}` holds no message")
+        raise ShapeError(f"`{key}` contains no message")
     return found
 
 

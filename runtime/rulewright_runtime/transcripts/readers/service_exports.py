@@ -82,7 +82,7 @@ def _items(record: Record, *path: str) -> list[JsonObject]:
 def _vapi_items(record: Record) -> list[JsonObject]:
     call = object_in(record.get("message")) or record  # in a message to a server
     items, others = _items(call, "artifact", "messages"), _items(call, "messages")
-    return _fuller("`artifact` holds other messages than `messages`", items, others, "message")
+    return _fuller("`artifact` contains other messages than `messages`", items, others, "message")
 
 
 def _fuller(why: str, one: list[JsonObject], other: list[JsonObject], content: str) -> list[JsonObject]:
@@ -112,7 +112,7 @@ def _vapi(record: Record) -> Iterator[JsonObject]:
 
 def _retell(record: Record) -> Iterator[JsonObject]:
     lists = _items(record, "transcript_with_tool_calls"), _items(record, "transcript_object")
-    why = "`transcript_with_tool_calls` holds other utterances than `transcript_object`"
+    why = "`transcript_with_tool_calls` contains other utterances than `transcript_object`"
     for item in _fuller(why, *lists, "content"):
         role, content = word(item.get("role")).lower(), first_of(item, ("content", "digit"))
         if role == "tool_call_invocation":
@@ -132,7 +132,7 @@ def _intercom(record: Record) -> Iterator[JsonObject]:
     total = word(inner.get("total_count")).removesuffix(".0")
     if total.isdecimal() and int(total[:20]) > len(listed):
         raise ShapeError(
-            f"`conversation_parts` holds {len(listed)} of {plural(int(total[:20]), 'part')}; export all of them"
+            f"`conversation_parts` contains {len(listed)} of {plural(int(total[:20]), 'part')}; export all of them"
         )
     parts = _items(inner, "conversation_parts")
     refuse_disorder(part.get("created_at") for part in parts)

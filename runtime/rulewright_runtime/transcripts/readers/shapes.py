@@ -294,7 +294,7 @@ def messages(value: object, where: str) -> list[Message]:
             raise ShapeError(f"{where} has a `content` and another `{key}`")
     for key in filter(message.metadata.__contains__, _NESTED):
         if is_list(inner := record[key]) and any(is_record(each) and not SAYING.isdisjoint(each) for each in inner):
-            raise ShapeError(f"{where}.{key} holds messages; put each in the list that it belongs to")
+            raise ShapeError(f"{where}.{key} contains messages; put each in the list that it belongs to")
     if not read.results:
         return [message]
     calls = [Message(role, tool_calls=message.tool_calls)] if message.tool_calls else []  # before their results

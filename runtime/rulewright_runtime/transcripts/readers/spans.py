@@ -122,13 +122,13 @@ def _read(records: Sequence[Record]) -> Iterator[Conversation | ShapeError]:
         if execution is not None or _calls_a_model(attributes):
             silent.setdefault(key[0], where)
     if not calls:
-        yield ShapeError("no span holds messages of a model (`gen_ai.input.messages`, `llm.input_messages`)")
+        yield ShapeError("no span contains messages of a model (`gen_ai.input.messages`, `llm.input_messages`)")
         return
     yield from _grouped(
         _without_agents(calls, parents), _by_trace(executions, parents), sorted(retrievals, key=lambda each: each.at)
     )
     for trace in sorted(silent.keys() - {call.key[0] for call in calls}):
-        yield ShapeError(f"{silent[trace]}: no span of the trace `{trace}` holds messages of a model")
+        yield ShapeError(f"{silent[trace]}: no span of the trace `{trace}` contains messages of a model")
 
 
 def _grouped(

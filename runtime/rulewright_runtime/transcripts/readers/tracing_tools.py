@@ -129,7 +129,7 @@ class Tool(msgspec.Struct, frozen=True):
         for key, value, found in zip(self.keys, (step.input, step.output), (asked, replies), strict=True):
             is_needed = key == self.keys[0] or (rest(object_in(value)) and not step.error)
             if not found and not self.reads_json and is_needed:
-                raise ShapeError(f"{step.where}: {key} hold neither `messages` nor one text")
+                raise ShapeError(f"{step.where}: {key} contain neither `messages` nor one text")
         if replies[: len(asked)] == asked:  # the state of a graph repeats its input
             replies = replies[len(asked) :]
         has_answer = bool(replies) and replies[-1].role == "assistant"

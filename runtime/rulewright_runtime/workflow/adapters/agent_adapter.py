@@ -143,7 +143,7 @@ def _object(text: str) -> JsonObject | None:
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         with suppress(ValueError, RecursionError):
             if isinstance(json.loads(text), dict):
-                why = "it holds NaN, an infinite number or an unpaired surrogate"
+                why = "it contains NaN, an infinite number or an unpaired surrogate"
                 raise AgentError(f"the reply is not JSON: {why}") from None
     return value if isinstance(value, dict) else None
 

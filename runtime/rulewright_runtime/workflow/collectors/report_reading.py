@@ -159,7 +159,7 @@ def files_below(path: Path, skipped: Collection[str] | None = None) -> list[Path
         if file.is_file():
             files.append(file)
             if len(files) > MAX_FILES:
-                raise CollectionError(path.name, f"holds more than {MAX_FILES} files")
+                raise CollectionError(path.name, f"contains more than {MAX_FILES} files")
     return files
 
 

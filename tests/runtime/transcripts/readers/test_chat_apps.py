@@ -150,7 +150,7 @@ def test_an_answer_that_was_cut_is_not_whole(tmp_path: Path) -> None:
         (chatgpt(node("a", "b", "user", "x"), node("b", "a", "user", "y"), node("c", "a", "user", "z")), "in a circle"),
         (chatgpt(ROOT, ASKED, node("c", "lost", "assistant", "y")), "lacks messages that others reply to"),
         (chatgpt(ROOT, *(node(str(at), "r", "user", "x") for at in range(101))), "101 branches; at most 100 are read"),
-        (chatgpt(ROOT), "holds no message"),
+        (chatgpt(ROOT), "contains no message"),
         (chatgpt(ROOT, node("a", "r", "user", {"content_type": "new"})), "has the unknown type `new`"),
         (chatgpt(ROOT, node("a", "r", "poet", "x")), "role is `poet`"),
         (chatgpt(ROOT, node("a", "r", "user", {"content_type": "multimodal_text", "parts": [{"content_type": "new"}]})),

@@ -76,7 +76,7 @@ def test_an_answer_that_failed_is_not_an_answer(record: dict[str, Any], error: s
                 "messages": [ASKED, BAD],
                 "conversations": [{"from": "human", "value": "a"}, {"from": "gpt", "value": "b"}],
             },
-            "`messages` and `conversations` hold different messages",
+            "`messages` and `conversations` contain different messages",
         ),
         (
             {"conversations": [{"from": "human", "value": "a"}, {"from": "gpt", "value": "b", "content": "bad"}]},
@@ -103,7 +103,7 @@ def test_a_record_that_says_two_things_is_refused(record: dict[str, Any], reason
 @pytest.mark.parametrize("columns", ["question,prompt", "input,query", "instruction,question"])
 def test_a_table_with_two_columns_for_the_question_is_refused(columns: str, tmp_path: Path) -> None:
     found = refusals(tmp_path, f"{columns},answer\na,b,c\n", "chats.csv")
-    assert "may all hold the question; say which one with `--columns user=" in found[0]
+    assert "may all contain the question; say which one with `--columns user=" in found[0]
 
 
 def test_a_message_per_row_asks_for_no_column_of_questions(tmp_path: Path) -> None:
@@ -115,7 +115,7 @@ def test_a_message_per_row_asks_for_no_column_of_questions(tmp_path: Path) -> No
 @pytest.mark.parametrize("columns", ["answer,response", "response,answer", "answer,Answer", "completion,output"])
 def test_a_table_with_two_columns_for_the_answer_is_refused(columns: str, tmp_path: Path) -> None:
     found = refusals(tmp_path, f"question,{columns}\na,b,bad\n", "chats.csv")
-    assert "may all hold the answer; say which one with `--columns assistant=" in found[0]
+    assert "may all contain the answer; say which one with `--columns assistant=" in found[0]
     named = written(tmp_path, f"question,{columns}\na,b,bad\n", "chats.csv")
     [chat] = conversations(named, columns={"assistant": columns.split(",")[1]})
     assert lines(chat) == ["user: a", "assistant: bad"]
@@ -125,7 +125,7 @@ def test_a_native_conversation_with_messages_next_to_its_turns_is_refused(tmp_pa
     said = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hurtful"}]
     for key in ("messages", "conversations", "choices"):
         (reason,) = refusals(tmp_path, [{**NATIVE, key: said}])
-        assert f"`turns` and `{key}` both hold a conversation" in reason
+        assert f"`turns` and `{key}` both contain a conversation" in reason
 
 
 @pytest.mark.parametrize(
@@ -191,13 +191,13 @@ def test_a_list_of_messages_next_to_the_messages_may_only_repeat_them(key: str, 
     chat = {"id": "1", "messages": [ASKED, SAID], key: [ASKED]}
     assert refusals(tmp_path, [chat]) == ["1"]
     (refused,) = refusals(tmp_path, [{**chat, key: [AGAIN]}])
-    assert f"`{key}` holds other messages than `messages`" in refused
+    assert f"`{key}` contains other messages than `messages`" in refused
 
 
 @pytest.mark.parametrize("key", ["replies", "messages", "children", "thread"])
 def test_messages_within_a_message_are_refused(key: str, tmp_path: Path) -> None:
     (refused,) = refusals(tmp_path, [{"messages": [ASKED, {**SAID, key: [AGAIN]}]}])
-    assert f"messages[1].{key} holds messages" in refused
+    assert f"messages[1].{key} contains messages" in refused
 
 
 def test_messages_without_a_conversation_are_not_joined_next_to_others_that_name_theirs(tmp_path: Path) -> None:

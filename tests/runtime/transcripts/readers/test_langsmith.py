@@ -61,7 +61,7 @@ def test_a_run_of_langsmith_that_failed_passes_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("run", "reason"),
     [
-        (langsmith_run({"k": 3}, {"answer": "x"}), "run 2: inputs hold neither `messages` nor one text"),
+        (langsmith_run({"k": 3}, {"answer": "x"}), "run 2: inputs contain neither `messages` nor one text"),
         (langsmith_run({"messages": [{"role": "wizard", "content": "x"}]}, {}), "run 2: inputs.messages[0].role is"),
         (langsmith_run({"messages": [{"lc": 1, "kwargs": 5}]}, {}), "run 2: inputs.messages[0].kwargs is `5`"),
     ],
@@ -126,7 +126,7 @@ def test_a_value_with_a_text_in_it_is_a_message(kind: str, tmp_path: Path) -> No
             chain({"chat_history": [HUMAN, AI], "input": ["bad"]}),
             "inputs: the question after the history is not a message",
         ),
-        (chain({"input": "a"}, {"answer": ["bad"]}), "outputs hold neither `messages` nor one text"),
+        (chain({"input": "a"}, {"answer": ["bad"]}), "outputs contain neither `messages` nor one text"),
     ],
 )
 def test_a_run_whose_question_or_answer_is_not_read_is_refused(

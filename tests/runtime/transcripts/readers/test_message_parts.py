@@ -157,7 +157,7 @@ def test_a_thought_that_was_recorded_alone_is_not_an_empty_reply(tmp_path: Path)
     listed = {"type": "reasoning", "content": [{"type": "reasoning_text", "text": "Hm."}]}
     (found,) = conversations(written(tmp_path, [{"input": "Weather?", "output": [listed, items[1]]}]))
     assert found.messages[-1].reasoning == "Hm."
-    assert "`input` holds no message" in refusals(tmp_path, [{"input": {"words": "Weather?"}, "output": items}])[0]
+    assert "`input` contains no message" in refusals(tmp_path, [{"input": {"words": "Weather?"}, "output": items}])[0]
     (found,) = conversations(written(tmp_path, [{"input": "Weather?", "output": items[:1]}]))
     assert [message.text for message in found.messages] == ["Weather?", ""]
 

@@ -23,12 +23,12 @@ AGAIN = {"role": "user", "content": "c"}
 @pytest.mark.parametrize(
     ("record", "reason"),
     [
-        ({"messages": [ASKED, SAID], "conversation": [ASKED, BAD]}, "`messages` and `conversation` hold different"),
-        ({"messages": [ASKED, SAID, AGAIN], "choices": [{"text": "bad"}]}, "`choices` holds no message"),
-        ({"messages": [ASKED, SAID, AGAIN], "choices": [{"delta": BAD}]}, "`choices` holds no message"),
-        ({"messages": [ASKED, SAID, AGAIN], "choices": []}, "`choices` holds no message"),
-        ({"messages": [ASKED, SAID, AGAIN], "output": 7}, "`output` holds no message"),
-        ({"messages": [ASKED, SAID, AGAIN], "completion": False}, "`completion` holds no message"),
+        ({"messages": [ASKED, SAID], "conversation": [ASKED, BAD]}, "`messages` and `conversation` contain different"),
+        ({"messages": [ASKED, SAID, AGAIN], "choices": [{"text": "bad"}]}, "`choices` contains no message"),
+        ({"messages": [ASKED, SAID, AGAIN], "choices": [{"delta": BAD}]}, "`choices` contains no message"),
+        ({"messages": [ASKED, SAID, AGAIN], "choices": []}, "`choices` contains no message"),
+        ({"messages": [ASKED, SAID, AGAIN], "output": 7}, "`output` contains no message"),
+        ({"messages": [ASKED, SAID, AGAIN], "completion": False}, "`completion` contains no message"),
         ({"messages": [ASKED], "choices": [{"message": AGAIN}]}, "choices[0].message.role is `user`"),
         (
             {"messages": [ASKED, {"role": "assistant", "content": [{"type": "text", "text": "b", "content": "bad"}]}]},
@@ -215,13 +215,13 @@ def test_the_question_of_a_logged_answer_may_be_a_text_or_messages_as_json_text(
 @pytest.mark.parametrize("listed", [[[ASKED]], ["a"], [json.dumps(ASKED)], [{"content": "a"}, SAID]])
 def test_a_logged_answer_whose_question_is_not_read_is_refused(listed: list[Any], tmp_path: Path) -> None:
     for record in ({"messages": listed, **ANSWERED}, {"request": {"messages": listed}, "response": ANSWERED}):
-        assert refusals(tmp_path, [record]) == ["1: `messages` holds no messages with a `role` (read as openai)"]
+        assert refusals(tmp_path, [record]) == ["1: `messages` contains no messages with a `role` (read as openai)"]
 
 
 def test_candidates_without_a_message_are_refused(tmp_path: Path) -> None:
     asked = {"contents": [{"role": "user", "parts": [{"text": "a"}]}]}
     record = {**asked, "candidates": [[{"content": {"role": "model", "parts": [{"text": "b"}]}}]]}
-    assert refusals(tmp_path, [record]) == ["1: `candidates` holds no message (read as openai)"]
+    assert refusals(tmp_path, [record]) == ["1: `candidates` contains no message (read as openai)"]
 
 
 def test_reasoning_whose_words_are_hidden_is_no_reply_unless_nothing_follows(tmp_path: Path) -> None:

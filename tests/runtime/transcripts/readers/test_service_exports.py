@@ -63,7 +63,7 @@ def test_an_intercom_chat_begins_with_its_opening_and_notes_are_left_out(tmp_pat
     (found,) = conversations(written(tmp_path, json.dumps(page), "chats.json"))
     opening = ["user: My fee&card\nnow", "assistant: Hi"]
     assert lines(found) == [*opening, "system: assignment", "system: Refund?", "user: [attachment]"]
-    assert "holds 1 of 3 parts" in refusals(tmp_path, [intercom(part("bot", "Hi"), count=3)])[0]
+    assert "contains 1 of 3 parts" in refusals(tmp_path, [intercom(part("bot", "Hi"), count=3)])[0]
     assert "`robot`" in refusals(tmp_path, [intercom(part("robot", "Hi"))])[0]
 
 
@@ -94,13 +94,13 @@ def test_what_is_said_between_angle_brackets_is_kept_and_two_lists_that_differ_a
     (found,) = conversations(written(tmp_path, [calls]))
     assert lines(found) == [*TOLD, "assistant: Bye."]
     calls["artifact"] = {"messages": [*VAPI[:4], vapi("bot", message="Yes.")]}
-    assert "`artifact` holds other messages than `messages`" in refusals(tmp_path, [calls])[0]
+    assert "`artifact` contains other messages than `messages`" in refusals(tmp_path, [calls])[0]
     retold = {
         "call_id": "1",
         "transcript_object": [{"role": "agent", "content": "x"}],
         "transcript_with_tool_calls": RETELL,
     }
-    assert "`transcript_with_tool_calls` holds other utterances" in refusals(tmp_path, [retold])[0]
+    assert "`transcript_with_tool_calls` contains other utterances" in refusals(tmp_path, [retold])[0]
 
 
 HELLO = {"role": "user", "content": "Hello?"}
@@ -141,7 +141,7 @@ def test_what_is_said_next_to_the_usual_text_is_read(tmp_path: Path, record: dic
         ({"call_id": "1", "transcript_object": [HELLO], "transcript_with_tool_calls": {"a": 1}}, "expected a list"),
         (intercom(part("bot", "Hi")) | {"conversation_parts": [part("bot", "Hi")]}, "conversation_parts is `"),
         (intercom(part("bot", "Hi")) | {"conversation_parts": {"total_count": "1"}}, "expected a list"),
-        (intercom() | {"conversation_parts": {"total_count": "3", "conversation_parts": []}}, "holds 0 of 3 parts"),
+        (intercom() | {"conversation_parts": {"total_count": "3", "conversation_parts": []}}, "contains 0 of 3 parts"),
         (intercom({**part("bot", ""), "body": ["Hi"]}), 'body is `["Hi"]`; expected text'),
         (intercom(part("bot", "Hi"), part("user", "Yo") | {"created_at": 0}), "not in the order of their times"),
         ({"value": [*PAGE, teams(3, "device", "Hi")]}, "role is `device`"),

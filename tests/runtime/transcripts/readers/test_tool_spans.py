@@ -120,7 +120,7 @@ def test_a_nested_agent_keeps_its_own_conversation_and_its_own_tools(tmp_path: P
 def test_a_trace_without_messages_next_to_others_is_refused(attributes: dict[str, str], tmp_path: Path) -> None:
     silent = span(3, attributes, traceId="u")
     found = refusals(tmp_path, export(call(2, [ASKED], ANSWER), silent, {**silent, "spanId": "4"}))
-    assert found == ["t", "1: span 2: no span of the trace `u` holds messages of a model (read as otel)"]
+    assert found == ["t", "1: span 2: no span of the trace `u` contains messages of a model (read as otel)"]
 
 
 RETRIEVED = {
