@@ -267,8 +267,23 @@ def _is_document(value: object) -> bool:
 
 
 def retrieval_message(value: object) -> Message | None:
-    """The result of a retriever as a message of a tool: a text, a list of texts or of objects with one, also in an
-    object or as JSON text; None for an empty one."""
+    """The result of a retriever as a message of a tool: its passages, or else all of it; None for an empty one."""
+    try:
+        return _passages_in(value)
+    except ShapeError:
+        return next(passages(as_json(value)), None)
+
+
+def has_passages(value: object) -> bool:
+    """Whether a value is a text, or a list of texts or of objects with one, also in an object or as JSON text."""
+    try:
+        return _passages_in(value) is not None
+    except ShapeError:
+        return False
+
+
+def _passages_in(value: object) -> Message | None:
+    """The passages of a value as a message of a tool; None for an empty one. Raises ShapeError for any other value."""
     decoded = parsed(value) if isinstance(value, str) else None
     value = value if decoded is None else decoded
     lists = [each for each in value.values() if is_list(each)] if is_record(value) else []
@@ -276,7 +291,9 @@ def retrieval_message(value: object) -> Message | None:
     for each in (*(each for each in inner if any(map(is_record, each))), value, *inner) if value else ():
         with suppress(ShapeError):
             return next(passages(each), None)
-    return next(passages(as_json(value)), None) if value else None
+    if value:
+        raise ShapeError("the value has no passages")
+    return None
 
 
 def with_passages(

@@ -38,6 +38,7 @@ from rulewright_runtime.transcripts.readers.span_attributes import (
     Retrieval,
     TracedCall,
     are_documents,
+    has_passages,
     retrieval_message,
     with_passages,
 )
@@ -184,10 +185,12 @@ def _retrievals(steps: Sequence[Step]) -> Iterator[Retrieval]:
 
 
 def _retrieves(step: Step, spoken: Set[str]) -> bool:
-    """Whether a step is a retriever: by its kind or, if it does not hold what is `spoken`, by its name or output."""
+    """Whether a step is a retriever: by its kind or, if it does not hold what is `spoken`, by its output, of which the
+    name may say that its texts are passages."""
     if step.kind != "other" or step.id in spoken:
         return step.kind == "retrieval"
-    return _RETRIEVER.search(step.name) is not None or are_documents(step.output)
+    is_named = _RETRIEVER.search(step.name) is not None
+    return are_documents(step.output) or (is_named and has_passages(step.output))
 
 
 def _is_scoring(step: Step, known: Mapping[str, Step]) -> bool:

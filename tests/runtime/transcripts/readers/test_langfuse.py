@@ -217,6 +217,7 @@ def test_a_retriever_may_be_logged_as_any_span(changes: dict[str, Any], tmp_path
         {"output": "We open at 8."},
         {"name": "parse", "output": {"documents": [], "urls": []}},
         {"id": "s", "name": "retrieval chain"},
+        {"name": "retrieve_account", "output": {"id": 7, "tier": "gold"}},
     ],
 )
 def test_other_spans_have_no_retrieved_texts(changes: dict[str, Any], tmp_path: Path) -> None:
