@@ -156,13 +156,6 @@ def test_a_check_has_a_description_and_a_wrong_key_is_reported_with_those_that_a
     assert "caregiver" not in str(found.help)
 
 
-def test_a_severity_beyond_the_gates_is_reported_in_the_words_of_the_vocabulary(tmp_path: Path) -> None:
-    lone, guarded = (f"severity: stop\nprimary_bucket: {bucket}\nfail: {FAILS}" for bucket in ("tone", "money"))
-    folder = project(tmp_path / "desk", WORDS, lone=lone, guarded=guarded)
-    (found,) = lint([folder]).diagnostics
-    assert (found.message, found.help) == ("no gate stops on severity `stop` in bucket `tone`", "gates look at `money`")
-
-
 ROWS = (
     "conversation,role,content,model,expected\na,user,hi,,\na,assistant,hello,m,hey\nb,user,you,,\nb,assistant,me,m,\n"
 )

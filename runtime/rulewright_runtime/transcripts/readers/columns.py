@@ -58,7 +58,7 @@ class Columns:
     ) -> None:
         """`mapping` maps fields (`user`, `content`) to column names; those that a record has are added to `used`, and
         names in a text that may be speakers and are read as text to `labels`. `bot_in_texts` returns an assistant, who
-        is no person, of the texts of the file, or an empty text.
+        isn't a person, of the texts of the file, or an empty text.
         An empty name for `conversation` means that all messages of a file are one. Raises RuntimeFailure for an
         unknown field."""
         for field in mapping:

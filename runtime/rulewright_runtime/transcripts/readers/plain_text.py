@@ -36,12 +36,26 @@ _MARK: Final = "rulewright-text"  # the format of a record that is made here
 _BRACKETS: Final = r"\[(?P<time>[0-9 ,.:/T-]{1,30}:[0-9]{2}[0-9 .:ZAPMapm\u202f+-]{0,20})\] *"
 _DATE: Final = r"[0-9]{1,4}(?P<mark>[./-])[0-9]{1,2}(?P=mark)[0-9]{1,4}"
 _STAMP: Final = rf"(?P<stamp>{_DATE},? [0-9]{{1,2}}(?::[0-9]{{2}}){{1,2}}(?:[ \u202f][APap]\.?[Mm]\.?)?) - "
-_SPEAKER: Final = re.compile(
-    r"(?:#{1,6} +)?"  # as a heading
-    rf"\u200e?(?:{_BRACKETS}|{_STAMP})?\u200e?"
+_NAMED: Final = (
     r"(?P<bold>\*\*|__)?"
     r"(?P<name>(?:[^\w\s\[\](*:_#>\"'`|/\\.-]{1,4}[ \u00a0\u202f]?)?[^\W_][^:*_\[\]]{0,39}?)[ \u00a0\u202f]?"
-    r"(?(bold)(?::(?P=bold)|(?P=bold) ?:)|:)(?:\s+|$)"
+)
+_COLON: Final = r"(?(bold)(?::(?P=bold)|(?P=bold) ?:)|:)(?:\s+|$)"
+_SPEAKER: Final = re.compile(
+    r"(?:#{1,6} +)?"  # as a heading
+    rf"\u200e?(?:{_BRACKETS}|{_STAMP})?\u200e?{_NAMED}{_COLON}"
+)
+# A speaker after a time that is in no brackets; before one; and before one on a line of their own.
+_CLOCK: Final = (
+    r"(?:[0-9]{1,4}[./-][0-9]{1,2}[./-][0-9]{1,4}(?:T|,? ))?[0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:[.,][0-9]{1,6})?)?"
+    r"(?:[ \u202f]?[APap]\.?[Mm]\.?|Z|[+-][0-9]{2}:?[0-9]{2})?"
+)
+_ENDS: Final = r"(?(bold)(?P=bold)?)"  # bold type may end before the time, after it or after the colon
+_AFTER_TIME: Final = re.compile(rf"(?P<stamp>)\(?(?P<time>{_CLOCK})\)?(?:,? +(?:[-\u2013|] +)?|: +){_NAMED}{_COLON}")
+_BEFORE_TIME: Final = re.compile(rf"(?P<stamp>){_NAMED}{_ENDS} ?[(\[](?P<time>{_CLOCK})[)\]]{_ENDS} ?:{_ENDS}(?:\s+|$)")
+_TITLED_BEFORE_TIME: Final = re.compile(
+    r"(?P<bold>\*\*|__)?(?P<name>[^\W\d_][\w.'()-]*(?: [\w.'()-]+){0,2})"
+    rf"{_ENDS}(?: {{2,}}|\t| [-\u2013] | ?(?=[(\[]))[(\[]?(?P<time>{_CLOCK})[)\]]?{_ENDS}(?P<stamp>)\Z"
 )
 # A time and a speaker on a line of their own, as in texts that are copied from Teams.
 _TIMED: Final = re.compile(
@@ -53,6 +67,8 @@ _TITLED: Final = re.compile(
     r"(?:#{1,6} +)?(?P<bold>\*\*|__)?(?<=[ *_])"
     r"(?P<name>[^\W_][^:*_\[\]]{0,39}?)(?(bold)(?P=bold))(?P<time>)(?P<stamp>)\Z"
 )
+_OF_TIMES: Final = (_AFTER_TIME, _BEFORE_TIME, _TITLED_BEFORE_TIME, _TIMED)
+_STYLES: Final = (_SPEAKER, _TITLED, *_OF_TIMES)
 _BY_THE_APP: Final = "\u200e"  # before what a messenger says under a speaker's name
 _NOTICE: Final = re.compile(_STAMP)  # of a messenger, by no speaker
 _NAME: Final = re.compile(r"[+~]?[ \u00a0\u202f]?[\w.'-]+( \(?[\w.'-]+\)?){0,2}")  # not any text before a colon
@@ -64,7 +80,11 @@ _SEEN: Final = 5  # speakers in an error message
 _LEAST: Final = 5  # letters of a name whose misspellings are not other words
 _NUMBER: Final = re.compile(r"[ #]*[0-9]{1,2}$")
 _CALLED: Final = re.compile(r"(?:[^\W\d_][\w.'()-]*)(?: [\w.'()-]+){0,2}")  # a name that another speaker may have
-_LOOSE: Final = re.compile(r"\s*(?P<name>[^\W_][^:\uff1a]{0,39}?)\s*[:\uff1a](?=\s*\S)")  # blanks or another colon
+# A name with blanks, a time or another colon.
+_LOOSE: Final = re.compile(
+    rf"\s*(?:[(\[]?{_CLOCK}[)\]]?[ ,-]*)?(?P<name>[^\W_][^:\uff1a]{{0,39}}?)\s*(?:[(\[]{_CLOCK}[)\]]\s*)?"
+    r"[:\uff1a](?=\s*\S)"
+)
 _HEADS: Final = frozenset((  # what heads a part of a message, and is nobody's name
     "answer", "caution", "example", "examples", "important", "note", "notes", "ps", "p.s.", "question", "reference",
     "references", "result", "source", "sources", "step", "summary", "tip", "tips", "total", "warning",
@@ -173,11 +193,16 @@ class PlainText:
         return (self._roles.get(found["name"].casefold()) if found else None), found
 
     def _note_style(self, lines: Sequence[str]) -> None:
-        """Note how speakers are written: as a known one is, before a colon or as a title, else after a time."""
-        for self._style in (_SPEAKER, _TITLED):
-            if any(self._spoken(line)[0] for line in lines):
-                return
-        self._style = _TIMED if any(map(_TIMED.match, lines)) else _SPEAKER
+        """Note how speakers are written: as most of the known ones are, else with times if there are any."""
+        known, seen = dict.fromkeys(_STYLES, 0), dict.fromkeys(_STYLES, 0)
+        for self._style in _STYLES:
+            for role, found in map(self._spoken, lines):
+                known[self._style] += role is not None
+                seen[self._style] += found is not None
+        self._style = max(_STYLES, key=known.__getitem__)
+        if not known[self._style]:
+            timed = max(_OF_TIMES, key=seen.__getitem__)
+            self._style = timed if seen[timed] else _SPEAKER
 
     def _spoken_in(self, texts: list[tuple[int, str]]) -> list[tuple[int, str]]:
         """The lines of a text; those that are said in captions."""
@@ -337,7 +362,7 @@ class PlainText:
             name, number = next(reversed(each.labels.items()))
             if each.role not in self._mapping and (each.role == "assistant" or counted[name] > 1):
                 return self._may_be_speaker(name, number, names)
-        self._labels.update(counted)
+        self._labels.update(counted, *(each.loose for each in utterances))
         return None
 
     def _may_be_speaker(self, name: str, number: int, names: Mapping[str, str]) -> InputError:

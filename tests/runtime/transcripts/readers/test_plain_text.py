@@ -86,6 +86,54 @@ def test_a_line_that_begins_with_a_time_is_text_where_speakers_have_a_colon(tmp_
     assert lines(found) == ["user: hi\n[10:32] call me", "assistant: yo"]
 
 
+WITH_TIMES = [  # how transcripts of calls and chats write the time beside the speaker
+    "{time} {name}: {text}",
+    "({time}) {name}: {text}",
+    "{time} - {name}: {text}",
+    "2026-11-02 {time} {name}: {text}",
+    "2026-11-02T{time}:05Z **{name}:** {text}",
+    "{name} ({time}): {text}",
+    "{name} [{time}]: {text}",
+    "{name} (2.11.2026, {time} PM): {text}",
+    "**{name}** ({time}): {text}",
+    "**{name} ({time}):** {text}",
+    "{name}  {time}\n{text}\n",
+    "{name} - {time}\n{text}\n",
+    "**{name}** [2026-11-02 {time}]\n{text}\n",
+]
+SPOKEN = (("User", "hi"), ("Bot", "yo\nNote: at 10:30 it is\n10:30 sharp"), ("User", "bye"))
+
+
+def with_times(form: str, *spoken: tuple[str, str]) -> str:
+    return (
+        "\n".join(form.format(time=f"10:3{at}", name=name, text=text) for at, (name, text) in enumerate(spoken)) + "\n"
+    )
+
+
+@pytest.mark.parametrize("form", WITH_TIMES)
+def test_a_time_may_stand_before_and_after_the_speaker(tmp_path: Path, form: str) -> None:
+    (found,) = conversations(written(tmp_path, with_times(form, *SPOKEN), "call.md"))
+    assert lines(found) == ["user: hi", "assistant: yo\nNote: at 10:30 it is\n10:30 sharp", "user: bye"]
+    assert ["10:3" in str(each.timestamp) for each in found.messages] == [True] * 3
+    named = with_times(form, *((name.replace("User", "Ann Li"), text) for name, text in SPOKEN))
+    assert len(conversations(written(tmp_path, named, "call.md"), columns={"user": "Ann Li"})) == 1
+    (refused,) = map(str, Reader().read([written(tmp_path, named, "call.md")]))
+    assert "call.md:1: `Ann Li` is not a known speaker; the speakers seen are `Ann Li`, `Bot`" in refused
+
+
+@pytest.mark.parametrize("form", WITH_TIMES)
+def test_nothing_said_with_times_becomes_text_of_another_message(tmp_path: Path, form: str) -> None:
+    third = with_times(form, *SPOKEN[:2], ("Ben", "I take over"), *SPOKEN[2:])
+    headed = f"User: Ann Li\nBot: shop-2\n{with_times(form, *SPOKEN)}"
+    for text in (third, headed):
+        assert all(isinstance(each, InputError) for each in Reader().read([written(tmp_path, text, "call.md")])), text
+    reader = Reader()
+    (found,) = reader.read([written(tmp_path, f"{with_times(form, *SPOKEN)}Bot: one more\n", "call.md")])
+    assert isinstance(found, Transcript)
+    assert found.turns[-1].content.endswith("Bot: one more")
+    assert reader.labels == {"Bot"}
+
+
 @pytest.mark.parametrize("between", ["---\n", "\n======\n\n", "\n# Second\n", "\n---\n## Second\n\n"])
 def test_rules_and_headings_separate_conversations(tmp_path: Path, between: str) -> None:
     text = f"{CHAT}{between}User: and now?\nAssistant: bye\n"
