@@ -7,6 +7,9 @@ from typing import Any
 
 import pytest
 from tests.compiler.commands.test_live_judge import project
+from tests.runtime.plans import check, judging, talk
+from tests.runtime.plans import plan as scan_plan
+from tests.runtime.programs import name, program
 from tests.shared_data import ROOT
 from tests.shipped_plans import shipped_plan
 
@@ -15,8 +18,12 @@ from rulewright.documents.project_file import ModelPrice
 from rulewright.planning.profiles import comparison_text
 from rulewright.planning.questions import bound_of, questions_by_key
 from rulewright.project import load_project
+from rulewright_runtime.calls.budget import MESSAGE_TOKENS
+from rulewright_runtime.calls.scheduler import CallLimits
 from rulewright_runtime.execution import execute
 from rulewright_runtime.judging.judge import JudgeRequest
+from rulewright_runtime.plan.question import ReplyField
+from rulewright_runtime.plan.verifiers import PhasedVerifier
 from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.transcript_reader import Reader
 
@@ -59,6 +66,19 @@ def test_a_price_makes_a_bound_of_tokens_one_of_dollars(shipped: tuple[Any, list
     plan, transcripts = shipped
     bound = bound_of(plan, transcripts, ModelPrice(1.0, 1.0))
     assert bound["cost_usd"] == pytest.approx(bound["tokens"] / 1e6)
+
+
+def test_the_bound_counts_for_each_question_the_most_votes_and_the_longest_replies() -> None:
+    fields = (ReplyField("violation", "boolean"),)
+    confirm = judging(fields=fields, violates=program(name("reply.violation")), budgets=(40,))
+    made = scan_plan(check(PhasedVerifier("words", confirm, judging(repetitions=3, budgets=(9, 20)))))
+    said = [talk("Stay.", "I promise.")]
+    prompts = [each.prompt.encode() for each in questions_by_key(made, said).values()]
+    attempts, calls = CallLimits().attempts, 3 * 2 * len(prompts)
+    tokens = 3 * 2 * sum(len(each) + MESSAGE_TOKENS for each in prompts) + 3 * 40 * len(prompts)
+    expected = {"calls": calls, "attempts": attempts, "tokens": attempts * tokens, "cost_usd": None}
+    assert (len(prompts), bound_of(made, said, None)) == (2, expected)
+    assert bound_of(made, [], None) == {**expected, "calls": 0, "tokens": 0}
 
 
 def test_the_plan_names_the_bound_and_calls_an_estimate_an_estimate(

@@ -142,8 +142,10 @@ def test_an_unknown_price_is_null_and_never_zero(tmp_path: Path) -> None:
         assert ours["pricing_known"] is False
 
 
-def test_unknown_token_counts_make_costs_unknown(tmp_path: Path) -> None:
-    files = {"configs/pricing.yaml": "judge: [2.0, 10.0]\n", "configs/profiles.yaml": "publish: {include_all: true}\n"}
+@pytest.mark.parametrize("known", ["", ", input_tokens_per_llm_call: 9", ", output_tokens_per_llm_call: 9"])
+def test_unknown_token_counts_make_costs_unknown(tmp_path: Path, known: str) -> None:
+    profiles = f"publish: {{include_all: true{known}}}\n"
+    files = {"configs/pricing.yaml": "judge: [2.0, 10.0]\n", "configs/profiles.yaml": profiles}
     ours = planned(tmp_path, [transcript()], files, judge_model="judge")
     assert (ours["estimated_cost_usd"], ours["pricing_known"]) == (None, False)
 
@@ -190,6 +192,7 @@ def test_a_list_that_overrides_tags_is_said_by_the_plan(tmp_path: Path, capsys: 
             }
         ),
     }
+    files["scenarios/day.json"] = files["scenarios/night.json"].replace('"night"', '"day"')
     found = planned(tmp_path, [transcript()], files)
     assert found["overridden"] == {"night": {"left_out": ["W-1"], "added": ["W-3"]}}
     assert sorted(found["by_mode"]) == ["W-2", "W-3"]

@@ -64,6 +64,7 @@ def test_junit_has_a_case_for_each_transcript_and_check_and_none_passes_that_did
     assert root.attrib == {"name": "rulewright", "tests": "3", "failures": "1", "errors": "2", "skipped": "0"}
     found = {case.get("classname"): [part.tag for part in case] for case in root.iter("testcase")}
     assert found == {"bad__night": ["failure"], "cut__night": ["error"], "refused inputs": ["error"]}
+    assert [case.get("name") for case in root.iter("testcase")][:2] == ["W-1 says_no_1"] * 2
     assert "you must </details>" in str(next(root.iter("failure")).get("message"))
 
 

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -227,6 +228,8 @@ def _broken_later(call: ModelCall) -> str:
 def test_a_callable_may_be_async_or_not_and_give_a_text_or_an_answer() -> None:
     assert answers(CallableModel("m:f", _asynchronous), "a", "b") == ["A", "B"]
     assert answers(CallableModel("m:f", _whole), "a") == ["a"]
+    is_daemon = answers(CallableModel("m:f", lambda _: str(threading.current_thread().daemon)), "a")
+    assert is_daemon == ["True"]  # one that never ends does not keep the process alive
 
 
 _loops: set[asyncio.AbstractEventLoop] = set()

@@ -26,3 +26,4 @@ def test_a_rule_without_a_part_never_passes(kind: RuleKind, part: RulePart, verd
     one = check(JurisdictionRule(kind, {"base": part}))
     (result,) = execute(plan(one, lexicons=CUES), [talk("I want to die", "Please call 988.")])
     assert [(each.verdict, each.rationale_code) for each in result.verdicts] == [(verdict, code)]
+    assert [each.confidence == 0.0 for each in result.verdicts] == [verdict == "UNCLEAR"]
