@@ -465,7 +465,8 @@ def test_a_check_that_reads_a_decided_verdict_waits_for_a_person_too(tmp_path: P
     assert [verdict_of(out, ("talk", name))["verdict"] for name in ("base", "gate", "last")] == ["UNCLEAR"] * 3
     assert main(["adjudicate", str(out), "--decide", "talk", "base", "FAIL", *about]) == 2
     decided = out / "adjudicated"
-    assert [verdict_of(decided, ("talk", name))["verdict"] for name in ("gate", "last")] == ["UNCLEAR", "UNCLEAR"]
+    reopened = [verdict_of(decided, ("talk", name)) for name in ("gate", "last")]
+    assert [(each["verdict"], each["confidence"]) for each in reopened] == [("UNCLEAR", 0.0)] * 2
     assert row_of(decided, "talk")["gates"]["safety"]["passed"] is None
     for name in ("gate", "last"):
         main(["adjudicate", str(out), "--decide", "talk", name, "FAIL", *about])

@@ -111,6 +111,22 @@ def test_a_call_that_is_being_made_is_not_pruned(ledgers: tuple[Ledger, Ledger],
     assert theirs.prune_older(clock.now + 1) == 1
 
 
+def test_a_ledger_says_what_differs_from_its_calls_for_the_same_place(ledgers: tuple[Ledger, Ledger]) -> None:
+    mine, _ = ledgers
+    other = ModelCall((ChatMessage("user", "Well, well?"),), 9)
+    assert mine.reason(ASK, ME) == "never answered before"
+    for call in (ASK.call, other):
+        request = replace(ASK, call=call)
+        key = request_key(ME, request)
+        mine.claim(key, ME, request)
+        mine.store_answer(key, mine.begin_attempt(key), ModelAnswer("PASS", "m"), 0.5)
+        mine.add_use("run" + call.messages[0].content, request, key)
+    longer = replace(ASK, call=replace(ASK.call, max_tokens=10))
+    unlike = replace(ASK, call=replace(ASK.call, messages=(ChatMessage("user", "So?"),)))
+    reasons = [mine.reason(longer, ME), mine.reason(unlike, ME), mine.reason(ASK, Identity("openai", "n"))]
+    assert reasons == ["other parameters", "another prompt", "another model, endpoint or client"]
+
+
 def test_a_call_that_another_transcript_uses_is_not_pruned(ledgers: tuple[Ledger, Ledger]) -> None:
     mine, _ = ledgers
     mine.claim(KEY, ME, ASK)

@@ -147,16 +147,16 @@ def test_equal_questions_are_paid_once_in_a_run_and_in_the_next(ledger: Ledger) 
 
 def test_a_run_that_the_ledger_answers_is_not_without_an_answer(ledger: Ledger) -> None:
     answers(FakeModel(echo), ledger, "a")
-    last: list[float] = []
+    seen: list[Progress] = []
 
     async def again() -> None:
         async with Scheduler(FakeModel(echo), ledger, "next").running() as running:
             running.progress.last_answer = 0.0
             await running.ask(asked("a"))
-            last.append(running.progress.last_answer)
+            seen.append(running.progress)
 
     anyio.run(again)
-    assert last[0] > 0.0
+    assert (seen[0].last_answer > 0.0, seen[0].from_ledger, seen[0].answered) == (True, 1, 0)
 
 
 @pytest.mark.parametrize("kind", ["server", "network", "timeout", "limited", "malformed"])
@@ -171,10 +171,11 @@ def test_a_rejected_request_is_not_repeated_and_others_go_on(ledger: Ledger) -> 
     async def reply(text: str, before: int) -> ModelAnswer:
         return await (failing(99, "rejected", status=400) if text == "bad" else echo)(text, before)
 
-    model, told = FakeModel(reply), list[Progress]()
-    assert answers(model, ledger, "bad", "good", on_progress=told.append) == ["rejected: no", "GOOD"]
+    model, told, budget = FakeModel(reply), list[Progress](), Budget()
+    assert answers(model, ledger, "bad", "good", on_progress=told.append, budget=budget) == ["rejected: no", "GOOD"]
     assert model.asked.count("bad") == 1
     assert (told[-1].asked, told[-1].failed) == (2, 1)
+    assert (budget.spent.calls, budget.spent.tokens) == (2, 5)  # a refused request costs no tokens
 
 
 def test_attempts_are_limited_and_the_next_run_asks_again(ledger: Ledger) -> None:
@@ -489,6 +490,7 @@ def test_after_a_usable_reply_only_replies_about_many_chats_end_a_run(ledger: Le
     made.record_reading("refused", answer, "early", "no JSON")
     made.record_reading("usable", answer, "first", "")
     for number in range(UNUSABLE):
+        made.record_reading(f"kept {number}", ModelAnswer("no JSON", "m"), f"kept {number}", "no JSON")
         made.record_reading(f"{number}", answer, "chat", "no JSON")
     for number in range(UNUSABLE - 2):
         made.record_reading(f"chat {number}", answer, f"chat {number}", "no JSON")

@@ -232,11 +232,15 @@ def test_an_output_without_a_case_is_reported(place: str, tmp_path: Any) -> None
     for name in ("b.json", "other_batch.json"):
         write(tmp_path / "outputs" / name, done)
     outputs = Outputs(str(tmp_path / "outputs" / place))
-    path = write(tmp_path / "b.json", [{key: value for key, value in case("T1").items() if key != "engine_output"}])
+    cases = [{key: value for key, value in case("T1").items() if key != "engine_output"}]
+    path = write(tmp_path / "b.json", cases)
     found = score_batches(settings(), CaseReader(safe().plan, "I25", outputs), [Batch("b", str(path))])
     assert [each["message"] for each in found.warnings] == [
         "no case has the test id `T2`, so this output is not scored"
     ]
+    write(path, [*cases, {**cases[0], "test_id": "T3", "concern_id": "I26"}])  # the output may be of a case left out
+    outputs = Outputs(str(tmp_path / "outputs" / place))
+    assert not score_batches(settings(), CaseReader(safe().plan, "I25", outputs), [Batch("b", str(path))]).warnings
 
 
 def test_the_output_of_a_refused_case_is_not_said_to_have_no_case(tmp_path: Any) -> None:
