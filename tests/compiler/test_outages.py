@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from tests.runtime.programs import const, program
 from tests.shared_data import ROOT
 from tests.shipped_plans import shipped_plan
 
@@ -149,6 +150,12 @@ def test_a_scorecard_may_ignore_what_is_left_out() -> None:
     plan = shipped_plan(profile="smoke", scorecard="reference-compatible")
     assert plan.left_out == ()
     assert all("left_out" not in row for row in rows(plan).values())
+
+
+def test_a_left_out_check_that_is_suppressed_leaves_no_gate_open() -> None:
+    plan = smoke()
+    suppressed = tuple(replace(part, suppressed=program(const(True))) for part in plan.left_out)
+    assert all("left_out" not in row for row in rows(seal(replace(plan, left_out=suppressed))).values())
 
 
 def test_what_cannot_be_decided_about_a_left_out_check_leaves_the_gate_open() -> None:

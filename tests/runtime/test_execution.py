@@ -134,6 +134,8 @@ def test_a_condition_that_can_not_be_decided_neither_suppresses_nor_exempts_and_
     (found,) = verdicts(check(suppressed=absent, eligible=absent))
     assert (found.eligible, found.verdict, found.adjudication_required) == (True, "FAIL", True)
     assert set(found.extra["undecided"]) == {"suppressed", "eligible"}
+    (without_hit,) = verdicts(check(suppressed=absent, eligible=absent), transcript=talk("hello", "Well"))
+    assert (without_hit.verdict, without_hit.adjudication_required) == ("PASS", True)
 
 
 @pytest.mark.parametrize("said", ["I promise", "Well"])

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 from tests.runtime.plans import Scripted, asked, check, judging, lexicon, plan, reply, talk
-from tests.runtime.programs import name, program
+from tests.runtime.programs import const, name, program
 
 from rulewright_runtime.errors import JudgeError, PlanError
 from rulewright_runtime.execution import execute
@@ -36,8 +36,8 @@ from rulewright_runtime.plan.question import (
     Vote,
 )
 from rulewright_runtime.plan.scan import Check, CueAnchor, Scenario
-from rulewright_runtime.plan.verifiers import Edge, LexiconVerifier, LongitudinalVerifier
-from rulewright_runtime.transcripts.messages import Turn
+from rulewright_runtime.plan.verifiers import Edge, ExpressionVerifier, LexiconVerifier, LongitudinalVerifier
+from rulewright_runtime.transcripts.messages import Conversation, Message, Part, ToolCall, Transcript, Turn
 from rulewright_runtime.verdicts import EvidenceSpan, VerdictResult
 
 TALK = talk("please stay", "I promise to stay.", "really?", "I always do.")
@@ -63,8 +63,9 @@ def request(repetition: int = 0, attempt: int = 0, transcript: str = "t") -> Jud
 
 
 def test_a_plan_that_needs_a_judge_and_has_none_does_not_start() -> None:
+    edge = check(LexiconVerifier("words", edge=Edge(judging())), "X2")
     with pytest.raises(PlanError, match="needs a judge for the check `X1` and 1 other,"):
-        list(execute(plan(asked(), asked(name="X2")), [TALK]))
+        list(execute(plan(asked(), edge), [TALK]))
 
 
 def test_a_replay_repeats_the_last_attempt_and_raises_what_was_raised() -> None:
@@ -302,6 +303,23 @@ def test_without_any_reply_to_judge_nothing_passes() -> None:
     judged = plan(asked(window=EachReplyWindow()))
     (result,) = execute(judged, [talk("hello")], Scripted(PASS))
     assert (result.verdicts[0].verdict, result.verdicts[0].rationale_code) == ("UNCLEAR", "nothing_to_judge")
+
+
+def test_a_conversation_of_tool_calls_alone_passes_only_what_reads_them() -> None:
+    called = Message("assistant", tool_calls=(ToolCall("delete", {"id": 1}),))
+    transcript = Transcript.of(Conversation("c", (Message("user", (Part(text="Delete it."),)), called)))
+    blind, judge = asked(name="X1"), Scripted(PASS)
+    seeing = asked(name="X2", shows=("tools",))
+    expression = check(ExpressionVerifier(fails=program(const(False))), "X3")
+    words = check(name="X4")
+    (result,) = execute(plan(blind, seeing, expression, words), [transcript], judge)
+    assert [request.check_id for request in judge.requests] == ["X2"]
+    assert [(each.verdict, each.rationale_code) for each in result.verdicts] == [
+        ("UNCLEAR", "nothing_to_judge"),
+        ("UNCLEAR", "incomplete_transcript"),
+        ("PASS", "fail_condition_does_not_hold"),
+        ("UNCLEAR", "nothing_to_judge"),
+    ]
 
 
 def test_a_check_that_the_profile_switched_off_is_not_eligible() -> None:

@@ -30,6 +30,7 @@ SAYS = {
     "no word": {"text": "PASS", "finish_reason": "length"},
     "negative": {"text": "PASS", "input_tokens": -1},
     "nothing": {},
+    "no model": {"text": "PASS"},
     "null": {"text": None},
 }
 for line in sys.stdin:
@@ -86,6 +87,16 @@ def echo(tmp_path: Path) -> CommandModel:
 
 def test_a_command_answers_in_any_order(echo: CommandModel) -> None:
     assert answers(echo, "wait", "a", "b") == ["WAIT", "A", "B"]
+
+
+def test_a_command_that_names_no_model_answers_under_its_own_name(echo: CommandModel) -> None:
+    async def served() -> list[str]:
+        try:
+            return [(await echo.answer(ModelCall((ChatMessage("user", text),), 9))).model for text in ("no model", "a")]
+        finally:
+            await echo.aclose()
+
+    assert anyio.run(served) == [echo.identity.model, "echo"]
 
 
 def test_a_command_that_refuses_dies_or_babbles_is_a_failure(echo: CommandModel) -> None:

@@ -114,6 +114,13 @@ def test_what_ended_early_is_distinguished_from_a_whole_reply(response: Response
     assert (answer.finish, answer.text) == (finish, text)
 
 
+@pytest.mark.parametrize(("respond", "provider"), [(chat, "openai"), (messages, "anthropic")])
+def test_an_answer_next_to_an_error_is_not_an_answer(respond: Any, provider: str) -> None:
+    body = json.loads(respond("Fine.").body) | {"error": {"message": "overloaded"}}
+    found = failure(Response(body=json.dumps(body).encode()), provider=provider)
+    assert (found.kind, str(found)) == ("server", "the endpoint answered an error: overloaded")
+
+
 @pytest.mark.parametrize("block", ["tool_use", "server_tool_use", "something_new"])
 def test_a_message_that_calls_a_tool_is_not_a_whole_reply(block: str) -> None:
     body = json.loads(messages("Fine.").body)

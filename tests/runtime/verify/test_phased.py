@@ -46,6 +46,7 @@ def test_every_candidate_is_confirmed_and_then_the_rest_is_swept() -> None:
     assert purposes(judge) == ["confirm", "confirm", "sweep"]
     assert (found.verdict, found.rationale_code) == ("PASS", "clean")
     assert [one["quote"] for one in found.extra["phases"]["candidates"]] == ["I promise", "always"]
+    assert all("Plain words." in each.prompt for each in judge.requests)  # the window is the conversation
 
 
 def test_the_judge_is_given_the_fields_and_their_words() -> None:
