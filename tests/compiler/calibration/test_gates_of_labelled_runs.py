@@ -24,6 +24,9 @@ def test_labels_of_another_run_of_the_same_rules_decide_a_gate(
     (gate,) = found["gates"]
     assert (code, gate["status"], gate["unmeasured"], gate["next"]) == (1, "failed", [], None)
     assert gate["corrected"]["low"] > 0.1
+    code, found = calibrated(here, labelled(path, range(8)), capsys, *words)  # of one verdict, which says little alone
+    (gate,) = found["gates"]
+    assert (code, gate["status"], gate["unmeasured"]) == (2, "inconclusive", ["W-1"])
     other = scanned(tmp_path / "other", "thou", 4)
     assert refused("calibrate", str(here), "--gold", str(path), "--measured-on", str(other))
     assert "the rules of `W-1` differ" in capsys.readouterr().err

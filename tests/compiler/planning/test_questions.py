@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.compiler.commands.test_live_judge import project
 from tests.runtime.plans import check, judging, talk
-from tests.runtime.plans import plan as scan_plan
+from tests.runtime.plans import plan as plan_of
 from tests.runtime.programs import name, program
 from tests.shared_data import ROOT
 from tests.shipped_plans import shipped_plan
@@ -17,6 +17,7 @@ from rulewright.cli import main
 from rulewright.documents.project_file import ModelPrice
 from rulewright.planning.profiles import comparison_text
 from rulewright.planning.questions import bound_of, questions_by_key
+from rulewright.planning.scan import scan_plan
 from rulewright.project import load_project
 from rulewright_runtime.calls.budget import MESSAGE_TOKENS
 from rulewright_runtime.calls.scheduler import CallLimits
@@ -68,10 +69,10 @@ def test_a_price_makes_a_bound_of_tokens_one_of_dollars(shipped: tuple[Any, list
     assert bound["cost_usd"] == pytest.approx(bound["tokens"] / 1e6)
 
 
-def test_the_bound_counts_for_each_question_the_most_votes_and_the_longest_replies() -> None:
+def test_the_bound_counts_for_each_question_the_most_votes_and_the_longest_replies(tmp_path: Path) -> None:
     fields = (ReplyField("violation", "boolean"),)
     confirm = judging(fields=fields, violates=program(name("reply.violation")), budgets=(40,))
-    made = scan_plan(check(PhasedVerifier("words", confirm, judging(repetitions=3, budgets=(9, 20)))))
+    made = plan_of(check(PhasedVerifier("words", confirm, judging(repetitions=3, budgets=(9, 20)))))
     said = [talk("Stay.", "I promise.")]
     prompts = [each.prompt.encode() for each in questions_by_key(made, said).values()]
     attempts, calls = CallLimits().attempts, 3 * 2 * len(prompts)
@@ -79,6 +80,9 @@ def test_the_bound_counts_for_each_question_the_most_votes_and_the_longest_repli
     expected = {"calls": calls, "attempts": attempts, "tokens": attempts * tokens, "cost_usd": None}
     assert (len(prompts), bound_of(made, said, None)) == (2, expected)
     assert bound_of(made, [], None) == {**expected, "calls": 0, "tokens": 0}
+    (tmp_path / "rulewright.yaml").write_text("project: p\n", encoding="utf-8")
+    estimate = scan_plan(load_project(tmp_path), made, said)
+    assert estimate["llm_calls"] == {"lower": 1, "upper": 1 + 3 * 2}  # a confirmed candidate needs no sweep
 
 
 def test_the_plan_names_the_bound_and_calls_an_estimate_an_estimate(

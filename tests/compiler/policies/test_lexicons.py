@@ -98,6 +98,7 @@ def test_what_a_lexicon_ignores_and_whose_turns_it_sees_is_reported() -> None:
     ]
     gone = compare_lexicons({"l": plain}, {})["settings"]
     assert gone == [{"place": "lexicon l", "before": "declared", "after": None}]
+    assert compare_lexicons({}, {"l": plain})["settings"] == [{**gone[0], "before": None, "after": "declared"}]
 
 
 DOSE = r"(?i)\b(?:take|give (?:him|her))\b[^.?!]{0,25}\b[0-9]+ ?(?:mg|ml|drops)\b"

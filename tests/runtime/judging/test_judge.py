@@ -306,7 +306,7 @@ def test_without_any_reply_to_judge_nothing_passes() -> None:
 
 
 def test_a_conversation_of_tool_calls_alone_passes_only_what_reads_them() -> None:
-    called = Message("assistant", tool_calls=(ToolCall("delete", {"id": 1}),))
+    called = Message("assistant", tool_calls=(ToolCall("delete", '{"id": 1}'),))
     transcript = Transcript.of(Conversation("c", (Message("user", (Part(text="Delete it."),)), called)))
     blind, judge = asked(name="X1"), Scripted(PASS)
     seeing = asked(name="X2", shows=("tools",))

@@ -71,6 +71,7 @@ def test_a_hit_outside_every_window_is_asked_about_at_its_place() -> None:
     assert [request.window for request in judge.requests] == [0, 1]
     assert "I always do." in judge.requests[1].prompt
     assert "Nothing here." not in judge.requests[1].prompt
+    assert "| so\n" in judge.requests[1].prompt  # what the user said before it
     assert found.verdict == "PASS"
 
 
