@@ -145,7 +145,8 @@ def _misspelt_below(
             if not _is_english_around(text, each):
                 continue
             is_sure = sorted(word) == sorted(near) or (_single(word) == _single(near) and SINGLE.search(near))
-            if (context.is_long or is_sure) and not context.has_both(text.lower(), word, near):
+            is_likely = context.is_long and len(word) > SHORTEST  # a shorter one may be an abbreviation
+            if (is_likely or is_sure) and not context.has_both(text.lower(), word, near):
                 yield place(node, *each.span()), word, near
 
 
