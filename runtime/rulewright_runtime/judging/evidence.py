@@ -46,7 +46,7 @@ def _span(item: Any) -> EvidenceSpan | None:
     if not isinstance(item, dict):
         return None
     role, turn, quote = item.get("role"), item.get("turn"), item.get("quote")
-    if isinstance(turn, str) and turn.isdecimal() and turn.isascii() and len(turn) < 10:
+    if isinstance(turn, str) and turn.isdecimal() and len(turn) < 10:
         turn = int(turn)
     if not isinstance(role, str) or not isinstance(quote, str) or not isinstance(turn, int) or isinstance(turn, bool):
         return None

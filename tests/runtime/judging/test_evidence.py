@@ -192,6 +192,14 @@ def test_a_quote_has_to_name_a_turn_and_a_role() -> None:
     assert tolerant({"evidence": items}) == ([], items)
 
 
+@pytest.mark.parametrize("turn", [12, "12", "１２", "١٢", "१२"])
+def test_a_turn_may_be_written_in_the_digits_of_any_script(turn: object) -> None:
+    assert tolerant({"evidence": [{"role": "user", "turn": turn, "quote": "x"}]}) == (
+        [EvidenceSpan("user", 12, "x")],
+        [],
+    )
+
+
 @settings(max_examples=rounds(40, 2_000))
 @given(st.text(max_size=60), st.text(max_size=60), st.text(max_size=60))
 def test_what_was_said_can_be_quoted(before: str, quote: str, after: str) -> None:
