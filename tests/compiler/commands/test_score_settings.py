@@ -174,7 +174,7 @@ def test_the_scorecards_of_a_project_share_a_settings_file(capsys: pytest.Captur
     Path("scorecards", "safe-v0.yaml").write_text(card, "utf-8")
     other = re.sub(r"\bCR(?=\b|_)", "ZR", card).replace("scorecard: safe-v0", "scorecard: other")
     Path("scorecards", "other.yaml").write_text(other.replace("SAFE_V0_CR", "SAFE_V0_ZR"), "utf-8")
-    batch("b", case("T1"))
+    batch("b", *(case(name) | {"archetype": name} for name in ("CR", "ZR")))
     settings = {name: {"thresholds": {name: {"pass": 0.7}}, "strictAH": True} for name in ("CR", "ZR")}
     both: dict[str, Any] = {"thresholds": {"CR": {"pass": 0.7}, "ZR": {"pass": 0.7}}, "archetypes": settings}
     Path("safe.config.json").write_text(json.dumps(both))
