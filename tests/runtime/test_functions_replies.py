@@ -91,6 +91,7 @@ CASES: list[tuple[Any, ...]] = [
         "Siehe \u201ehttps://example.de/a\u201c und \u00ab\u00a0https://example.ca/b\u00a0\u00bb.",
         ["https://example.de/a", "https://example.ca/b"],
     ),
+    ("numbers", "価格は1,200円、2020，2021年，第1，2项，ราคา๑๒บาท", ["1200", "2020", "2021", "1", "2", "12"]),
     ("numbers", "１，２００円、３．５、١٬٢٠٠ و ٣٫٥، १४", ["1200", "3.5", "1200", "3.5", "14"]),
     ("sentence_count", "Costs 3.50 or more", 1),
     ("sentence_count", "." * 200_000 + "x", 1),

@@ -35,7 +35,8 @@ _TRAILING: Final = ".,;:!?)*_"
 _CITATION: Final = r"\[\^?(\d{1,4}(?:\s?[,;\-\x{2013}]\s?\d{1,4})*)\]"
 _NUMBER: Final = re.compile(r"(?<![\w.,])[-+\u2212]?\d+(?:[.,]\d+)*")
 _GROUPED: Final = re.compile(r"(?<![\d.,])[1-9]\d{0,2}(?:,\d{3})+(?!,?\d)")
-_SEPARATORS: Final = str.maketrans("，．٬٫", ",.,.")  # in numbers, full-width and Arabic
+_SEPARATORS: Final = str.maketrans("٬٫", ",.")  # in Arabic numbers
+_WIDE_SEPARATOR: Final = re.compile("(?<=[０-９])[，．](?=[０-９])")  # between others it divides a list
 _FENCE: Final = re.compile(r"(`{3,}|~{3,})")
 # Scripts by their Unicode names, as RE2 knows them.
 SCRIPTS: Final = (
@@ -146,12 +147,14 @@ def citations(text: str) -> list[int]:
 
 def numbers(text: str) -> list[str]:
     """Return the numbers in `text` as written, in ASCII and without thousands separators: `1,200` gives `1200`."""
-    plain = text if text.isascii() else "".join(map(_plain_digit, text.translate(_SEPARATORS)))
-    return list(map(ungrouped, _NUMBER.findall(plain)))
+    return list(map(ungrouped, _NUMBER.findall(text if text.isascii() else _with_plain_numbers(text))))
 
 
-def _plain_digit(char: str) -> str:
-    return str(unicodedata.decimal(char)) if char.isdecimal() else char
+def _with_plain_numbers(text: str) -> str:
+    """The text with its numbers in ASCII, and a space in place of each letter of a script without spaces."""
+    text = _WIDE_SEPARATOR.sub(lambda found: unicodedata.normalize("NFKC", found[0]), text).translate(_SEPARATORS)
+    plain = (str(unicodedata.decimal(char)) if char.isdecimal() else char for char in text)
+    return without_unspaced("".join(plain))[0]
 
 
 def ungrouped(number: str) -> str:
