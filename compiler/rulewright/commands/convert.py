@@ -40,7 +40,8 @@ def run(args: argparse.Namespace) -> int:
         count, refused = _convert(args, write)
         complain(*refusals([str(each) for each in refused]))
         if not count:
-            raise UsageError(f"no conversation to write; `{args.out}` is left as it is")
+            kept = "" if args.out == "-" else f"; `{args.out}` is left as it is"
+            raise UsageError(f"no conversation to write{kept}")
     if args.out != "-":
         say(f"wrote {plural(count, 'conversation')} to {args.out}")
     return REFUSED if refused else MET

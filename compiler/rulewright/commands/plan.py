@@ -167,6 +167,8 @@ def _windows(asked: int, unbounded: int) -> str:
 
 def write_questions(args: argparse.Namespace) -> int:
     """Compile and write the questions; return the exit code. Raises UsageError."""
+    if args.batch == args.out:
+        raise UsageError(f"`{args.out}` can't be both the questions and the batch; name another file with `--batch`")
     project, plan = compile_chosen(args)
     model = args.model or judge_model(project) or ""
     if args.batch and not model:

@@ -600,4 +600,7 @@ def test_a_dash_is_standard_output_and_no_file_or_folder(
     ):
         code, _, err = run(capsys, *words)
         assert (code, "`-` is standard output" in err) == (3, True), words
+    for place in ("-", "both.jsonl"):
+        code, out, err = run(capsys, *FILES["questions"][:-1], place, "--batch", place, "--model", "m")
+        assert (code, out, f"`{place}` can't be both the questions and the batch" in err) == (3, "", True)
     assert sorted(each.name for each in tmp_path.iterdir()) == ["run"]
