@@ -299,7 +299,7 @@ def open_judge(specification: str, max_expanded: int = MAX_EXPANDED) -> Judge:
     except msgspec.ValidationError as error:
         expected = "expected `{transcript: {check: [repetitions]}}`, as `rulewright record RUN -o FILE` writes it"
         raise JudgeError(f"`{path}` has no recorded replies; {expected} ({error})") from None
-    except (OSError, msgspec.MsgspecError, ValueError, JudgeError) as error:
+    except (OSError, ValueError, JudgeError) as error:
         raise JudgeError(f"the recorded replies `{path}` can't be read: {reason_of(error)}") from None
     except RecursionError:
         raise JudgeError(f"the recorded replies `{path}` are nested too deeply") from None

@@ -356,7 +356,7 @@ def _not_a_number(word: str) -> NoReturn:
 
 _STRICT: Final = json.JSONDecoder(object_pairs_hook=_without_doubles, parse_constant=_not_a_number)
 # What `json` also reads, msgspec refuses: NaN, large numbers, unpaired surrogates.
-_UNUSUAL: Final = (ValueError, RecursionError, msgspec.MsgspecError)
+_UNUSUAL: Final = (ValueError, RecursionError)
 
 
 # --- the lenient reading ---
