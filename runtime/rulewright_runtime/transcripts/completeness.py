@@ -181,7 +181,7 @@ class ScriptedScenario:
                     yield self._gap(
                         "other_message", number, f"the message of the simulated user in turn {number} is empty"
                     )
-            if taken is None:
+            if not taken:
                 yield self._gap("other_message", number, f"the user's message of turn {number} is not the scenario's")
             elif (turn.branch_id or "") not in taken:
                 if not turn.branch_id:

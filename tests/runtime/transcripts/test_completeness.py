@@ -366,3 +366,9 @@ def test_checks_that_the_scenario_rules_out_stay_out() -> None:
     excluded: Check = check(eligible=program(False))
     (result,) = execute(plan(excluded, scenario=LATE), [CUT])
     assert (result.verdicts[0].eligible, result.verdicts[0].cause) == (False, None)
+
+
+def test_a_message_that_a_plan_assigns_to_no_branch_is_not_one_of_its_scenario() -> None:
+    scenario = Scenario(turns=(ScriptedTurn(1, {message_digest("hi"): ()}),))
+    found = ScriptedScenario(scenario).completeness([Turn(1, "user", "hi"), Turn(1, "assistant", "Hello.")])
+    assert [gap.kind for gap in found.gaps] == ["other_message"]
