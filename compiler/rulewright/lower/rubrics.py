@@ -147,7 +147,7 @@ def _bucket_and_severity(criterion: Criterion, vocabulary: Vocabulary) -> tuple[
     """The bucket and severity that a criterion states, or else those of its dimension; empty if neither says it. An
     autofail is a gate check whatever its dimension."""
     autofail = criterion.kind == "autofail"
-    if _graded(vocabulary) == _graded(invisiblebench()):
+    if _has_usual_grades(vocabulary):
         bucket = BUCKETS.get(criterion.dimension, "B" if autofail else "C")
         bucket, severity = "B" if autofail and bucket not in ("A", "B") else bucket, "S4_GATE" if autofail else "S2"
     else:
@@ -156,8 +156,9 @@ def _bucket_and_severity(criterion: Criterion, vocabulary: Vocabulary) -> tuple[
     return criterion.primary_bucket or bucket, criterion.severity or severity
 
 
-def _graded(vocabulary: Vocabulary) -> tuple[object, ...]:
-    return vocabulary.buckets, vocabulary.severities, vocabulary.gates
+def _has_usual_grades(vocabulary: Vocabulary) -> bool:
+    usual = invisiblebench()
+    return all(getattr(vocabulary, part) == getattr(usual, part) for part in ("buckets", "severities", "gates"))
 
 
 def _of_gate(criterion: Criterion, bucket: str, vocabulary: Vocabulary) -> tuple[str, str]:
@@ -170,9 +171,10 @@ def _of_gate(criterion: Criterion, bucket: str, vocabulary: Vocabulary) -> tuple
 
 
 def _outside_gates(criterion: Criterion, vocabulary: Vocabulary) -> Findings:
-    """The finding that no gate reads an autofail with the bucket or severity that it states."""
+    """The finding that no gate reads an autofail with the bucket or severity that it states. In other vocabularies the
+    scorecard decides which severities stop."""
     bucket, severity = _bucket_and_severity(criterion, vocabulary)
-    if criterion.kind == "autofail" and vocabulary.gates and not vocabulary.is_gate(bucket, severity):
+    if criterion.kind == "autofail" and _has_usual_grades(vocabulary) and not vocabulary.is_gate(bucket, severity):
         key = "severity" if criterion.severity else "primary_bucket"
         message = f"`autofail` is a gate, but no gate stops on severity `{severity}` in bucket `{bucket}`"
         help = f"gates look at {ticked(sorted(vocabulary.gate_buckets))}"

@@ -9,7 +9,7 @@ def gate_severity_outside_gate_bucket(check: CheckDocument) -> Findings:
 
     Why it matters: a gate only looks at the buckets that the vocabulary assigns to gates, so this failure merely lowers
     a rate. In a vocabulary of your own, the scorecard decides which severities stop where. An `autofail` criterion is
-    reported too, if no gate of the vocabulary has the bucket and severity that it states.
+    reported too, if no gate has the bucket and severity that it states.
     Instead: move the check to a bucket with a gate, or give it a milder severity.
     """
     words = check.vocabulary
