@@ -139,7 +139,9 @@ _OTHER_VERDICT: Final = RecordType(  # `v("ID")`: another check's verdict on the
 # The variables of verdict conditions besides the scenario: the conversation, its parts, and its metadata.
 _CONVERSATION: Final[dict[str, Type]] = {
     "transcript": RecordType(
-        "transcript", {"id": STRING, "model": STRING, "text": STRING, "metadata": MapType(STRING, DYN)}
+        "transcript",
+        {"id": STRING, "model": STRING, "text": STRING, "metadata": MapType(STRING, DYN), "expected": DYN},
+        optional=frozenset({"expected"}),  # so that `has` can tell whether an answer is expected
     ),
     "turns": ListType(_TURN),
     "replies": ListType(_TURN),

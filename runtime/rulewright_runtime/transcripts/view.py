@@ -96,7 +96,8 @@ class View:
         lines = [f"{turn['role']}: {turn['content']}" for turn in self.turns]
         transcript = self._transcript
         metadata = from_host(transcript.conversation.metadata)
-        return {"id": transcript.id, "model": transcript.model, "text": "\n".join(lines), "metadata": metadata}
+        about = {"id": transcript.id, "model": transcript.model, "text": "\n".join(lines), "metadata": metadata}
+        return about if self.expected is None else about | {"expected": self.expected}
 
     @property
     def answer(self) -> str | None:

@@ -77,6 +77,16 @@ def test_fail_wins_then_unclear_then_pass_and_an_error_is_unclear(conditions: di
     assert verdict(params={"limit": 1}, **conditions).verdict == expected
 
 
+@pytest.mark.parametrize(
+    ("recorded", "expected"), [({"expected": "a"}, "PASS"), ({}, "FAIL"), ({"expected": None}, "FAIL")]
+)
+def test_a_condition_can_tell_whether_an_answer_is_expected(recorded: Any, expected: str) -> None:
+    assert (
+        verdict(recorded=recorded, passes="has(transcript.expected) and expected == transcript.expected").verdict
+        == expected
+    )
+
+
 def test_a_condition_that_can_not_be_decided_says_why() -> None:
     found = verdict(passes="usage.cost < 1.0")
     assert found.rationale_code == "condition_undecided"
