@@ -268,6 +268,9 @@ class PlainText:
         utterances[-1].cut()
         self._refuse_misspelt({each.name: each.role for each in utterances[1:]}, others)
         before = next((at for at, line in enumerate(utterances[0].lines, 1) if line), None)
+        if before is not None and (unlike := next(iter(utterances[0].loose), "")):
+            reason = f"`{unlike}` is not written as most speakers of the text are; write all of them alike"
+            raise InputError(reason, self._shown, utterances[0].loose[unlike])
         if before is not None or len(utterances) == 1:
             raise self._refused("the text does not begin with a known speaker", before or 1)
         _keep_labels(labels, manners, is_lower=any(each.name[:1].islower() for each in utterances[1:]))

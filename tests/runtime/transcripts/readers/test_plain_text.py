@@ -127,6 +127,8 @@ def test_nothing_said_with_times_becomes_text_of_another_message(tmp_path: Path,
     headed = f"User: Ann Li\nBot: shop-2\n{with_times(form, *SPOKEN)}"
     for text in (third, headed):
         assert all(isinstance(each, InputError) for each in Reader().read([written(tmp_path, text, "call.md")])), text
+    (refused,) = map(str, Reader().read([written(tmp_path, headed, "call.md")]))
+    assert "call.md:1: `User` is not written as most speakers of the text are; write all of them alike" in refused
     reader = Reader()
     (found,) = reader.read([written(tmp_path, f"{with_times(form, *SPOKEN)}Bot: one more\n", "call.md")])
     assert isinstance(found, Transcript)
