@@ -24,8 +24,7 @@ def size_bounds(program: Program, at: int) -> tuple[int, int]:
     if node.op == "list" and not node.value:
         return len(node.args), len(node.args)
     if node.op == "call" and node.value == "split":
-        least, most = _of_parts(-1 if len(node.args) == 2 else value_of(program, node.args[2]))
-        return least if value_of(program, node.args[1]) else 0, most
+        return _of_parts(-1 if len(node.args) == 2 else value_of(program, node.args[2]))
     if node.op == "call" and node.value == "slice":
         start, end = (value_of(program, arg) for arg in node.args[1:])
         if type(start) is int and type(end) is int and 0 <= start <= end:
@@ -40,7 +39,7 @@ def size_bounds(program: Program, at: int) -> tuple[int, int]:
 
 
 def _of_parts(limit: object) -> tuple[int, int]:
-    """How many parts a text is split into by a separator, at most the limit unless that is below 0."""
+    """How many parts a text is split into, at most the limit unless that is below 0."""
     if type(limit) is not int:
         return _ANY
     return (1, LARGEST_COUNT) if limit < 0 else (min(1, limit), limit)

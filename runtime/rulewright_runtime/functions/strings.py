@@ -115,6 +115,8 @@ def split(text: str, separator: str, limit: int = -1) -> list[str]:
     check_list(text.count(separator) + 1)
     if separator:
         return text.split(separator, limit - 1 if limit > 0 else -1)
+    if not text:
+        return [""]
     if limit < 0 or limit >= len(text):
         return list(text)
     return [*text[: limit - 1], text[limit - 1 :]]
