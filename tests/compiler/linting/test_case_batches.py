@@ -206,6 +206,8 @@ def test_score_finds_the_scorecard_of_the_project_by_name(tmp_path: Path, monkey
     monkeypatch.chdir(tmp_path)
     words = ["--cases", "cases", "--concern", "I25", "--batch", "one"]
     assert main(["score", "--scorecard", "mine", *words]) == 0
+    assert main(["score", *words]) == 0
+    own_scorecard(tmp_path, "other", "must_find_signals")
     assert main(["score", *words]) == 3
 
 
