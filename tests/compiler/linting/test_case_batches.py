@@ -207,7 +207,9 @@ def test_score_finds_the_scorecard_of_the_project_by_name(tmp_path: Path, monkey
     words = ["--cases", "cases", "--concern", "I25", "--batch", "one"]
     assert main(["score", "--scorecard", "mine", *words]) == 0
     assert main(["score", *words]) == 0
+    monkeypatch.undo()
     own_scorecard(tmp_path, "other", "must_find_signals")
+    monkeypatch.chdir(tmp_path)
     assert main(["score", *words]) == 3
 
 
