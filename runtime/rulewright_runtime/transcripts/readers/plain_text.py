@@ -36,10 +36,8 @@ _MARK: Final = "rulewright-text"  # the format of a record that is made here
 _BRACKETS: Final = r"\[(?P<time>[0-9 ,.:/T-]{1,30}:[0-9]{2}[0-9 .:ZAPMapm\u202f+-]{0,20})\] *"
 _DATE: Final = r"[0-9]{1,4}(?P<mark>[./-])[0-9]{1,2}(?P=mark)[0-9]{1,4}"
 _STAMP: Final = rf"(?P<stamp>{_DATE},? [0-9]{{1,2}}(?::[0-9]{{2}}){{1,2}}(?:[ \u202f][APap]\.?[Mm]\.?)?) - "
-_NAMED: Final = (
-    r"(?P<bold>\*\*|__)?"
-    r"(?P<name>(?:[^\w\s\[\](*:_#>\"'`|/\\.-]{1,4}[ \u00a0\u202f]?)?[^\W_][^:*_\[\]]{0,39}?)[ \u00a0\u202f]?"
-)
+_NAME_BEGINS: Final = r"(?P<bold>\*\*|__)?(?P<name>(?:[^\w\s\[\](*:_#>\"'`|/\\.-]{1,4}[ \u00a0\u202f]?)?[^\W_]"
+_NAMED: Final = rf"{_NAME_BEGINS}[^:*_\[\]]{{0,39}}?)[ \u00a0\u202f]?"
 _COLON: Final = r"(?(bold)(?::(?P=bold)|(?P=bold) ?:)|:)(?:\s+|$)"
 _SPEAKER: Final = re.compile(
     r"(?:#{1,6} +)?"  # as a heading
@@ -54,8 +52,8 @@ _ENDS: Final = r"(?(bold)(?P=bold)?)"  # bold type may end before the time, afte
 _AFTER_TIME: Final = re.compile(rf"(?P<stamp>)\(?(?P<time>{_CLOCK})\)?(?:,? +(?:[-\u2013|] +)?|: +){_NAMED}{_COLON}")
 _BEFORE_TIME: Final = re.compile(rf"(?P<stamp>){_NAMED}{_ENDS} ?[(\[](?P<time>{_CLOCK})[)\]]{_ENDS} ?:{_ENDS}(?:\s+|$)")
 _TITLED_BEFORE_TIME: Final = re.compile(
-    r"(?P<bold>\*\*|__)?(?P<name>[^\W\d_][\w.'()-]*(?: [\w.'()-]+){0,2})"
-    rf"{_ENDS}(?: {{2,}}|\t| [-\u2013] | ?(?=[(\[]))[(\[]?(?P<time>{_CLOCK})[)\]]?{_ENDS}(?P<stamp>)\Z"
+    rf"{_NAME_BEGINS}[^:*\[\]]{{0,39}}?){_ENDS}"
+    rf"(?: {{2,}}|\t| [-\u2013] | ?(?=[(\[]))[(\[]?(?P<time>{_CLOCK})[)\]]?{_ENDS}(?P<stamp>)\Z"
 )
 # A time and a speaker on a line of their own, as in texts that are copied from Teams.
 _TIMED: Final = re.compile(
@@ -196,13 +194,22 @@ class PlainText:
         """Note how speakers are written: as most of the known ones are, else with times if there are any."""
         known, seen = dict.fromkeys(_STYLES, 0), dict.fromkeys(_STYLES, 0)
         for self._style in _STYLES:
-            for role, found in map(self._spoken, lines):
+            for role, found in self._outside_code(lines):
                 known[self._style] += role is not None
                 seen[self._style] += found is not None
         self._style = max(_STYLES, key=known.__getitem__)
         if not known[self._style]:
             timed = max(_OF_TIMES, key=seen.__getitem__)
             self._style = timed if seen[timed] else _SPEAKER
+
+    def _outside_code(self, lines: Iterable[str]) -> Iterator[tuple[str | None, re.Match[str] | None]]:
+        """What `_spoken` returns for each line that is in no block of code."""
+        is_code = False
+        for line in lines:
+            role, found = (None, None) if is_code else self._spoken(line)
+            if not is_code:
+                yield role, found
+            is_code ^= _CODE.match(line, found.end() if found and role else 0) is not None
 
     def _spoken_in(self, texts: list[tuple[int, str]]) -> list[tuple[int, str]]:
         """The lines of a text; those that are said in captions."""
@@ -340,8 +347,8 @@ class PlainText:
 
     def _loose_name(self, line: str) -> str:
         """The name of a known speaker with which a line begins, in another way than speakers are written, or empty."""
-        found = _LOOSE.match(line)
-        return found["name"] if found and found["name"].casefold() in self._roles else ""
+        found = (each.match(line) for each in (_LOOSE, *_STYLES))
+        return next((each["name"] for each in found if each and each["name"].casefold() in self._roles), "")
 
     def _manner(self, found: re.Match[str], is_after_blank: bool) -> _Manner:
         is_timed = bool(found["time"] or found["stamp"]) and not self._is_caption

@@ -416,3 +416,25 @@ def test_a_known_speaker_who_is_written_in_another_way_is_no_text_between_two_me
     assert refused == f"3: {reason}; write `User: ` at its beginning"
     (found,) = conversations(written(tmp_path, f"{GREETING}{line}\nUser: yes\n", "text.txt"))
     assert lines(found)[1] == f"assistant: Hello\n{line}"
+
+
+@pytest.mark.parametrize("name", ["Maria de la Cruz", "O\u2019Brien", "Tom & Sue", "2nd Caller", "+49 170 12", "li_x"])
+def test_any_name_next_to_a_time_is_a_speaker(tmp_path: Path, name: str) -> None:
+    text = f"User  0:01\nhi\n\nAgent  0:05\nyo\n\n{name}  0:09\nwait\n\nAgent  0:12\nok\n"
+    assert f"7: `{name}` is not a known speaker" in refusals(tmp_path, text, "chat.txt")[0]
+    (found,) = conversations(written(tmp_path, text, "chat.txt"), columns={"system": name})
+    assert lines(found) == [*SAID, "system: wait", "assistant: ok"]
+
+
+@pytest.mark.parametrize(
+    "speaker", ["Agent  0:31", "Agent (0:31)", "**Agent**", "## Agent", "[10:31] Agent", "0:31 Agent:", "Agent (0:31):"]
+)
+def test_a_speaker_in_any_other_way_of_writing_between_two_messages_is_refused(tmp_path: Path, speaker: str) -> None:
+    (refused,) = refusals(tmp_path, f"User: hi\n{speaker}\nhello\nUser: x\nAgent: y\n", "chat.txt")
+    assert refused.startswith("2: `Agent` begins a line between two messages of `User`")
+
+
+def test_speakers_in_a_block_of_code_do_not_decide_how_speakers_are_written(tmp_path: Path) -> None:
+    code = "```\n10:31 User: a\n10:32 Agent: b\n10:33 User: c\n```"
+    (found,) = conversations(written(tmp_path, f"User: hi\n{code}\nAssistant: yo\n{code}\n", "chat.txt"))
+    assert lines(found) == [f"user: hi\n{code}", f"assistant: yo\n{code}"]
