@@ -457,7 +457,9 @@ def _below_a_value(source: Source, before: list[_Line], current: _Line) -> _Line
     elsewhere."""
     above = before[-1]
     aligned = any(each.indent == current.indent for each in before[-4:-1]) or _has_aligned_successor(source, current)
-    if _KEY.match(above.text) and not _is_header(above) and current.indent > above.indent and aligned:
+    key = _KEY.match(above.text)
+    column = key.end(2) - len(key[2].rpartition(" ")[2]) if key else 0  # after the dash of an item
+    if key and not _is_header(above) and current.indent > column and aligned:
         return current if _is_header(current) else above
     return None
 

@@ -107,8 +107,8 @@ def _of_lists(description: Scalar, words: str, counts: dict[str, int]) -> Findin
     """The first number before the name of a list that has another length."""
     for found in ONE.finditer(words):
         unit = (found["unit"] or "").lower()
-        count = next((counts[each] for each in (unit, f"{unit}s") if each in counts), None)
         ((number, _),) = numbers_in(found[0])[:1]
+        count = counts.get(f"{unit}s" if number == 1 else unit)  # in `two gate checks`, gates are not what is counted
         if count is not None and number != count and count > 0 and not EACH.match(words, found.end()):
             message = f"the description says `{found[0]}`, but there {'is' if count == 1 else 'are'} {count}"
             yield warning(place(description, *found.span()), message)

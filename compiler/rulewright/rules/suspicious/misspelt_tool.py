@@ -3,7 +3,7 @@ from collections.abc import Iterator, Mapping, Set
 from typing import TypeAlias, TypeGuard
 
 from rulewright.diagnostics import Findings, Guess, Span, warning
-from rulewright.documents.base import texts
+from rulewright.documents.base import descend, entries, texts
 from rulewright.documents.check import CheckDocument
 from rulewright.expression.direction import conjoined
 from rulewright.expression.syntax_tree import Binary, Expr, Has, Index, ListLiteral, Literal, Name, Select, below
@@ -18,10 +18,11 @@ Word: TypeAlias = tuple[str, Span | Scalar]
 
 
 def misspelt_tool(project: Project) -> Findings:
-    """A check spells a tool unlike recorded chats or other checks, or reads an argument that its calls do not have.
+    """A check spells a tool unlike chats, declared tools or other checks, or reads an argument that calls do not have.
 
     Why it matters: no call has the name, so the check passes, or fails, every time.
-    Instead: use the spelling of the calls. The recorded chats are those in the folders `chats` and `transcripts`.
+    Instead: use the spelling of the calls. The recorded chats are those in the folders `chats` and `transcripts`;
+    `params.tools` of `library/tool-call-valid` declares tools.
     """
     checks = [each for each in project.checks if _reads_calls(each)]
     if not checks:
@@ -31,24 +32,31 @@ def misspelt_tool(project: Project) -> Findings:
     recorded = recorded_calls(project.root)
     counts = Counter(word for check in checks for word, _ in _words(check))
     usual = {word for word, count in counts.items() if count > 1}
-    yield from _misspelt(checks, recorded.keys(), counts.keys(), usual)
+    declared = {each.name for check in checks for each in entries(descend(check.node, "params", "tools"))}
+    yield from _misspelt(checks, (declared, recorded.keys()), counts.keys(), usual - declared)
     shown = {each.text for each in scalars_below(*(check.get("examples") for check in checks))}
-    yield from _of_two_places(checks, {*recorded, *usual}, shown)
+    yield from _of_two_places(checks, {*declared, *recorded, *usual}, shown)
     yield from _unknown_arguments(checks, recorded) if any(recorded.values()) else _unlike_guards(checks)
     yield from (found for check in checks for found in _of_another_tool(check, recorded))
 
 
-def _misspelt(checks: list[CheckDocument], recorded: Set[str], written: Set[str], usual: Set[str]) -> Findings:
-    """The words that no chat has and only one place of the checks, and that are similar to a word with more use."""
+def _misspelt(
+    checks: list[CheckDocument], tools: tuple[Set[str], Set[str]], written: Set[str], usual: Set[str]
+) -> Findings:
+    """The words that are no declared or recorded tool and stand in only one place of the checks, and that are similar
+    to a tool or to a word with more use."""
+    declared, recorded = tools
     meant = [each for check in checks for each in _meant_both(check)]
-    for word, where in (each for check in checks for each in _words(check) if each[0] not in recorded | usual):
+    for word, where in (
+        each for check in checks for each in _words(check) if each[0] not in declared | recorded | usual
+    ):
         other = word.replace("-", "_")
-        near = next((name for name in (*recorded, *usual) if is_spelt_like(word, name)), None)
+        near = next((name for name in (*sorted(declared), *recorded, *usual) if is_spelt_like(word, name)), None)
         if other != word and other in written:
             yield warning(where, f"`{word}` is also written `{other}`", help=Guess(other))
         elif near is not None and not any({word, near} <= each for each in meant):
             message = f"no recorded chat calls `{word}`" if near in recorded else f"`{word}` occurs only here"
-            yield warning(where, message, help=Guess(near))
+            yield warning(where, f"`{word}` is not declared" if near in declared else message, help=Guess(near))
 
 
 def _unknown_arguments(checks: list[CheckDocument], recorded: Mapping[str, Set[str]]) -> Findings:
@@ -128,7 +136,7 @@ def _call_of(part: Expr) -> Expr | None:
 
 def _reads_calls(check: CheckDocument) -> bool:
     """Whether the check's conditions read tool calls."""
-    return any("tool_call" in each.text for each in check.verdict_conditions)
+    return any("tool_call" in each.scalar.text for each in expressions_of(check))
 
 
 def _words(check: CheckDocument) -> Iterator[Word]:
