@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import islice, pairwise, zip_longest
+from itertools import accumulate, islice, pairwise, zip_longest
 from shlex import quote
 from typing import Final, NamedTuple
 
@@ -71,10 +71,13 @@ _BY_THE_APP: Final = "\u200e"  # before what a messenger says under a speaker's 
 _NOTICE: Final = re.compile(_STAMP)  # of a messenger, by no speaker
 _NAME: Final = re.compile(r"[+~]?[ \u00a0\u202f]?[\w.'-]+( \(?[\w.'-]+\)?){0,2}")  # not any text before a colon
 _HEADING: Final = re.compile(r"#{1,6} +(.+)")
+_DIGITS: Final = re.compile(r"[0-9]+(?:[ \u202f]?[APap]\.?[Mm]\b\.?)?")
 _RULE: Final = re.compile(r"-{3,}|={3,}")
 _CODE: Final = re.compile(r"\s*(```[^`]*$|~~~)")  # not code in a line
 _LINE: Final = 64  # bytes that a line takes in memory, also an empty one
+_LINE_ENDS: Final = (b"\r", b"\v", b"\f", b"\x1c", b"\x1d", b"\x1e", b"\xc2\x85", b"\xe2\x80\xa8", b"\xe2\x80\xa9")
 _SEEN: Final = 5  # speakers in an error message
+_BEGINNING: Final = 30  # characters of a line in a note
 _LEAST: Final = 5  # letters of a name whose misspellings are not other words
 _NUMBER: Final = re.compile(r"[ #]*[0-9]{1,2}$")
 _CALLED: Final = re.compile(r"(?:[^\W\d_][\w.'()-]*)(?: [\w.'()-]+){0,2}")  # a name that another speaker may have
@@ -151,6 +154,7 @@ class PlainText:
         self._bot_elsewhere = bot_elsewhere
         self._is_caption = False
         self._style = _SPEAKER  # how speakers are written
+        self._times: set[str] = set()  # the shapes of the times before them
 
     def is_chat(self, head: str) -> bool:
         """Whether the beginning of a file has a known speaker in its first line with text, and a user and an assistant
@@ -227,17 +231,22 @@ class PlainText:
         for number, line in lines:
             if isinstance(line, InputError):
                 raise line
-            size += len(line)
+            size += len(line) + _LINE * sum(map(line.rstrip().count, _LINE_ENDS))
             if size + number * _LINE > MAX_DOCUMENT:
                 reason = f"the text has more than {MAX_DOCUMENT} bytes, {_LINE} for each line and its own; split it"
                 raise InputError(reason, self._shown, number)
             try:
-                texts.append((number, line.decode().rstrip()))
+                texts += [(number, text.rstrip()) for text in line.decode().rstrip().splitlines() or [""]]
             except UnicodeDecodeError:
                 raise InputError("the line is not UTF-8 text", self._shown, number) from None
         texts = self._spoken_in(texts)
         self._note_style([text for _, text in texts])
-        self._seen.update(found["name"] for _, text in texts if (found := self._spoken(text)[1]))
+        for _, text in texts:
+            role, found = self._spoken(text)
+            if found:
+                self._seen[found["name"]] += 1
+                before = _shape(text[: found.start("name")]).rstrip("*_\u200e")
+                self._times |= {before} if role and "0" in before and not self._is_caption else set()
         return texts
 
     def _utterances(self, texts: Sequence[tuple[int, str]]) -> list[_Utterance]:
@@ -346,9 +355,11 @@ class PlainText:
         }
 
     def _loose_name(self, line: str) -> str:
-        """The name of a known speaker with which a line begins, in another way than speakers are written, or empty."""
+        """The name of a known speaker with which a line begins, in another way than speakers are written; the
+        beginning of a line that has a time as before speakers, but no speaker; or an empty text."""
         found = (each.match(line) for each in (_LOOSE, *_STYLES))
-        return next((each["name"] for each in found if each and each["name"].casefold() in self._roles), "")
+        timed = "" if self._times.isdisjoint(accumulate(_shape(line))) else line[:_BEGINNING]
+        return next((each["name"] for each in found if each and each["name"].casefold() in self._roles), timed)
 
     def _manner(self, found: re.Match[str], is_after_blank: bool) -> _Manner:
         is_timed = bool(found["time"] or found["stamp"]) and not self._is_caption
@@ -365,7 +376,9 @@ class PlainText:
                 reason = (
                     f"`{name}` begins a line between two messages of `{each.name}`, but not as speakers are written"
                 )
-                return InputError(f"{reason}; write `{name}: ` at its beginning", self._shown, number)
+                timed = "write a speaker after the time, such as `System: `, or a blank before it if it is text"
+                cure = f"write `{name}: ` at its beginning" if name.casefold() in self._roles else timed
+                return InputError(f"{reason}; {cure}", self._shown, number)
         turns = [each for each in before if each.labels] if all(each.labels for each in before) else []
         counted = Counter(name for each in utterances for name in each.labels)
         for each in turns:
@@ -401,6 +414,11 @@ def _keep_labels(
         is_written_alike = all(value in values for value, values in zip(manner, known, strict=True))
         if is_written_alike and _may_speak(name) and (is_lower or not name[0].islower()):
             utterance.labels.setdefault(name, number)
+
+
+def _shape(line: str) -> str:
+    """The beginning of a line without the digits of its numbers and what cannot be seen."""
+    return _DIGITS.sub("0", line[:80].lstrip("\u200b\u200e"))
 
 
 def _may_speak(name: str) -> bool:

@@ -133,7 +133,7 @@ def test_nothing_said_with_times_becomes_text_of_another_message(tmp_path: Path,
     (found,) = reader.read([written(tmp_path, f"{with_times(form, *SPOKEN)}Bot: one more\n", "call.md")])
     assert isinstance(found, Transcript)
     assert found.turns[-1].content.endswith("Bot: one more")
-    assert reader.labels == {"Bot"}
+    assert reader.labels == {"Bot", *(["10:30 sharp"] if form.startswith("{time} {name}") else [])}
 
 
 @pytest.mark.parametrize("between", ["---\n", "\n======\n\n", "\n# Second\n", "\n---\n## Second\n\n"])
@@ -438,3 +438,35 @@ def test_speakers_in_a_block_of_code_do_not_decide_how_speakers_are_written(tmp_
     code = "```\n10:31 User: a\n10:32 Agent: b\n10:33 User: c\n```"
     (found,) = conversations(written(tmp_path, f"User: hi\n{code}\nAssistant: yo\n{code}\n", "chat.txt"))
     assert lines(found) == [f"user: hi\n{code}", f"assistant: yo\n{code}"]
+
+
+@pytest.mark.parametrize(
+    "time", ["10:31 ", "12.05.24 10:31 ", "[10:31] ", "2024-05-12T10:31:00Z ", "9:31 AM | ", "(9:31) "]
+)
+def test_a_time_without_a_speaker_is_noted_or_refused_where_speakers_are_after_a_time(
+    tmp_path: Path, time: str
+) -> None:
+    event = f"{time.replace('31', '4').replace('9', '10').replace('AM', 'pm')}*** Ben joined the chat"
+    user, agent = f"{time}User: hi\n{time}System: queued\n", f"{time}**Agent**: yo\n"
+    (refused,) = refusals(tmp_path, f"{user}{agent}{event}\n{agent}", "chat.txt")
+    assert refused.startswith(f"4: `{event[:30]}` begins a line between two messages of `Agent`, but not as speakers")
+    assert refused.endswith("; write a speaker after the time, such as `System: `, or a blank before it if it is text")
+    for text, notes in ((f"12 users\n {event}\n```\n{event}\n```\n", set()), (f"{event}\n", {event[:30]})):
+        reader = Reader()
+        (found,) = reader.read([written(tmp_path, f"{user}{agent}{text}", "chat.txt")])
+        assert isinstance(found, Transcript)
+        assert (reader.labels, found.turns[-1].content) == (notes, f"yo\n{text.rstrip()}")
+
+
+def test_a_speaker_with_a_colon_is_noted_where_the_others_have_none(tmp_path: Path) -> None:
+    reader = Reader()
+    path = written(tmp_path, "[10:31] User\nhi\n[10:32] Agent\nyo\n[10:33] Ben: wait\n", "chat.txt")
+    assert [isinstance(each, Transcript) for each in reader.read([path])] == [True]
+    assert reader.labels == {"[10:33] Ben: wait"}
+
+
+@pytest.mark.parametrize("end", ["\r", "\x0b", "\u2028", "\x85"])
+def test_a_line_ends_where_a_reader_sees_its_end(tmp_path: Path, end: str) -> None:
+    text = f"User: hi{end}Agent: yo{end}{end}and\nUser: more{end}"
+    (found,) = conversations(written(tmp_path, text, "chat.txt"))
+    assert lines(found) == ["user: hi", "assistant: yo\n\nand", "user: more"]
