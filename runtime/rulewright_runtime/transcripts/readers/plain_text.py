@@ -41,19 +41,23 @@ _NAMED: Final = rf"{_NAME_BEGINS}[^:*_\[\]]{{0,39}}?)[ \u00a0\u202f]?"
 _COLON: Final = r"(?(bold)(?::(?P=bold)|(?P=bold) ?:)|:)(?:\s+|$)"
 _SPEAKER: Final = re.compile(
     r"(?:#{1,6} +)?"  # as a heading
-    rf"\u200e?(?:{_BRACKETS}|{_STAMP})?\u200e?{_NAMED}{_COLON}"
+    rf"[\u200e\u200f\u202a]?(?:{_BRACKETS}|{_STAMP})?\u200e?{_NAMED}{_COLON}"
 )
 # A speaker after a time that is in no brackets; before one; and before one on a line of their own.
 _CLOCK: Final = (
-    r"(?:[0-9]{1,4}[./-][0-9]{1,2}[./-][0-9]{1,4}(?:T|,? ))?[0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:[.,][0-9]{1,6})?)?"
+    r"(?:[0-9]{1,4}[./-][0-9]{1,2}[./-][0-9]{1,4}(?:T|,? ))?[0-9]{1,3}:[0-9]{2}(?::[0-9]{2}(?:[.,][0-9]{1,6})?)?"
     r"(?:[ \u202f]?[APap]\.?[Mm]\.?|Z|[+-][0-9]{2}:?[0-9]{2})?"
 )
+_DATED: Final = rf"(?:(?<=[(\[])[^\W_][^()\[\]:]{{0,29}}[ ,])?{_CLOCK}"  # in brackets also after words
+_LONG: Final = rf"{_NAME_BEGINS}[^:*\[\]]{{0,79}}?)"  # a name with a company or a team
 _ENDS: Final = r"(?(bold)(?P=bold)?)"  # bold type may end before the time, after it or after the colon
 _AFTER_TIME: Final = re.compile(rf"(?P<stamp>)\(?(?P<time>{_CLOCK})\)?(?:,? +(?:[-\u2013|] +)?|: +){_NAMED}{_COLON}")
-_BEFORE_TIME: Final = re.compile(rf"(?P<stamp>){_NAMED}{_ENDS} ?[(\[](?P<time>{_CLOCK})[)\]]{_ENDS} ?:{_ENDS}(?:\s+|$)")
+_BEFORE_TIME: Final = re.compile(
+    rf"(?P<stamp>){_LONG}{_ENDS}[ \u00a0\u202f]{{0,2}}[(\[](?P<time>{_DATED})[)\]]{_ENDS} ?:{_ENDS}(?:\s+|$)"
+)
 _TITLED_BEFORE_TIME: Final = re.compile(
-    rf"{_NAME_BEGINS}[^:*\[\]]{{0,39}}?){_ENDS}"
-    rf"(?: {{2,}}|\t| [-\u2013] | ?(?=[(\[]))[(\[]?(?P<time>{_CLOCK})[)\]]?{_ENDS}(?P<stamp>)\Z"
+    rf"(?:#{{1,6}} +)?{_LONG}{_ENDS}"
+    rf"(?: {{2,40}}|\t| [-\u2013] | ?(?=[(\[]))[(\[]?(?P<time>{_DATED})[)\]]?{_ENDS}(?P<stamp>)\Z"
 )
 # A time and a speaker on a line of their own, as in texts that are copied from Teams.
 _TIMED: Final = re.compile(
@@ -83,7 +87,7 @@ _NUMBER: Final = re.compile(r"[ #]*[0-9]{1,2}$")
 _CALLED: Final = re.compile(r"(?:[^\W\d_][\w.'()-]*)(?: [\w.'()-]+){0,2}")  # a name that another speaker may have
 # A name with blanks, a time or another colon.
 _LOOSE: Final = re.compile(
-    rf"\s*(?:[(\[]?{_CLOCK}[)\]]?[ ,-]*)?(?P<name>[^\W_][^:\uff1a]{{0,39}}?)\s*(?:[(\[]{_CLOCK}[)\]]\s*)?"
+    rf"\s*(?:[(\[]?{_CLOCK}[)\]]?[ ,-]*)?(?P<name>[^\W_][^:\uff1a]{{0,39}}?)\s{{0,9}}(?:[(\[]{_CLOCK}[)\]]\s{{0,9}})?"
     r"[:\uff1a](?=\s*\S)"
 )
 _HEADS: Final = frozenset((  # what heads a part of a message, and is nobody's name
@@ -118,15 +122,16 @@ class _Utterance(msgspec.Struct):
     def cut(self) -> tuple[bool, str]:
         """Remove the rules and headings at the end, which belong to what follows; returns whether there are any, and
         the text of the headings. What is next to the speaker was said."""
-        opens, title = False, ""
+        opens, titles = False, list[str]()
         while len(self.lines) > (self.role != ""):
             last, before = self.lines[-1], self.lines[-2] if len(self.lines) > 1 else ""
             heading = _HEADING.fullmatch(last) if not before or _RULE.fullmatch(before) else None
             if last and not heading and not _RULE.fullmatch(last):
                 break
-            opens, title = opens or last != "", f"{heading[1]}\n{title}".strip() if heading else title
+            opens = opens or last != ""
+            titles += [heading[1].strip()] if heading else []
             self.lines.pop()
-        return opens, title
+        return opens, "\n".join(reversed(titles))
 
 
 class PlainText:
@@ -418,7 +423,7 @@ def _keep_labels(
 
 def _shape(line: str) -> str:
     """The beginning of a line without the digits of its numbers and what cannot be seen."""
-    return _DIGITS.sub("0", line[:80].lstrip("\u200b\u200e"))
+    return _DIGITS.sub("0", line[:80].lstrip("\u200b\u200e\u200f\u202a\u202b\ufeff"))
 
 
 def _may_speak(name: str) -> bool:

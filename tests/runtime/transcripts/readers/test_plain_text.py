@@ -470,3 +470,37 @@ def test_a_line_ends_where_a_reader_sees_its_end(tmp_path: Path, end: str) -> No
     text = f"User: hi{end}Agent: yo{end}{end}and\nUser: more{end}"
     (found,) = conversations(written(tmp_path, text, "chat.txt"))
     assert lines(found) == ["user: hi", "assistant: yo\n\nand", "user: more"]
+
+
+TITLES = ["{name}  {time}\n", "{name} ({time})\n", "## {name} ({time})\n", "{name} ({time}): ", "{time} {name}: "]
+
+
+@pytest.mark.parametrize("form", TITLES)
+def test_a_call_may_be_longer_than_99_minutes(tmp_path: Path, form: str) -> None:
+    said = [("User", "98:59", "hi"), ("Agent", "99:59", "yo"), ("User", "100:01", "and"), ("Agent", "1:40:12", "ok")]
+    text = "".join(f"{form.format(name=name, time=time)}{words}\n" for name, time, words in said)
+    (found,) = conversations(written(tmp_path, text, "chat.txt"))
+    assert lines(found) == [*SAID, "user: and", "assistant: ok"]
+
+
+@pytest.mark.parametrize("form", TITLES[1:-1])
+@pytest.mark.parametrize("name", ["Agent", f"Maximiliane van der Berg ({'Support ' * 4}Team)"])
+def test_a_time_in_brackets_after_a_speaker_may_begin_with_words(tmp_path: Path, form: str, name: str) -> None:
+    times = ["May 12, 2024, 10:31 AM", "Yesterday at 10:31", "9:32", "12. Mai 2024 10:31"]
+    text = "".join(
+        f"{form.format(name=each, time=time)}{at}\n"
+        for at, (each, time) in enumerate(zip(["User", name] * 2, times, strict=True))
+    )
+    (found,) = conversations(written(tmp_path, text, "chat.txt"), columns={"assistant": name})
+    assert lines(found) == ["user: 0", "assistant: 1", "user: 2", "assistant: 3"]
+    assert [each.timestamp for each in found.messages] == times
+
+
+def test_marks_of_direction_before_a_time_hide_no_speaker(tmp_path: Path) -> None:
+    (found,) = conversations(written(tmp_path, "\u200f[10:31] User: hi\n[10:32] Agent: yo\n", "chat.txt"))
+    assert lines(found) == SAID
+
+
+def test_many_headings_are_read_in_proportion_to_the_text() -> None:
+    utterance = plain_text._Utterance(1, role="user", lines=["", *["", f"# {'a' * 300}"] * 100_000])
+    assert utterance.cut() == (True, "\n".join(["a" * 300] * 100_000))
