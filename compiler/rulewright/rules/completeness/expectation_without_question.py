@@ -1,6 +1,6 @@
 from rulewright.diagnostics import Findings, advice
 from rulewright.documents.base import texts
-from rulewright.documents.scenario import numbered_turns
+from rulewright.documents.scenario import numbered_turns, rubric_of
 from rulewright.project import Project
 from rulewright_runtime.english import plural
 
@@ -8,17 +8,19 @@ PROSE = ("expected_behaviors", "autofail_triggers")
 
 
 def expectation_without_question(project: Project) -> Findings:
-    """Turns state expectations in prose and have no rubric, and no profile asks about them.
+    """Turns have a rubric, or state expectations in prose, and no profile asks about them.
 
-    Why it matters: `expected_behaviors` and `autofail_triggers` look like tests, but decide nothing: an answer that
-    does the opposite loses no score.
-    Instead: set `include_expectations: true` in a profile, which makes each line a question of its own, or write a
-    rubric.
+    Why it matters: criteria, `expected_behaviors` and `autofail_triggers` look like tests, but decide nothing: an
+    answer that does the opposite loses no score.
+    Instead: set `include_rubrics: true` in a profile, or `include_expectations: true`, which also makes each line of
+    prose a question of its own.
     """
-    profiles = project.profiles.values()
+    profiles, scenarios = project.profiles.values(), project.scenarios.values()
     if not profiles or any(profile.include_expectations for profile in profiles):
         return
-    turns = [each.turn for scenario in project.scenarios.values() for each in numbered_turns(scenario)]
+    nodes = (node for each in scenarios for turn in each.turns for node in turn.nodes if rubric_of(node))
+    ruled = [] if any(each.include_rubrics for each in profiles) else [each.key_span("rubric") for each in nodes]
+    turns = [each.turn for scenario in scenarios for each in numbered_turns(scenario)]
     unasked = [turn for turn in turns if not turn.rubric and any(texts(turn.node, key) for key in PROSE)]
     if unasked:
         key = next(key for key in PROSE if texts(unasked[0].node, key))
@@ -27,4 +29,8 @@ def expectation_without_question(project: Project) -> Findings:
             unasked[0].key_place(key),
             f"{share} expectations only in prose, and no profile asks about them",
             help="set `include_expectations: true` in a profile",
+            notes=[(each, "nor about the criteria of rubrics") for each in ruled[:1]],
         )
+    elif ruled:
+        help = "set `include_rubrics: true` in a profile"
+        yield advice(ruled[0], "no profile asks about the criteria of rubrics", help=help)
