@@ -35,7 +35,8 @@ _MARK: Final = "rulewright-text"  # the format of a record that is made here
 # Times as messengers write them, with and without brackets.
 _BRACKETS: Final = r"\[(?P<time>[0-9 ,.:/T-]{1,30}:[0-9]{2}[0-9 .:ZAPMapm\u202f+-]{0,20})\] *"
 _DATE: Final = r"[0-9]{1,4}(?P<mark>[./-])[0-9]{1,2}(?P=mark)[0-9]{1,4}"
-_STAMP: Final = rf"(?P<stamp>{_DATE},? [0-9]{{1,2}}(?::[0-9]{{2}}){{1,2}}(?:[ \u202f][APap]\.?[Mm]\.?)?) - "
+_DATE_AND_TIME: Final = rf"{_DATE},? [0-9]{{1,2}}(?::[0-9]{{2}}){{1,2}}(?:[ \u202f][APap]\.?[Mm]\.?)?"
+_STAMP: Final = rf"(?P<stamp>{_DATE_AND_TIME}) - "
 _NAME_BEGINS: Final = r"(?P<bold>\*\*|__)?(?P<name>(?:[^\w\s\[\](*:_#>\"'`|/\\.-]{1,4}[ \u00a0\u202f]?)?[^\W_]"
 _NAMED: Final = rf"{_NAME_BEGINS}[^:*_\[\]]{{0,39}}?)[ \u00a0\u202f]?"
 _COLON: Final = r"(?(bold)(?::(?P=bold)|(?P=bold) ?:)|:)(?:\s+|$)"
@@ -51,7 +52,9 @@ _CLOCK: Final = (
 _DATED: Final = rf"(?:(?<=[(\[])[^\W_][^()\[\]:]{{0,29}}[ ,])?{_CLOCK}"  # in brackets also after words
 _LONG: Final = rf"{_NAME_BEGINS}[^:*\[\]]{{0,79}}?)"  # a name with a company or a team
 _ENDS: Final = r"(?(bold)(?P=bold)?)"  # bold type may end before the time, after it or after the colon
-_AFTER_TIME: Final = re.compile(rf"(?P<stamp>)\(?(?P<time>{_CLOCK})\)?(?:,? +(?:[-\u2013|] +)?|: +){_NAMED}{_COLON}")
+_AFTER_TIME: Final = re.compile(  # but for a time as messengers write it
+    rf"(?P<stamp>)(?!{_DATE_AND_TIME} - )\(?(?P<time>{_CLOCK})\)?(?:,? +(?:[-\u2013|] +)?|: +){_NAMED}{_COLON}"
+)
 _BEFORE_TIME: Final = re.compile(
     rf"(?P<stamp>){_LONG}{_ENDS}[ \u00a0\u202f]{{0,2}}[(\[](?P<time>{_DATED})[)\]]{_ENDS} ?:{_ENDS}(?:\s+|$)"
 )
@@ -274,6 +277,8 @@ class PlainText:
             elif found and (found["time"] or found["stamp"]):
                 raise self._refused(f"`{found['name']}` is not a known speaker", number)
             elif not code and (notice := _NOTICE.match(text)):
+                if stamped := _SPEAKER.match(text):
+                    raise self._unlike(stamped["name"], number)
                 text = text[notice.end() :]
                 utterances.append(_Utterance(number, "", "system", notice["stamp"], *utterances[-1].cut()))
             elif found and not code:
@@ -290,8 +295,7 @@ class PlainText:
         self._refuse_misspelt({each.name: each.role for each in utterances[1:]}, others)
         before = next((at for at, line in enumerate(utterances[0].lines, 1) if line), None)
         if before is not None and (unlike := next(iter(utterances[0].loose), "")):
-            reason = f"`{unlike}` is not written as most speakers of the text are; write all of them alike"
-            raise InputError(reason, self._shown, utterances[0].loose[unlike])
+            raise self._unlike(unlike, utterances[0].loose[unlike])
         if before is not None or len(utterances) == 1:
             raise self._refused("the text does not begin with a known speaker", before or 1)
         _keep_labels(labels, manners, is_lower=any(each.name[:1].islower() for each in utterances[1:]))
@@ -402,6 +406,10 @@ class PlainText:
             self._shown,
             number,
         )
+
+    def _unlike(self, name: str, number: int) -> InputError:
+        reason = f"`{name}` is not written as most speakers of the text are; write all of them alike"
+        return InputError(reason, self._shown, number)
 
     def _refused(self, reason: str, number: int) -> InputError:
         names = list(islice(filter(_NAME.fullmatch, (name for name, _ in self._seen.most_common())), _SEEN))

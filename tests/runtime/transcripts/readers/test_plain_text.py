@@ -504,3 +504,12 @@ def test_marks_of_direction_before_a_time_hide_no_speaker(tmp_path: Path) -> Non
 def test_many_headings_are_read_in_proportion_to_the_text() -> None:
     utterance = plain_text._Utterance(1, role="user", lines=["", *["", f"# {'a' * 300}"] * 100_000])
     assert utterance.cut() == (True, "\n".join(["a" * 300] * 100_000))
+
+
+def test_speakers_of_a_messenger_are_told_from_those_of_other_texts(tmp_path: Path) -> None:
+    text = "12.05.24, 10:37 - User: hi\n12.05.24, 10:39 - Agent: yo\n10:31 User: more\n"
+    (found,) = conversations(written(tmp_path, text, "chat.txt"))
+    assert lines(found) == ["user: hi", "assistant: yo\n10:31 User: more"]
+    titled = "**User**\nhi\n**Agent**\nyo\n"
+    (refused,) = refusals(tmp_path, f"{titled}12.05.24, 10:37 - User: more\n{titled}", "chat.txt")
+    assert refused.startswith("5: `User` is not written as most speakers of the text are")
