@@ -268,6 +268,9 @@ class PlainText:
             utterances[-1].lines += [""] * (0 if self._is_caption else number - last - 1)
             is_after_blank, last = number > last + 1, number
             if found and role:
+                first = utterances[1].time if len(utterances) > 1 else found["time"]
+                if self._style is _AFTER_TIME and _is_dated(found["time"]) != _is_dated(first):
+                    raise self._unlike(found["name"], number)
                 utterances.append(
                     _Utterance(number, found["name"], role, found["time"] or found["stamp"], *utterances[-1].cut())
                 )
@@ -432,6 +435,10 @@ def _keep_labels(
 def _shape(line: str) -> str:
     """The beginning of a line without the digits of its numbers and what cannot be seen."""
     return _DIGITS.sub("0", line[:80].lstrip("\u200b\u200e\u200f\u202a\u202b\ufeff"))
+
+
+def _is_dated(time: str | None) -> bool:
+    return re.match("[0-9]+[./-]", time or "") is not None
 
 
 def _may_speak(name: str) -> bool:

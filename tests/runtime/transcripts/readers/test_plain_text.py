@@ -513,3 +513,9 @@ def test_speakers_of_a_messenger_are_told_from_those_of_other_texts(tmp_path: Pa
     titled = "**User**\nhi\n**Agent**\nyo\n"
     (refused,) = refusals(tmp_path, f"{titled}12.05.24, 10:37 - User: more\n{titled}", "chat.txt")
     assert refused.startswith("5: `User` is not written as most speakers of the text are")
+
+
+def test_a_time_with_a_date_and_one_without_are_not_of_one_chat(tmp_path: Path) -> None:
+    text = "2026-05-12 10:31 User: hi\n2026-05-12 10:32 Agent: yo\n10:31 User: more\n2026-05-12 10:33 User: ok\n"
+    (refused,) = refusals(tmp_path, text, "chat.txt")
+    assert refused.startswith("3: `User` is not written as most speakers of the text are; write all of them alike")
