@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from tests.compiler.linting.test_one_cause_in_a_document import CHECK
-from tests.folders import write
+from tests.folders import files_of, write
 
 from rulewright.linting.lint_run import lint
 
@@ -495,3 +495,9 @@ def test_a_gate_over_the_bucket_of_another_gate_is_not_also_its_copy(tmp_path: P
         },
     )
     assert [each.code for each in lint([str(tmp_path)]).diagnostics] == ["gate-ignores-a-severity"]
+
+
+def test_a_workflow_that_cannot_be_read_may_have_the_contracts_that_no_other_has(tmp_path: Path) -> None:
+    archive = Path(__file__).parents[1] / "rules" / "yaml_syntax" / "bad_second_workflow.txtar"
+    folder = write(tmp_path, files_of(archive.read_text(encoding="utf-8")))
+    assert reported_places(folder) == [("yaml-syntax", "letter.yaml", 4)]

@@ -72,8 +72,9 @@ def _contracts(workflow: Workflow) -> Findings:
     used = _names_in_tasks(workflow.document.node)
     own = {entry.name: entry for root in workflow.loaded for entry in entries(root.root, "contracts")}
     unused = [entry for entry in own.values() if not _versions(entry.name) & used]
-    elsewhere = {name for each in (workflow.others() if unused else ()) for name in _names_in_tasks(each.root)}
-    for entry in unused:
+    others = [*workflow.others()] if unused else []
+    elsewhere = {name for each in others for name in _names_in_tasks(each.root)}
+    for entry in unused if all(each.root is not None for each in others) else ():  # an unreadable one may have them
         if not _versions(entry.name) & elsewhere:
             yield advice(entry.key, f"no task has the contract `{entry.name}`")
 
