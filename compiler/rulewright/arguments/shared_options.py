@@ -40,7 +40,7 @@ def repeated(parser: Arguments, name: str, metavar: str, help: str, **more: Any)
 
 
 def output(parser: Arguments, metavar: str, help: str, **more: Any) -> None:
-    """Declare `-o` and `--out`; `-` stands for standard output, which is no folder."""
+    """Declare `-o` and `--out`; `-` stands for standard output, which isn't a folder."""
     usual = {} if metavar in ("FILE", "PATH") else {"type": _folder}
     parser.add_argument("-o", "--out", metavar=metavar, help=help, **{**usual, **more})
 

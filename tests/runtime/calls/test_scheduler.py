@@ -6,7 +6,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
 from string import ascii_letters
@@ -61,26 +61,6 @@ class FakeModel:
 
     async def aclose(self) -> None:
         """Nothing is held open."""
-
-
-@pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    made = Ledger(tmp_path / "ledger.sqlite3")
-    yield made
-    made.close()
-
-
-@pytest.fixture(autouse=True)
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses that a test can wait for."""
-    for module, name, value in (
-        (scheduler, "FIRST_PAUSE", 0.001),
-        (scheduler, "MAX_PAUSE", 0.02),
-        (scheduler, "POLL", 0.01),
-        (breaker, "FIRST_COOLING", 0.01),
-        (breaker, "MAX_COOLING", 0.02),
-    ):
-        monkeypatch.setattr(module, name, value)
 
 
 def asked(text: str, repetition: int = 0) -> CallRequest:

@@ -43,7 +43,7 @@ def misspelt_tool(project: Project) -> Findings:
 def _misspelt(
     checks: list[CheckDocument], tools: tuple[Set[str], Set[str]], written: Set[str], usual: Set[str]
 ) -> Findings:
-    """The words that are no declared or recorded tool and stand in only one place of the checks, and that are similar
+    """The words that are neither a declared nor a recorded tool, stand in only one place of the checks, and are similar
     to a tool or to a word with more use."""
     declared, recorded = tools
     meant = [each for check in checks for each in _meant_both(check)]

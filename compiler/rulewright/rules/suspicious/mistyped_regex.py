@@ -35,6 +35,7 @@ IN_CLASS: Final = (
 )
 AGAIN: Final = r"(?=(?:[+*]|\{\d+(?:,\d*)?\})\??(?![a-zA-Z]))"  # repeated, and no letter follows
 LETTER: Final = r"[^\x00-\x7f\W_]"  # that is not ASCII
+NOT_ASCII: Final = "isn't an edge of a word: `\\b` knows ASCII letters only"
 OUTSIDE: Final = (
     (r"(?<!\\)\(:\?", "starts a group with an optional colon", "(?:"),
     (r"(?<!\\)\(:(?=[a-z][^()|:]*(?:\|[^:)]| ))", "starts a group with a colon", "(?:"),
@@ -81,10 +82,10 @@ OUTSIDE: Final = (
     # `\b` of RE2 knows only ASCII: next to any other letter it is a boundary where an ASCII letter follows or precedes.
     (
         rf"\\b((?:\((?:\?:)?(?:[^()|]*\|)*)?{LETTER})",
-        "is no edge of a word: `\\b` knows ASCII letters only",
+        NOT_ASCII,
         r"(?:^|\\PL)\1",
     ),
-    (rf"({LETTER}(?:(?:\|[^()]*)?\))?)\\b", "is no edge of a word: `\\b` knows ASCII letters only", r"\1(?:\\PL|$)"),
+    (rf"({LETTER}(?:(?:\|[^()]*)?\))?)\\b", NOT_ASCII, r"\1(?:\\PL|$)"),
     (r"(?<!\\)\$(?=\d|\\d|[a-z])", "is the end of the text, and nothing comes after it", r"\$"),
 )
 # A group in the place of a word, and its empty alternative at the end, at the start and between two others.
