@@ -102,12 +102,15 @@ def usual_scorecard() -> str:
 
 
 def _only_scorecard() -> str:
-    own = {path.stem: path for path in case_scorecards_of_project(Path())}
-    if not own or SHIPPED in own:
+    """The only scorecard over cases of this folder's project; `SHIPPED` if it has none, or one of this name."""
+    own = case_scorecards_of_project(Path())
+    names = [path.stem for path in own]
+    if not own or SHIPPED in names:
         return SHIPPED
     if len(own) > 1:
-        raise UsageError(f"name a scorecard with `--scorecard`: the project has {ticked(own)}")
-    return str(next(iter(own.values())))
+        shown = ticked(own if len({*names}) < len(names) else names)
+        raise UsageError(f"name a scorecard with `--scorecard`: the project has {shown}")
+    return str(own[0])
 
 
 def _project_file(path: Path) -> ProjectFile:

@@ -522,6 +522,9 @@ def test_the_only_scorecard_of_a_project_is_used_and_one_of_several_has_to_be_na
     Path("scorecards/lax.yaml").write_text(card.replace("scorecard: strict", "scorecard: lax"), encoding="utf-8")
     assert score("--batch", "b") == 3
     assert "name a scorecard with `--scorecard`: the project has `lax`, `own`" in capsys.readouterr().err
+    Path("scorecards/lax.yaml").rename("scorecards/own.yml")  # of the same name, but another one
+    assert score("--batch", "b") == 3
+    assert "the project has `scorecards/own.yaml`, `scorecards/own.yml`" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
