@@ -287,7 +287,8 @@ ONCE_A_DOCUMENT: Final = codes_in("""
 """)
 # The same, where the messages are equal but for the task.
 ONCE_A_MESSAGE: Final = codes_in("""
-    bad-case bad-condition bad-expression file-of-another-format input-not-awaited unknown-agent unknown-state
+    bad-case bad-condition bad-expression file-of-another-format input-not-awaited unknown-agent unknown-dependency
+    unknown-state
 """)
 # Findings about a scorecard over cases, and what follows from them in the files of cases, which are linted alone.
 OF_CASES: Final = codes_in("bad-case bad-setting misspelt-input-path setting-of-two-parameters")

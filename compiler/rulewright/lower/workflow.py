@@ -286,3 +286,17 @@ def ancestors(document: WorkflowDocument) -> dict[str, frozenset[str]]:
     for name in order(document):
         result[name] = frozenset(dependencies[name]).union(*(result[each] for each in dependencies[name]))
     return result
+
+
+def unawaited_inputs(
+    document: WorkflowDocument,
+) -> Iterator[tuple[TaskDocument, list[tuple[ArtifactDocument, TaskDocument]]]]:
+    """Yield each task that reads files of tasks it does not wait for, with these files and the tasks that write
+    them."""
+    writers = {artifact.path: task for task in reversed(document.tasks) for artifact in task.outputs}
+    above = ancestors(document) if writers else {}
+    for task in document.tasks:
+        pairs = [(each, writers[each.path]) for each in task.inputs if each.path in writers]
+        early = [(each, writer) for each, writer in pairs if writer is not task and writer.id not in above[task.id]]
+        if early:
+            yield task, early

@@ -247,6 +247,17 @@ def test_a_slip_in_a_workflow_is_one_finding(
     assert found == [(code, line)]
 
 
+def test_dependencies_on_a_renamed_task_are_one_finding_that_names_the_task_meant(tmp_path: Path) -> None:
+    text = (
+        FLOW["workflow.yaml"].replace("  design:\n", "  sketch:\n") + "  done: {agent: coder, dependencies: [design]}\n"
+    )
+    write(tmp_path, {**FLOW, "workflow.yaml": text})
+    (found,) = lint([tmp_path]).grouped().diagnostics
+    assert (found.code, found.span.line) == ("unknown-dependency", 12)
+    assert found.help == "`design.md`, which this task reads, is written by `sketch`"
+    assert [each.span.line for each in found.notes if "design" in each.message] == [13, 21]
+
+
 SCENARIO = {"title": "T", "category": "loans", "open": True, "tags": ["vulnerable"]}
 
 
