@@ -239,13 +239,14 @@ class _Builder:
         return state
 
     def inside(self, loop: LoopShape) -> tuple[LoopName, ...]:
-        """The loop and the loops inside it: all that are decided no later. The task's own loop is around those that are
-        decided after the same stage."""
+        """The loop and the loops inside it: all whose activities are repeated with it, wherever they are decided, so
+        that no activity runs more often than its loop allows. The task's own loop, which has no activity, is around
+        those that are decided after the same stage."""
         stage = STAGES.index(self.loop_stages[loop.name])
 
         def is_inside(name: LoopName) -> bool:
-            other = STAGES.index(self.loop_stages[name])
-            return name == loop.name or other < stage or (other == stage and name != "loop")
+            repeated = STAGES.index(STAGE_OF_LOOP.get(name, self.loop_stages[name]))
+            return name == loop.name or repeated < stage or (repeated == stage and name != "loop")
 
         return tuple(filter(is_inside, self.loop_names))
 

@@ -267,6 +267,24 @@ def test_a_session_keeps_its_roles(tmp_path: Path) -> None:
     assert run.events("pair.roles_switched") == []
 
 
+def test_every_challenge_is_an_iteration_of_the_pair(tmp_path: Path) -> None:
+    """Also where the pair is decided only after the gate, and another loop repeats the challenge before it."""
+    loop = "loop: {max_iterations: 3, exit_conditions: [pair.challenger_approved]},"
+    ends = ", exit_conditions: ['policy_gate.verdict == PASS']"
+    run = bench(tmp_path, task(f"policy_gate: {GATE}", pair(4, ends), more=loop), {"reviewer": [NO, YES]})
+    assert (run.run().status, run.record().state.used) == ("COMPLETED", (2, 2))
+
+
+def test_every_score_is_an_iteration_of_the_confidence_loop(tmp_path: Path) -> None:
+    """Also where that loop is decided only after the gate, and the pair repeats the score before it."""
+    ends = ", exit_when: all, exit_conditions: ['policy_gate.verdict == PASS']"
+    text = task(f"policy_gate: {GATE}", pair(4), f"confidence_loop: {scored(0.8, 2, ends)}")
+    run = bench(tmp_path, text, {"dev": [ticked(2, 2)], "reviewer": [NO]})
+    assert run.run().status == "WAITING"
+    assert run.record().state.used == (2, 2)
+    assert run.places()[-1] == "exhausted:paired_workflow"
+
+
 def test_a_pair_without_an_end_goes_to_a_person_with_its_history(tmp_path: Path) -> None:
     """PW06."""
     run = bench(tmp_path, task(pair(4)), {"reviewer": [NO]})
