@@ -140,33 +140,39 @@ def _dot(title: str, boxes: list[_Box], arrows: list[_Arrow]) -> str:
 
 
 def _svg(title: str, boxes: list[_Box], arrows: list[_Arrow]) -> str:
-    """Boxes in layers from top to bottom; arrows that lead back run along the right edge. It needs no other file."""
-    rows = _layers(boxes, arrows)
+    """Boxes in layers from top to bottom; arrows that lead back each have a lane at the right."""
+    rows, arrows = _layers(boxes, arrows), _joined(arrows)
     wide = max((len(line) for box in boxes for line in box.lines), default=8) * 7 + 24
     high = max((len(box.lines) for box in boxes), default=1) * 16 + 16
-    across, down = wide + 40, high + 70
-    at = {box.name: (20 + x * across, 40 + y * down) for y, row in enumerate(rows) for x, box in enumerate(row)}
-    loops = [arrow for arrow in arrows if at[arrow.target][1] <= at[arrow.source][1]]
-    width = 20 + across * max(map(len, rows), default=1) + 24 * len(loops) + 200
-    height = 60 + down * len(rows)
-    head = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
-        'font-family="sans-serif" font-size="12"><defs><marker id="a" viewBox="0 0 8 8" refX="8" refY="4" '
-        'markerWidth="8" markerHeight="8" orient="auto"><path d="M0 0L8 4L0 8z"/></marker></defs>'
-    )
-    parts = [head, f'<title>{escape(title)}</title><text x="20" y="24" font-size="15">{escape(title)}</text>']
-    edge = 20 + across * max(map(len, rows), default=1)
-    for arrow in arrows:
+    across = max(wide, *map(_label_width, arrows), 0) + 40
+    down = high + 60 + 20 * max((len(arrow.lines) for arrow in arrows), default=0)
+    at = {box.name: (20 + x * across, 60 + y * down) for y, row in enumerate(rows) for x, box in enumerate(row)}
+    edge = across * max(map(len, rows), default=1)
+    paths: list[str] = []
+    labels: list[str] = []
+    for number, arrow in enumerate(sorted(arrows, key=lambda each: at[each.source][1] - at[each.target][1])):
         (x1, y1), (x2, y2) = at[arrow.source], at[arrow.target]
-        if arrow in loops:
-            edge += 24
-            path = f"M{x1 + wide} {y1 + high / 2}H{edge}V{y2 + high / 2}H{x2 + wide}"
-            position: tuple[float, float] = (edge + 4, (y1 + y2 + high) / 2)
+        if y2 <= y1:
+            aside = 4 * (number % 5)  # so that lines that leave or enter one row don't hide each other
+            leave, enter = y1 + high + 6 + aside, y2 - 6 - aside
+            paths.append(f"M{x1 + wide - 10 - aside} {y1 + high}V{leave}H{edge}V{enter}H{x2 + wide - 10 - aside}V{y2}")
+            labels += _svg_lines(arrow.lines, edge + 4, leave - 14 * len(arrow.lines), size=10)
+            edge += _label_width(arrow) + 16
         else:
-            path = f"M{x1 + wide / 2} {y1 + high}L{x2 + wide / 2} {y2}"
-            position = ((x1 + x2 + wide) / 2 + 6, (y1 + high + y2) / 2)
-        parts.append(f'<path d="{path}" fill="none" stroke="#555" marker-end="url(#a)"/>')
-        parts += _svg_lines(arrow.lines, *position, size=10)
+            paths.append(f"M{x1 + wide / 2} {y1 + high}L{x2 + wide / 2} {y2}")
+            top = y1 + high + 30 if x1 == x2 else y2 - 20 - 14 * len(arrow.lines)
+            labels += _svg_lines(arrow.lines, x1 + 0.7 * (x2 - x1) + wide / 2 + 6, top, size=10)
+    width, height = max(edge, len(title) * 8) + 40, 100 + high + down * (len(rows) - 1)
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
+        'font-family="sans-serif" font-size="12" style="background: #fff"><defs><marker id="a" viewBox="0 0 8 8" '
+        'refX="8" refY="4" markerWidth="8" markerHeight="8" orient="auto"><path d="M0 0L8 4L0 8z"/></marker></defs>',
+        f'<title>{escape(title)}</title><text x="20" y="24" font-size="15">{escape(title)}</text>',
+        *(f'<path d="{path}" fill="none" stroke="#555" marker-end="url(#a)"/>' for path in paths),
+        '<g stroke="#fff" stroke-width="4" paint-order="stroke">',  # a label stays readable on a line
+        *labels,
+        "</g>",
+    ]
     for box in boxes:
         x, y = at[box.name]
         stroke = 'stroke="#1d4ed8" stroke-width="4"' if box.current else 'stroke="#555"'
@@ -176,9 +182,22 @@ def _svg(title: str, boxes: list[_Box], arrows: list[_Arrow]) -> str:
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
+def _joined(arrows: Iterable[_Arrow]) -> list[_Arrow]:
+    """One arrow for all that lead from one box to another, with the lines of each."""
+    found: dict[tuple[str, str], tuple[str, ...]] = {}
+    for arrow in arrows:
+        others = found.get((arrow.source, arrow.target), ())
+        found[arrow.source, arrow.target] = (*others, "or", *arrow.lines) if others else arrow.lines
+    return [_Arrow(*ends, lines) for ends, lines in found.items()]
+
+
+def _label_width(arrow: _Arrow) -> int:
+    return max(map(len, arrow.lines), default=0) * 6
+
+
 def _svg_lines(lines: Iterable[str], x: float, y: float, *, size: int) -> Iterable[str]:
     for number, line in enumerate(lines):
-        yield f'<text x="{x}" y="{y + number * (size + 4)}" font-size="{size}">{escape(line)}</text>'
+        yield f'<text x="{x:g}" y="{y + number * (size + 4):g}" font-size="{size}">{escape(line)}</text>'
 
 
 def _layers(boxes: list[_Box], arrows: list[_Arrow]) -> list[list[_Box]]:
