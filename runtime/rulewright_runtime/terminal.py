@@ -166,8 +166,12 @@ def wrapped(text: str, columns: int, head: str = "") -> list[str]:
     its width. A longer word, such as a sentence of Japanese, fills its lines and is broken between characters."""
     inner = columns - width(head)
     lines: list[str] = [""]
-    for word in one_line(text).split():
-        space = " " if lines[-1] else ""
+    space = ""
+    for word in one_line(text).split(" "):
+        if not word:
+            space += " "
+            continue
+        space = space if lines[-1] else ""
         room = inner - width(lines[-1] + space)
         size = width(word)
         if size <= room or size > inner:
@@ -176,6 +180,7 @@ def wrapped(text: str, columns: int, head: str = "") -> list[str]:
             lines += rest
         else:
             lines.append(word)
+        space = " "
     return [(" " * width(head) if index else head) + line for index, line in enumerate(lines)]
 
 

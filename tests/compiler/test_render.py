@@ -131,6 +131,17 @@ def test_nothing_is_wider_than_the_terminal_but_paths() -> None:
     assert max(map(len, human(found).splitlines())) <= 80
 
 
+def test_a_message_in_japanese_fits_the_terminal_and_loses_no_character() -> None:
+    sentence = "この検査は返答が安全かどうかを確かめますが、条件がいつも成り立つので、不合格になりません。"
+    drawn = human(error(span_of("one"), f"`{sentence}`", code="wrong-type", help=sentence))
+    assert max(map(width, drawn.splitlines())) <= 80
+    assert "".join(drawn.split()).count(sentence) == 2
+
+
+def test_spaces_that_an_author_wrote_stay_in_messages() -> None:
+    assert "`a   b`" in human(error(span_of("one"), "unknown value `a   b`", code="unknown-value"))
+
+
 def test_places_at_the_end_of_a_line_and_of_the_file_have_a_caret() -> None:
     assert caret_line(error(SOURCE.span(6, 6), "m", code="c")) == ("one: 1", "      ^")
     assert caret_line(error(SOURCE.span(len(SOURCE.text), len(SOURCE.text)), "m", code="c"))[1] == "^"

@@ -5,7 +5,6 @@ import json
 import sys
 from collections.abc import Iterable, Iterator
 from inspect import getdoc
-from textwrap import wrap
 from typing import Any, Final
 
 from msgspec.structs import asdict
@@ -24,7 +23,7 @@ from rulewright.terms import term_named, terms
 from rulewright_runtime.english import plural
 from rulewright_runtime.plugins import FUNCTIONS, declared, installed, named
 from rulewright_runtime.report.text import wrapped_lines
-from rulewright_runtime.terminal import width_for
+from rulewright_runtime.terminal import width_for, wrapped
 
 WIDEST: Final = 36  # characters of the first column of a list
 LISTS: Final = (
@@ -108,7 +107,7 @@ def _columns(listing: dict[str, str]) -> Iterator[str]:
     width = min(max(map(len, listing)), WIDEST)
     room = max(width_for(sys.stdout) - width - 2, NARROWEST)
     for name, summary in listing.items():
-        head, *rest = wrap(summary, room, break_on_hyphens=False) or [""]
+        head, *rest = wrapped(summary, room)
         if len(name) > width:
             yield name
         yield f"{name if len(name) <= width else '':<{width}}  {head}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from textwrap import wrap
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -15,7 +14,7 @@ from rulewright.load import load_file
 from rulewright.load.nodes import Source
 from rulewright_runtime.cells import cells, width
 from rulewright_runtime.english import plural
-from rulewright_runtime.terminal import WIDTH, paint
+from rulewright_runtime.terminal import WIDTH, paint, wrapped
 
 _MIN_SOURCE_CELLS = 20  # cells of source in the narrowest terminal
 _MAX_LINE_CELLS = 160  # in the widest: a pager would wrap a longer line
@@ -103,9 +102,10 @@ class _Painter:
         """Return the wrapped lines of `error[code]: message`."""
         label = f"{finding.severity}[{finding.code}]"
         text = _visible(f"{label}: {finding.message}")
-        first, *rest = wrap(text, self.width, subsequent_indent="  ", break_on_hyphens=False) or [label]
+        first = wrapped(text, self.width)[0]
+        rest = text[len(first) :].lstrip(" ")
         head = self.paint(label, finding.severity.value) + self.paint(first[len(label) :], _BOLD)
-        return [head, *(self.paint(line, _BOLD) for line in rest)]
+        return [head, *(self.paint(f"  {line}", _BOLD) for line in wrapped(rest, self.width - 2) if line)]
 
     def snippet(self, path: str, marks: list[_Mark], gutter: int, severity: Severity) -> list[str]:
         """Return the marked lines of one file with their underlines."""
@@ -151,7 +151,7 @@ class _Painter:
                 lines.append(f"{self.frame('', gutter)} {under} {self.paint(_visible(mark.words), colour)}")
                 continue
             lines.append(f"{self.frame('', gutter)} {under}")
-            words = wrap(_visible(mark.words), window.room)
+            words = wrapped(_visible(mark.words), window.room) if mark.words else ()
             lines += [f"{self.frame('', gutter)} {self.paint(w, colour)}" for w in words]
         return lines
 
@@ -159,7 +159,7 @@ class _Painter:
         """Return the wrapped line `= help: ...` below the source."""
         lead = f"{' ' * gutter} {self.paint('=', _FRAME)} {self.paint(f'{kind}:', _BOLD)} "
         indent = gutter + 3 + len(kind) + 2
-        lines = wrap(_visible(text), max(self.width - indent, _MIN_SOURCE_CELLS), break_on_hyphens=False)
+        lines = wrapped(_visible(text), max(self.width - indent, _MIN_SOURCE_CELLS))
         return [(lead if i == 0 else " " * indent) + line for i, line in enumerate(lines)]
 
     def frame(self, number: str, gutter: int) -> str:
