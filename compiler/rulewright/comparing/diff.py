@@ -354,7 +354,8 @@ def _worse(comparison: JsonMapping) -> Iterator[str]:
         yield f"{_count(broken)} newly fail{'s' if len(broken) == 1 else ''}"
     for check in comparison["checks"]:
         if check["p_holm"] < LEVEL and check["broken"] > check["fixed"]:
-            yield f"{check['check_id']} fails more often ({p_value(check['p_holm'])} after Holm's correction)"
+            tested = f"{p_value(check['p_holm'])} after Holm's correction"
+            yield f"the check `{check['check_id']}` fails more often ({tested})"
     score = comparison["score"]
     lower = all(each["high"] is not None and each["high"] < 0 for each in (score, comparison["score_at_best"]))
     if lower and score["low"] < -comparison["margin"]:
@@ -416,7 +417,8 @@ def _not_worse(comparison: JsonMapping) -> Iterator[str]:
     score = comparison["score"]
     yield "no transcript newly fails or is newly undecided"
     if score["count"]:
-        yield f"the mean score changes by {score['mean']:+.3f}; a drop of up to {comparison['margin']:g} is accepted"
+        change = f"changes by {score['mean']:+.3f}" if round(score["mean"], 3) else "does not change"
+        yield f"the mean score {change}; a drop of up to {comparison['margin']:g} is accepted"
 
 
 def _falls(comparison: JsonMapping, to: str) -> list[JsonMapping]:

@@ -181,7 +181,7 @@ def score_line(score: JsonMapping) -> str:
     of = f"over {plural(score['count'], 'pair')} in {plural(score['clusters'], 'cluster')}"
     if score["low"] is None:
         return f"{score['mean']:+.3f} {of}; one cluster gives no interval"
-    line = f"{score['mean']:+.3f} (95% {score['low']:+.3f} to {score['high']:+.3f}) {of}"
+    line = f"{score['mean']:+.3f} (95% interval {score['low']:+.3f} to {score['high']:+.3f}) {of}"
     return f"{line}; {undetected(score)}" if score["error"] else line
 
 
@@ -262,7 +262,7 @@ def _figures(comparison: JsonMapping) -> Iterator[Figure]:
     score, failed = comparison["score"], comparison["failed"]
     if score["count"]:
         value, _, notes = score_line(score).partition(" ")
-        yield Figure("Mean score", value, tuple(notes.removeprefix("(").replace(")", ";", 1).split("; ")))
+        yield Figure("Change of the mean score", value, tuple(notes.removeprefix("(").replace(")", ";", 1).split("; ")))
     tests = (f"{failed['fixed']} no longer", f"McNemar, exact: {p_value(failed['p'])}")
     yield Figure("Newly failing", str(failed["broken"]), tests, "bad" if failed["broken"] else "")
     steps = [each["step"] for each in comparison["flips"]]

@@ -247,6 +247,7 @@ def html_page(
         most=_SORTED,
         tables=islice(_tables(report, metrics), 1, None),  # the first is shown as figures
         head=["Test ID", "Archetype", *metrics, "composite", "Label"],
+        numbers={"mean", "pass rate", "cases", "count", "composite", "change", "similarity", *metrics},
         cases=(_cells(case, metrics) for case in cases),
         notes=((heading, names, _first(found)) for heading, names, found in notes),
     )
@@ -403,7 +404,7 @@ def _place(error: JsonMapping) -> str:
 def _range(interval: JsonMapping, form: str) -> str:
     if interval["low"] is None:
         return "–"
-    return f"{interval['low']:{form}}–{interval['high']:{form}}"
+    return f"{interval['low']:{form}} to {interval['high']:{form}}"
 
 
 def _cells(case: JsonMapping, metrics: list[str]) -> list[str]:

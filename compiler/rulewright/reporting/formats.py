@@ -156,7 +156,7 @@ def _span(path: str, line: int) -> Span:
 MOST_CHECKS: Final = 20
 MOST_QUOTES: Final = 3  # of one check
 MOST_CHARACTERS: Final = 60_000  # of services that take comments the strictest takes 65,536
-RESULTS: Final = ("passed", "failed", "undecided", "inputs refused")  # by exit code
+RESULTS: Final = ("passed", "failed", "undecided", "input refused")  # by exit code
 
 
 def result_of(run: FinishedRun, fail_on: str | None = None) -> str:

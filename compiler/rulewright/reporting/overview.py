@@ -57,7 +57,9 @@ def _figures(report: JsonMapping, measured: tuple[Range, ...]) -> Iterator[Figur
     if report["summary"]["transcripts"]:
         yield from _figures_of_judged(report, measured)
     if refused := report["summary"]["refused"]["count"]:
-        yield Figure("Refused", str(refused), ("inputs that could not be read",), "bad")
+        yield Figure(
+            "Refused", str(refused), (f"{'input' if refused == 1 else 'inputs'} that could not be read",), "bad"
+        )
 
 
 def _figures_of_judged(report: JsonMapping, measured: tuple[Range, ...]) -> Iterator[Figure]:
@@ -88,7 +90,7 @@ def _figures_of_judged(report: JsonMapping, measured: tuple[Range, ...]) -> Iter
 
 
 def _score(name: str, score: Range, *, exact: bool) -> Figure:
-    notes = [f"of {plural(score.counted, 'transcript')}"]
+    notes = [f"mean of {plural(score.counted, 'transcript')}"]
     if score.bounds and score.bounds["low"] not in (None, score.bounds["high"]):
         outer = "" if exact else " (an outer bound)"
         notes.append(f"{_ends(score.bounds)} while answers are missing{outer}")

@@ -102,7 +102,7 @@ class RunReport(Struct, frozen=True):
         for first in range(1, count + 1, A_PAGE):
             last = min(first + A_PAGE - 1, count)
             links = [(f"../{home}", "The run"), (LIST, "All transcripts")]
-            links += [(_page_of(first - 1), "Before")] if first > 1 else []
+            links += [(_page_of(first - 1), "Previous")] if first > 1 else []
             links += [(_page_of(last + 1), "Next")] if last < count else []
             title = f"Transcripts {first} to {last} of {count}"
             shown = islice(chats, A_PAGE)

@@ -286,7 +286,7 @@ def _applied(loaded: LoadedRun, check: str) -> dict[str, int]:
 
 def _neighbours(run: str, number: int, loaded: LoadedRun) -> list[tuple[str, str]]:
     links = [(run, "The run")]
-    links += [(f"{run}/t/{number - 1}", "Before")] if number > 1 else []
+    links += [(f"{run}/t/{number - 1}", "Previous")] if number > 1 else []
     links += [(f"{run}/t/{number + 1}", "Next")] if number < len(loaded.index) else []
     return links + [(f"{run}/t/{target}", "Next waiting") for target in _next_waiting(number, loaded)]
 

@@ -92,7 +92,7 @@ def environment() -> Environment:
         auto_reload=False,
     )
     templates.filters |= FILTERS
-    templates.tests["numeric"] = lambda value: str(value).replace(".", "", 1).rstrip("%").isdigit()
+    templates.tests["numeric"] = lambda value: str(value).replace(".", "", 1).rstrip("%").isdigit() or value == "–"
     return templates
 
 
@@ -176,8 +176,9 @@ def _siblings(siblings: Iterable[JsonMapping]) -> list[str]:
 
 
 def headline_name(summary: JsonMapping) -> str:
-    """Return the name of the headline output: `Overall` for the default one."""
-    return "Overall" if summary.get("headline", HEADLINE) == HEADLINE else str(summary["headline"])
+    """Return the name of the headline output as a heading: `Overall` for the default one."""
+    name = "overall" if summary.get("headline", HEADLINE) == HEADLINE else str(summary["headline"])
+    return name[:1].upper() + name[1:]
 
 
 FILTERS: Final[dict[str, Callable[..., object]]] = {

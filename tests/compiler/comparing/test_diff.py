@@ -534,7 +534,7 @@ def test_a_check_that_fails_more_often_and_a_lower_mean_make_a_run_worse(tmp_pat
     ]
     worse = diff(before, many)
     assert worse["verdict"] == "worse"
-    assert worse["reasons"][1] == "W-1 fails more often (p = 0.031 after Holm's correction)"
+    assert worse["reasons"][1] == "the check `W-1` fails more often (p = 0.031 after Holm's correction)"
     better = diff(many, before)
     assert (better["verdict"], better["failed"]["fixed"]) == ("not worse", 6)
 

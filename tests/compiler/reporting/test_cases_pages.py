@@ -66,6 +66,7 @@ def test_the_time_and_the_level_of_intervals_are_shown_as_in_other_reports(tmp_p
     assert "| metric | mean | 95% interval | pass rate |" in text
     page = "\n".join(html_page(head, "title", done.spool.results(), ["CR"], (), about))
     assert '<time datetime="2025-01-15T10:30:00Z">2025-01-15 10:30 UTC</time>' in page
+    assert '<th scope="col" class="n">CR</th>' in page
 
 
 def test_the_content_of_a_page_is_text_and_not_markup(tmp_path: Any) -> None:

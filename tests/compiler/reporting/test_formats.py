@@ -188,7 +188,7 @@ def test_code_in_markdown_is_read_as_it_is(text: str, shown: str) -> None:
 
 def test_a_comment_holds_hostile_quotes_as_text(finished: Path) -> None:
     text = run_as("markdown", open_run(finished))
-    assert text.startswith("## Rulewright: inputs refused\n")
+    assert text.startswith("## Rulewright: input refused\n")
     assert "<script>" not in text
     assert "</details>" in text.splitlines()  # ours
     assert text.count("</details>") == text.count("<details>")

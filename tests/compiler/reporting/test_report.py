@@ -343,9 +343,9 @@ def test_a_run_that_judged_nothing_says_so_and_shows_only_what_was_refused(
     plan = compile_project(write(tmp_path / "project", {"checks/W-1.yaml": lexicon_check("W-1")}))
     (tmp_path / "bad.jsonl").write_text('{"question": 1}\n', encoding="utf-8")
     run(plan, [tmp_path / "bad.jsonl"], tmp_path / "run")
-    found = overview(page_data(open_run(tmp_path / "run")), "inputs refused")
+    found = overview(page_data(open_run(tmp_path / "run")), "input refused")
     assert found.sentence == "No transcript was judged; 1 input refused."
-    assert [figure.label for figure in found.figures] == ["Refused"]
+    assert [(each.label, each.notes) for each in found.figures] == [("Refused", ("input that could not be read",))]
     assert main(["report", str(tmp_path / "run"), "--format", "markdown"]) == 3
     assert "No transcript was judged; 1 input refused." in capsys.readouterr().out
 
