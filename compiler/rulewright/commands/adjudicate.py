@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,10 +17,10 @@ from rulewright_runtime.english import plural
 from rulewright_runtime.plan.part import answer_named
 from rulewright_runtime.processes.ancestry import here
 from rulewright_runtime.report.summary import UNPROVEN, exit_status
-from rulewright_runtime.report.text import reason_words
+from rulewright_runtime.report.text import reason_words, verdict_rows
 from rulewright_runtime.runs.folder import DECIDED
 from rulewright_runtime.strict_json import JsonMapping
-from rulewright_runtime.terminal import complain, one_line, say
+from rulewright_runtime.terminal import complain, one_line, say, width_for, wrapped
 from rulewright_runtime.verdicts import VerdictResult
 
 Waiting = tuple[str, VerdictResult]  # a transcript, and a verdict on it that awaits a person
@@ -92,20 +93,21 @@ def _list(run: StoredRun, still: list[Waiting], settled: int, args: argparse.Nam
         return
     decided = f"; {settled} decided" if settled else ""
     say(f"{len(still)} {'verdict waits' if len(still) == 1 else 'verdicts wait'} for a person{decided}")
-    say(*(f"  {_line(item)}" for item in still))
     if still:
+        columns = width_for(sys.stdout)
         first = " ".join(map(one_line, _key(still[0])))
-        say(f"help: `rulewright adjudicate {args.run} --decide {first} PASS --by NAME --why TEXT`, or --file")
+        say(*verdict_rows([*map(_cells, still)], columns))
+        decide = f"help: `rulewright adjudicate {args.run} --decide {first} PASS --by NAME --why TEXT`, or --file"
+        say(*wrapped(decide, columns))
 
 
 def _key(item: Waiting) -> tuple[str, str]:
     return item[0], item[1].check_id
 
 
-def _line(item: Waiting) -> str:
-    record = item[1]
+def _cells(item: Waiting) -> list[str]:
+    transcript, record = item
     code = record.rationale_code or ""
     cause = UNPROVEN.get(record.cause or "", record.cause) if reason_words(code) == code else ""
     why = ", ".join(filter(None, (reason_words(code), cause)))
-    words = [*_key(item), record.verdict, *([f"({why})"] if why else [])]
-    return "  ".join(map(one_line, words))
+    return [*map(one_line, (record.verdict, record.check_id, transcript, why))]

@@ -17,7 +17,6 @@ from rulewright.reporting.run_reader import rows
 from rulewright.reporting.stored_run import FinishedRun, open_judged
 from rulewright.spelling import question
 from rulewright_runtime.aggregate.outcome import ENGINE, gates_not_run
-from rulewright_runtime.cells import width
 from rulewright_runtime.english import some
 from rulewright_runtime.ir import Program
 from rulewright_runtime.judging.exchanges import is_repeated_miss
@@ -25,10 +24,10 @@ from rulewright_runtime.judging.replies import reader, why_unusable
 from rulewright_runtime.plan.scan import Check, LeftOut, Plan
 from rulewright_runtime.plan.verifiers import ExpressionVerifier
 from rulewright_runtime.report.summary import coverage, gaps, idle_gates
-from rulewright_runtime.report.text import reason_words, wrapped_lines
+from rulewright_runtime.report.text import reason_words, verdict_rows, wrapped_lines
 from rulewright_runtime.runs.folder import REPLIES
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
-from rulewright_runtime.terminal import fit, left, one_line, say, width_for, wrapped
+from rulewright_runtime.terminal import fit, one_line, say, width_for, wrapped
 
 WIDTH = 80
 MOST = 40  # verdicts of a list for people
@@ -124,24 +123,10 @@ def _list_lines(
     names = ("verdict", "severity", "check_id", "transcript_id", "rationale_code")
     described = [{**row, "rationale_code": _reason(row) or _rationale(row, answers)} for row in listed[:MOST]]
     table = [[one_line(str(row.get(name) or "")) for name in names] for row in described]
-    yield from _rows(table, columns)
+    yield from verdict_rows(table, columns)
     if len(listed) > MOST:
         yield f"and {len(listed) - MOST} more; `--format json` lists all"
     yield from wrapped(f"help: `rulewright why {run} TRANSCRIPT CHECK` explains a verdict", columns)
-
-
-def _rows(table: list[list[str]], columns: int) -> Iterator[str]:
-    """The rows with their reasons, in columns if these leave room for a reason; else each on several lines."""
-    widths = [max(map(width, column)) for column in zip(*table, strict=True)]
-    for row in table:
-        line = "  ".join(left(cell, size) for cell, size in zip(row, widths, strict=True)).rstrip()
-        if sum(widths[:-1]) + 2 * len(widths) + QUOTED // 2 <= columns:
-            yield from wrapped_lines([line], columns)
-        else:
-            *check, transcript, reason = row
-            yield "  ".join(filter(None, check))
-            yield f"  {transcript}"
-            yield from wrapped(reason, columns, "  ") if reason else ()
 
 
 def _reason(verdict: JsonMapping) -> str:

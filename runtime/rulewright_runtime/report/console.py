@@ -198,7 +198,7 @@ def _open(summary: JsonMapping, paint: _Paint, columns: int) -> Iterator[str]:
         yield paint("open", plural(waiting["count"], "verdict waits for a person", "verdicts wait for a person"))
         width = min(40, max(len(item["transcript_id"]) for item in waiting["items"][:_MOST]))
         for item in waiting["items"][:_MOST]:
-            what = f"{item['check_id'] or ''} {item['verdict'] or ''} {reason_words(item['reason'])}"
+            what = f"{item['verdict'] or ''} {item['check_id'] or ''} {reason_words(item['reason'])}"
             yield fit("  " + left(item["transcript_id"], width) + "  " + " ".join(what.split()), columns)
         yield from _more(waiting["count"], "verdict")
     if summary["refused"]["count"]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rulewright_runtime.cells import width
 from rulewright_runtime.plan.scorecard import HEADLINE
-from rulewright_runtime.terminal import one_line, wrapped
+from rulewright_runtime.terminal import left, one_line, wrapped
 
 if TYPE_CHECKING:
     from rulewright_runtime.verdicts import VerdictResult
@@ -41,6 +41,7 @@ _REASONS: Final = {
     "verifier_infrastructure_failure": "the judge gave no usable reply",
 }
 _LARGE: Final = 10**15
+_REASON: Final = 20  # cells, so that a reason is worth a column
 NO_SCENARIO: Final = "without a scenario"
 _FORMULA: Final = re.compile(r"'*[=+\-@\t\r]")  # how a cell begins that a spreadsheet would compute, or that was marked
 _HEAD: Final = re.compile(r" *(?:\S+ {2,})*")  # the indentation of a line and its first columns
@@ -56,6 +57,21 @@ def wrapped_lines(lines: Iterable[str], columns: int) -> Iterator[str]:
         head = _HEAD.match(line)
         assert head is not None, "it may be empty"
         yield from wrapped(line[head.end() :], columns, head[0])
+
+
+def verdict_rows(rows: Sequence[Sequence[str]], columns: int) -> Iterator[str]:
+    """Yield a list of verdicts, whose last two cells are the transcript and the reason: in columns if these leave room
+    for a reason, else each on several lines."""
+    widths = [max(map(width, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        line = "  ".join(left(cell, size) for cell, size in zip(row, widths, strict=True)).rstrip()
+        if sum(widths[:-1]) + 2 * len(widths) + _REASON <= columns:
+            yield from wrapped_lines([line], columns)
+        else:
+            *check, transcript, reason = row
+            yield "  ".join(filter(None, check))
+            yield f"  {transcript}"
+            yield from wrapped(reason, columns, "  ") if reason else ()
 
 
 def escape(text: object) -> str:

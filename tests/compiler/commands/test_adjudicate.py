@@ -71,7 +71,7 @@ def test_waiting_items_are_listed_and_are_not_a_success(judged: Path, capsys: py
     status, out, _ = command(capsys, judged)
     assert status == 2
     assert "2 verdicts wait for a person" in out
-    assert all(f"{transcript}  {check}  UNCLEAR" in out for transcript, check in (NIGHT, SISTER))
+    assert all(f"UNCLEAR  {check}  {transcript}" in out for transcript, check in (NIGHT, SISTER))
     assert out.index(NIGHT[0]) < out.index(SISTER[0]), "the gravest comes first"
 
 

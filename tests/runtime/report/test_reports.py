@@ -260,7 +260,7 @@ def test_the_console_cuts_no_reason_behind_a_short_name() -> None:
         "is-empathetic", "UNCLEAR", adjudication_required=True, rationale_code="a_reason_of_thirty_characters"
     )
     gathered.add(row("chat-06"), [record])
-    assert "  chat-06  is-empathetic UNCLEAR a_reason_of_thirty_characters\n" in scorecard(gathered.result())
+    assert "  chat-06  UNCLEAR is-empathetic a_reason_of_thirty_characters\n" in scorecard(gathered.result())
 
 
 def test_the_console_shows_no_table_of_scores_without_a_score() -> None:
