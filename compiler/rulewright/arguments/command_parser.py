@@ -131,10 +131,10 @@ def _examples(name: str) -> str:
 
 def parser_of(name: str, declare: Callable[[argparse.ArgumentParser], None]) -> Parser:
     """Return a command's parser; its help is the docstring of `declare`, examples, and the command's exit codes."""
-    summary, _, rest = (declare.__doc__ or "").partition("\n")
+    summary, _, rest = (declare.__doc__ or "").partition("\n\n")
     parser = Parser(
         prog=f"rulewright {name}",
-        description=summary,
+        description=" ".join(summary.split()),
         epilog="\n\n".join(filter(None, (dedent(rest).strip("\n"), _examples(name), _exit_codes(name)))),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,

@@ -122,13 +122,14 @@ def _answered(first: int, answered: int) -> str:
 def _figures(planned: Mapping[str, Any]) -> Sequence[str]:
     calls, cost = planned["llm_calls"], planned["estimated_cost_usd"]
     unknown = "unknown (no price for the judge's model)"
+    between = f" (between {calls['lower']} and {calls['upper']})" if calls["lower"] < calls["upper"] else ""
     price = "nothing" if calls["upper"] == 0 else unknown if cost is None else f"about {cost:.4f} USD (estimate)"
     return (
         f"profile        {planned['profile']}",
         f"transcripts    {planned['transcript_count']}",
         f"check runs     {planned['eligible_checks']}",
         f"windows        {_windows(**planned['windows'])}",
-        f"judge calls    {planned['planned_llm_calls']} (between {calls['lower']} and {calls['upper']})",
+        f"judge calls    {planned['planned_llm_calls']}{between}",
         *(f"ledger         {_answered(**found)}" for found in [planned["ledger"]] if found),
         f"judge model    {planned['judge_model'] or 'none'}",
         f"cost           {price}",

@@ -33,6 +33,7 @@ from rulewright.workflow import Workflow, load_workflow
 from rulewright_runtime.english import plural, reason_of, ticked
 from rulewright_runtime.errors import OutageError
 from rulewright_runtime.processes.ancestry import here
+from rulewright_runtime.report.text import moment
 from rulewright_runtime.runs.live import JudgeSettings
 from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.terminal import complain, fit, safe_stream, say, width_for
@@ -247,7 +248,7 @@ def _standing(args: argparse.Namespace, plan: WorkflowPlan, settings: RunSetting
             return list(_unfinished(args, plan, settings, store))
         run = resumable(plan, store, args.resume)
         done = [status for status, _ in store.records(run.run_id).values()].count("COMPLETED")
-        stands = f"{run.status} since {run.started_at}, {done} of {plural(len(plan.tasks), 'task')} COMPLETED"
+        stands = f"{run.status} since {moment(run.started_at)}, {done} of {plural(len(plan.tasks), 'task')} COMPLETED"
         return [f"would continue {run.run_id}: {stands}"]
 
 
@@ -358,7 +359,9 @@ def _run_line(run: JsonMapping) -> str:
     done = f"{run['completed']} of {plural(run['tasks'], 'task')} COMPLETED"
     waiting = f", waiting: {', '.join(run['waiting'])}" if run["waiting"] else ""
     cost = f", {run['cost_usd']:.4f} USD" if run["cost_usd"] else ""
-    return f"{run['run_id']:<8} {run['status']:<9} {run['workflow']}  {run['started_at']}  {done}{cost}{waiting}"
+    return (
+        f"{run['run_id']:<8} {run['status']:<9} {run['workflow']}  {moment(run['started_at'])}  {done}{cost}{waiting}"
+    )
 
 
 def _about_run(store: Store, run_id: str) -> dict[str, Any]:

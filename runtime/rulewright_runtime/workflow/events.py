@@ -9,6 +9,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from rulewright_runtime.english import plural
+from rulewright_runtime.report.text import moment
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.terminal import one_line
 
@@ -53,11 +54,11 @@ def narrate(events: Iterable[Event]) -> Iterator[str]:
     """Yield when the run began, and a line for each event with the time since then, the task and a sentence."""
     start: datetime | None = None
     for event in events:
-        moment = datetime.fromisoformat(event.timestamp)
+        at = datetime.fromisoformat(event.timestamp)
         if start is None:
-            start = moment
-            yield f"{event.run_id} of {event.workflow} began at {event.timestamp}"
-        yield line(event, max(0.0, (moment - start).total_seconds()))  # a clock may go back
+            start = at
+            yield f"{event.run_id} of {event.workflow} began at {moment(event.timestamp)}"
+        yield line(event, max(0.0, (at - start).total_seconds()))  # a clock may go back
 
 
 def line(event: Event, seconds: float) -> str:

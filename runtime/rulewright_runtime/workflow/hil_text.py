@@ -82,11 +82,11 @@ def report_lines(report: JsonMapping) -> Iterator[str]:
     yield from (f"  warning: {warning}" for warning in report.get("warnings", ()))
     score = report["confidence_score"]
     if score is not None or report["metrics"]:
-        yield f"  confidence (advice only)  {'-' if score is None else format(score, 'g')}" + (
-            f"  {report['confidence_advisory']}" if report["confidence_advisory"] else ""
-        )
+        value, advice = "–" if score is None else format(score, "g"), report["confidence_advisory"] or ""
+        yield f"  {'confidence (advisory)':<24} {value:<8} {advice}".rstrip()
     for metric in report["metrics"]:
-        yield f"    {metric['type']:<22} {metric['value']:g} (weight {metric['weight']:g}) {metric['details']}"
+        value = f"{metric['value']:g} (weight {metric['weight']:g})"
+        yield f"    {metric['type']:<22} {value} {metric['details']}".rstrip()
 
 
 def history_line(entry: JsonMapping) -> str:

@@ -181,6 +181,7 @@ def test_help_shows_examples_that_the_command_takes(name: str, capsys: pytest.Ca
     assert main([name, "--help"]) == 0
     shown = capsys.readouterr().out
     parser = command(name)
+    assert (parser.description or "").endswith("."), "a whole sentence before the options"
     for action in parser._actions:
         action.type = None if action.type in (existing, existing_file, existing_or_standard_input) else action.type
     for example in EXAMPLES[name]:
