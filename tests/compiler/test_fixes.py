@@ -147,6 +147,22 @@ def test_a_word_that_is_no_text_without_quotes_gets_them(written: str, fixed: st
     assert not left.diagnostics
 
 
+@pytest.mark.parametrize("written", ['!!float "2.0"', "!!int '3'", "!!float 2.0", "!!int &a 3", "&a !!int 3", "!!int\n  3"])
+def test_a_number_by_its_tag_is_not_quoted(written: str) -> None:
+    """In quotes it would have the same tag, and two pairs of quotes can't be read."""
+    report = lint_text(f"id: brief\nprimary_bucket: A\nseverity: S3\nprompt: {written}\n", "brief.yaml")
+    assert [each.code for each in report.diagnostics] == ["wrong-type"]
+    assert not any(fixable(report))
+
+
+@pytest.mark.parametrize("tags", ["[a !, 3]", '["a !", 3]', "[\n  a !, 3]", "\n- a !\n- 3"])
+def test_a_number_after_an_exclamation_mark_is_quoted(tags: str) -> None:
+    text = f"id: brief\nprimary_bucket: A\nseverity: S3\nprompt: Is it?\nsecondary_tags: {tags}\n"
+    report = lint_text(text, "brief.yaml")
+    texts, _ = fixed_texts(fixable(report), report.sources, unsafe=True)
+    assert texts == {"brief.yaml": text.replace(" 3", ' "3"')}
+
+
 def test_a_word_next_to_a_misspelt_key_below_another_is_marked_and_fixed_where_it_is(tmp_path: Path) -> None:
     text = "id: X1\nscope: trigger\nruouting:\n  rourte: llm_priary\nprompt: Is it kind?\n"
     report = lint_text(text, "X1.yaml")

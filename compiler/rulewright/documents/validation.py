@@ -77,6 +77,7 @@ AMOUNT: Final = re.compile(r"[$€£]? ?(0|[1-9][0-9]*)(?:[.,]([0-9]{1,2}))? ?[$
 NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
 ASSIGNED: Final = re.compile(r"([\w-]+)(?: *= *|:(?!//))(\S.*)")
 LISTED: Final = re.compile(r"[\w.-]+(?:, *[\w.-]+)*")
+TAGGED: Final = re.compile(r"(?<![^\s\[{,])!\S*(?<![:,])\s+(?:&\S+\s+)?$")  # what is before a value
 ONE_DOCUMENT: Final = "write one document per file: each entry, without its `- `, in a file of its own"
 STRUCTURE_CODES: Final = frozenset(("missing-key", "out-of-range", "unknown-key", "unknown-value", "wrong-type"))
 NAMES: Final = {
@@ -309,7 +310,8 @@ def _meant(node: Node, expected: Many[str]) -> str | None:
     if not isinstance(node, Scalar) or node.value is None:
         return None
     if not isinstance(node.value, str):
-        return f'"{node.raw}"' if list(expected) == [NAMES["string"]] else None
+        is_tagged = TAGGED.search(node.source.text, max(node.start - 100, 0), node.start)  # the tag would stay
+        return f'"{node.raw}"' if list(expected) == [NAMES["string"]] and not is_tagged else None
     word = node.value.strip()
     if NAMES["boolean"] in expected and word.casefold() in TRUTH:
         return TRUTH[word.casefold()]
