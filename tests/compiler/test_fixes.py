@@ -147,7 +147,9 @@ def test_a_word_that_is_no_text_without_quotes_gets_them(written: str, fixed: st
     assert not left.diagnostics
 
 
-@pytest.mark.parametrize("written", ['!!float "2.0"', "!!int '3'", "!!float 2.0", "!!int &a 3", "&a !!int 3", "!!int\n  3"])
+@pytest.mark.parametrize(
+    "written", ['!!float "2.0"', "!!int '3'", "!!float 2.0", "!!int &a 3", "&a !!int 3", "!!int\n  3"]
+)
 def test_a_number_by_its_tag_is_not_quoted(written: str) -> None:
     """In quotes it would have the same tag, and two pairs of quotes can't be read."""
     report = lint_text(f"id: brief\nprimary_bucket: A\nseverity: S3\nprompt: {written}\n", "brief.yaml")

@@ -88,13 +88,13 @@ def _without_consequences(
         if below or (own and len(kept) > len(corrections)):
             edits, _ = edits_of(corrections.values(), sources, unsafe=True)
             texts = {path: edited(sources[path].text, own_edits) for path, own_edits in edits.items()}
-            left = list(again({os.path.abspath(path): text for path, text in texts.items()}))
+            after = {os.path.abspath(path): Source(path, text) for path, text in texts.items()}
+            remaining = again({path: each.text for path, each in after.items()})
+            left = [_before(each, edits, sources, after) for each in remaining]
             places, codes = set(map(_place, left)), {(each.code, os.path.abspath(each.span.path)) for each in left}
             kept = [each for each in kept if each in corrections or _place(each) in places or _is_idle(each, codes)]
             known = {_place(each) for each in (*found, *allowed)}
-            hidden = [each for each in left if _place(each) not in known and _is_hidden(each, below)]
-            after = {os.path.abspath(path): Source(path, text) for path, text in texts.items()}
-            kept += [_before(each, edits, sources, after) for each in hidden]
+            kept += [each for each in left if _place(each) not in known and _is_hidden(each, below)]
     kept = _without_unsure(kept, by_path)
     renamed = {each for each in corrections if each.code == "unknown-key"}  # the documents were linted without them
     return _without_shadowed(kept, [each for each in kept if each not in renamed], by_path)
@@ -220,7 +220,7 @@ def _renamed(found: Diagnostic, files: Mapping[str, Loaded]) -> Span | None:
 
 
 def _is_hidden(found: Diagnostic, below: Iterable[Span]) -> bool:
-    """Whether a finding of the corrected documents is an error inside one of these mappings."""
+    """Whether a finding that only the corrected documents have is an error inside one of these mappings."""
     return found.severity is Severity.ERROR and any(is_within(found.span, span) for span in below)
 
 
@@ -295,11 +295,12 @@ def _spans(found: Diagnostic) -> list[Span]:
 
 
 def _holder(found: Diagnostic, loaded: Loaded) -> list[Span]:
-    """The innermost mapping below the root that contains a structural error, and the mapping's key."""
+    """The innermost mapping below the root that contains a structural error, and the mapping's key. A value that is
+    missing begins where the mappings around it end."""
     at = loaded.source.offset(found.span.line, found.span.column)
     around: list[Span] = []
     parts = _parts(loaded.root)
-    while (part := next((each for each in parts if each[1].start <= at < each[1].end), None)) is not None:
+    while (part := next((each for each in parts if each[1].start <= at <= each[1].end), None)) is not None:
         key, value = part
         if key is not None and isinstance(value, MappingNode) and value.span != found.span:
             around = [value.span, key.span]

@@ -139,6 +139,32 @@ def test_a_wrong_value_below_a_misspelt_key_is_reported_with_it() -> None:
     assert [(each.code, each.span.line) for each in found] == [("unknown-key", 8), ("bad-expression", 9)]
 
 
+@pytest.mark.parametrize("value", ["red", "|-\n          red", ">-\n          red", '"re\\\n          d"'])
+def test_a_value_of_several_lines_hides_no_finding_below_it(value: str) -> None:
+    """Correcting it changes the number of lines."""
+    text = (
+        f"id: order\neach: tool_call\nparams:\n  order:\n    properties:\n      size:\n        enum: {value}\n"
+        "    colour: {enum: [red]}\npass: valid_against(tool_call.arguments, params.order)\n"
+    )
+    found = lint_text(text, "order.yaml").diagnostics
+    assert [each.message for each in found] == [
+        "`properties.size.enum` must be a list, not the text `red`",
+        "unknown JSON Schema keyword `colour`",
+    ]
+
+
+@pytest.mark.parametrize("value", ["", " null", " 3"])
+def test_a_value_at_the_end_of_a_task_hides_nothing_in_the_next_one(value: str) -> None:
+    text = (
+        f"tasks:\n  draft:\n    agent: dev\n    overlays:{value}\n  facts:\n    agent: dev\n    overlays:\n"
+        "      policy_gate: {enabled: true, risk_tier: T1, evidence: {acceptance: junit.xml, lint: ruff.json}}\n"
+        "      confidence_loop: {enabled: true, threshold: 0.8, max_iterations: 3, metrics:"
+        " [{type: llm_judge, evaluator_agent: le}]}\n"
+    )
+    found = lint_text(text, "flow.yaml").diagnostics
+    assert [(each.code, each.span.line) for each in found] == [("wrong-type", 4), ("judge-without-output", 9)]
+
+
 def test_thousands_of_findings_are_compared_only_with_their_possible_causes(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
     monkeypatch.setattr(repeated, "_causes", lambda cause, found: asked.append(found.code))
