@@ -36,13 +36,7 @@ class RedactedModel:
         try:
             answer = await self._model.answer(call)
         except CallFailure as failure:
-            raise CallFailure(
-                text(str(failure)),
-                failure.kind,
-                status=failure.status,
-                retry_after=failure.retry_after,
-                raw=self._raw(failure.raw),
-            ) from None
+            raise failure.rewritten(text, self._raw) from None
         return replace(answer, text=text(answer.text), raw=self._raw(answer.raw))
 
     def _raw(self, raw: str) -> str:

@@ -14,7 +14,7 @@ from rulewright_runtime.digests import sha256
 from rulewright_runtime.harness.adapters import AdapterError, TurnRequest
 from rulewright_runtime.models.call import CallFailure, ModelAnswer
 from rulewright_runtime.models.event_stream import stated_error
-from rulewright_runtime.models.http import certificates, read_body, redirect_hint, web_address, why_unreachable
+from rulewright_runtime.models.http import client_for, read_body, redirect_hint, web_address, why_unreachable
 from rulewright_runtime.strict_json import JsonObject
 
 MAX_REPLY: Final = 2**20  # bytes of a product's answer
@@ -76,7 +76,7 @@ class ProductAdapter:
     async def _answer(self, body: JsonObject) -> bytes:
         """Return the body of a response of status 2xx. Raises AdapterError for any other status."""
         headers = {"Accept-Encoding": "gzip", "Content-Type": "application/json"}
-        client = httpx2.AsyncClient(headers=headers, timeout=None, follow_redirects=False, verify=certificates())
+        client = client_for(self._url, headers, None)
         with anyio.fail_after(self._timeout):
             async with client, client.stream("POST", self._url, content=msgspec.json.encode(body)) as response:
                 if not response.is_success:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any, Final, Literal, Protocol, TypeAlias
 
 import msgspec
@@ -101,6 +102,11 @@ class CallFailure(RuntimeFailure):
     ) -> None:
         self.kind, self.status, self.retry_after, self.raw = kind, status, retry_after, escape_surrogates(raw)
         super().__init__(escape_surrogates(message))
+
+    def rewritten(self, text: Callable[[str], str], raw: Callable[[str], str]) -> CallFailure:
+        """Return this failure with another message and another body, which the functions make of its own."""
+        other = raw(self.raw)
+        return CallFailure(text(str(self)), self.kind, status=self.status, retry_after=self.retry_after, raw=other)
 
     @property
     def may_be_retried(self) -> bool:

@@ -18,6 +18,7 @@ import httpx2
 import msgspec
 
 from rulewright_runtime import strict_json
+from rulewright_runtime.english import reason_of
 from rulewright_runtime.models import ModelError, event_stream
 from rulewright_runtime.models.call import CallFailure, Identity, ModelAnswer, ModelCall
 from rulewright_runtime.models.capabilities import Capabilities, capabilities_of
@@ -63,9 +64,34 @@ def why_unreachable(error: Exception, url: str) -> str:
 
 
 @cache
-def certificates() -> ssl.SSLContext:
-    """Return the certificates that are trusted here: reading them takes longer than a call."""
-    return httpx2.create_ssl_context()
+def _certificates() -> ssl.SSLContext:
+    """The certificates that are trusted here: reading them takes longer than a call. Raises ModelError."""
+    try:
+        return httpx2.create_ssl_context()
+    except OSError as error:
+        named = f"`{os.environ.get('SSL_CERT_FILE', '')}`, which `SSL_CERT_FILE` names,"
+        raise ModelError(f"the file of certificates {named} can't be read: {reason_of(error)}") from None
+
+
+def client_for(url: str, headers: Mapping[str, str], timeout: httpx2.Timeout | None) -> httpx2.AsyncClient:
+    """Return a client for one address, which follows no redirect. What is sent to this machine passes no proxy.
+
+    Raises ModelError if the certificates or the proxy that the environment names can't be used.
+    """
+    limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None)
+    is_elsewhere = urlsplit(url).hostname not in LOCAL
+    verified = _certificates()
+    try:
+        return httpx2.AsyncClient(
+            headers=headers,
+            timeout=timeout,
+            limits=limits,
+            follow_redirects=False,
+            verify=verified,
+            trust_env=is_elsewhere,
+        )
+    except (ImportError, ValueError, httpx2.InvalidURL) as error:
+        raise ModelError(f"the proxy that the environment names can't be used: {error}") from None
 
 
 class HttpModel:
@@ -82,13 +108,14 @@ class HttpModel:
         fields: JsonMapping | None = None,
     ) -> None:
         """`base` is the endpoint's base URL; the key and the headers are sent only there and stored nowhere else. The
-        `fields` are part of every request and of the model's identity."""
+        `fields` are part of every request and of the model's identity. Raises what `client_for` raises."""
         headers, self._fields = headers or {}, fields or {}
         self._wire = WIRES[provider]
         self._model = model
         self._refused: frozenset[str] = frozenset()  # what the endpoint does not accept in a request
-        values = [key or "", *headers.values()]
-        self._secrets = [value.encode() for value in values if len(value) >= SHORTEST_KEY]
+        words = " ".join([key or "", *headers.values()]).split()  # a header may hold `Bearer KEY`
+        secrets = [word for word in words if len(word) >= SHORTEST_KEY]
+        self._secrets = [*secrets, *(secret.replace("/", r"\/") for secret in secrets)]  # JSON may escape a slash
         self.capabilities = capabilities or capabilities_of(provider, model)
         self.host = "" if urlsplit(base).hostname in LOCAL else str(urlsplit(base).hostname)
         added = msgspec.json.encode(self._fields, order="deterministic").decode()
@@ -98,12 +125,9 @@ class HttpModel:
         variable = _key_variable(provider, base)
         others = f"; other headers belong in `{OTHER_HEADERS}`, as `Name: value`" * (variable == OTHER_KEY)
         self._key_hint = f"; {f'the key in `{variable}` is refused' if key else f'`{variable}` is not set'}{others}"
-        limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None)
         sent = httpx2.Headers({**self._wire.headers(key), "Accept-Encoding": "gzip"})
         sent.update(headers)
-        self._client = httpx2.AsyncClient(
-            headers=sent, timeout=TIMEOUT, limits=limits, follow_redirects=False, verify=certificates()
-        )
+        self._client = client_for(base, sent, TIMEOUT)
 
     async def answer(self, call: ModelCall) -> ModelAnswer:
         """Return the endpoint's answer. Raises CallFailure for any other response, and without one."""
@@ -122,9 +146,18 @@ class HttpModel:
                 return answer
 
     async def _answer(self, body: JsonObject) -> ModelAnswer:
+        """The answer or failure without the key, which some servers and proxies repeat."""
+        try:
+            answer = await self._sent(body)
+        except CallFailure as failure:
+            raise failure.rewritten(self._without_key, self._without_key) from None
+        texts = {key: self._without_key(getattr(answer, key)) for key in ("text", "model", "raw")}
+        return msgspec.structs.replace(answer, **texts)
+
+    async def _sent(self, body: JsonObject) -> ModelAnswer:
         try:
             async with self._client.stream("POST", self._url, json=body) as response:
-                data = self._without_key(await read_body(response, MAX_BODY))
+                data = await read_body(response, MAX_BODY)
         except httpx2.TimeoutException as error:
             raise CallFailure(f"the endpoint did not answer in time ({type(error).__name__})", "timeout") from None
         except httpx2.RemoteProtocolError as error:
@@ -140,11 +173,11 @@ class HttpModel:
         is_joined = self._wire.may_stream and event_stream.is_stream(raw)
         return self._wire.answer(event_stream.joined(raw) if is_joined else decode_body(data), raw)
 
-    def _without_key(self, data: bytes) -> bytes:
-        """A body without the key, which some servers repeat; shorter ones are words or placeholders such as `none`."""
+    def _without_key(self, text: str) -> str:
+        """A text without the key; shorter ones are words or placeholders such as `none`."""
         for secret in self._secrets:
-            data = data.replace(secret, b"[key]")
-        return data
+            text = text.replace(secret, "[key]")
+        return text
 
     async def aclose(self) -> None:
         await self._client.aclose()
@@ -253,10 +286,10 @@ async def read_body(response: httpx2.Response, most: int) -> bytes:
     A compressed body must be complete with its checksum, which the library does not check: a truncated one can look
     like an answer.
     """
-    encoding = response.headers.get("Content-Encoding", "identity").strip().lower()
-    if encoding not in ("identity", "gzip"):
+    encoding = response.headers.get("Content-Encoding", "identity").strip()
+    if encoding.lower() not in ("identity", "gzip"):
         raise CallFailure(f"the response is compressed by `{encoding}`, and only gzip was asked for", "malformed")
-    decompressor = zlib.decompressobj(GZIP) if encoding == "gzip" else None
+    decompressor = zlib.decompressobj(GZIP) if encoding.lower() == "gzip" else None
     data = bytearray()
     try:
         async for part in response.aiter_raw():

@@ -1,6 +1,8 @@
 """The connection to a model: compression, errors, timeouts, redirects and keys."""
 
 import gzip
+import json
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -9,7 +11,7 @@ import pytest
 from tests.model_server import Response, chat, model_server
 from tests.runtime.models.asking import CALL, ask, failure, run
 
-from rulewright_runtime.models import http, open_model
+from rulewright_runtime.models import ModelError, http, open_model
 from rulewright_runtime.models.call import (
     CallFailure,
 )
@@ -216,3 +218,62 @@ def test_a_key_that_an_error_repeats_is_not_kept() -> None:
     answer, _ = ask(lambda *_: chat("You sent sk-0123456789."), key="sk-0123456789")
     assert (answer.text, "0123" in answer.raw) == ("You sent [key].", False)
     assert ask(lambda *_: chat("none of it"), key="none")[0].text == "none of it"
+
+
+def _without_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+
+
+def test_what_is_sent_to_this_machine_passes_no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    _without_proxies(monkeypatch)
+    with model_server(lambda *_: chat("x")) as proxy:
+        monkeypatch.setenv("HTTP_PROXY", proxy.base.removesuffix("/v1"))
+        ask(lambda *_: chat("y"))
+        assert proxy.requests == []
+        model = HttpModel("openai", "m", "http://models.example/v1", None)
+        assert run(model, lambda: model.answer(CALL)).text == "x"
+        assert len(proxy.requests) == 1
+
+
+@pytest.mark.parametrize("proxy", ["ftp://127.0.0.1:1", "gopher://user:hidden@127.0.0.1:1"])
+def test_a_proxy_that_can_not_be_used_is_reported(proxy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    _without_proxies(monkeypatch)
+    monkeypatch.setenv("HTTPS_PROXY", proxy)
+    with pytest.raises(ModelError, match="the proxy that the environment names can't be used") as refused:
+        open_model("openai:m@https://models.example/v1")
+    assert "hidden" not in str(refused.value)
+
+
+def test_certificates_that_can_not_be_read_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    http._certificates.cache_clear()
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "none.pem"))
+    with pytest.raises(ModelError, match=r"none\.pem`, which `SSL_CERT_FILE` names, can't be read: no such file"):
+        open_model("openai:m@https://models.example/v1")
+
+
+_KEY = "sk-01234/56789"
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        Response(302, b"", {"Location": f"https://elsewhere.test/{_KEY}"}),
+        Response(headers={f"not a header {_KEY}": "x"}),
+        Response(body=b"{}", headers={"Content-Encoding": _KEY}),
+        Response(401, b'{"error": {"message": "invalid key sk-01234\\/56789"}}'),
+    ],
+)
+@pytest.mark.parametrize("given", [{"key": _KEY}, {"headers": {"Authorization": f"Bearer {_KEY}"}}])
+def test_a_key_that_any_part_of_a_response_repeats_is_not_told(response: Response, given: dict[str, Any]) -> None:
+    found = failure(response, **given)
+    assert "01234" not in f"{found} {found.raw}"
+    assert "[key]" in str(found)
+
+
+def test_a_key_in_the_pieces_of_a_text_is_not_kept() -> None:
+    pieces = [{"type": "text", "text": text} for text in ("You sent sk-012", "34/56789.")]
+    message = {"choices": [{"message": {"content": pieces}, "finish_reason": "stop"}]}
+    answer, _ = ask(lambda *_: Response(body=json.dumps(message).encode()), key=_KEY)
+    assert answer.text == "You sent [key]."
