@@ -10,7 +10,7 @@ def init_arguments(parser: argparse.ArgumentParser) -> None:
 
     FOLDER is created if it does not exist. Existing files are never overwritten. With --from, the project is written
     for your chats, in any format that `rulewright inspect-data` reads: three checks and a scorecard. The chats are not
-    copied. From a configuration of promptfoo (YAML), assertions become checks and tests become scenarios; parts that
+    copied. From a promptfoo configuration (YAML), assertions become checks and tests become scenarios; parts that
     are not translated are listed.
     """
     option(parser, "folder", "FOLDER", "where the project goes (default: the working folder)", nargs="?", default=".")
@@ -18,7 +18,7 @@ def init_arguments(parser: argparse.ArgumentParser) -> None:
         parser,
         "--from",
         "SOURCE",
-        "chats to write checks for, or a configuration of promptfoo",
+        "chats to write checks for, or a promptfoo configuration",
         dest="source",
         type=existing,
     )

@@ -104,7 +104,7 @@ def _say_next(folder: str, *commands: str) -> None:
 
 
 def _translate(source: Path, folder: str) -> int:
-    """Write a project for a configuration of promptfoo; the parts without a translation are warnings."""
+    """Write a project for a promptfoo configuration; the parts without a translation are warnings."""
     target = Path(folder)
     made = project_from(source, printable(target.resolve().name) or "tests")
     _write(target, {name: text.encode() for name, text in made.files.items()})

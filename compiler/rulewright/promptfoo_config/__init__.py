@@ -1,1 +1,1 @@
-"""Translates a configuration of promptfoo: assertions become checks, tests become scenarios."""
+"""Translates a promptfoo configuration: assertions become checks, tests become scenarios."""

@@ -1,4 +1,4 @@
-"""The files of a project that plays and judges the tests of a configuration of promptfoo."""
+"""The files of a project that plays and judges the tests of a promptfoo configuration."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Reads a configuration of promptfoo: its prompts, and its tests with their variables and assertions."""
+"""Reads a promptfoo configuration: its prompts, and its tests with their variables and assertions."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -82,7 +82,7 @@ def read_configuration(path: Path) -> Configuration:
     """The configuration in a file. Raises UsageError if the file holds none."""
     root = _root(path)
     if not isinstance(root, Mapping) or not {"prompts", "tests"} & root.index.keys():
-        raise UsageError(f"`{path}` is not a configuration of promptfoo: expected the keys `prompts` and `tests`")
+        raise UsageError(f"`{path}` is not a promptfoo configuration: expected the keys `prompts` and `tests`")
     read = Configuration()
     read.notes += [
         f"{where_of(each.key)}: `{each.name}` is not translated{question(each.name, READ)}"

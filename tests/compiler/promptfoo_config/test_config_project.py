@@ -1,4 +1,4 @@
-"""`init --from` of a configuration of promptfoo: assertions become checks that decide the same, tests scenarios."""
+"""`init --from` of a promptfoo configuration: assertions become checks that decide the same, tests scenarios."""
 
 import json
 import re
@@ -305,7 +305,7 @@ def test_a_prompt_that_is_nested_too_deeply_for_a_list_of_messages_is_a_text(tmp
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("scenario_id: night\n", "is not a configuration of promptfoo"),
+        ("scenario_id: night\n", "is not a promptfoo configuration"),
         ("", "c.yaml: the file is empty"),
         ("prompts: [\n", "c.yaml:2:1: "),
         (f"{CONFIG}tests: [{{vars: {{a: b, a: c}}}}]\n", "c.yaml:3:23: `a` is given twice"),
