@@ -21,6 +21,7 @@ from rulewright.documents.layout import (
     TABLES,
     case_lines_in,
     documents_in,
+    folder_near,
     holds_outputs,
     looks_like_a_project,
     project_file_in,
@@ -189,7 +190,7 @@ def _misnamed(files: Iterable[Loaded]) -> dict[str, Diagnostic]:
 
 
 def _is_project(file: Path, loaded: Loaded) -> bool:
-    return file.name in PROJECT_FILE_NAMES or kind_of(loaded.root) == "project"
+    return file.name in PROJECT_FILE_NAMES or _kind(loaded) == "project"
 
 
 def _is_of_others(file: Path, loaded: Loaded) -> bool:
@@ -266,7 +267,7 @@ def _file(
     unlike: Diagnostic | None = None,
 ) -> Report:
     """Lint a single file; `unlike` is what the files around it say about its name."""
-    kind = kind_of(loaded.root)
+    kind = _kind(loaded)
     if kind == "project":
         return _project(path, selection)
     if kind == "workflow":
@@ -276,6 +277,15 @@ def _file(
     if unlike is not None:
         loaded = replace(loaded, diagnostics=(*loaded.diagnostics, unlike))
     return _lone(loaded, selection, around(path.parent))
+
+
+def _kind(loaded: Loaded) -> str | None:
+    """The kind of a single file. In a folder of outputs a file of no kind holds outputs, and near test cases any file
+    does: an output may have any keys."""
+    kind, path = kind_of(loaded.root), Path(loaded.source.path)
+    if holds_outputs(str(path)) and (kind is None or any(folder_near(path, name) for name in CASE_FOLDERS)):
+        return CASES
+    return kind
 
 
 def _lone(loaded: Loaded, selection: RuleSelection, settings: LintSettings) -> Report:
@@ -289,13 +299,12 @@ def _lone(loaded: Loaded, selection: RuleSelection, settings: LintSettings) -> R
 
 
 def _lone_findings(loaded: Loaded, settings: LintSettings) -> list[Diagnostic]:
-    found, path = list(loaded.diagnostics), loaded.source.path
-    kind = kind_of(loaded.root)
+    found, kind = list(loaded.diagnostics), _kind(loaded)
     if kind == "workflow":
         from rulewright.linting.projects import workflow_findings
 
         found = workflow_findings(loaded)
-    elif loaded.root is not None and (kind in (CASES, CASE_SETTINGS) or (kind is None and holds_outputs(path))):
+    elif loaded.root is not None and kind in (CASES, CASE_SETTINGS):
         from rulewright.check.cases import case_document_findings
 
         found += case_document_findings(loaded.root)

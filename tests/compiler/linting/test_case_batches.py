@@ -357,6 +357,29 @@ def test_the_outputs_of_a_project_are_read_by_its_own_scorecard(tmp_path: Path) 
     ]
 
 
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"tasks": ["call her"]},
+        {"project": "home"},
+        {"patterns": ["x"]},
+        {"scenario_id": "x", "turns": []},
+        {"scorecard": 1},
+    ],
+)
+def test_an_output_may_have_the_keys_of_a_document(keys: dict[str, object], tmp_path: Path) -> None:
+    project = with_own_scorecard(tmp_path)
+    card, output = project / "scorecards" / "fields.yaml", project / "outputs" / "a.json"
+    write(output, {"fields": ["total"]})
+    expected = codes(project)
+    card.write_text(f"{OWN}metadata: [{', '.join(f'output.{key}' for key in keys)}]\n")
+    write(output, {"fields": ["total"], **keys})
+    assert codes(output) == []
+    assert codes(project) == expected
+    (project / "rulewright.yaml").unlink()
+    assert not {*codes(output)} - {("bad-case", 1)}
+
+
 def test_a_table_that_is_a_pipe_or_leads_nowhere_does_not_end_lint(tmp_path: Path) -> None:
     project = with_own_scorecard(tmp_path)
     os.mkfifo(project / "cases" / "pipe.csv")
