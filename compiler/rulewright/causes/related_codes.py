@@ -196,6 +196,7 @@ FOLLOWED_BY: Final = code_sets(
         "units-differ": "unread-parameter words-contradict-condition",
         "unknown-artifact-type": "contract-mismatch",
         "unknown-check": "check-without-part event-window-without-anchor",
+        "unknown-cue": "transition-never-made",
         "unknown-dependency": "input-not-awaited",
         "unreachable-state": "transition-never-made",
         "unknown-input": "unused-definition",

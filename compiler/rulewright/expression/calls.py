@@ -8,6 +8,7 @@ from rulewright.expression import scores
 from rulewright.expression.checking_context import CheckingContext, did_you_mean, fields_help, no_overload, operator
 from rulewright.expression.declarations import Overload
 from rulewright.expression.syntax_tree import MACROS, Call, Expr, ListLiteral, Literal, MapLiteral, Name, TextSpan
+from rulewright.expression.trial_calls import OPERANDS, UNKNOWN, refused
 from rulewright.expression.types import (
     BOOL,
     DOUBLE,
@@ -27,9 +28,6 @@ from rulewright.expression.types import (
 from rulewright.expression.unify import is_ground
 from rulewright.expression.unparse import unparse
 from rulewright_runtime.english import ticked
-from rulewright_runtime.errors import RuntimeFailure
-from rulewright_runtime.interpreter import prepare
-from rulewright_runtime.ir import Node, Program, literal
 from rulewright_runtime.plugins import FUNCTIONS, installed
 
 _VARIADIC: Final = ("math.greatest", "math.least")
@@ -204,7 +202,7 @@ def _finish(c: CheckingContext, e: Call, arguments: Arguments) -> Type:
     before = len(c.mistakes)
     result = resolve(c, e, arguments)
     if len(c.mistakes) == before:
-        _check_literals(c, e, arguments.name)
+        _check_literals(c, e, arguments)
     return result
 
 
@@ -356,24 +354,16 @@ _CLAUSES: Final = {
 _ANY_CLAUSE: Final = ("bool", "bytes", "double", "duration", "int", "null_type", "string", "timestamp", "uint", "score")
 
 
-def _check_literals(c: CheckingContext, e: Call, name: str) -> None:
+def _check_literals(c: CheckingContext, e: Call, arguments: Arguments) -> None:
     """Report invalid literal arguments of a call that has a matching overload."""
+    name = arguments.name
     if name == "format":
         _format(c, e)
-    elif c.environment.validate and name in ("timestamp", "duration", "matches") and e.args:
-        argument = e.args[-1]
-        if isinstance(argument, Literal) and isinstance(argument.value, str):
-            _try(c, argument, name, argument.value)
-
-
-def _try(c: CheckingContext, argument: Literal, name: str, text: str) -> None:
-    """Run the call on its literal: if it fails now, it would fail every time."""
-    values = ["", text] if name == "matches" else [text]
-    nodes = [Node("const", value=literal(v)) for v in values]
-    try:
-        prepare(Program((*nodes, Node("call", tuple(range(len(values))), name))))({})
-    except RuntimeFailure as why:
-        c.report(argument, f"`{text}` is not a valid argument of `{name}`: {why}", whole=True)
+    elif c.environment.validate and name in OPERANDS:
+        values = [each.value if isinstance(each, Literal) else UNKNOWN for each in arguments.nodes]
+        for at, why in refused(name, values):
+            argument = arguments.nodes[at]
+            c.report(argument, f"`{values[at]}` is not a valid argument of `{name}`: {why}", whole=True)
 
 
 def _format(c: CheckingContext, e: Call) -> None:

@@ -112,6 +112,8 @@ STANDARD_OPERATORS: Final[Functions] = table(
     }
 )
 
+_TO_INT = "int uint double string timestamp"
+
 STANDARD: Final[Functions] = table(
     {
         "size": _each("(@) -> int", "string bytes list(T) map(K,V)")
@@ -127,7 +129,7 @@ STANDARD: Final[Functions] = table(
         "bytes": _each("(@) -> bytes", "bytes string"),
         "double": _each("(@) -> double", "double int uint string"),
         "duration": _each("(@) -> duration", "duration int string"),
-        "int": _each("(@) -> int", "int uint double string timestamp duration"),
+        "int": _each("(@) -> int", f"{_TO_INT} duration"),
         "string": _each("(@) -> string", "string bool bytes double duration int timestamp uint"),
         "timestamp": _each("(@) -> timestamp", "timestamp int string"),
         "uint": _each("(@) -> uint", "uint int double string"),
@@ -346,8 +348,9 @@ def strict_functions() -> Functions:
 
 @cache
 def profile_functions() -> Functions:
-    """The functions of rule files: plain CEL and the additions of the profile."""
-    return _merged(strict_functions(), PROFILE_OPERATORS, PROFILE, REPLIES)
+    """The functions of rule files: plain CEL and the additions of the profile, without what CEL declares only."""
+    durations = {"duration": _each("(@) -> duration", "duration string"), "int": _each("(@) -> int", _TO_INT)}
+    return {**_merged(strict_functions(), PROFILE_OPERATORS, PROFILE, REPLIES), **table(durations)}
 
 
 def _merged(*tables: Functions) -> Functions:

@@ -45,7 +45,7 @@ class Environment:
 
     An `open` environment is for exploration: an unknown root is `dyn`, and an unknown word with an upper-case letter on
     the right of a comparison is a constant. `lookups` are variables that may be written as a call: `v("name")` means
-    `v["name"]`. With `validate` the checker reports malformed literals of `matches`, `timestamp` and `duration`.
+    `v["name"]`. With `validate` the checker reports literals that a function refuses, as `matches` does.
     """
 
     variables: Mapping[str, types.Type] = field(default_factory=lambda: _NONE)

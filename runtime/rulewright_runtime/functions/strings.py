@@ -202,7 +202,9 @@ def _pieces(new: str, groups: int) -> list[str | int]:
 def _one_group(source: str) -> Value:
     compiled = compile_pattern(source)
     if compiled.groups > 1:
-        raise EvaluationError("a pattern to extract with has one group at most", "invalid_argument")
+        raise EvaluationError(
+            "a pattern to extract with has one group at most: write `(?:` for the others", "invalid_argument"
+        )
     return compiled
 
 

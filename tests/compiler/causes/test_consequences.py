@@ -76,6 +76,7 @@ CARE = (
         ("checks/state_machines/danger_followed_up.yaml", "name: danger", "name: dangers",
          "id-differs-from-file-name", 2),
         ("checks/state_machines/danger_followed_up.yaml", "initial: calm", "initial: quiet", "unknown-state", 5),
+        ("checks/state_machines/danger_followed_up.yaml", "  help:\n", "  offer:\n", "unknown-cue", 40),
         ("benchmark/configs/profiles.yaml", "\npublish:", "\nfull:", "duplicate-key", 23),
     ),
     (

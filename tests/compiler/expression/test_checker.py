@@ -204,6 +204,18 @@ ADVICE = [
         None,
     ),
     (
+        "size(regex.extractAll(name, '(a)(b)')) > 1",
+        29,
+        "`(a)(b)` is not a valid argument of `regex.extractAll`: a pattern to extract with has one group at most: "
+        "write `(?:` for the others",
+        None,
+    ),
+    ("regex.replace(name, '(a)', r'\\2') == ''", 28, None, None),
+    ("timestamp(name).getHours('Europe/Berlim') > 8", 26, None, None),
+    ("quantile(scores, 95.0).orValue(1.0) > 0.5", 18, None, None),
+    ("int('9OO') > count", 5, "`9OO` is not a valid argument of `int`: can't read `9OO` as an int", None),
+    ("duration(count) > duration('1s')", 9, None, None),
+    (
         "scores.exists(size(name) > 1)",
         8,
         "`exists` needs a variable for the items, and then a condition",

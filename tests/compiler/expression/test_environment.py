@@ -4,12 +4,29 @@ import pytest
 
 from rulewright.expression.build import build
 from rulewright.expression.checker import check
-from rulewright.expression.declarations import parse_signature, profile_functions, strict_functions
+from rulewright.expression.declarations import Overload, parse_signature, profile_functions, strict_functions
 from rulewright.expression.environment import Environment, enums_in
 from rulewright.expression.parser import parse
 from rulewright.expression.syntax_tree import Dialect
-from rulewright.expression.types import BOOL, DYN, INT, STRING, EnumType, ListType, RecordType
+from rulewright.expression.types import (
+    BOOL,
+    DYN,
+    INT,
+    STRING,
+    EnumType,
+    ListType,
+    MapType,
+    OptionalType,
+    RecordType,
+    Type,
+    TypeType,
+)
+from rulewright_runtime.errors import EvaluationError
 from rulewright_runtime.functions.language import PROFILE, STRICT
+from rulewright_runtime.interpreter import prepare
+from rulewright_runtime.ir import Node, Program, literal
+from rulewright_runtime.score import parse_score
+from rulewright_runtime.values import Duration, Optional, Timestamp, TypeValue, UInt
 
 GATE = EnumType("gate", ("PASS", "FAIL"))
 
@@ -81,3 +98,42 @@ def test_every_function_that_runs_is_declared() -> None:
 
 def test_an_open_environment_takes_any_root_for_unknown() -> None:
     assert build("whatever.it.is", Environment(open=True)).type == DYN
+
+
+SAMPLES = {
+    **{"int": 1, "uint": UInt(1), "double": 1.0, "string": "1", "bytes": b"1", "bool": True, "null_type": None},
+    **{"timestamp": Timestamp(0), "duration": Duration(0), "score": parse_score("1/1"), "dyn": 1},
+}
+
+
+def sample(of: Type) -> object:
+    """A value of a type; a type variable is an int."""
+    match of:
+        case ListType(params=(item,)):
+            return [] if item == DYN else [sample(item)]
+        case MapType(params=(key, value)):
+            return {sample(key): sample(value)}
+        case OptionalType(params=(item,)):
+            return Optional(sample(item))
+    return TypeValue("int") if isinstance(of, TypeType) else SAMPLES.get(str(of), 1)
+
+
+@pytest.mark.parametrize(("name", "overloads"), profile_functions().items(), ids=lambda each: str(each)[:30])
+def test_every_overload_that_rule_files_may_use_exists_at_run_time(name: str, overloads: tuple[Overload, ...]) -> None:
+    for overload in overloads:
+        if name == "_[_]" and isinstance(overload.arguments[0], OptionalType):
+            continue  # lowered to `_[?_]`
+        constants = [Node("const", value=literal(sample(each))) for each in overload.arguments]
+        call = Node("call", tuple(range(len(constants))), name)
+        assert refusal(Program((*constants, call))) != "no_such_overload", (
+            f"{name}{tuple(map(str, overload.arguments))}"
+        )
+
+
+def refusal(program: Program) -> str | None:
+    """The code of the error that a program ends with."""
+    try:
+        prepare(program)({})
+    except EvaluationError as error:
+        return error.code
+    return None

@@ -11,7 +11,7 @@ from rulewright.documents.base import entries, flag, numeric, optional_text, tex
 from rulewright.documents.check import CheckDocument
 from rulewright.documents.lexicon import invalid_regex
 from rulewright.documents.validation import violations
-from rulewright.expression.syntax_tree import Call, Expr, field_of
+from rulewright.expression.syntax_tree import Call, Expr, Index, field_of
 from rulewright.load import Entry, Mapping, Node, Scalar, Sequence, is_text, walk
 from rulewright.lower.expressions_of import parts_of
 from rulewright.spelling import suggest
@@ -58,17 +58,21 @@ def bad_schema(check: CheckDocument) -> Findings:
 
 
 def schemas_of(check: CheckDocument) -> Iterator[tuple[bool, Mapping]]:
-    """The schemas that a `valid_against` uses, each once, and whether it is written in the expression."""
-    named: dict[str, None] = {}
+    """The schemas that a `valid_against` uses, each once, and whether it is written in the expression; all those of a
+    parameter of which it selects one, as `params.tools[tool_call.name]` does."""
+    named: dict[tuple[str, bool], None] = {}
     for written, part in parts_of(check):
         if isinstance(part, Call) and part.function == "valid_against":
-            name = field_of(part.args[-1], "params")
-            literal = written.node(part.args[-1], partial(_parameter, check)) if name is None else None
-            named |= {} if name is None else {name: None}
+            schema = part.args[-1]
+            parameter = schema.operand if isinstance(schema, Index) else schema
+            name = field_of(parameter, "params")
+            literal = written.node(schema, partial(_parameter, check)) if name is None else None
+            named |= {} if name is None else {(name, parameter is not schema): None}
             yield from [(True, literal)] if isinstance(literal, Mapping) else ()
-    for name in named:
-        schema = check.get("params", name)
-        yield from [(False, schema)] if isinstance(schema, Mapping) else ()
+    for name, is_selected in named:
+        value = check.get("params", name)
+        schemas = [each.value for each in entries(value)] if is_selected else [value]
+        yield from ((False, schema) for schema in schemas if isinstance(schema, Mapping))
 
 
 def _parameter(check: CheckDocument, part: Expr) -> Node | None:

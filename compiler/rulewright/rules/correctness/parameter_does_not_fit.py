@@ -8,7 +8,8 @@ from rulewright.documents.check import CheckDocument
 from rulewright.documents.lexicon import invalid_regex
 from rulewright.documents.suggestions import number_meant
 from rulewright.expression.direction import ORDERED
-from rulewright.expression.syntax_tree import Binary, Call, Expr, field_of
+from rulewright.expression.syntax_tree import Binary, Call, Expr, Literal, field_of
+from rulewright.expression.trial_calls import UNKNOWN, refused
 from rulewright.expression.types import BOOL, DOUBLE, DYN, INT, NULL, STRING, ListType, MapType, Type
 from rulewright.load import Node, Scalar, Sequence
 from rulewright.lower.expression_checks import mistakes_with
@@ -38,10 +39,9 @@ def parameter_does_not_fit(check: CheckDocument) -> Findings:
         return
     if mistakes_with(check, {}):
         return
-    yield from _of_regexes(check)
+    yield from _refused(check)
     yield from _searched_literally(check)
     yield from _out_of_range(check)
-    yield from _not_numbers(check)
     read = " ".join(each.text for each in check.conversation_conditions)
     values = {name: check.get("params", name) for name in check.params if name in read}
     mistakes = _mistakes(check, [(name, part) for name, value in values.items() for part in _parts(value)])
@@ -101,14 +101,29 @@ def _mistake(check: CheckDocument, name: str, types: Types) -> dict[tuple[str, T
     return {(name, types): refused[0][0]} if all(refused) else {}
 
 
-def _of_regexes(check: CheckDocument) -> Findings:
-    """Parameters that a `matches` uses and that are not valid regular expressions."""
-    for _, part in parts_of(check):
-        if not isinstance(part, Call) or part.function != "matches" or not part.args:
+def _refused(check: CheckDocument) -> Findings:
+    """Parameters that a function refuses whatever its other arguments are: an invalid regular expression, `9OO`."""
+    for written, part in parts_of(check):
+        if not isinstance(part, Call):
             continue
-        value = _parameter(check, part.args[-1])
-        refused = invalid_regex(value) if value is not None and isinstance(value.value, str) else None
-        yield from [] if refused is None else [refused]
+        name = written.checked.functions.get(id(part))
+        operands = part.args if name is not None or part.target is None else (part.target, *part.args)
+        values = [_constant(check, each) for each in operands]
+        for at, why in refused(name or part.function, values):
+            value = _parameter(check, operands[at])
+            if value is not None:
+                notes = [(written.span(part), "used here")]
+                is_regex = "regular expression" in why
+                message = f"`{value.value}` is not a valid argument of `{name or part.function}`: {why}"
+                yield (is_regex and invalid_regex(value)) or error(value, message, notes=notes)
+
+
+def _constant(check: CheckDocument, part: Expr) -> object:
+    """The value of a literal, or of a parameter that is a scalar, else `UNKNOWN`."""
+    if isinstance(part, Literal):
+        return part.value
+    value = _parameter(check, part)
+    return value.value if value is not None and isinstance(value.value, bool | int | float | str) else UNKNOWN
 
 
 def _searched_literally(check: CheckDocument) -> Findings:
@@ -122,16 +137,6 @@ def _searched_literally(check: CheckDocument) -> Findings:
                     notes = [(written.span(part), "searched for here")]
                     message = f"`{found[0]}` is searched for literally: `{part.function}` takes a text"
                     yield warning(value, message, help="use `matches`, or write the words themselves", notes=notes)
-
-
-def _not_numbers(check: CheckDocument) -> Findings:
-    """Texts that a conversion to a number refuses: `9OO`."""
-    for written, part in parts_of(check):
-        if isinstance(part, Call) and part.function in ("double", "int", "uint", "score") and len(part.args) == 1:
-            value = _parameter(check, part.args[0])
-            if value is not None and isinstance(value.value, str) and not NUMBER.fullmatch(value.value.strip()):
-                notes = [(written.span(part), "converted here")]
-                yield error(value, f"`{value.value}` is not a number", notes=notes)
 
 
 def _out_of_range(check: CheckDocument) -> Findings:
