@@ -20,7 +20,7 @@ from rulewright_runtime.judging.judge import JudgeRequest, custom_id
 from rulewright_runtime.models.call import ModelCall
 from rulewright_runtime.models.capabilities import capabilities_of
 from rulewright_runtime.models.wire import WIRES
-from rulewright_runtime.plan.question import Judging
+from rulewright_runtime.plan.question import Judging, Unusable
 from rulewright_runtime.plan.scan import Check, Plan
 from rulewright_runtime.plan.verifiers import PhasedVerifier
 from rulewright_runtime.runs.live import ask_of
@@ -77,12 +77,20 @@ def first_questions(plan: Plan, transcripts: Iterable[Transcript], *, gates_only
 
 
 def _questions(plan: Plan, transcripts: Iterable[Transcript]) -> Iterator[JudgeRequest]:
-    for started in Engine(plan).started(transcripts):
+    for started in Engine(replace(plan, checks=tuple(map(_asking_all, plan.checks)))).started(transcripts):
         for asking in started.askings if isinstance(started, Execution) else ():
             questions = asking.resume()
             while questions is not None:
                 yield from questions
                 questions = asking.resume((None,) * len(questions))
+
+
+def _asking_all(check: Check) -> Check:
+    """The check, but an unanswered confirmation does not fail it: a failure makes the questions after it unnecessary."""
+    if not isinstance(check.verifier, PhasedVerifier):
+        return check
+    confirm = replace(check.verifier.confirm, unusable=Unusable("UNCLEAR"))
+    return replace(check, verifier=replace(check.verifier, confirm=confirm))
 
 
 class PlannedQuestion(NamedTuple):

@@ -23,7 +23,7 @@ from rulewright_runtime.calls.budget import MESSAGE_TOKENS
 from rulewright_runtime.calls.scheduler import CallLimits
 from rulewright_runtime.execution import execute
 from rulewright_runtime.judging.judge import JudgeRequest
-from rulewright_runtime.plan.question import ReplyField
+from rulewright_runtime.plan.question import ReplyField, Unusable
 from rulewright_runtime.plan.verifiers import PhasedVerifier
 from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.transcript_reader import Reader
@@ -69,9 +69,12 @@ def test_a_price_makes_a_bound_of_tokens_one_of_dollars(shipped: tuple[Any, list
     assert bound["cost_usd"] == pytest.approx(bound["tokens"] / 1e6)
 
 
-def test_the_bound_counts_for_each_question_the_most_votes_and_the_longest_replies(tmp_path: Path) -> None:
+@pytest.mark.parametrize("unusable", [Unusable("UNCLEAR"), Unusable("FAIL")], ids=["any check", "a gate check"])
+def test_the_bound_counts_for_each_question_the_most_votes_and_the_longest_replies(
+    unusable: Unusable, tmp_path: Path
+) -> None:
     fields = (ReplyField("violation", "boolean"),)
-    confirm = judging(fields=fields, violates=program(name("reply.violation")), budgets=(40,))
+    confirm = judging(fields=fields, violates=program(name("reply.violation")), budgets=(40,), unusable=unusable)
     made = plan_of(check(PhasedVerifier("words", confirm, judging(repetitions=3, budgets=(9, 20)))))
     said = [talk("Stay.", "I promise.")]
     prompts = [each.prompt.encode() for each in questions_by_key(made, said).values()]
