@@ -103,6 +103,6 @@ def fusion_lines(fusion: JsonMapping) -> Iterator[str]:
 
 def _text(each: JsonMapping) -> str:
     if not each["without"]:
-        return "in the text as it is"
+        return "ignoring nothing"
     ignored = [*each["without"], *(["case"] if each["case"] else [])]
-    return f"in the text without differences of {', '.join(word.replace('_', ' ') for word in ignored)}"
+    return f"ignoring {', '.join(word.replace('_', ' ') for word in ignored)}"

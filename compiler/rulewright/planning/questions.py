@@ -86,7 +86,7 @@ def _questions(plan: Plan, transcripts: Iterable[Transcript]) -> Iterator[JudgeR
 
 
 def _asking_all(check: Check) -> Check:
-    """The check, but an unanswered confirmation does not fail it: a failure makes the questions after it unnecessary."""
+    """The check, but no unanswered confirmation fails it: after a failure, no further question is asked."""
     if not isinstance(check.verifier, PhasedVerifier):
         return check
     confirm = replace(check.verifier.confirm, unusable=Unusable("UNCLEAR"))

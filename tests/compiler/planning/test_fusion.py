@@ -108,7 +108,7 @@ def test_the_command_reads_no_transcripts_and_writes_nothing(
     assert json.loads(capsys.readouterr().out)["work"]["W-4"] == "part"
     assert main(["plan", "--show-fusion"]) == 0
     shown = capsys.readouterr().out
-    assert "  assistant 3 patterns of 2 lexicons, in the text without differences of apostrophes" in shown
+    assert "  assistant 3 patterns of 2 lexicons, ignoring apostrophes" in shown
     assert "only where the pass hits: W-1, W-2\n" in shown
     assert "for each turn, reply, message or call: W-4\n" in shown
     assert sorted(tmp_path.rglob("*")) == before
