@@ -139,7 +139,8 @@ class Conversation(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unkno
 
 class Turn(msgspec.Struct, frozen=True):
     """One message of the user or the assistant. A user's turn and its reply may share a number; `error` is recorded by
-    a harness instead of a message, `finish` next to an incomplete one, `usage` (tokens, cost, latency) next to any."""
+    a harness instead of a message, `finish` next to an incomplete one, `usage` (tokens, cost, latency) next to any.
+    `model` and `served_model` are the names of the model that wrote it, where they are recorded."""
 
     turn: int
     role: str
@@ -149,18 +150,22 @@ class Turn(msgspec.Struct, frozen=True):
     harness: str | None = None
     finish: str | None = None
     usage: JsonObject | msgspec.UnsetType = msgspec.UNSET
+    model: str | msgspec.UnsetType = msgspec.UNSET
+    served_model: str | msgspec.UnsetType = msgspec.UNSET
 
     @property
     def more(self) -> JsonObject:
         """The fields that few turns have."""
-        fields = {"branch_id": self.branch_id, "error": self.error, "harness": self.harness, "finish": self.finish}
-        return {key: value for key, value in fields.items() if value is not None}
+        return {key: value for key in _MORE if (value := getattr(self, key)) not in (None, msgspec.UNSET)}
 
     @property
     def simulated_by(self) -> str:
         """The model that wrote this turn as the user; empty if none did."""
         is_simulated = self.role == "user" and self.harness is not None and self.harness.startswith(SIMULATED)
         return self.harness[len(SIMULATED) :] if is_simulated and self.harness else ""
+
+
+_MORE: Final = ("branch_id", "error", "harness", "finish", "model", "served_model")
 
 
 def turns_of(messages: Sequence[Message], about: JsonMapping = NOTHING) -> tuple[Turn, ...]:
@@ -170,7 +175,14 @@ def turns_of(messages: Sequence[Message], about: JsonMapping = NOTHING) -> tuple
     assistant's message that only calls tools is not a turn. The `error` in a message's metadata is that of its turn.
     """
     turns = [
-        Turn(number, message.role, message.shown, error=message.metadata.get("error"), finish=_finish(message))
+        Turn(
+            number,
+            message.role,
+            message.shown,
+            error=message.metadata.get("error"),
+            finish=_finish(message),
+            model=name if isinstance(name := message.metadata.get("model"), str) else msgspec.UNSET,
+        )
         for number, message in _numbered(messages)
     ]
     if turns and turns[-1].role == "assistant" and turns[-1].finish is None:
@@ -257,6 +269,12 @@ class Transcript(msgspec.Struct, frozen=True):
         if {turn.harness for turn in self.turns if turn.role == "user"} <= {None}:
             return ()
         return tuple(sorted({turn.simulated_by for turn in self.turns} - {""}))
+
+    @property
+    def authors(self) -> tuple[str, ...]:
+        """The names of the models that wrote turns, as the turns record them, sorted."""
+        names = {name for turn in self.turns for name in (turn.model, turn.served_model)}
+        return tuple(sorted(name for name in names if name and isinstance(name, str)))
 
     @property
     def harness(self) -> str:

@@ -58,6 +58,7 @@ class Loose(ForeignContent, omit_defaults=True):
     transcript_id: Json = None
     scenario_id: Json = None
     model: Json = None
+    served_model: Json = None
     turns: Json = msgspec.UNSET
 
 
@@ -71,6 +72,7 @@ class Batched(msgspec.Struct):
 
 
 _NO_MORE: Final = (None, None, None, None)
+_UNSET: Final = (msgspec.UNSET, msgspec.UNSET, msgspec.UNSET)
 
 
 def colons_in_turns(turns: Iterable[Turn]) -> int:
@@ -79,8 +81,9 @@ def colons_in_turns(turns: Iterable[Turn]) -> int:
 
 
 def _colons_in_turn(turn: Turn) -> int:
-    if turn.usage is not msgspec.UNSET or (turn.branch_id, turn.error, turn.harness, turn.finish) != _NO_MORE:
-        return colons_in(turn) - len(_NO_MORE) + len(turn.more)
+    nullable = (turn.branch_id, turn.error, turn.harness, turn.finish)
+    if nullable != _NO_MORE or (turn.usage, turn.model, turn.served_model) != _UNSET:
+        return colons_in(turn) - nullable.count(None)
     return 3 + turn.role.count(":") + turn.content.count(":")
 
 
@@ -160,11 +163,12 @@ def turn_of(loose: Loose, path: str, number: int) -> Turn | InputError:
         if not (isinstance(value := getattr(loose, key), str) and repeats(content, value)):
             reason = f"`{key}` is not read with `content`; write the conversation with `messages` in place of `turns`"
             return InputError(reason, path, number)
-    branch = loose.branch_id if isinstance(loose.branch_id, str) else None
-    harness = loose.harness if isinstance(loose.harness, str) else None
-    finish = loose.finish if isinstance(loose.finish, str) else None
+    branch, harness, finish = (
+        each if isinstance(each, str) else None for each in (loose.branch_id, loose.harness, loose.finish)
+    )
     usage = loose.usage if isinstance(loose.usage, dict) else msgspec.UNSET
-    return Turn(loose.turn, loose.role, content, branch, loose.error, harness, finish, usage)
+    authors = (each if isinstance(each, str) else msgspec.UNSET for each in (loose.model, loose.served_model))
+    return Turn(loose.turn, loose.role, content, branch, loose.error, harness, finish, usage, *authors)
 
 
 def _shown(value: Json) -> str:

@@ -10,8 +10,13 @@ from tests.runtime.runs.test_live import verdicts
 from tests.runtime.runs.watched_run import judge, transcripts
 
 from rulewright_runtime.judging.independence import Independence, NotIndependentError
+from rulewright_runtime.models.http import HttpModel
 from rulewright_runtime.plan.question import TextSegment
+from rulewright_runtime.runs.live import JudgeSettings, LiveJudge
 from rulewright_runtime.runs.store import run
+from rulewright_runtime.transcripts.messages import Transcript
+from rulewright_runtime.transcripts.transcript_reader import Reader
+from rulewright_runtime.transcripts.writing import WRITERS
 
 PLAN = plan(asked(prompt=(TextSegment("One?"),)))
 PASS = json.dumps({"verdict": "PASS"})
@@ -99,3 +104,43 @@ def test_an_endpoint_that_serves_the_subjects_family_under_another_name_ends_the
     (folder / "m0__s.jsonl").rename(folder / "gpt-4o__s.jsonl")
     with model_server(lambda *_: chat(PASS, model="gpt-4o-2026")) as server, pytest.raises(NotIndependentError):
         run(PLAN, [folder], tmp_path / "run", judge=judge(server, tmp_path / "ledger.sqlite3"))
+
+
+TURNS = [{"turn": 1, "role": "user", "content": "Help."}, {"turn": 1, "role": "assistant", "content": "Sorry."}]
+CHAT = {"messages": [{"role": "user", "content": "Help."}, {"role": "assistant", "content": "Hi.", "model": "gpt-4o"}]}
+
+
+@pytest.mark.parametrize(
+    ("name", "lines"),
+    [
+        ("alias__s.jsonl", [TURNS[0], {**TURNS[1], "model": "alias", "served_model": "gpt-4o-2024"}]),
+        ("alias__s.jsonl", [TURNS[0], {**TURNS[1], "model": "gpt-4o", "usage": {}, "parameters": {}}]),
+        ("alias__s.jsonl", [{**TURNS[0], "harness": "user:u", "served_model": "gpt-4o"}, TURNS[1]]),
+        ("b.jsonl", [{"scenario_id": "s", "model": "alias", "turns": [TURNS[0], {**TURNS[1], "served_model": "o3"}]}]),
+        ("chats.jsonl", [{"model": "alias", **CHAT}]),
+        ("chats.jsonl", [CHAT]),
+    ],
+)
+def test_the_judge_may_not_be_the_model_behind_the_name_of_another(
+    name: str, lines: list[dict[str, object]], tmp_path: Path
+) -> None:
+    (tmp_path / name).write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with model_server(lambda *_: chat(PASS)) as server:
+        made = LiveJudge(
+            HttpModel("openai", "gpt-5", server.base, None), JudgeSettings(str(tmp_path / "ledger.sqlite3"))
+        )
+        summary = run(PLAN, [tmp_path / name], tmp_path / "run", judge=made)
+        assert server.requests == []
+    assert "is of the family `gpt`, as the model" in summary["refused"]["inputs"][0]["reason"]
+
+
+def test_the_names_of_a_turns_model_are_kept_when_it_is_converted(tmp_path: Path) -> None:
+    line = {"scenario_id": "s", "model": "alias", "turns": [TURNS[0], {**TURNS[1], "model": "m", "served_model": "o3"}]}
+    path = tmp_path / "chats.jsonl"
+    path.write_text(json.dumps(line) + "\n")
+    for written in ("turns", "rulewright"):
+        (found,) = Reader().read([path])
+        assert isinstance(found, Transcript)
+        assert found.authors == ("m", "o3")
+        path = tmp_path / f"{written}.jsonl"
+        path.write_bytes(WRITERS[written](found))
