@@ -63,9 +63,10 @@ class Manifest(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(self, files=tuple(by_name.values()))
 
 
-def manifest(plan: Plan, paths: Mapping[str, str]) -> Manifest:
-    """The manifest of a run, with those files that exist; `paths` maps their names to paths. Raises OSError."""
-    files = tuple(described(name, path) for name, path in paths.items() if os.path.exists(path))
+def manifest(plan: Plan, paths: Mapping[str, str], known: Mapping[str, RunFile]) -> Manifest:
+    """The manifest of a run, with those files that exist; `paths` maps their names to paths, and files with a `known`
+    entry are not read. Raises OSError."""
+    files = tuple(known.get(name) or described(name, path) for name, path in paths.items() if os.path.exists(path))
     content: list[object] = [plan.hash, plan.language, *(each for each in files if each.name != "replies.jsonl")]
     run = sha256(msgspec.json.encode(content)).hexdigest()[:16]
     return Manifest(run, plan.hash, plan.language, files)
@@ -83,17 +84,31 @@ def read_manifest(folder: str | os.PathLike[str]) -> Manifest | None:
         raise PlanError(f"`{path}` is damaged ({error}); scan again") from None
 
 
+class FileContent:
+    """The content of a file so far, for its entry in the manifest."""
+
+    def __init__(self) -> None:
+        self._size, self._lines, self._digest = 0, 0, sha256_of_much()
+
+    def add(self, data: bytes, *, counts: bool = True) -> None:
+        """Add data that follow; lines are counted only with `counts`."""
+        self._size += len(data)
+        self._lines += data.count(b"\n") if counts else 0
+        self._digest.update(data)
+
+    def entry(self, name: str, rows: int | None = None) -> RunFile:
+        """The manifest entry of the file; without the number of its `rows`, those of JSON lines are its lines."""
+        lines = self._lines if rows is None and name.endswith(".jsonl") else rows
+        return RunFile(name, self._size, self._digest.hexdigest(), lines)
+
+
 def described(name: str, path: str | os.PathLike[str], rows: int | None = None) -> RunFile:
-    """The manifest entry of the file at `path`; without the number of its `rows`, lines of JSON lines are counted.
-    Raises OSError."""
-    counts = rows is None and name.endswith(".jsonl")
-    size, lines, digest = 0, 0, sha256_of_much()
+    """The manifest entry of the file at `path`, as `FileContent.entry` gives it. Raises OSError."""
+    content = FileContent()
     with open(path, "rb") as stream:
         for block in iter(partial(stream.read, _BLOCK), b""):
-            size += len(block)
-            lines += block.count(b"\n") if counts else 0
-            digest.update(block)
-    return RunFile(name, size, digest.hexdigest(), lines if counts else rows)
+            content.add(block, counts=rows is None)
+    return content.entry(name, rows)
 
 
 def refuse_changed(folder: str | os.PathLike[str], manifest: Manifest, names: Collection[str] | None = None) -> None:
@@ -203,11 +218,13 @@ class RunFolder:
                 os.replace(self.at(name), self.part(name))
         sync_folder(self.path)
 
-    def commit(self, plan: Plan, last: Mapping[str, bytes]) -> None:
-        """Finish the run: write the `last` files, then rename every part. The other parts must be on disk."""
+    def commit(self, plan: Plan, last: Mapping[str, bytes], contents: Mapping[str, FileContent]) -> None:
+        """Finish the run: write the `last` files, then rename every part. The other parts must be on disk; those with
+        known `contents` are not read again."""
         for name, data in last.items():
             write_synced(self.part(name), data)
-        entries = manifest(plan, {name: self.part(name) for name in (*FILES, SUMMARY)})
+        known = {name: content.entry(name) for name, content in contents.items()}
+        entries = manifest(plan, {name: self.part(name) for name in (*FILES, SUMMARY)}, known)
         write_synced(self.part(MANIFEST), entries.encoded())
         sync_folder(self.path)
         self._name_parts()
@@ -240,7 +257,7 @@ class RunFolder:
 def write_manifest(folder: str | os.PathLike[str], plan: Plan, *more: str) -> str:
     """Write the manifest of a finished run, with `more` of its files, and return its path. Raises OSError."""
     run = RunFolder(folder)
-    entries = manifest(plan, {name: run.at(name) for name in (*FILES, *more, SUMMARY)})
+    entries = manifest(plan, {name: run.at(name) for name in (*FILES, *more, SUMMARY)}, {})
     write_whole(run.at(MANIFEST), entries.encoded())
     return run.at(MANIFEST)
 

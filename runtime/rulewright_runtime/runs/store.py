@@ -37,7 +37,7 @@ from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.processes.fast_start import seldom_collected
 from rulewright_runtime.report.markdown import markdown
 from rulewright_runtime.report.summary import Summary
-from rulewright_runtime.runs.folder import DECIDED, DECISIONS, LOG, REPLIES, ROWS, SUMMARY, RunFolder
+from rulewright_runtime.runs.folder import DECIDED, DECISIONS, LOG, REPLIES, ROWS, SUMMARY, FileContent, RunFolder
 from rulewright_runtime.runs.log import Header, Log, LogStep, damaged, line_of, read_log
 from rulewright_runtime.runs.recording import RecordingJudge
 from rulewright_runtime.runs.run_rows import Row, RowWriter, Setup, recount, refuse_damaged, summary_of
@@ -301,6 +301,8 @@ class _Writer:
         self._calls = sum(step.calls for step in log.steps)
         self._served: set[str] = set()  # the models that answered, as named by the endpoint
         self._done = len(log.steps)
+        # A file that is begun here need not be read again for the manifest.
+        self._contents = {} if log.steps else {name: FileContent() for name in (*self._rows, LOG)}
 
     def _close(self) -> None:
         for file in (*self._files.values(), *([self.recording] if self.recording else ())):
@@ -318,7 +320,7 @@ class _Writer:
         for name, size in zip((*self._rows, LOG), (*self._sizes, self.log.size), strict=True):
             self._files[name] = open_part(self.folder.part(name), size)
         if not self.log.steps:
-            self._files[LOG].write(line_of(self.log.header))
+            self._write(LOG, line_of(self.log.header))
         if self.recording is not None:
             self.recording.open(self.folder.part(REPLIES))
         sync_folder(self.folder.path)
@@ -365,7 +367,7 @@ class _Writer:
         self._served.update(row.served)
         written = (row.verdicts, row.scores, row.replies)[: len(self._rows)]
         for name, data in zip(self._rows, written, strict=True):
-            self._files[name].write(data)
+            self._write(name, data)
         self._sizes = tuple(size + len(data) for size, data in zip(self._sizes, written, strict=True))
         verdicts, scores, *replies = self._sizes
         step = replace(row.step, verdicts=verdicts, scores=scores, rows=self._checksum, replies=sum(replies))
@@ -375,13 +377,18 @@ class _Writer:
         if monotonic() - self._synced > LOST_SECONDS:
             self._sync()
 
+    def _write(self, name: str, data: bytes) -> None:
+        self._files[name].write(data)
+        if name in self._contents:
+            self._contents[name].add(data)
+
     def _sync(self) -> None:
         """Sync the rows first, then the log lines with their sizes."""
         for row in self._rows:
             sync(self._files[row])
         if self.recording is not None:
             self.recording.sync()
-        self._files[LOG].write(b"".join(self._lines))
+        self._write(LOG, b"".join(self._lines))
         self._lines.clear()
         sync(self._files[LOG])
         self._synced = monotonic()
@@ -399,5 +406,5 @@ class _Writer:
         data = indented(summary)
         last = {"plan.json": encode(plan), "summary.md": markdown(summary).encode(), SUMMARY: data}
         self._close()
-        self.folder.commit(plan, last)
+        self.folder.commit(plan, last, self._contents)
         return summary

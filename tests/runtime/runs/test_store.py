@@ -17,7 +17,7 @@ from rulewright_runtime.judging.judge import ReplayJudge
 from rulewright_runtime.plan.envelope import encode
 from rulewright_runtime.plan.file import decode
 from rulewright_runtime.plan.scan import Plan
-from rulewright_runtime.runs import store
+from rulewright_runtime.runs import folder, store
 from rulewright_runtime.runs.folder import read_manifest
 from rulewright_runtime.runs.log import checked
 
@@ -89,6 +89,23 @@ def test_the_manifest_counts_the_rows_of_each_file(data: Path, tmp_path: Path) -
     rows = {each.name: each.rows for each in made.files if each.name.endswith(".jsonl")}
     assert rows == {"verdicts.jsonl": 10, "scores.jsonl": 5, "inputs.jsonl": 7, "replies.jsonl": 5}
     assert [each.bytes for each in made.files] == [(tmp_path / "run" / each.name).stat().st_size for each in made.files]
+
+
+def test_the_manifest_of_a_new_run_is_that_of_its_files_although_rows_are_not_read_again(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    described, read = folder.described, list[str]()
+
+    def noted(name: str, *others: Any) -> folder.RunFile:
+        read.append(name)
+        return described(name, *others)
+
+    monkeypatch.setattr(folder, "described", noted)
+    run(data, tmp_path / "run")
+    assert read == ["plan.json", "replies.jsonl", "summary.md", "summary.json"]
+    made = (tmp_path / "run" / "manifest.json").read_bytes()
+    folder.write_manifest(tmp_path / "run", PLAN)
+    assert (tmp_path / "run" / "manifest.json").read_bytes() == made
 
 
 def test_a_verdict_line_reads_without_a_join_and_has_the_promised_fields(data: Path, tmp_path: Path) -> None:
