@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
-from operator import attrgetter
 from typing import Final
 
 from msgspec import UNSET
@@ -42,12 +41,11 @@ from rulewright_runtime.aggregate.effects import (
     waiting_effect,
 )
 from rulewright_runtime.aggregate.outcome import (
-    EMPTY,
     ENGINE,
     MINIMUM_COVERAGE,
     RESERVED,
-    UNHASHABLE,
     NotRun,
+    VerdictKey,
     engine_results,
     remove_credit,
     request_adjudication,
@@ -108,7 +106,7 @@ class Scorecard:
         other._base = {**other.parameters, "scoring": self.plan.scoring}
         other.effects = self.effects.having(other._base, same_effects=same_effects)
         other._minimum_coverage, other.pass_rates = other._shares()
-        other._rows = {}
+        other._forget()
         return other
 
     def _prepare_rows(self) -> None:
@@ -120,24 +118,32 @@ class Scorecard:
         self._reads_names = not self._needs.isdisjoint(("flags", "verdicts"))
 
     def _prepare_keys(self) -> None:
-        """Collect the verdict fields that a row depends on: rows of equal verdicts are computed once."""
-        listed = mentioned(program for part in self.plan.lists for _, program in part.each)
-        listed = set(VERDICT_FIELDS) if "verdicts" in self._needs else listed.intersection(VERDICT_FIELDS)
-        read = self.effects.read | listed
-        self._rows: dict[Value, dict[str, Value]] = {}
-        self._row_bulky = sorted(read & UNHASHABLE)
-        self._row_part = attrgetter(*sorted(read - UNHASHABLE), "cause")
+        """Prepare the keys of verdicts with equal effects, and of those that lists show alike: sums and rows are
+        computed once."""
+        shown = [program for part in self.plan.lists for _, program in part.each]
+        programs = [*self.effects.programs, *(part.value for part in (*self.plan.variables, *self.plan.output))]
+        read = self.effects.read.union(VERDICT_FIELDS if "verdicts" in self._needs else ())
+        self._key = VerdictKey(read | {"cause"}, programs)
+        self._shown_key = VerdictKey(mentioned(shown).intersection(VERDICT_FIELDS) | {"check_id", "verdict"}, shown)
+        self._forget()
 
-    def _row_key(self, verdicts: Sequence[VerdictRecord], left_out: Sequence[Value], incomplete: bool) -> Value:
-        """A cache key that only rows with equal results share; None if the row can't be cached."""
-        if any(getattr(verdict, name, None) != EMPTY[name] for name in self._row_bulky for verdict in verdicts):
-            return None
-        try:
-            key = tuple(map(self._row_part, verdicts)), tuple(left_out), incomplete
-            hash(key)
-        except (AttributeError, TypeError):  # records that are not our own
-            return None
-        return key
+    def _forget(self) -> None:
+        self._sums: dict[Value, tuple[int, Summed]] = {}  # with their numbers
+        self._rows: dict[Value, dict[str, Value]] = {}
+
+    def _known_sum(
+        self, verdicts: Sequence[VerdictRecord], left_out: Sequence[NotRun], incomplete: bool
+    ) -> tuple[Value, Summed]:
+        """The sum of the verdicts' effects, and a key that only rows with equal results share; None if the row can't be
+        cached."""
+        key = self._key.of_all(verdicts)
+        place = key, tuple(left_out), incomplete
+        number, summed = self._sums.get(place) or (len(self._sums), self.summed(verdicts, incomplete=incomplete))
+        if key is None or number >= _ROWS_LIMIT:
+            return None, summed
+        self._sums[place] = number, summed
+        shown = self._shown_key.of_all([v for v, effect in zip(verdicts, summed[0], strict=True) if effect.lists])
+        return None if shown is None else (number, shown), summed
 
     def _shares(self) -> tuple[Score, dict[str, float]]:
         """The minimum share of resolved checks, and the pass rates of gates. Raises PlanError for one without a value
@@ -264,10 +270,9 @@ class Scorecard:
         """The row of `aggregate`, with `bounds` under its key `engine` if a verdict is unknown."""
         if expected is not None:
             verdicts = self._with_missing(verdicts, expected)
-        key = self._row_key(verdicts, left_out, incomplete)
+        key, summed = self._known_sum(verdicts, left_out, incomplete)
         row = self._rows.get(key)
         if row is None:
-            summed = self.summed(verdicts, incomplete=incomplete)
             row = self.aggregate(verdicts, None, left_out, incomplete=incomplete, summed=summed)
             if bounds := self.bounds(verdicts, left_out, incomplete=incomplete, summed=summed):
                 row[ENGINE]["bounds"] = bounds

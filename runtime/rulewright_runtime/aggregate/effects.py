@@ -221,6 +221,7 @@ class VerdictEffects:
         programs += [each for rate in self.rates for each in (rate.of, rate.credit) if each is not None]
         programs += [*(count.of for count in plan.counts), *(listed.of for listed in plan.lists)]
         self.read = _ALWAYS_READ | mentioned(programs).intersection(VERDICT_FIELDS)
+        self.programs = programs
         self.key = VerdictKey(self.read, programs)
         self._memo: dict[Value, Effect] = {}
 

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, Final, Literal, NamedTuple, get_args
 
+from msgspec import UNSET, UnsetType
+
 from rulewright_runtime.ir import Node, Program
 from rulewright_runtime.score import Score, leave
 from rulewright_runtime.values import Value
@@ -139,12 +141,12 @@ def request_adjudication(row: dict[str, Value]) -> None:
 
 EMPTY: Final[Mapping[str, Any]] = {"evidence": (), "secondary_tags": (), "extra": {}}
 UNHASHABLE: Final = frozenset(EMPTY)
-_SCALARS: Final = frozenset({str, int, float, bool, type(None)})
+_SCALARS: Final = frozenset({str, int, float, bool, type(None), UnsetType})
 _FIELD_READERS: Final = frozenset({"select", "opt_select", "has"})
 
 
 class VerdictKey:
-    """Computes a key that is equal for verdicts with equal effects; None if the verdict can't be cached."""
+    """Computes a key that is equal for verdicts that the programs can't tell apart; None if they can't be cached."""
 
     def __init__(self, read: Iterable[str], programs: Iterable[Program]) -> None:
         self._fields = attrgetter(*sorted(frozenset(read) - UNHASHABLE))
@@ -168,9 +170,27 @@ class VerdictKey:
                 key = (*key, name, type(value), value)
         return key
 
+    def of_all(self, verdicts: Sequence[VerdictRecord]) -> tuple[Any, ...] | None:
+        """A key of several verdicts, in their order; None also for records that are not our own."""
+        records: Sequence[Any] = verdicts
+        try:
+            if any(getattr(record, name) != EMPTY[name] for name in self._bulky for record in records):
+                return None
+            key: tuple[Any, ...] = tuple(map(self._fields, records))
+            for name in self._extra or ():
+                values = [record.extra.get(name, UNSET) for record in records]
+                types = [*map(type, values)]
+                if not _SCALARS.issuperset(types):
+                    return None
+                key += (*values, *types)
+            hash(key)
+        except (AttributeError, TypeError):
+            return None
+        return key
+
 
 def fields_of_extra(programs: Iterable[Program]) -> list[str] | None:
-    """The fields of `v.extra` that the programs read, sorted; None if they may use it, or `v`, as a whole."""
+    """The fields of `v.extra` that the programs read, sorted; None if they may use it, `v` or `verdicts` as a whole."""
     read: set[str] = set()
     for program in programs:
         fields = _fields_of_extra(program.nodes)
@@ -184,6 +204,8 @@ def _fields_of_extra(nodes: Sequence[Node]) -> set[str] | None:
     # `v` and `v.extra` may occur only as the operand of a field access. As any other argument, or as the result, every
     # field of them may matter; the same holds for a name that could mean `v` or something else.
     names = [(at, node.value) for at, node in enumerate(nodes) if node.op == "name"]
+    if any(name.partition(".")[0] == "verdicts" for _, meant in names for name, _ in meant):
+        return None
     verdicts = {at for at, meant in names if any(name.partition(".")[0] == "v" for name, _ in meant)}
     extras = {at for at, node in enumerate(nodes) if node.op == "select" and node.value == "extra"}
     whole = {at for node in nodes if node.op not in _FIELD_READERS for at in node.args} | {len(nodes) - 1}

@@ -1,13 +1,16 @@
 """Rows of a scorecard whose plan no compiler has made."""
 
+from collections.abc import Sequence
+
 import pytest
 from msgspec.structs import replace
 from tests.runtime.plans import check
 from tests.runtime.programs import name, program
 from tests.shipped_plans import shipped_plan
 
-from rulewright_runtime.aggregate.aggregation import Scorecard
-from rulewright_runtime.verdicts import Finding, conclude
+from rulewright_runtime.aggregate.aggregation import Scorecard, Summed
+from rulewright_runtime.plan.part import Verdict
+from rulewright_runtime.verdicts import Finding, VerdictRecord, conclude
 
 
 @pytest.mark.parametrize("path", ["rates.nothing", "counts.nothing", "lists.nothing"])
@@ -28,3 +31,28 @@ def test_a_scorecard_with_other_parameters_does_not_repeat_rows_of_the_first() -
     lax = strict.having({"minimum_coverage": 0})
     assert strict.score(verdicts) != lax.score(verdicts)
     assert lax.score(verdicts) == Scorecard(plan, {"minimum_coverage": 0}).score(verdicts)
+
+
+@pytest.mark.parametrize("project", ["invisiblebench/rulewright.yaml", "invisiblebench/seed.yaml"])
+def test_verdicts_that_differ_only_in_what_no_condition_reads_are_summed_once(
+    project: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = shipped_plan(project=project).scorecard
+    assert plan is not None
+    scorecard, sums, summed = Scorecard(plan), list[int](), Scorecard.summed
+
+    def noted(self: Scorecard, verdicts: Sequence[VerdictRecord], **more: bool) -> Summed:
+        sums.append(len(verdicts))
+        return summed(self, verdicts, **more)
+
+    monkeypatch.setattr(Scorecard, "summed", noted)
+
+    def score(verdict: Verdict, code: str = "", **extra: object) -> dict[str, object]:
+        finding = Finding(verdict, 1.0, code, extra=extra)
+        return scorecard.score([conclude(check(name=name), finding) for name in plan.checks])
+
+    first = score("PASS", votes_for=3)
+    assert score("PASS", votes_for=2, all_verdicts=["PASS"]) == first
+    assert len(sums) == 1
+    assert score("FAIL", "lies") != score("FAIL", "harms"), "a list shows the code"
+    assert len(sums) == 2

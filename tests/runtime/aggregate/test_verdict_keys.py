@@ -26,6 +26,7 @@ def test_fields_of_extra_are_found_wherever_they_are_selected() -> None:
     "tree",
     [
         name("v"),
+        call("size", name("verdicts")),
         name("v.extra"),
         call("size", name("v.extra")),
         call("size", name("v")),
