@@ -72,13 +72,14 @@ def ask_about(
     return combine(findings)
 
 
-class _Reply(msgspec.Struct, frozen=True):
-    """What a usable reply says, whatever the window: its fields, its quotes, which are not verified yet, and the items
-    of its evidence that are not quotes."""
+class _Reply(msgspec.Struct):
+    """What a usable reply says, whatever the window: its fields, its quotes, the items of its evidence that are not
+    quotes, and the turns in which each quote occurs, once they are looked up."""
 
     fields: JsonObject
     quotes: Sequence[EvidenceSpan] = ()
     malformed: Sequence[object] = ()
+    places: Sequence[frozenset[int]] | None = None
 
 
 class _Ballot(msgspec.Struct):
@@ -222,13 +223,20 @@ class _Question:
         """Whether a reply's vote has the evidence that the plan's policy requires of it."""
         if reply.fields["verdict"] != "FAIL" or not self.judging.evidence.required or self.evidence:
             return True
-        return any(map(self._is_verified, reply.quotes))
+        return any(self._verified(reply))
 
-    def _is_verified(self, span: EvidenceSpan) -> bool:
-        """Whether a quote occurs in the window or in the asides shown with it, if the plan's policy requires that."""
-        if not self.judging.evidence.verify or not self.context.quotes.indices(span).isdisjoint(self.window.indices):
-            return True
-        return self.asides is not None and bool(self.asides.indices(span))
+    def _verified(self, reply: _Reply) -> list[bool]:
+        """For each quote, whether it occurs in the window or in the asides shown with it, if the plan's policy requires
+        that."""
+        if not self.judging.evidence.verify:
+            return [True] * len(reply.quotes)
+        if reply.places is None:
+            reply.places = [*map(self.context.quotes.indices, reply.quotes)]
+        within, asides = self.window.indices, self.asides
+        inside = [not places.isdisjoint(within) for places in reply.places]
+        if asides is None:
+            return inside
+        return [each or bool(asides.indices(span)) for each, span in zip(inside, reply.quotes, strict=True)]
 
     def _unusable(self) -> Finding:
         """The finding that the plan prescribes if no reply is usable."""
@@ -253,9 +261,11 @@ class _Question:
             return next((code for reply in ballot.replies if (code := reply.fields.get("rationale_code"))), None)
         if outcome.votes_for == 0:
             return "no_majority"
-        cast = zip(ballot.replies, ballot.votes, strict=True)
-        codes = (reply.fields.get("rationale_code") for reply, vote in cast if vote.verdict == outcome.verdict)
-        return next((code for code in codes if code and isinstance(code, str)), None)
+        for reply, vote in zip(ballot.replies, ballot.votes, strict=True):
+            code = reply.fields.get("rationale_code")
+            if vote.verdict == outcome.verdict and code and isinstance(code, str):
+                return code
+        return None
 
     def _record(self, ballot: _Ballot, outcome: votes.VoteOutcome, planned: int) -> JsonObject:
         verdicts = [vote.verdict for vote in ballot.votes]
@@ -298,6 +308,6 @@ class _Question:
         """The verified quotes of the reply that counts, and the other items of its evidence."""
         if self.judging.evidence.malformed == "exception":
             return evidence.quoted(reply.fields), []
-        holds = [self._is_verified(span) for span in reply.quotes]
+        holds = self._verified(reply)
         unverified = [span for span, held in zip(reply.quotes, holds, strict=True) if not held]
         return tuple(compress(reply.quotes, holds)), [*reply.malformed, *unverified]
