@@ -20,6 +20,7 @@ SUFFIXES: Final = frozenset({".json", ".yaml", ".yml"})
 CASE_LINES: Final = frozenset({".jsonl", ".ndjson"})
 TABLES: Final = frozenset({".csv", ".tsv"})
 MAX_SEARCHED: Final = 2**20  # bytes of a file that is searched without reading it as a document
+ESCAPED: Final = re.compile(r"\\[xuU\s]")  # an escape that a part of `${NAME}` may be written with
 USUAL_WORKFLOWS: Final = ("workflow.yaml", "workflow.yml", "workflows/default.yaml")
 
 
@@ -50,7 +51,7 @@ def variables_in(texts: Mapping[str, str]) -> set[str] | None:
         for path, text in texts.items()
         if path.endswith(PROJECT_FILE_NAMES) or re.search(r"^[ \t{]*[\"']?project\b", text, re.MULTILINE)
     ]
-    if any("\\" in text for text in projects):
+    if any(ESCAPED.search(text) for text in projects):
         return None
     return {name for text in projects for name in re.findall(r"\$\{([A-Za-z0-9_]+)", text)}
 

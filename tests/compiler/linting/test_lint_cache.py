@@ -130,10 +130,19 @@ def test_a_variable_of_the_project_file_is_noticed(
     assert lint(capsys)[0] == 1
 
 
-def test_a_variable_that_an_escape_may_hide_is_not_trusted(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write("rulewright.yaml", 'project: p\nchecks: "\\x24{CHECKS:-checks}"\n')(project)
-    lint(capsys)
+@pytest.mark.parametrize("hidden", [r"\x24{CHECKS:-checks}", r"\u0024{CHECKS:-checks}", "${CHE\\\n  CKS:-checks}"])
+def test_a_variable_that_an_escape_may_hide_is_not_trusted(
+    hidden: str, project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write("rulewright.yaml", f'project: p\nchecks: "{hidden}"\n')(project)
+    assert "missing-path" not in lint(capsys)[1]  # the variable's default is read
     assert is_cached(capsys) is None
+
+
+def test_a_project_with_a_pattern_is_cached(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pattern = r"{pattern: '\b\d{4}\b', replacement: '[card]'}"
+    write("rulewright.yaml", f"project: p\nchecks: ${{CHECKS:-checks}}\nredact: [{pattern}]\n")(project)
+    assert lint(capsys) == is_cached(capsys)
 
 
 def test_options_programs_and_folders_have_entries_of_their_own(
