@@ -258,6 +258,19 @@ def test_a_person_who_labels_sees_the_description_and_the_condition_of_a_check(t
     assert "Is it &lt; a page?\nFAIL: It is long." in page
 
 
+def test_where_nothing_was_judged_nothing_is_labelled(tmp_path: Path) -> None:
+    write(
+        tmp_path / "p", {"rulewright.yaml": "project: p", "checks/brief.yaml": "id: brief\nfail: size(answer) > 80\n"}
+    )
+    write(tmp_path, {"chats.jsonl": '{"question": 1}\n'})
+    main(["scan", str(tmp_path / "chats.jsonl"), "--project", str(tmp_path / "p"), "--out", str(tmp_path / "run")])
+    with served(tmp_path / "run") as server:
+        assert "No check applied to a transcript of this run." in ask(server, "/run/1/label")[1]
+        page = ask(server, "/run/1/label/0")[1]
+    assert "This check applied to no transcript." in page
+    assert "You have labelled" not in page
+
+
 def test_a_conversation_that_is_gone_can_not_be_labelled(tmp_path: Path) -> None:
     assert main(["init", str(tmp_path / "p")]) == 0
     chats = tmp_path / "p" / "transcripts"
