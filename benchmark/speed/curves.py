@@ -184,7 +184,8 @@ def chart(found: dict[str, Any]) -> bytes:
 
 
 def _text(root: ET.Element, x: float, y: float, text: str) -> None:
-    place = {"x": f"{x:.1f}", "y": f"{y:.1f}", "text-anchor": "middle", "font-size": "12"}
+    halo = {"stroke": "white", "stroke-width": "4", "paint-order": "stroke"}  # a line does not cross a number
+    place = {"x": f"{x:.1f}", "y": f"{y:.1f}", "text-anchor": "middle", "font-size": "12", **halo}
     ET.SubElement(root, "text", place).text = text
 
 
