@@ -65,7 +65,7 @@ def _page(summary: JsonMapping) -> Iterator[str]:
 def _judge(judge: JsonMapping | None) -> Iterator[str]:
     if judge:
         parameters = ", ".join(f"{name} {value}" for name, value in judge.get("parameters", {}).items())
-        about = f"{plural(len(judge.get('prompts', ())), 'prompt')}, wrapper {judge.get('wrapper', '')}"
+        about = f"{plural(len(judge.get('prompts', ())), 'prompt')}, question format {judge.get('wrapper', '')}"
         yield f"Judged by {escape(judge_line(judge))}{', ' + escape(parameters) if parameters else ''}; {about}."
         yield ""
 
@@ -101,7 +101,7 @@ def _gates(summary: JsonMapping) -> Iterator[str]:
 
 def _failed(summary: JsonMapping) -> Iterator[str]:
     failed = summary["failed"]
-    by = "A transcript fails when a gate stops." if summary["decided_by"] == "gates" else NO_GATE
+    by = "A transcript fails if one of its gates fails." if summary["decided_by"] == "gates" else NO_GATE
     lines = [f"{failed['count']} of {summary['transcripts']} ({percent(failed['rate'])}). {by}"]
     lines += ["", f"{outside}."] if (outside := outside_gates(summary)) else []
     if failed["unproven"]:
