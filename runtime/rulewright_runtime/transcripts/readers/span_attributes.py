@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Final
 
 import msgspec
 
+from rulewright_runtime.digests import blake2b
 from rulewright_runtime.strict_json import Json
 from rulewright_runtime.transcripts.messages import Conversation, Message, Part, ToolCall
 from rulewright_runtime.transcripts.readers.content import as_json
@@ -166,26 +167,23 @@ def with_results(
     its name to which no other belongs.
     """
     calls = {key: call for each in conversations for _, call, key in _calls(each)}  # a repeated call once
+    free: dict[str, dict[str, ToolCall]] = {}  # by the name, those to which no execution belongs
+    for own, call in calls.items():
+        free.setdefault(call.name, {})[own] = call
     results: dict[str, ToolExecution] = {}
     uncalled: list[ToolExecution] = []
     for execution in sorted(executions, key=lambda each: each.call_id not in calls):
-        key = execution.call_id if execution.call_id in calls else _free(execution, calls, results.keys())
+        key = execution.call_id if execution.call_id in calls else _free(execution, free.get(execution.name, {}))
         if key is None:
             uncalled.append(execution)
         else:
             results.setdefault(key, execution)
+            free[calls[key].name].pop(key, None)
     return [_completed(each, results) for each in conversations], uncalled
 
 
-def _free(execution: ToolExecution, calls: Mapping[str, ToolCall], taken: Container[str]) -> str | None:
-    return next(
-        (
-            key
-            for key, call in calls.items()
-            if call.name == execution.name and key not in taken and not (execution.call_id and call.id)
-        ),
-        None,
-    )
+def _free(execution: ToolExecution, calls: Mapping[str, ToolCall]) -> str | None:
+    return next((key for key, call in calls.items() if not (execution.call_id and call.id)), None)
 
 
 def _calls(conversation: Conversation) -> Iterator[tuple[int, ToolCall, str]]:
@@ -297,12 +295,25 @@ def _passages_in(value: object) -> Message | None:
 
 
 def with_passages(
-    conversation: Conversation, calls: Iterable[TracedCall], retrievals: Iterable[Retrieval]
+    conversations: Iterable[Conversation], calls: Iterable[TracedCall], retrievals: Sequence[Retrieval]
+) -> Iterator[Conversation]:
+    """Yield the conversations with the texts that were retrieved for their calls, unless the model was shown some of
+    them: each is before the answer of the first call of its trace that followed it."""
+    if not retrievals:
+        yield from conversations
+        return
+    by_digest: dict[bytes, list[TracedCall]] = {}
+    for call in calls:
+        by_digest.setdefault(prefix_digests(call.conversation.messages)[-1], []).append(call)
+    for each in conversations:
+        begun = (call for digest in prefix_digests(each.messages) for call in by_digest.get(digest, ()))
+        yield _with_passages(each, sorted(begun, key=lambda call: call.at), retrievals)
+
+
+def _with_passages(
+    conversation: Conversation, begun: Sequence[TracedCall], retrievals: Sequence[Retrieval]
 ) -> Conversation:
-    """The conversation with the texts that were retrieved for its calls, unless the model was shown some of them: each
-    is before the answer of the first call of its trace that followed it."""
     places: dict[tuple[int, str], Message] = {}  # one for retrievers inside each other that found the same
-    begun = [call for call in calls if _begins(conversation, call.conversation)]
     for each in retrievals:
         call = next((call for call in begun if call.trace == each.trace and _follows(call, each)), None)
         if call is not None and not _shows(conversation, each.message):
@@ -318,9 +329,14 @@ def _follows(call: TracedCall, retrieval: Retrieval) -> bool:
     return not retrieval.at or not call.at or max(call.at, retrieval.at) == call.at
 
 
-def _begins(whole: Conversation, part: Conversation) -> bool:
-    size = len(part.messages)
-    return [*map(content_of, whole.messages[:size])] == [*map(content_of, part.messages)]
+def prefix_digests(messages: Sequence[Message]) -> list[bytes]:
+    """A digest of what the first message says, of what the first two say, and so on."""
+    digest, digests = b"", []
+    for message in messages:
+        content = msgspec.json.encode(content_of(message))
+        digest = blake2b(digest + content, digest_size=16).digest()
+        digests.append(digest)
+    return digests
 
 
 def content_of(message: Message) -> tuple[object, ...]:

@@ -15,7 +15,6 @@ from typing import Final
 
 import msgspec
 
-from rulewright_runtime.digests import blake2b
 from rulewright_runtime.strict_json import Json, JsonObject
 from rulewright_runtime.transcripts.messages import Conversation, Message
 from rulewright_runtime.transcripts.readers.content import as_json
@@ -43,6 +42,7 @@ from rulewright_runtime.transcripts.readers.span_attributes import (
     execution_in,
     from_numbered_keys,
     nested,
+    prefix_digests,
     retrieved_in,
     with_passages,
     with_results,
@@ -145,9 +145,10 @@ def _grouped(
             for call in sorted(group, key=lambda each: each.ended)
         ]
         kept = unrepeated([call.conversation for call in spans], name)
-        shown = [with_passages(each, spans, retrievals) for each in kept]
-        whole, left = with_results(shown, itertools.chain(*tried.values()))
-        uncalled |= {trace: [each for each in ran if each in left] for trace, ran in tried.items()}
+        shown = [*with_passages(kept, spans, retrievals)]
+        whole, uncalled_here = with_results(shown, itertools.chain(*tried.values()))
+        left = {*map(id, uncalled_here)}
+        uncalled |= {trace: [each for each in ran if id(each) in left] for trace, ran in tried.items()}
         for conversation in whole:
             unanswered = () if conversation.messages[-1].role == "assistant" else (_NO_ANSWER,)
             yield msgspec.structs.replace(conversation, messages=(*conversation.messages, *unanswered))
@@ -229,22 +230,12 @@ def unrepeated(conversations: list[Conversation], name: str) -> Iterator[Convers
     prefixes: set[bytes] = set()
     unique: list[Conversation] = []
     for each in reversed(conversations):
-        digests = _prefix_digests(each.messages)
+        digests = prefix_digests(each.messages)
         if digests[-1] not in prefixes:
             unique.append(each)
         prefixes.update(digests)
     for number, each in enumerate(reversed(unique), 1):
         yield msgspec.structs.replace(each, id=name if len(unique) == 1 else f"{name}#{number}")
-
-
-def _prefix_digests(messages: tuple[Message, ...]) -> list[bytes]:
-    """A digest of the first message, of the first two, and so on."""
-    digest, digests = b"", []
-    for message in messages:
-        content = msgspec.json.encode(content_of(message))
-        digest = blake2b(digest + content, digest_size=16).digest()
-        digests.append(digest)
-    return digests
 
 
 def _conversation(span: Record, attributes: Record, where: str) -> Conversation | None:

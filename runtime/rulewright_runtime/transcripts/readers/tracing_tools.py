@@ -121,8 +121,8 @@ class Tool(msgspec.Struct, frozen=True):
             except ShapeError as wrong:
                 yield wrong
         retrievals = [each for steps in traces for each in _retrievals(steps)]
-        for found in unrepeated([call.conversation for call in calls], name):
-            yield with_passages(found, calls, retrievals)
+        found = unrepeated([call.conversation for call in calls], name)
+        yield from with_passages(found, calls, retrievals)
 
     def _conversation(self, step: Step, roots: Sequence[Step], name: str) -> Conversation:
         asked = self._messages(step.input, self.keys[0], INPUT_KEYS, "user", step.where)
