@@ -97,8 +97,8 @@ class LiveProgress:
             return
         if progress.from_ledger:
             complain(f"note: {progress.from_ledger} of {progress.asked} questions were answered by the ledger")
-        if progress.failed:
-            number = plural(progress.failed, "question")
+        if progress.unanswered:
+            number = plural(len(progress.unanswered), "question")
             complain(f"warning: {number} without an answer; the last failure: {progress.last_failure}")
         if self._scheduler and (why := self._scheduler.replies.why_asked_again):
             complain(f"warning: {why}")

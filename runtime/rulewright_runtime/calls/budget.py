@@ -115,6 +115,7 @@ class Budget:
                 self.check(self.spent + self._reserved + spending)
             except BudgetError:
                 if self._reserved.calls == 0:
+                    self._refuse(spending, "a single call may need {} {}")
                     raise
                 await self._settled.wait()
             else:
@@ -123,17 +124,18 @@ class Budget:
 
     def refuse(self, needed: Spending) -> None:
         """Raise BudgetError when the minimum `needed` exceeds a limit."""
+        self._refuse(needed, "at least {} {} are needed", f" (of at most {MAX_TOKEN_BYTES} bytes a token)")
+
+    def _refuse(self, needed: Spending, wording: str, basis: str = "") -> None:
         for name, unit, limit, minimum in (
             ("max_calls", "calls", self._calls, needed.calls),
             ("max_tokens", "tokens", self._tokens, needed.tokens),
             ("max_usd", "USD", self._usd, needed.usd),
         ):
             if limit is not None and minimum is not None and minimum > limit:
-                basis = "" if unit == "calls" else f" (of at most {MAX_TOKEN_BYTES} bytes a token)"
                 amount = f"{minimum.normalize():f}" if isinstance(minimum, Decimal) else minimum
-                raise BudgetError(
-                    f"at least {amount} {unit} are needed{basis}, and no more than {limit} are allowed (`{name}`)"
-                )
+                need = wording.format(amount, unit) + basis * (unit != "calls")
+                raise BudgetError(f"{need}, and no more than {limit} are allowed (`{name}`)")
 
     def check(self, total: Spending) -> None:
         """Raise BudgetError when `total` exceeds a limit, or can't be compared with it."""

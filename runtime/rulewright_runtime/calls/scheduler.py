@@ -60,7 +60,7 @@ class Progress(msgspec.Struct):
     asked: int = 0
     from_ledger: int = 0
     answered: int = 0
-    failed: int = 0
+    unanswered: set[tuple[object, ...]] = msgspec.field(default_factory=set)  # questions whose last call failed
     retried: int = 0
     asked_again: int = 0  # questions of a check whose reply before was missing or no vote
     waiting: int = 0
@@ -150,11 +150,10 @@ class Scheduler:
             await active.wait()  # the same call is made elsewhere in this run
         self._active[key] = anyio.Event()
         self.progress.waiting = len(self._active)
+        self.progress.unanswered.add(request.question)
         try:
             answer = await self._claim_and_call(key, request)
-        except CallFailure:
-            self.progress.failed += 1
-            raise
+            self.progress.unanswered.discard(request.question)
         finally:
             self._active.pop(key).set()
             self.progress.waiting = len(self._active)

@@ -165,6 +165,11 @@ class CallRequest(msgspec.Struct, frozen=True):
     repetition: int = 0
     attempt: int = 0
 
+    @property
+    def question(self) -> tuple[object, ...]:
+        """What the attempts at a usable reply have in common."""
+        return self.transcript_id, self.check_id, self.purpose, self.window, self.repetition
+
 
 class _KeyFields(msgspec.Struct, frozen=True):
     """Everything that determines an answer."""

@@ -190,6 +190,21 @@ def test_questions_that_nobody_answered_are_counted_with_the_reason(
     )
 
 
+@pytest.mark.parametrize(("refused", "said"), [(3, "warning: 1 question without an answer; the"), (1, "")])
+def test_the_attempts_at_one_question_are_one_unanswered_question_or_none(
+    refused: int, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def answer(_: object, number: int) -> Response:
+        return Response(400, b'{"error": "filtered"}') if 0 < number <= refused else chat('{"verdict": "PASS"}')
+
+    with model_server(answer) as server:
+        project(tmp_path, source(server) + "  concurrency: 1\n")
+        assert scan(tmp_path) == 0  # two of three votes decide
+    told = capsys.readouterr().err
+    assert said in told
+    assert ("without an answer" in told) == bool(said)
+
+
 def test_what_leaves_the_machine_is_said_before_it_leaves(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     project(tmp_path, "  source: openai:a-model@http://nowhere.invalid/v1\n  max_calls: 1\n")
     assert scan(tmp_path) == 3  # refused for its limit; the note comes first

@@ -133,3 +133,8 @@ def test_a_limit_below_the_floor_is_named() -> None:
         with pytest.raises(BudgetError, match=re.escape(said)):
             Budget(**limits).refuse(minimum_budget([(CALL, PRICE)] * 3))
     Budget(3, 288, Decimal("0.000888")).refuse(minimum_budget([(CALL, PRICE)] * 3))
+
+
+def test_a_call_that_no_budget_of_this_size_allows_is_refused_for_its_size() -> None:
+    with pytest.raises(BudgetError, match=r"a single call may need 1\.5 USD, and no more than 1 are allowed"):
+        anyio.run(Budget(usd=Decimal(1)).reserve, Spending(1, 10, Decimal("1.50")))
