@@ -220,8 +220,8 @@ def test_reports_show_the_headline_and_the_label(
     assert "## grade" in Path("run", "summary.md").read_text()
     assert main(["report", "run"]) == 1
     page = Path("run", "report.html").read_text()
-    assert "<dt>quality</dt>" in page
-    assert "<dt>grade</dt>" in page
+    assert "<dt>Quality</dt>" in page
+    assert "<dt>Grade</dt>" in page
     assert main(["report", "run", "--fail-on", "major"]) == 1
     assert main(["leaderboard", "run", "--harness", "unrecorded", "--out", "board.json"]) == 0
     assert [(each["model"], each["score"]) for each in json.loads(Path("board.json").read_bytes())["models"]] == [
