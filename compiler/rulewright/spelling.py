@@ -87,9 +87,9 @@ _known_names: Final = lru_cache(maxsize=64)(_KnownNames)
 
 
 def suggest(word: str, known: Iterable[str]) -> str | None:
-    """Return the known word that the author most likely meant, or the only one that starts with the word or that the
-    word starts with, or None."""
-    names = _known_names(tuple(sorted(known)))
+    """Return the other known word that the author most likely meant, or the only one that starts with the word or that
+    the word starts with, or None."""
+    names = _known_names(tuple(sorted({*known} - {word})))
     normalized = WORD.sub("_", word).casefold()
     near = [each for each in names.close.of(normalized, 3, MIN_LIKENESS) if _differ_little(normalized, each)]
     near.sort(key=lambda each: not is_slip_of(normalized, each))

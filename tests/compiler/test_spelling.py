@@ -6,7 +6,7 @@ import random
 import pytest
 from tests.rounds import rounds
 
-from rulewright.spelling import CloseMatches, slips_of
+from rulewright.spelling import CloseMatches, slips_of, suggest
 
 
 @pytest.mark.parametrize("slip", ["inevst", "ivest", "imvest", "invvest", "inbvest", "invets"])
@@ -17,6 +17,11 @@ def test_a_slip_of_the_hand_leads_back_to_its_word(slip: str) -> None:
 @pytest.mark.parametrize("other", ["invest", "inlest", "nvest", "investor"])
 def test_another_letter_is_no_slip_of_the_hand(other: str) -> None:
     assert "invest" not in slips_of(other)
+
+
+@pytest.mark.parametrize(("known", "meant"), [(["word"], None), (["word", "sword"], "sword"), (["Word"], "Word")])
+def test_no_word_is_meant_by_itself(known: list[str], meant: str | None) -> None:
+    assert suggest("word", known) == meant
 
 
 def names_at_random(count: int) -> list[str]:
