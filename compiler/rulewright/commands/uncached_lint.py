@@ -193,7 +193,8 @@ def _statistics(report: Report, format: str) -> str:
         return json.dumps([{"code": c, "severity": s, "count": n} for c, s, n in rows]) + "\n"
     total = len(report.diagnostics)
     lines = [f"{count:6} {count / total:6.1%} {severity:8} {code}\n" for code, severity, count in rows]
-    return "".join([*lines, *(f"{count:6} {count / total:6.1%} {category}\n" for category, count in report.categories)])
+    categories = (f"{count:6} {count / total:6.1%} category {name}\n" for name, count in report.categories)
+    return "".join([*lines, *categories])
 
 
 def _diff(args: argparse.Namespace) -> int:
