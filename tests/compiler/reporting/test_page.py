@@ -154,6 +154,17 @@ def test_the_most_severe_verdict_that_waits_comes_first_and_says_what_makes_it_u
     assert '<td class="reason">the judge gave no usable reply</td>' in text
 
 
+def test_many_verdicts_that_wait_do_not_push_the_failures_down(tmp_path: Path) -> None:
+    plan = compile_project(write(tmp_path / "project", {"checks/W-1.yaml": "id: W-1\nfail: usage.cost > 1.0\n"}))
+    said = [{"role": role, "content": "Yes."} for role in ("user", "assistant")]
+    (tmp_path / "chats.jsonl").write_text((json.dumps({"messages": said}) + "\n") * 28, encoding="utf-8")
+    run(plan, [tmp_path / "chats.jsonl"], tmp_path / "run")
+    main(["report", str(tmp_path / "run")])
+    text = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+    before, after = text.split("<summary>3 more verdicts</summary>")
+    assert ('href="#t25-c0"' in before, 'href="#t26-c0"' in before, 'href="#t28-c0"' in after) == (True, False, True)
+
+
 def test_a_condition_is_reported_once_and_a_check_needs_no_severity(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
