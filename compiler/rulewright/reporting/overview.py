@@ -9,12 +9,12 @@ from msgspec import Struct
 from rulewright.reporting.figures import TONES, Figure, Range
 from rulewright.reporting.formats import sentence
 from rulewright.reporting.judge_answers import JudgeAnswers
-from rulewright.web.rendering import headline_name
+from rulewright.web.rendering import headline_name, label_heading
 from rulewright_runtime.english import plural
 from rulewright_runtime.plan.part import VERDICTS
 from rulewright_runtime.plan.scorecard import HEADLINE, LABEL
 from rulewright_runtime.report.accumulators import is_unresolved
-from rulewright_runtime.report.summary import equations, exit_status, judge_line, label_name, scores
+from rulewright_runtime.report.summary import equations, exit_status, judge_line, scores
 from rulewright_runtime.report.text import number, percent
 from rulewright_runtime.strict_json import JsonMapping
 
@@ -75,7 +75,7 @@ def _figures_of_judged(report: JsonMapping, measured: tuple[Range, ...]) -> Iter
         yield _score(headline_name(summary), measured[0], exact=summary["unresolved"]["exact"])
     if summary.get("label", LABEL) not in (None, LABEL) and summary["status"]:
         words = [f"{count} {word.replace('_', ' ')}" for word, count in summary["status"].items()]
-        yield Figure(label_name(summary), words[0], tuple(words[1:]))
+        yield Figure(label_heading(summary), words[0], tuple(words[1:]))
     waiting, answers = report["waiting"]["count"], summary["unresolved"]["answers"]
     complete = not (answers or summary["refused"]["count"] or summary["incomplete"]["count"])
     missing = (f"{plural(answers, 'answer')} missing",) if answers else ("no answer is missing",) * complete

@@ -178,6 +178,15 @@ def _siblings(siblings: Iterable[JsonMapping]) -> list[str]:
 def headline_name(summary: JsonMapping) -> str:
     """Return the name of the headline output as a heading: `Overall` for the default one."""
     name = "overall" if summary.get("headline", HEADLINE) == HEADLINE else str(summary["headline"])
+    return _as_heading(name)
+
+
+def label_heading(summary: JsonMapping) -> str:
+    """Return the name of the label as a heading: `Status` for the default one."""
+    return _as_heading(label_name(summary))
+
+
+def _as_heading(name: str) -> str:
     return name[:1].upper() + name[1:]
 
 
@@ -191,7 +200,7 @@ FILTERS: Final[dict[str, Callable[..., object]]] = {
     "heat": _heat,
     "history_line": history_line,
     "idle_gates": lambda summary: idle_gates(summary).values(),
-    "label_name": label_name,
+    "label_heading": label_heading,
     "moment": _moment,
     "number": number,
     "parted": _breakable,
