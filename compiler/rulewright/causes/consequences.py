@@ -16,7 +16,7 @@ from typing import Final, TypeAlias
 from msgspec.structs import replace
 
 from rulewright.causes.related_codes import DEPENDENT, code_sets, codes_in
-from rulewright.causes.repeated import with_consequences, with_second_views, without_echoes
+from rulewright.causes.repeated import once_a_place, with_consequences, with_second_views, without_echoes
 from rulewright.diagnostics import Diagnostic, Severity, Span, is_within
 from rulewright.documents.base import descend
 from rulewright.documents.kinds import kind_of
@@ -65,8 +65,9 @@ def causes_of(
     """Return the findings that an author has to correct: consequences of others are left out or become their notes.
     `again` gives the findings of the documents with other texts."""
     files = [*files]
-    own = with_consequences(_without_consequences(without_echoes(found, allowed), allowed, files, again))
-    return with_second_views(own, {each.source.path: each.root for each in files})
+    roots = {each.source.path: each.root for each in files}
+    single = once_a_place(without_echoes(found, allowed), roots)
+    return with_second_views(with_consequences(_without_consequences(single, allowed, files, again)), roots)
 
 
 def _without_consequences(

@@ -4,6 +4,7 @@ those that depend on a document that can't be read."""
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import PurePath
@@ -43,6 +44,7 @@ from rulewright.documents.kinds import kind_of
 from rulewright.load import Mapping as MappingNode
 from rulewright.load import Node
 from rulewright.load import Sequence as SequenceNode
+from rulewright.load.nodes import repeated
 
 if TYPE_CHECKING:
     from rulewright.project import Project
@@ -80,6 +82,22 @@ def _is_echo(found: Diagnostic, codes: Mapping[Span, set[str]]) -> bool:
     ):
         return True
     return bool(codes[found.span] & EXPLAINED_BETTER_BY.get(found.code, frozenset()))
+
+
+def once_a_place(found: Sequence[Diagnostic], roots: Mapping[str, Node | None]) -> list[Diagnostic]:
+    """Return the findings; one about a value that aliases repeat comes once, with all notes, since its message may
+    name the place of one alias."""
+    places = Counter((each.code, each.span, each.help) for each in found)
+    paths = {each.span.path for each in found if places[each.code, each.span, each.help] > 1}
+    shared = {path: [node.span for node in repeated(roots.get(path))] for path in paths}
+    groups: dict[object, list[Diagnostic]] = {}
+    for each in found:
+        is_repeated = any(is_within(each.span, span) for span in shared.get(each.span.path, ()))
+        groups.setdefault((each.code, each.span, each.help) if is_repeated else each, []).append(each)
+    return [
+        replace(group[0], notes=tuple(dict.fromkeys(note for each in group for note in each.notes)))
+        for group in groups.values()
+    ]
 
 
 _MISNAMED: Final = "misnamed"  # files that are not read: checks, as far as is known

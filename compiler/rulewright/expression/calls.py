@@ -50,7 +50,11 @@ FOREIGN_NAMES: Final[dict[str, tuple[str, str]]] = {
     "length": ("size", "write `size(xs)`"),
     "lower": ("lowerAscii", "write `text.lowerAscii()`, or `contains_ci`, which ignores case"),
     "match": ("matches", "write `text.matches(pattern)`"),
+    "math.max": ("math.greatest", "write `math.greatest(a, b)`"),
+    "math.min": ("math.least", "write `math.least(a, b)`"),
     "regex": ("matches", "write `text.matches(pattern)`"),
+    "regex.find": ("regex.extract", "write `regex.extract(text, pattern)`"),
+    "regex.match": ("matches", "write `text.matches(pattern)`"),
     "search": ("matches", "write `text.matches(pattern)`"),
     "some": ("exists", "write `xs.exists(x, ...)`"),
     "str": ("string", "write `string(x)`"),
@@ -86,7 +90,8 @@ def check_call(c: CheckingContext, e: Call) -> Type:
         found = c.environment.function(f"{qualified[0]}.{e.function}", qualified[1])
         if found is not None:
             return _check_function(c, e, f"{qualified[0]}.{e.function}", arguments, e.args, qualified[1])
-        if not c.strict and e.function not in c.environment.overloads and not _is_declared(c, *qualified):
+        is_known = e.function in c.environment.overloads and not _is_namespace(c, qualified[0])
+        if not c.strict and not is_known and not _is_declared(c, *qualified):
             return _unknown_of_namespace(c, e, qualified[0])
     target = c.visit(e.target)
     if id(e.target) in c.constants:
@@ -98,10 +103,15 @@ def check_call(c: CheckingContext, e: Call) -> Type:
     return _finish(c, e, Arguments(e.function, [target, *arguments], True, (e.target, *e.args)))
 
 
+def _is_namespace(c: CheckingContext, name: str) -> bool:
+    return any(each.startswith(f"{name}.") for each in c.environment.overloads)
+
+
 def _unknown_of_namespace(c: CheckingContext, e: Call, namespace: str) -> Type:
     name = f"{namespace}.{e.function}"
     help = (
         _plug_in_of(name)
+        or _foreign_name_help(c, name)
         or did_you_mean(name, c.environment.overloads)
         or did_you_mean(namespace, c.environment.variables)
         or _foreign_name_help(c, e.function)

@@ -150,6 +150,24 @@ def walk(node: Node | None) -> Iterator[Node]:
             pending += reversed(current.items)
 
 
+def repeated(root: Node | None) -> list[Node]:
+    """Return the descendants of a node that aliases repeat; of nested ones the outermost."""
+    seen: set[int] = set()
+    found: list[Node] = []
+    pending = [] if root is None else [root]
+    while pending:
+        current = pending.pop()
+        if id(current) in seen:
+            found.append(current)
+            continue
+        seen.add(id(current))
+        if type(current) is Mapping:
+            pending += [entry.value for entry in current.index.values()]
+        elif type(current) is Sequence:
+            pending += current.items
+    return found
+
+
 def is_text(node: Node | None) -> TypeGuard[Scalar]:
     """Whether a node is a text."""
     return type(node) is Scalar and isinstance(node.value, str)

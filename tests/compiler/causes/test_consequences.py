@@ -10,6 +10,7 @@ from tests.compiler.linting.mutations import copied
 from tests.folders import write
 
 from rulewright.cli import main
+from rulewright.diagnostics import Severity
 from rulewright.linting.lint_run import lint, lint_text
 from rulewright.linting.lint_settings import RuleSelection
 
@@ -257,6 +258,30 @@ def test_dependencies_on_a_renamed_task_are_one_finding_that_names_the_task_mean
     assert (found.code, found.span.line) == ("unknown-dependency", 12)
     assert found.help == "`design.md`, which this task reads, is written by `sketch`"
     assert [each.span.line for each in found.notes if "design" in each.message] == [13, 21]
+
+
+ALIASED = """\
+version: "1"
+name: flow
+tasks:
+  one:
+    agent: coder
+    description: One.
+    overlays: &both
+      confidence_loop:
+        enabled: true
+        threshold: 0.5
+        max_iterations: 2
+        metrics: [{type: llm_judge, weight: 1, evaluator_agent: coder, criteria: [good]}]
+      policy_gate: {enabled: true, risk_tier: T0, evidence: {acceptence: reports/tests.xml}}
+  two: {agent: coder, description: Two., overlays: *both}
+"""
+
+
+def test_mistakes_in_a_value_that_aliases_repeat_are_reported_once(tmp_path: Path) -> None:
+    write(tmp_path, {**FLOW, "workflow.yaml": ALIASED})
+    found = [(each.code, each.span.line) for each in lint([tmp_path]).diagnostics if each.severity is Severity.ERROR]
+    assert found == [("judge-is-the-author", 12), ("unknown-key", 13)]
 
 
 SCENARIO = {"title": "T", "category": "loans", "open": True, "tags": ["vulnerable"]}

@@ -215,6 +215,7 @@ ADVICE = [
     ("quantile(scores, 95.0).orValue(1.0) > 0.5", 18, None, None),
     ("int('9OO') > count", 5, "`9OO` is not a valid argument of `int`: can't read `9OO` as an int", None),
     ("duration(count) > duration('1s')", 9, None, None),
+    ("math.min(2, count) > 1", 1, "unknown function `math.min`", "write `math.least(a, b)`"),
     (
         "scores.exists(size(name) > 1)",
         8,
