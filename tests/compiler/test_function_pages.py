@@ -27,7 +27,7 @@ def test_every_function_and_macro_has_a_page_with_signatures_and_examples() -> N
         ),
         ("contains", "    string.contains(string) -> bool\n\nExamples:\n\n    'hello'.contains('ell')  // => true\n"),
         ("exists", "    xs.exists(x, p)\n    xs.exists(i, x, p)\n\nWhether `p` holds for some element; false for"),
-        ("personal_data", "    personal_data(string) -> list(string)\n\nThe mail addresses, telephone numbers, bank"),
+        ("personal_data", "    personal_data(string) -> list(string)\n\nThe email addresses, telephone numbers, bank"),
         ("sets.intersects", "    sets.intersects(list(T), list(T)) -> bool\n\nExamples:\n"),
     ],
 )

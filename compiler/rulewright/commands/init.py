@@ -45,7 +45,7 @@ params:
 fail: size(turn.content) > params.characters
 """
 PERSONAL = """\
-# E-mail addresses, telephone numbers, accounts and cards; the check digits of the last two are verified.
+# Email addresses, telephone numbers, accounts and cards; the check digits of the last two are verified.
 id: personal-data-shown
 each: reply
 fail: size(personal_data(turn.content)) > 0
