@@ -3,7 +3,7 @@ from rulewright.project import Project
 
 
 def fact_nothing_decides(project: Project) -> Findings:
-    """A fact of a corpus has neither `agrees` nor `contradicts` nor `figure`.
+    """A fact of a corpus has none of `agrees`, `contradicts` and `figure`.
 
     Why it matters: every sentence about it is UNCLEAR, whatever the assistant says.
     Instead: write the words or figures that decide, or remove the fact.

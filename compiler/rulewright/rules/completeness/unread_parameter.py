@@ -13,7 +13,7 @@ READ: Final = re.compile(r"""\bparams\s*(?:\.\s*(\w+)|\[\s*(?:"(\w+)"|'(\w+)')\s
 
 
 def unread_parameter(check: CheckDocument) -> Findings:
-    """No condition of a check reads one of its `params`, or a prompt reads one list of `phases` twice, not another.
+    """No condition of a check reads one of its `params`, or a prompt reads one list of `phases` twice, another never.
 
     Why it matters: changing its value does not change the check.
     Instead: read it in a condition or a prompt, or remove it.

@@ -13,7 +13,7 @@ NEVER_EMPTY: Final = frozenset({"messages", "replies", "turns"})
 def all_of_none(check: CheckDocument) -> Findings:
     """A `fail` tests all items of a list, which also holds for an empty list, or tests all turns for one role.
 
-    Why it matters: `all` holds of an empty list. `fail: tool_calls.all(call, call.name == "pay")` fails every chat
+    Why it matters: `all` holds for an empty list. `fail: tool_calls.all(call, call.name == "pay")` fails every chat
     without calls, and passes where one call of several pays. `turns.all(turn, turn.role == "user" and ...)` never
     holds: a conversation has turns of both roles.
     Instead: write `exists`, or test as well that the list has members.

@@ -20,7 +20,7 @@ VERDICT: Final = {word: verdict for verdict, words in _WORDS.items() for word in
 
 
 def failure_counts_as_success(scorecard: ScorecardDocument) -> Findings:
-    """A dimension, rate, count or headline counts FAIL as PASS or UNCLEAR unlike the others, or FAIL raises no flag.
+    """A dimension, rate, count or headline counts FAIL as PASS, or UNCLEAR unlike the others, or FAIL raises no flag.
 
     Why it matters: the worse a model does, the better its score looks, and reports show no blindspot.
     Instead: put FAIL into `miss` and PASS into `hit` of every dimension, and FAIL into `raised` of the flags.

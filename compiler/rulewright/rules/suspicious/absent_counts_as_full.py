@@ -9,7 +9,7 @@ from rulewright.lower.expressions_of import DocumentWithExpressions, WrittenExpr
 
 
 def absent_counts_as_full(scorecard: ScorecardDocument) -> Findings:
-    """A score of nothing is 1: `empty: 1`, or `orValue(score(1))` in a comparison or a choice.
+    """A score over nothing is 1: `empty: 1`, or `orValue(score(1))` in a comparison or a choice.
 
     Why it matters: if nothing was measured, the best score or label is given.
     Instead: write `empty: absent`, `orValue(score(0))`, or test `hasValue()` first.

@@ -14,7 +14,7 @@ NAME: Final = re.compile(r"[A-Za-z_]\w*")
 
 
 def condition_never_holds(document: DocumentWithExpressions) -> Findings:
-    """A condition is true for no input.
+    """A condition can never be true.
 
     Why it matters: what it guards never happens.
     Instead: look for parts that contradict each other, or for a number on the wrong side of a comparison.

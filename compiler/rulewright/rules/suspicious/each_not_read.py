@@ -11,7 +11,7 @@ ANSWERS: Final = frozenset({"message", "turn"})  # variables whose content may b
 
 
 def each_not_read(check: CheckDocument) -> Findings:
-    """A check with `each`, or `exists` and the like, has no condition that reads the part, or one that reads `answer`.
+    """A check with `each`, or a macro such as `exists`, never reads the item, or reads `answer` instead.
 
     Why it matters: the condition reads the same value for every part of the conversation, or every item of a list.
     Instead: read the part in the condition, or remove `each`.

@@ -31,7 +31,7 @@ PARSING: Final = frozenset({"json", "valid_against"})  # functions whose argumen
 
 
 def guard_excludes_its_value(document: DocumentWithExpressions) -> Findings:
-    """A condition reads an item, key or value only where it is absent or null, or a tool's arguments only for others.
+    """A condition reads an item, key or value only where it is absent or null, or arguments only for other tools.
 
     Why it matters: `size(xs) == 0 and xs[0]` reads an item of an empty list, `has(x.y) or x.y` a missing key,
     `x.hasValue() or x.value()` an absent value, `xs.exists(x, p) or xs.filter(x, p)[0]` an item that is not there, and

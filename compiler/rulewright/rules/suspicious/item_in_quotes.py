@@ -5,7 +5,7 @@ from rulewright.lower.expressions_of import expressions_of
 
 
 def item_in_quotes(scorecard: CaseScorecardDocument) -> Findings:
-    """A metric searches for the text `it` and not for the phrase that is called `it`.
+    """A metric searches for the text `it` instead of the phrase in the variable `it`.
 
     Why it matters: every phrase of the list has the same answer, whatever it says.
     Instead: write `it` without quotes.

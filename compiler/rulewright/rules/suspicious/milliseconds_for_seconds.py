@@ -13,7 +13,7 @@ SHORTEST: Final = 0.1  # seconds
 
 
 def milliseconds_for_seconds(project: Project) -> Findings:
-    """A time limit or an interval in seconds is a large multiple of 1000, or a time limit is below a tenth.
+    """A time limit or interval in seconds is a large multiple of 1000, or a time limit is below a tenth of a second.
 
     Why it matters: in milliseconds, a call that hangs is given up after hours, and a run waits for it. Within less than
     a tenth of a second nearly every call is given up.

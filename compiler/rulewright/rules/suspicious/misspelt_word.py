@@ -38,7 +38,7 @@ Rare: TypeAlias = tuple[Span | Scalar, str, str, int]  # a name that is written 
 
 
 def misspelt_word(project: Project) -> Findings:
-    """A word occurs only once, and differs from a common word or a name by a slip of the hand.
+    """A word occurs only once, and differs from a common word or a name by a typing mistake.
 
     Why it matters: names and expected texts are compared letter by letter, so the misspelt one finds nothing.
     Instead: correct the spelling.

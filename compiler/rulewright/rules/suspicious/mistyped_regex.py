@@ -117,7 +117,7 @@ ASSERTED: Final = re.compile(r"(?<!^)(?<!^\(\?[ims]\))(?:\\[bA]|(?<![\[\\])\^)|(
 
 
 def mistyped_regex(subject: LexiconDocument | ScenarioDocument | CheckDocument | Project) -> Findings:
-    """A regular expression contains a typical slip, matches every text, or none.
+    """A regular expression contains a typical mistake, matches every text, or matches none.
 
     Why it matters: it is valid, so nothing refuses it, but it matches less or more than was meant: `(:?a|b)` is a group
     with an optional colon, `[yes|no]` one character, `{1-3}` the five characters themselves, and `$5` matches nothing.

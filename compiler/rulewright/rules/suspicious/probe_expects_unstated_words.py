@@ -5,7 +5,7 @@ from rulewright.documents.spoken_words import all_known, is_name, spoken_words, 
 
 
 def probe_expects_unstated_words(scenario: ScenarioDocument) -> Findings:
-    """A probe expects a text of which the user has said no word, in any form.
+    """A probe expects a text none of whose words the user has said, in any form.
 
     Why it matters: an answer can only repeat what it was told. If the user said it in other words (`the tumor` for
     `lung cancer`), an answer that repeats the user's own words is marked as forgetful. Words for relatives are not

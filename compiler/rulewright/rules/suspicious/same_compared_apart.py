@@ -17,8 +17,8 @@ OTHERWISE: Final = re.compile(
 def same_compared_apart(check: CheckDocument) -> Findings:
     """A check for duplicates compares two items by `or`, or by a field in which they differ.
 
-    Why it matters: two calls are the same if the name and the arguments are equal. With `or` two calls with one name
-    count as the same, and with `!=` only those that are not.
+    Why it matters: two calls are the same if the name and the arguments are equal. With `or`, two calls with the same
+    name count as duplicates, and with `!=` only those that are not.
     Instead: compare every field by `==`, joined by `and`.
     """
     words = f"{check.id} {claims_of(check).words}"

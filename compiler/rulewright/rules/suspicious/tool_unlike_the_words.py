@@ -18,7 +18,7 @@ LETTERS: Final = re.compile(r"[a-z]+")
 
 
 def tool_unlike_the_words(project: Project) -> Findings:
-    """A check calls for a tool of another check instead of the one that its id or description names.
+    """A check looks for the tool of another check instead of the one that its id or description names.
 
     Why it matters: the condition was copied from the other check and one name was left: `tests-not-run` looks for
     `read_file` where it means `edit_file`.
