@@ -220,7 +220,7 @@ _OTHER_MARKS: Final = {  # quotation marks, and the marks of other scripts that 
     **dict.fromkeys("、،", ","),
     **{"؛": ";", "؟": "?"},
 }
-_AFTER_SPACE: Final = (" :", " ;", " !", " ?", " %")  # a French text has a space there, which its quotation may lack
+_AFTER_SPACE: Final = ":;!?%"  # a French text has a space there, which its quotation may lack
 _SPACES: Final = re.compile("  +")
 _OUTER_QUOTES: Final = re.compile(r"'(?:(?<![^\W_]')'*|'*(?![^\W_]))")
 # Compiled only where there are such letters.
@@ -241,7 +241,8 @@ def fold(text: str) -> str:
     """The text without the differences that judges introduce when they quote: all that lexicons ignore (see
     `folding`), links, bullets, headings, dashes, ellipses, quotation marks at word boundaries, spaces before signs such
     as `!`, and the script of punctuation."""
-    text = text.replace(_ESCAPED_LINE_BREAK, " ")
+    if "\\" in text:
+        text = text.replace(_ESCAPED_LINE_BREAK, " ")
     if "](" in text:
         text = _LINK.sub(r"\1", text)
     if any(map(text.__contains__, _LINE_STARTS)):
@@ -257,6 +258,6 @@ def fold(text: str) -> str:
     if "'" in text:
         text = _OUTER_QUOTES.sub("", text)
     text = _SPACES.sub(" ", text).strip(" ")  # all white space is already spaces
-    for sign in _AFTER_SPACE:
-        text = text.replace(sign, sign[1])
+    for sign in filter(text.__contains__, _AFTER_SPACE):
+        text = text.replace(f" {sign}", sign)
     return re.sub(_BLANK, "", text) if any(map(is_unspaced, unusual)) else text
