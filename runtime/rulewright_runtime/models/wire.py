@@ -6,6 +6,7 @@ Anthropic's API.
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Mapping, Set
 from typing import Final
@@ -188,13 +189,16 @@ WIRES: Final[dict[str, ChatCompletions | Messages]] = {"anthropic": Messages(), 
 
 def decode_body(body: bytes) -> JsonObject:
     """Decode a response's body as a JSON object. Raises CallFailure for anything else."""
+    body = body.removeprefix(codecs.BOM_UTF8)
     raw = body.decode("utf-8", "replace")
     try:
         data = strict_json.decode(body)
-    except strict_json.UNDECODED:
+    except strict_json.UNDECODED as error:
         is_page = raw.lstrip().startswith("<")
         what = ", but a stream of events" if is_stream(raw) else ", but a web page" * is_page
-        raise CallFailure(f"the response is not JSON{what}", "malformed", raw=raw) from None
+        is_object = raw.lstrip().startswith("{")
+        reason = strict_json.why_not(error, body, "the response") if is_object else f"the response is not JSON{what}"
+        raise CallFailure(reason, "malformed", raw=raw) from None
     if not isinstance(data, dict):
         raise CallFailure("the response is not a JSON object", "malformed", raw=raw)
     return data

@@ -295,6 +295,22 @@ def test_a_response_of_another_kind_than_json_is_named() -> None:
     assert str(failure(MALFORMED["a stream of events"])) == "the response is not JSON, but a stream of events"
 
 
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (b'{"choices": [], "choices": []}', "the response is refused: duplicate key `choices`"),
+        (b'{"usage": {"prompt_tokens": NaN}}', "JSON has no `NaN`"),
+        (b'{"choices": [{"mess', "the response is not JSON: Input data was truncated"),
+    ],
+)
+def test_what_is_wrong_with_the_json_of_a_response_is_reported(body: bytes, said: str) -> None:
+    assert said in str(failure(Response(body=body)))
+
+
+def test_an_answer_may_begin_with_a_byte_order_mark() -> None:
+    assert ask(lambda *_: Response(body=b"\xef\xbb\xbf" + chat("Fine.").body))[0].text == "Fine."
+
+
 def test_the_text_parts_of_a_message_are_its_text() -> None:
     parts = [{"type": "thinking", "thinking": [{"type": "text", "text": "FAIL?"}]}, {"type": "text", "text": "Fi"}]
     assert ask(lambda *_: chat([*parts, {"type": "text", "text": "ne."}]))[0].text == "Fine."  # type: ignore[arg-type]
