@@ -32,6 +32,8 @@ LIMITS: Final = (
     (("less than", "fewer than", "under", "below"), r"\b(?:W) N", "<"),
     (("at least", "no fewer than", "no less than"), r"\b(?:W) N", ">="),
     (("more than", "above"), r"\b(?<!no )(?<!not )(?:W) N", ">"),
+    (("more", "older", "over", "above", "up"), r"\bN (?:and|or) (?:W)\b", ">="),
+    (("less", "fewer", "younger", "under", "below"), r"\bN (?:and|or) (?:W)\b", "<="),
     (("between",), r"\bW N and", ""),
     (("between",), rf"\bW {NUMBER} and N", ""),
 )

@@ -173,7 +173,7 @@ class _JurisdictionLowering:
 
     def try_expression(self, name: str, path: Path, at: int, text: str) -> None:
         try:
-            compile_regex(_expression(text))
+            compile_regex(text)
         except PlanError as failure:
             self.report(name, path, str(failure), item=at)
 
