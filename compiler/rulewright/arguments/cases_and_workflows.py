@@ -123,7 +123,7 @@ def hil_arguments(parser: argparse.ArgumentParser) -> None:
         ("show", "show one item with its history"),
         ("ack", "mark an item as under review"),
         ("resolve", "approve an item: the task continues"),
-        ("reject", "reject an item: the task ends"),
+        ("reject", "reject an item: the task fails"),
         ("serve", "serve the items as web pages, on this machine only"),
     ):
         action = add_action(actions, name, summary)
