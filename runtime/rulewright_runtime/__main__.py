@@ -22,39 +22,53 @@ from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.terminal import READER_GONE, SafeStreams, complain, name_files_in_utf8
 
 USAGE: Final = """\
-usage: python -m rulewright_runtime run PLAN DATA... --out RUN [options]
+usage: python -m rulewright_runtime COMMAND [ARGUMENTS]
 
-Judge the transcripts in DATA (files or folders) by a compiled plan and write the folder RUN.
+run PLAN DATA... --out RUN
+  Judge the transcripts in DATA (files or folders) by a compiled plan.
 
-  --out RUN           the folder for plan, verdicts, scores and summary
-  --judge replay:FILE recorded replies, if the plan asks a judge
-  --set NAME=VALUE    set a parameter that the plan's scorecard declares (may be repeated)
-  --max-calls N       stop asking the judge after N calls
-  --max-line BYTES    refuse longer input lines (default 1048576)
-  --max-expanded BYTES  refuse larger recorded replies, measured uncompressed (default 268435456)
-  --jobs N            judge in N processes (default 1); the result is the same for any number
-  --ray ADDRESS       judge on this Ray cluster (local: one on this machine, of N processes)
-  --resume            continue a killed run in RUN
-  --overwrite         replace the run in RUN
+  --out RUN             the folder for plan, verdicts, scores and summary
+  --judge replay:FILE   recorded replies, if the plan asks a judge
+  --set NAME=VALUE      set a parameter of the plan's scorecard (repeatable)
+  --max-calls N         stop asking the judge after N calls
+  --max-line BYTES      refuse longer input lines (default: 1 MiB)
+  --max-expanded BYTES  refuse recorded replies that are larger when expanded
+                        (default: 256 MiB)
+  --jobs N              use N processes (default: 1)
+  --ray ADDRESS         use a Ray cluster, or `local` for --jobs processes of
+                        Ray here
+  --resume              continue a killed run in RUN
+  --overwrite           replace the run in RUN
 
-exit status: 0 every gate passed, 1 a gate failed (without gates: a check), 2 undecided, 3 input refused or an error
+  exit codes: 0 every gate passed, 1 a gate failed (without gates: a check),
+  2 undecided, 3 refused input, an error or bad usage
 
-usage: python -m rulewright_runtime play RUN_PLAN --model MODEL --out RUN [--scenario-parallel N] [--resume]
+play RUN_PLAN --model MODEL --out RUN
+  Play the scenarios of a run plan against a model.
 
-Play the scenarios of a run plan against a model; exit status 1 if a turn was not answered.
+  --model MODEL         the model that plays the assistant
+  --out RUN             the folder for plan, transcripts and summary
+  --scenario-parallel N number of conversations at the same time
+  --resume              continue a killed run in RUN
 
-usage: python -m rulewright_runtime score PLAN CASES... [options]
+  exit codes: 0 every scenario was played to its end, 1 a turn was not
+  answered, 3 an error or bad usage
 
-Score the test cases in CASES (files or folders) by a compiled scorecard over cases. The report is JSON.
+score PLAN CASES...
+  Score the test cases in CASES (files or folders) by a compiled scorecard
+  over cases, and write a report in JSON.
 
-  --out FILE          where the report goes (default: the standard output)
-  --outputs PATH      the engine's outputs, a file or a folder, if the cases don't contain them
-  --concern ID        skip the cases of other concerns
-  --judge replay:FILE recorded replies, if the scorecard asks a judge
-  --semantic NAME     matches by meaning: `minilm`, a folder with a sentence model, or a file of word vectors
-  --set NAME=VALUE    set a parameter of the scorecard (may be repeated)
+  --out FILE            write the report to FILE (default: print it)
+  --outputs PATH        the engine's outputs, a file or a folder, if the cases
+                        don't contain them
+  --concern ID          skip the cases of other concerns
+  --judge replay:FILE   recorded replies, if the scorecard asks a judge
+  --semantic NAME       search by meaning: `minilm`, the folder of a model, or
+                        a file of word vectors
+  --set NAME=VALUE      set a parameter of the scorecard (repeatable)
 
-exit status: that of the worst label; 3 for refused input, a case without scores or an error
+  exit codes: that of the worst label; 3 refused input, a case that could not
+  be scored, an error or bad usage
 """
 REFUSED: Final = 3
 VALUED: Final = {

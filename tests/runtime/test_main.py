@@ -1,6 +1,7 @@
 """The runtime's own door, as a process: exit status, messages, and life without the compiler's libraries."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 from tests.folders import write_turns
 from tests.runtime.plans import asked, check, plan, reply
 
-from rulewright_runtime.__main__ import main
+from rulewright_runtime.__main__ import VALUED, main
 from rulewright_runtime.plan.envelope import encode
 from rulewright_runtime.plan.scan import Plan
 
@@ -119,7 +120,10 @@ def test_a_command_line_that_makes_no_sense_is_refused(
 
 def test_help_is_printed(capsys: Any) -> None:
     assert main(["--help"]) == 0
-    assert "--resume" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    parts = dict(zip(VALUED, re.split(r"^(?:run|play|score) ", shown, flags=re.MULTILINE)[1:], strict=True))
+    assert all(f"--{name}" in parts[command] for command, names in VALUED.items() for name in names)
+    assert max(map(len, shown.splitlines())) <= 80
     assert main([]) == 3
 
 
