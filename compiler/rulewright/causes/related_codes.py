@@ -51,8 +51,8 @@ EXPECTED: Final = "probes.expected"
 DEPENDENT: Final = code_sets(
     {
         "blindspots": "check-without-blindspot gate-without-blindspot",
-        "checks": """bucket-without-checks comment-contradicts-files number-contradicts-content empty-profile
-        gate-without-blindspot part-without-checks probe-without-verifier project-without-checks
+        "checks": """bucket-without-checks check-without-part comment-contradicts-files number-contradicts-content
+        empty-profile gate-without-blindspot part-without-checks probe-without-verifier project-without-checks
         prompt-names-another-check tag-no-check-looks-for unknown-check unused-lexicon
         unused-rule-set""",
         "corpora": "unknown-corpus",

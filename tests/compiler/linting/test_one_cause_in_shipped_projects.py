@@ -151,6 +151,7 @@ UNREADABLE = {"broken": '"', "empty": "", "list": "[1]\n"}
 BROKEN = [(project, each.path, how) for project in PROJECTS for each in documents(project) for how in UNREADABLE]
 ALWAYS = [
     ("scorers", "scorers/checks/RW-M4.yaml", "broken"),
+    ("care", "checks/RW-A4.yaml", "broken"),
     ("care", "checks/RW-B2.yaml", "broken"),
     ("safe", "cases/I25/I25_batch_2.json", "empty"),
     ("safe", "cases/I25/I25_batch_3.jsonl", "empty"),
