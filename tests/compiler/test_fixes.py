@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from tests.compiler.linting.breaking import Breaker, words_of
 from tests.compiler.linting.fixing import fix_files
 from tests.compiler.test_rules import BAD, FOLDER, is_fixable, name_of, unpacked
+from tests.folders import write
 from tests.rounds import every, rounds
 
 from rulewright.diagnostics import Diagnostic, Guess
@@ -163,6 +164,17 @@ def test_a_number_after_an_exclamation_mark_is_quoted(tags: str) -> None:
     report = lint_text(text, "brief.yaml")
     texts, _ = fixed_texts(fixable(report), report.sources, unsafe=True)
     assert texts == {"brief.yaml": text.replace(" 3", ' "3"')}
+
+
+@pytest.mark.parametrize(("name", "is_fixed"), [("desk", True), ("'desk'", True), ("|-  # ours\n  desk", False)])
+def test_words_are_declared_below_a_project_name_of_one_line(name: str, is_fixed: bool, tmp_path: Path) -> None:
+    write(tmp_path, {"rulewright.yaml": f"project: {name}\n"})
+    for check in ("one", "two"):
+        text = f"id: {check}\nprimary_bucket: desk\nseverity: {check}\nfail: size(answer) > 80\n"
+        write(tmp_path, {f"checks/{check}.yaml": text})
+    fix_files([tmp_path], RuleSelection(("words-without-vocabulary",)), unsafe=True)
+    declared = "vocabulary:\n  buckets: [desk]\n  severities: [one, two]\n" if is_fixed else ""
+    assert (tmp_path / "rulewright.yaml").read_text() == f"project: {name}\n{declared}"
 
 
 def test_a_word_next_to_a_misspelt_key_below_another_is_marked_and_fixed_where_it_is(tmp_path: Path) -> None:

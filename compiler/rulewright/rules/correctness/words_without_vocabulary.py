@@ -33,10 +33,9 @@ def words_without_vocabulary(project: Project) -> Findings:
         message = f"no `vocabulary` declares the words of the checks: {', '.join(words[:SHOWN])}{more}"
         lines = [f"  {part}: [{', '.join(map(as_text, own[part]))}]" for part in own]
         written = "\n".join([name.raw, "vocabulary:", *lines])
-        is_block = (
-            isinstance(project.file.node, Mapping) and project.file.node.source.text[project.file.node.start] != "{"
-        )
-        fix = replace(name, written, "declare them in `vocabulary`", safe=False) if is_block else None
+        node = project.file.node
+        is_line = isinstance(node, Mapping) and node.source.text[node.start] != "{" and name.raw.isprintable()
+        fix = replace(name, written, "declare them in `vocabulary`", safe=False) if is_line else None
         help = "declare them: `vocabulary: {buckets: [...], severities: [...]}`, the mildest severity first"
         yield error(name, message, help=None if fix else help, fix=fix)
 
