@@ -23,7 +23,7 @@ def test_every_function_and_macro_has_a_page_with_signatures_and_examples() -> N
     [
         (
             "contains_none",
-            "    contains_none(string, list(string)) -> bool\n\nWhether `text` contains one, all or none",
+            "    contains_none(string, list(string)) -> bool\n\nWhether `text` contains none of the phrases",
         ),
         ("contains", "    string.contains(string) -> bool\n\nExamples:\n\n    'hello'.contains('ell')  // => true\n"),
         ("exists", "    xs.exists(x, p)\n    xs.exists(i, x, p)\n\nWhether `p` holds for some element; false for"),

@@ -36,7 +36,7 @@ def compile_arguments(parser: argparse.ArgumentParser) -> None:
     add_project_options(parser)
     printed(parser, "the plan")
     option(parser, "--config", "FILE", "the settings file of a scorecard over cases (default: safe.config.json)")
-    formats(parser, "human", "json", note="of what is printed with -o")
+    formats(parser, "human", "json", note="only with -o")
 
 
 def plan_arguments(parser: argparse.ArgumentParser) -> None:
