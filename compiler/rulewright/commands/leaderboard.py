@@ -83,7 +83,7 @@ def _row(model: JsonMapping) -> tuple[str, ...]:
     return (
         _between(*model["ranks"]),
         model["model"],
-        _between(*(f"{model['bounds'][end]:.3f}" for end in ("low", "high"))),
+        _between(*(number(model["bounds"][end]) for end in ("low", "high"))),
         number(low) if low is None else f"{number(low)}–{number(high)}",
         f"{model['failed']} of {model['transcripts']}",
         _between(*(percent(model["failed_rate"][end]) for end in ("low", "high"))),

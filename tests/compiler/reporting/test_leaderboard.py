@@ -299,7 +299,7 @@ def test_the_command_says_who_is_left_out_and_why(tmp_path: Path, capsys: pytest
     assert "not ranked: partial lacks 1 scenario (night)" in shown
     assert "left out: product, whose harness is givecare/v2 in 2 of 2 transcripts" in shown
     assert "help: `--harness givecare/v2` accepts them" in shown
-    assert re.search(r"1  raw +0.500 +\S+ +1 of 2 +9%–91% +0\n", shown), "how often it failed, with Wilson's interval"
+    assert re.search(r"1  raw +0.50 +\S+ +1 of 2 +9%–91% +0\n", shown), "how often it failed, with Wilson's interval"
     assert "not to be published: partial lacks scenarios; product is left out for its harness\n" in shown
     assert json.loads(out.read_text()) == leaderboard([raw, product])
     assert main(["leaderboard", str(raw), "--format", "json"]) == 1
@@ -335,8 +335,8 @@ def test_the_leaderboard_is_a_markdown_table_for_a_pull_request(
         "",
         "| rank | model | score | 95% | failed | 95% | unscored |",
         "| --- | --- | --- | --- | --- | --- | --- |",
-        r"| 1–2 | a\|b | 1.000 | – | 0 of 1 | 0%–79% | 0 |",
-        "| 1–2 | c | 0.000 | – | 1 of 1 | 21%–100% | 0 |",
+        r"| 1–2 | a\|b | 1.00 | – | 0 of 1 | 0%–79% | 0 |",
+        "| 1–2 | c | 0.00 | – | 1 of 1 | 21%–100% | 0 |",
     ]
     assert shown[8:] == ["", "- not played: 1 scenario of the plan (night)"]
 
