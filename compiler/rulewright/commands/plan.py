@@ -12,7 +12,7 @@ from rulewright.commands.output import answer, hand_over, writing_to
 from rulewright.commands.running import reader_of, refusals
 from rulewright.errors import UsageError
 from rulewright.exit_codes import REFUSED
-from rulewright.judges import answered_by_ledger
+from rulewright.judges import answered_by_ledger, independence_of
 from rulewright.planning.fusion import fusion_lines, fusion_of
 from rulewright.planning.profiles import compare_profiles, comparison_text
 from rulewright.planning.questions import as_batch, as_line, bound_of, questions
@@ -175,6 +175,8 @@ def write_questions(args: argparse.Namespace) -> int:
     if args.batch and not model:
         raise UsageError("a batch needs a model: name it with `--model`")
     transcripts, refused = read_transcripts(plan, args)
+    for transcript in transcripts if args.batch else ():
+        independence_of(project).refuse([model], transcript)
     asked = list(questions(plan, transcripts, model))
     fitting = [question for question in asked if question.call is not None]
     about = f"{plural(len(asked), 'question')} about {plural(len(transcripts), 'transcript')}"

@@ -16,7 +16,8 @@ from rulewright.errors import UsageError
 from rulewright.exit_codes import INTERRUPTED
 from rulewright_runtime.english import plural, reason_of
 from rulewright_runtime.files.input_files import MAX_EXPANDED
-from rulewright_runtime.judging.judge import BatchAnswers, is_live
+from rulewright_runtime.judging.independence import Independence
+from rulewright_runtime.judging.judge import REPLAY, BatchAnswers, Judge, is_live
 from rulewright_runtime.judging.judge import open_judge as open_replay
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.report.console import scorecard
@@ -27,6 +28,7 @@ from rulewright_runtime.runs.store import run
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
 from rulewright_runtime.terminal import complain, safe_stream, say, wants_colour
 from rulewright_runtime.transcripts.chat_files import MAX_LINE
+from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.transcript_reader import Reader, reading_notes
 
 if TYPE_CHECKING:
@@ -51,7 +53,7 @@ def run_plan(plan: Plan, args: argparse.Namespace, *, judge: str | None, project
     if args.out is None:
         args.out = _numbered_run(args)
     try:
-        summary = _live(plan, args, judge, project) if is_live(judge) and judge else _run(plan, args, judge)
+        summary = _live(plan, args, judge, project) if is_live(judge) and judge else _run(plan, args, judge, project)
     except OSError as error:
         raise UsageError(f"can't write `{args.out}`: {reason_of(error)}{_kept(args)}") from None
     except KeyboardInterrupt:
@@ -128,15 +130,18 @@ def refusals(inputs: list[str], count: int | None = None) -> Iterator[str]:
         yield f"error: {plural(count - len(shown), 'further input')} refused, {count} in all"
 
 
-def _run(plan: Plan, args: argparse.Namespace, judge: str | None) -> JsonObject:
-    opened = (
-        judge if judge is None or args.jobs > 1 or args.ray else open_replay(judge, args.max_expanded or MAX_EXPANDED)
-    )
+def _run(plan: Plan, args: argparse.Namespace, judge: str | None, project: Project | None) -> JsonObject:
+    is_spread = args.jobs > 1 or args.ray
+    opened: Judge | str | None = judge
+    if judge is not None and (judge.startswith(REPLAY) or not is_spread):
+        opened = open_replay(judge, args.max_expanded or MAX_EXPANDED)
+    if isinstance(opened, BatchAnswers):
+        _refuse_own_words(opened, plan, args, project)
     summary = run(
         plan,
         args.transcripts,
         args.out,
-        judge=opened,
+        judge=judge if is_spread else opened,
         max_calls=args.max_calls,
         **_settings(args),
         progress=lambda done: safe_stream(sys.stderr).show_progress(plural(done, "transcript")),
@@ -144,6 +149,14 @@ def _run(plan: Plan, args: argparse.Namespace, judge: str | None) -> JsonObject:
     if isinstance(opened, BatchAnswers):
         _tell_answers(opened)
     return summary
+
+
+def _refuse_own_words(answers: BatchAnswers, plan: Plan, args: argparse.Namespace, project: Project | None) -> None:
+    """Raise NotIndependentError if the answers are of a model that may not judge one of the transcripts."""
+    independence = Independence(project.judge.families, project.judge.same_family) if project else Independence()
+    for item in reader_of(args, plan).read(args.transcripts) if answers.record.served_models else ():
+        if isinstance(item, Transcript):
+            independence.refuse(answers.record.served_models, item)
 
 
 def _tell_answers(answers: BatchAnswers) -> None:

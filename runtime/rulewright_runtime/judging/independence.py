@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.models.capabilities import bare_name, family_of
 from rulewright_runtime.person_names import folded_name, is_readable
+
+if TYPE_CHECKING:
+    from rulewright_runtime.transcripts.messages import Transcript
 
 _FILE_ENDING: Final = re.compile(r"\.gguf$")
 
@@ -46,6 +49,12 @@ class Independence(msgspec.Struct, frozen=True):
     def refusal_among(self, judge: str, speakers: Iterable[str]) -> str | None:
         """Why `judge` may not judge a conversation of these models; None if it may."""
         return next(filter(None, (self.refusal(judge, speaker) for speaker in speakers)), None)
+
+    def refuse(self, judges: Iterable[str], transcript: Transcript) -> None:
+        """Raise NotIndependentError if one of the `judges`, which answer elsewhere, may not judge the transcript."""
+        for judge in judges:
+            if refusal := self.refusal_among(judge, transcript.authors):
+                raise NotIndependentError(f"`{transcript.id}` can't be judged: {refusal}")
 
     def allows(self, subject: str) -> bool:
         """Whether a judge of its own family may judge the model."""

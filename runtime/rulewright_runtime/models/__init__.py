@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from importlib import import_module
-from pathlib import PurePath
+from os.path import splitext
 from typing import Final
 
 from rulewright_runtime.english import ticked
@@ -105,5 +105,5 @@ def _guess(specification: str) -> str:
     if colon and rest:
         return f"a server with OpenAI's interface is `openai:{rest}@http://HOST:PORT/v1`; "
     kinds = {".gguf": "local", ".json": "replay", ".jsonl": "replay"}
-    other = kinds.get(PurePath(specification).suffix, "openai")
+    other = kinds.get(splitext(specification)[1], "openai")
     return f"did you mean `{other}:{specification}`? " if specification and not colon else ""

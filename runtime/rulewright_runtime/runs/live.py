@@ -183,7 +183,7 @@ class LiveJudge:
         """The items, with an InputError in place of each transcript that this judge may not judge."""
         for item in items:
             judge, refuse = self.model.identity.model, self.settings.independence.refusal_among
-            refusal = refuse(judge, _authors(item)) if isinstance(item, Transcript) else None
+            refusal = refuse(judge, item.authors) if isinstance(item, Transcript) else None
             yield item if refusal is None else InputError(refusal, item.path, item.line)
 
 
@@ -287,7 +287,7 @@ class _Open:
 
     def __init__(self, started: Execution | TranscriptResult, scheduler: Scheduler, independence: Independence) -> None:
         self._started, self._scheduler, self._independence = started, scheduler, independence
-        self._authors = _authors(started.transcript) if isinstance(started, Execution) else ()
+        self._authors = started.transcript.authors if isinstance(started, Execution) else ()
         self._exchanges: list[list[Exchange]] = []
         self.tasks: list[asyncio.Task[None]] = []
         if isinstance(started, Execution):
@@ -358,11 +358,6 @@ def _exchange(question: JudgeRequest, key: str, answer: ModelAnswer | None, erro
 def speakers(transcript: Transcript) -> tuple[str, ...]:
     """The models whose words a judge of the transcript reads: the judged model, and those that played the user."""
     return (transcript.model, *transcript.simulated_by)
-
-
-def _authors(transcript: Transcript) -> tuple[str, ...]:
-    """The speakers, and the other names that the turns record for them, such as that of the model behind an alias."""
-    return (*speakers(transcript), *transcript.authors)
 
 
 def ask_of(question: JudgeRequest, capabilities: Capabilities) -> CallRequest | None:

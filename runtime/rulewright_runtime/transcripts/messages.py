@@ -272,9 +272,10 @@ class Transcript(msgspec.Struct, frozen=True):
 
     @property
     def authors(self) -> tuple[str, ...]:
-        """The names of the models that wrote turns, as the turns record them, sorted."""
+        """The judged model, those that played the user, and the other names that turns record for their model, such as
+        that of the model behind an alias."""
         names = {name for turn in self.turns for name in (turn.model, turn.served_model)}
-        return tuple(sorted(name for name in names if name and isinstance(name, str)))
+        return (self.model, *self.simulated_by, *sorted(name for name in names if name and isinstance(name, str)))
 
     @property
     def harness(self) -> str:

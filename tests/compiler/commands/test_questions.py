@@ -177,3 +177,24 @@ def test_an_answer_belongs_to_the_question_as_it_was_put(batch: Path, tmp_path: 
     found = records(tmp_path / "run")
     assert asked & found.keys()
     assert not any(found[place][0] == "PASS" for place in asked & found.keys())
+
+
+def test_a_batch_has_no_answers_of_the_judged_model_or_of_its_family(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    said = [{"role": "user", "content": "Help."}, {"role": "assistant", "content": "Yes."}]
+    write(Path("chats.jsonl"), [{"id": "a", "model": "gpt-4o", "messages": said}])
+    Path("rulewright.yaml").write_text("project: p\nchecks: checks\n")
+    Path("checks").mkdir()
+    Path("checks/helps.yaml").write_text("id: helps\nprompt: 'Is it help? PASS: yes. FAIL: no.'\n")
+    ask = ("questions", "chats.jsonl", "-o", "q.jsonl", "--batch", "b.jsonl", "--model")
+    assert command(*ask, "gpt-5") == 3
+    assert "`a` can't be judged: the judge `gpt-5` is of the family `gpt`" in capsys.readouterr().err
+    assert not Path("b.jsonl").exists()
+    assert command(*ask, "other") == 0
+    questions = read_lines(Path("b.jsonl"))
+    for served, *options in (["gpt-5"], ["gpt-5", "--jobs", "2"], ["other"]):
+        replies = [line(each["custom_id"], text='{"verdict": "PASS"}', model=served) for each in questions]
+        judge = write(Path("answers.jsonl"), replies)
+        assert command("scan", "chats.jsonl", "--judge", judge, *options) == (0 if served == "other" else 3)

@@ -141,6 +141,6 @@ def test_the_names_of_a_turns_model_are_kept_when_it_is_converted(tmp_path: Path
     for written in ("turns", "rulewright"):
         (found,) = Reader().read([path])
         assert isinstance(found, Transcript)
-        assert found.authors == ("m", "o3")
+        assert found.authors == ("alias", "m", "o3")
         path = tmp_path / f"{written}.jsonl"
         path.write_bytes(WRITERS[written](found))
