@@ -87,9 +87,9 @@ _known_names: Final = lru_cache(maxsize=64)(_KnownNames)
 
 
 def suggest(word: str, known: Iterable[str]) -> str | None:
-    """Return the other known word that the author most likely meant, or the only one that starts with the word or that
-    the word starts with, or None."""
-    names = _known_names(tuple(sorted({*known} - {word})))
+    """Return the known word that the author most likely meant, or the only one that starts with the word or that the
+    word starts with, or None."""
+    names = _known_names(tuple(sorted(known)))
     normalized = WORD.sub("_", word).casefold()
     near = [each for each in names.close.of(normalized, 3, MIN_LIKENESS) if _differ_little(normalized, each)]
     near.sort(key=lambda each: not is_slip_of(normalized, each))
@@ -204,8 +204,8 @@ def _letters(word: str) -> set[str]:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> Guess | None:
-    """Return the help ``did you mean `x`?`` for the known word nearest to `word`, or None."""
-    near = suggest(word, known)
+    """Return the help ``did you mean `x`?`` for the other known word nearest to `word`, or None."""
+    near = suggest(word, {*known} - {word})
     return Guess(near) if near else None
 
 

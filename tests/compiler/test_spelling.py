@@ -6,7 +6,7 @@ import random
 import pytest
 from tests.rounds import rounds
 
-from rulewright.spelling import CloseMatches, slips_of, suggest
+from rulewright.spelling import CloseMatches, did_you_mean, slips_of
 
 
 @pytest.mark.parametrize("slip", ["inevst", "ivest", "imvest", "invvest", "inbvest", "invets"])
@@ -21,7 +21,8 @@ def test_another_letter_is_no_slip_of_the_hand(other: str) -> None:
 
 @pytest.mark.parametrize(("known", "meant"), [(["word"], None), (["word", "sword"], "sword"), (["Word"], "Word")])
 def test_no_word_is_meant_by_itself(known: list[str], meant: str | None) -> None:
-    assert suggest("word", known) == meant
+    guess = did_you_mean("word", known)
+    assert (guess and guess.meant) == meant
 
 
 def names_at_random(count: int) -> list[str]:
