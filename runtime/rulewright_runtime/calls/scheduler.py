@@ -206,6 +206,7 @@ class Scheduler:
                 try:
                     return await self._attempt(key, request, reserved)
                 except CallFailure as failure:
+                    failure.attempts = attempt
                     self.progress.last_failure = str(failure)
                     self._breaker.record_failure(failure, request.transcript_id, request.check_id)
                     self._rate.hold(failure.retry_after or 0.0)

@@ -161,7 +161,8 @@ def _reply_line(
             raise  # no other turn would be answered either: the run stops and can be resumed
         except Exception as failure:
             message = escape_surrogates(str(failure))[:500]
-            error = {"type": type(failure).__name__, "message": message, "attempts": attempt}
+            tries = attempt - 1 + getattr(failure, "attempts", 1)  # a model's scheduler retries, too
+            error = {"type": type(failure).__name__, "message": message, "attempts": tries}
             continue
         return replace(
             blank,

@@ -94,8 +94,10 @@ class CallFailure(RuntimeFailure):
     provider's format), `too_long` (prompt and reply do not fit into the context window), `rejected` (400, 413, 422:
     this request will never work), `forbidden` (403: this request, by a filter of its content, or every request) or
     `denied` (401, 402, 404, a certificate that is not trusted: no request will work). `retry_after` is in seconds, if
-    the server sends it. `raw` is the response body, if any.
+    the server sends it. `raw` is the response body, if any. `attempts` is how often the call was made.
     """
+
+    attempts = 1
 
     def __init__(
         self, message: str, kind: str, *, status: int = 0, retry_after: float | None = None, raw: str = ""

@@ -147,6 +147,17 @@ def test_what_may_be_retried_is(kind: str, ledger: Ledger) -> None:
     assert [row[0] for row in ledger.rows("select outcome from attempts order by number")] == [kind] * 3 + ["answer"]
 
 
+def test_a_failure_says_how_often_the_call_was_made(ledger: Ledger) -> None:
+    async def asked_in_vain() -> int:
+        limits = CallLimits(attempts=3)
+        async with Scheduler(FakeModel(failing(99, "malformed")), ledger, "run", limits).running() as running:
+            with pytest.raises(CallFailure) as failed:
+                await running.ask(asked("a"))
+        return failed.value.attempts
+
+    assert anyio.run(asked_in_vain) == 3
+
+
 def test_a_rejected_request_is_not_repeated_and_others_go_on(ledger: Ledger) -> None:
     async def reply(text: str, before: int) -> ModelAnswer:
         return await (failing(99, "rejected", status=400) if text == "bad" else echo)(text, before)

@@ -171,6 +171,16 @@ def test_a_turn_that_fails_is_recorded_with_its_error_and_is_asked_again_on_resu
         assert len(server.requests) == before + 3
 
 
+def test_a_turn_that_fails_is_recorded_with_the_number_of_calls(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(f"{__name__}.LIMITS", CallLimits(attempts=2))
+    broken = Response(500, b"{}")
+    with model_server(lambda asked, number: broken if number else chat(reply_to(asked))) as server:
+        assert played(server, tmp_path)["errors"] == 3
+    assert lines(tmp_path, "b")[-1]["error"]["attempts"] == 2
+
+
 def test_nobody_answers_or_the_budget_is_used_up_ends_the_run_which_is_resumed(tmp_path: Path) -> None:
     with model_server(lambda *_: Response(401, b"{}")) as server, pytest.raises(OutageError):
         played(server, tmp_path / "denied")
