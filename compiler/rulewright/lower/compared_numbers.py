@@ -52,7 +52,7 @@ def compared_numbers(check: CheckDocument) -> Iterator[ComparedNumber]:
                 if value is not None and not counts_pieces(side):
                     is_setting = isinstance(value, Scalar)
                     yield ComparedNumber(
-                        float(str(value.value)),
+                        value.as_float if isinstance(value, Scalar) else float(number_in(value) or 0),
                         value.span if isinstance(value, Scalar) else written.span(limit),
                         unit_of(counted(limit)) or unit_of(counted(side)),
                         turned if part in decisive else 0,

@@ -120,6 +120,20 @@ def test_a_whole_number_of_more_than_64_bits_is_a_finding_and_stops_no_lint(tmp_
     ]
 
 
+@pytest.mark.parametrize("number", ["9" * 20, "-" + "9" * 30])
+@pytest.mark.parametrize(
+    "used", ["answer.matches(params.most)", "duration(params.most) > duration('1s')", "double(params.most) > 2.0"]
+)
+def test_a_whole_number_of_more_than_64_bits_is_no_argument(used: str, number: str, tmp_path: Path) -> None:
+    check = f"id: brief\nparams: {{most: {number}}}\nfail: {used}\n"
+    messages = [each.message for each in lint([project(tmp_path, brief=check)]).diagnostics]
+    assert f"a parameter must fit a whole number of 64 bits, not `{number}`" in messages
+
+
+def test_a_check_may_compare_an_unsigned_number(tmp_path: Path) -> None:
+    assert not lint([project(tmp_path, brief="id: brief\nfail: uint(size(answer)) > 80u\n")]).diagnostics
+
+
 def test_a_severity_of_more_than_64_bits_stops_no_lint(tmp_path: Path) -> None:
     check = "id: brief\nprimary_bucket: A\nseverity: 99999999999999999999\nfail: size(answer) > 9\n"
     files = {"checks/brief.yaml": check, "scorecards/one.yaml": GATED}

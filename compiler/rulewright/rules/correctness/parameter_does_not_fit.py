@@ -18,6 +18,7 @@ from rulewright.proving.static_types import COUNTS
 from rulewright.proving.verdicts import SHARES
 from rulewright.rules.correctness.empty_list_searched import SEARCHING as OF_PHRASES
 from rulewright.rules.suspicious.regex_taken_for_text import OF_REGEX
+from rulewright_runtime.values import INT_MAX, INT_MIN
 
 Types: TypeAlias = tuple[Type, ...]  # of which one is enough
 NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
@@ -122,8 +123,10 @@ def _constant(check: CheckDocument, part: Expr) -> object:
     """The value of a literal, or of a parameter that is a scalar, else `UNKNOWN`."""
     if isinstance(part, Literal):
         return part.value
-    value = _parameter(check, part)
-    return value.value if value is not None and isinstance(value.value, bool | int | float | str) else UNKNOWN
+    given = _parameter(check, part)
+    value = None if given is None else given.value
+    is_too_large = isinstance(value, int) and not INT_MIN <= value <= INT_MAX  # which is reported as such
+    return value if isinstance(value, bool | int | float | str) and not is_too_large else UNKNOWN
 
 
 def _searched_literally(check: CheckDocument) -> Findings:
