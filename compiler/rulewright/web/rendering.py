@@ -150,6 +150,11 @@ def _coded(text: str) -> Markup:
     return Markup(_TICKED.sub(r"<code>\1</code>", str(escape(one_line(text)))))
 
 
+def _coded_lines(text: str) -> Markup:
+    """Lines of text in which words between backticks are code."""
+    return Markup("\n").join(map(_coded, text.split("\n")))
+
+
 def _reason(item: JsonMapping) -> str:
     """The reason of a verdict, and why it is unproven, if it is."""
     code, cause = str(item["rationale_code"] or "").replace("_", " "), str(item["cause"] or "")
@@ -211,6 +216,7 @@ FILTERS: Final[dict[str, Callable[..., object]]] = {
     "text": _text,
     "trigger": lambda trigger: _TRIGGERS.get(trigger, trigger),
     "coded": _coded,
+    "coded_lines": _coded_lines,
     "reason": lambda item: _coded(_reason(item)),
     "unresolved": unresolved_lines,
 }

@@ -161,6 +161,7 @@ def test_many_verdicts_that_wait_do_not_push_the_failures_down(tmp_path: Path) -
     run(plan, [tmp_path / "chats.jsonl"], tmp_path / "run")
     main(["report", str(tmp_path / "run")])
     text = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+    assert "<dt>undecided</dt><dd>no_such_key: no such key: <code>cost</code></dd>" in text
     before, after = text.split("<summary>3 more verdicts</summary>")
     assert ('href="#t25-c0"' in before, 'href="#t26-c0"' in before, 'href="#t28-c0"' in after) == (True, False, True)
 
