@@ -1,12 +1,25 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Set
+from itertools import chain
 from typing import TypeAlias, TypeGuard
 
 from rulewright.diagnostics import Findings, Guess, Span, warning
 from rulewright.documents.base import descend, entries, texts
 from rulewright.documents.check import CheckDocument
 from rulewright.expression.direction import conjoined
-from rulewright.expression.syntax_tree import Binary, Expr, Has, Index, ListLiteral, Literal, Name, Select, below
+from rulewright.expression.syntax_tree import (
+    Binary,
+    Call,
+    Expr,
+    Has,
+    Index,
+    ListLiteral,
+    Literal,
+    MapLiteral,
+    Name,
+    Select,
+    below,
+)
 from rulewright.load import Scalar, Sequence, is_text, place, scalars_below
 from rulewright.lower.expressions_of import expressions_of
 from rulewright.project import Project
@@ -20,7 +33,8 @@ Word: TypeAlias = tuple[str, Span | Scalar]
 def misspelt_tool(project: Project) -> Findings:
     """A check spells a tool unlike chats, declared tools or other checks, or reads an argument that calls do not have.
 
-    Why it matters: no call has the name, so the check passes, or fails, every time.
+    Why it matters: no call has the name, so the check passes, or fails, every time. So it does where an argument is
+    compared with a text that the `enum` of the declared tools does not allow.
     Instead: use the spelling of the calls. The recorded chats are those in the folders `chats` and `transcripts`;
     `params.tools` of `library/tool-call-valid` declares tools.
     """
@@ -38,6 +52,40 @@ def misspelt_tool(project: Project) -> Findings:
     yield from _of_two_places(checks, {*declared, *recorded, *usual}, shown)
     yield from _unknown_arguments(checks, recorded) if any(recorded.values()) else _unlike_guards(checks)
     yield from (found for check in checks for found in _of_another_tool(check, recorded))
+    allowed = _allowed(checks)
+    yield from (found for check in checks for found in _outside(check, allowed)) if allowed else ()
+
+
+def _allowed(checks: list[CheckDocument]) -> dict[str, set[str]]:
+    """The texts that declared tools allow for an argument; none if one of them allows any."""
+    tools = (tool for check in checks for tool in entries(descend(check.node, "params", "tools")))
+    arguments = [each for tool in tools for each in entries(descend(tool.value, "properties"))]
+    found: dict[str, set[str]] = {}
+    for each in arguments:
+        found.setdefault(each.name, set()).update(texts(each.value, "enum"))
+    free = {each.name for each in arguments if not [*texts(each.value, "enum")]}
+    return {name: values for name, values in found.items() if name not in free}
+
+
+def _outside(check: CheckDocument, allowed: Mapping[str, Set[str]]) -> Findings:
+    """The texts that an argument is compared with, and that no declared tool allows for it."""
+    for written in expressions_of(check):
+        for argument, compared in chain.from_iterable(map(_compared, written.parts)):
+            value = compared.value if isinstance(compared, Literal) else None
+            if argument in allowed and isinstance(value, str) and value not in allowed[argument]:
+                listed = ticked(sorted(allowed[argument]))
+                help = did_you_mean(value, allowed[argument]) or f"the declared values are {listed}"
+                yield warning(written.span(compared), f"no declared tool allows `{value}` for `{argument}`", help=help)
+
+
+def _compared(part: Expr) -> Iterator[tuple[str, Expr]]:
+    """The arguments that a part compares: by an operator, or in the third argument of `called`."""
+    match part:
+        case Binary(operator="==" | "!=" | "in", left=left, right=right):
+            values = right.items if isinstance(right, ListLiteral) else (right,)
+            yield from ((_field(left) or "", value) for value in values)
+        case Call(function="called", args=(_, _, MapLiteral(entries=pairs))):
+            yield from ((str(key.value), value) for key, value in pairs if isinstance(key, Literal))
 
 
 def _misspelt(
