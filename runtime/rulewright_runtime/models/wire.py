@@ -90,7 +90,10 @@ class ChatCompletions:
             raise CallFailure("the response's message has no text under `content`", "malformed", raw=raw)
         usage = _as_mapping(data.get("usage"))
         cached = _as_mapping(usage.get("prompt_tokens_details")).get("cached_tokens")
-        counts = Usage(_count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens")), _count(cached))
+        sent, received, total = (_count(usage.get(f"{part}_tokens")) for part in ("prompt", "completion", "total"))
+        if sent is not None and received is not None and total is not None:
+            received = max(received, total - sent)  # some servers count thoughts only in the total
+        counts = Usage(sent, received, _count(cached))
         return ModelAnswer(content, _text(data.get("model")), finish, counts, raw)
 
 
@@ -144,8 +147,9 @@ class Messages:
         if not all(isinstance(text, str) for text in texts) or (not texts and finish == "stop"):
             raise CallFailure("the response's content has no text", "malformed", raw=raw)
         usage = _as_mapping(data.get("usage"))
-        cached = usage.get("cache_read_input_tokens")
-        counts = Usage(_count(usage.get("input_tokens")), _count(usage.get("output_tokens")), _count(cached))
+        sent, *of_cache = (_count(usage.get(f"{part}input_tokens")) for part in ("", "cache_read_", "cache_creation_"))
+        sent = None if sent is None else sum(filter(None, of_cache), sent)  # which does not include those of the cache
+        counts = Usage(sent, _count(usage.get("output_tokens")), of_cache[0])
         return ModelAnswer("".join(map(str, texts)), _text(data.get("model")), finish, counts, raw)
 
 

@@ -36,7 +36,7 @@ def test_a_chat_completion_is_an_answer_with_model_usage_and_raw_body() -> None:
 def test_a_message_of_the_messages_api_is_an_answer() -> None:
     call = ModelCall(CALL.messages, 400, 0.3, SCHEMA)
     answer, server = ask(lambda *_: messages("Fine."), call, "anthropic", model="claude-3-5-haiku", key="secret")
-    assert (answer.text, answer.model, answer.usage) == ("Fine.", "claude-served", Usage(11, 7, 3))
+    assert (answer.text, answer.model, answer.usage) == ("Fine.", "claude-served", Usage(14, 7, 3))
     assert server.requests[0] == {
         "path": "/v1/messages",
         "model": "claude-3-5-haiku",
@@ -305,6 +305,16 @@ def test_a_response_of_another_kind_than_json_is_named() -> None:
 )
 def test_what_is_wrong_with_the_json_of_a_response_is_reported(body: bytes, said: str) -> None:
     assert said in str(failure(Response(body=body)))
+
+
+def test_tokens_that_a_provider_counts_apart_are_counted() -> None:
+    body = json.loads(chat("Fine.").body)
+    body["usage"] = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 118}  # 100 of them for thoughts
+    assert ask(lambda *_: Response(body=json.dumps(body).encode()))[0].usage == Usage(11, 107)
+    body = json.loads(messages("Fine.").body)
+    body["usage"] |= {"cache_read_input_tokens": 3, "cache_creation_input_tokens": 100}
+    answer, _ = ask(lambda *_: Response(body=json.dumps(body).encode()), provider="anthropic")
+    assert answer.usage == Usage(114, 7, 3)
 
 
 def test_an_answer_may_begin_with_a_byte_order_mark() -> None:
