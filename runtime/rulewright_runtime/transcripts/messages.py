@@ -8,7 +8,7 @@ Conversation    id, messages, scenario_id, expected, metadata, usage, source, mo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, Literal, get_args
 
 import msgspec
@@ -216,14 +216,37 @@ def _message(turn: Turn) -> Message:
     return Message(role, (Part(text=turn.content),), metadata={"turn": turn.turn, **turn.more}, usage=turn.usage or {})
 
 
+class SaidTexts:
+    """Texts of messages, in which others are looked up. A text is repeated if it is one of them, a line of one, or a
+    long passage of one; white space is ignored. A short one may be in a text by chance: `No` is in `Nothing`."""
+
+    def __init__(self, texts: Iterable[str] = ()) -> None:
+        self._lines: set[str] = set()
+        self._wholes: list[str] = []
+        for text in texts:
+            self.add(text)
+
+    def add(self, text: str) -> None:
+        """Add what was said."""
+        whole = _unspaced(text)
+        self._wholes.append(whole)
+        self._lines |= {whole, *map(_unspaced, text.split("\n"))}
+
+    def repeat(self, part: str) -> bool:
+        """Whether one of the texts repeats `part`; each does if it is empty."""
+        wanted = _unspaced(part)
+        if not wanted or wanted in self._lines:
+            return bool(self._wholes)
+        return len(wanted) >= _PASSAGE and any(wanted in whole for whole in self._wholes)
+
+
 def repeats(text: str, part: str) -> bool:
-    """Whether `part` is the text, one of its lines, or a long passage of it; white space is ignored. A short one may be
-    in a text by chance: `No` is in `Nothing`."""
-    wanted, whole = "".join(part.split()), "".join(text.split())
-    is_passage = len(wanted) >= _PASSAGE and wanted in whole
-    return (
-        not wanted or wanted == whole or is_passage or any("".join(line.split()) == wanted for line in text.split("\n"))
-    )
+    """Whether a text repeats `part`, as one of several does."""
+    return SaidTexts((text,)).repeat(part)
+
+
+def _unspaced(text: str) -> str:
+    return "".join(text.split())
 
 
 def digest_of(data: bytes) -> str:

@@ -4,11 +4,12 @@ write in one record (ATIF)."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Final
 
 from msgspec.structs import replace
 
-from rulewright_runtime.transcripts.messages import Conversation, Message, Part, repeats
+from rulewright_runtime.transcripts.messages import Conversation, Message, Part, SaidTexts, repeats
 from rulewright_runtime.transcripts.readers.columns import FIELDS
 from rulewright_runtime.transcripts.readers.record_values import (
     Record,
@@ -64,11 +65,11 @@ def _read(records: Sequence[Record]) -> Iterator[Conversation | ShapeError]:
         except ShapeError as wrong:
             yield wrong
             return
-    with_messages = {key: session for key, session in sessions.items() if session.messages}
-    if not with_messages:
+    spoken = {key: session for key, session in sessions.items() if session.pieces}
+    if not spoken:
         yield ShapeError("the session contains no messages")
-    for key, session in with_messages.items():
-        found = tuple(session.messages)
+    for key, session in spoken.items():
+        found = tuple(map(_joined, session.pieces))
         yield Conversation(key, found, metadata=session.metadata, source="coding-agent", model=session.model)
 
 
@@ -76,10 +77,12 @@ class _Session:
     """One session, as read so far."""
 
     def __init__(self) -> None:
-        self.messages: list[Message] = []
+        self.pieces: list[list[Message]] = []  # of each message
         self.metadata: dict[str, object] = {}
         self.model = ""
         self._part_of = ""  # the id of the provider's message of which the last line is a part
+        self._spoken = SaidTexts()
+        self._indexed = 0  # messages whose texts are in `_spoken`
 
     def add(self, record: Record, where: str) -> None:
         payload = record.get("payload")
@@ -95,35 +98,45 @@ class _Session:
         elif record.get("type") == "result":  # of `claude -p`, which repeats the last answer
             text = word(record.get("result"))
             if record.get("is_error"):
-                self.messages.append(
-                    Message("assistant", metadata={"error": text or "the session ended with an error"})
-                )
-            elif text and not any(repeats(each.text, text) for each in self.messages):
-                self.messages.append(Message("assistant", (Part(text=text),)))
+                error = {"error": text or "the session ended with an error"}
+                self.pieces.append([Message("assistant", metadata=error)])
+            elif text and not self._has_spoken(text):
+                self.pieces.append([Message("assistant", (Part(text=text),))])
         elif is_record(payload) and record.get("type") in ("session_meta", "turn_context"):
             self.metadata.update(payload)
             self.model = word(payload.get("model")) or self.model
+
+    def _has_spoken(self, text: str) -> bool:
+        """Whether a message repeats the text: the last one, which may continue, or one before it."""
+        if any(repeats(_joined(each).text, text) for each in self.pieces[-1:]):
+            return True
+        for pieces in self.pieces[self._indexed : -1]:
+            self._spoken.add(_joined(pieces).text)
+        self._indexed = max(self._indexed, len(self.pieces) - 1)
+        return self._spoken.repeat(text)
 
     def _append(self, found: list[Message], record: Record, part_of: str) -> None:
         for message in found:
             stamped = replace(message, timestamp=message.timestamp or word(record.get("timestamp")) or None)
             if part_of and part_of == self._part_of and len(found) == 1:
-                self.messages[-1] = _joined(self.messages[-1], stamped)
+                self.pieces[-1].append(stamped)
             else:
-                self.messages.append(stamped)
+                self.pieces.append([stamped])
         self._part_of = part_of
 
 
-def _joined(first: Message, more: Message) -> Message:
-    """Join two parts of one assistant message, which was written while it was streamed."""
+def _joined(pieces: Sequence[Message]) -> Message:
+    """Join the parts of one assistant message, which were written while it was streamed."""
+    if len(pieces) == 1:
+        return pieces[0]
     return replace(
-        first,
-        parts=first.parts + more.parts,
-        tool_calls=first.tool_calls + more.tool_calls,
-        reasoning="\n".join(filter(None, [first.reasoning, more.reasoning])) or None,
-        refusal="\n".join(filter(None, [first.refusal, more.refusal])) or None,
-        metadata={**first.metadata, **more.metadata},
-        usage=more.usage or first.usage,
+        pieces[0],
+        parts=tuple(chain.from_iterable(each.parts for each in pieces)),
+        tool_calls=tuple(chain.from_iterable(each.tool_calls for each in pieces)),
+        reasoning="\n".join(filter(None, (each.reasoning for each in pieces))) or None,
+        refusal="\n".join(filter(None, (each.refusal for each in pieces))) or None,
+        metadata=dict(chain.from_iterable(each.metadata.items() for each in pieces)),
+        usage=next((each.usage for each in reversed(pieces) if each.usage), {}),
     )
 
 

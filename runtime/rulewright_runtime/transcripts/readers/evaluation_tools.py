@@ -13,7 +13,7 @@ import msgspec
 
 from rulewright_runtime.english import plural
 from rulewright_runtime.strict_json import Json, JsonObject
-from rulewright_runtime.transcripts.messages import Conversation, Message, Part, ToolCall, repeats
+from rulewright_runtime.transcripts.messages import Conversation, Message, Part, SaidTexts, ToolCall
 from rulewright_runtime.transcripts.readers import shapes
 from rulewright_runtime.transcripts.readers.content import arguments, as_json, tool_call
 from rulewright_runtime.transcripts.readers.openai import conversations, prompt_messages
@@ -230,7 +230,8 @@ def _exchanged(result: Record, response: Record, where: str) -> tuple[Message, .
     found = shapes.chat(listed, f"{where}.response.metadata.messages")
     answer = _answer(result, response, where)
     texts = [each.text for each in found if each.role != "system"]
-    is_among = all(any(repeats(text, each.text) for text in texts) for each in answer if each.text)
+    spoken = SaidTexts(texts)
+    is_among = all(spoken.repeat(each.text) for each in answer if each.text)
     is_whole = len(answer) == 1 and all(text in answer[0].text for text in texts)
     return (
         found
@@ -313,11 +314,8 @@ def sample_conversation(value: object, header: Record, where: str) -> Conversati
     output = record_at(read["output"] or {}, f"{where}.output")
     # what is scored: the last message, or an answer that a solver has set
     answers = [answer for each in conversations(output) for answer in each.messages] if output.get("choices") else []
-    found += [
-        answer
-        for answer in answers
-        if found[-1].role != "assistant" or not any(repeats(each.text, answer.text) for each in found)
-    ]
+    spoken = SaidTexts(each.text for each in found)
+    found += [each for each in answers if found[-1].role != "assistant" or not spoken.repeat(each.text)]
     if answers and found[-1].role == "assistant":
         found = shapes.ended(found, answers[-1].metadata)
     error = sample.get("error") or (output.get("error") or "the sample has no answer") * (found[-1].role != "assistant")

@@ -14,7 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from rulewright_runtime.strict_json import Json, JsonObject
-from rulewright_runtime.transcripts.messages import Conversation, Message, repeats
+from rulewright_runtime.transcripts.messages import Conversation, Message, SaidTexts
 from rulewright_runtime.transcripts.readers.content import as_json
 from rulewright_runtime.transcripts.readers.message_rows import refuse_confusion, refuse_disorder, refuse_unnamed
 from rulewright_runtime.transcripts.readers.payloads import INPUT_KEYS, is_of_langchain, run_messages, talk
@@ -193,6 +193,7 @@ def instructions(record: Record) -> list[Message]:
 def answer_beside(record: Record, asked: Sequence[Message], key: str, names: Sequence[str] = ANSWERS) -> list[Message]:
     """The answer that is next to the messages, under one of `names`. Raises ShapeError if they end with another
     answer."""
+    spoken = SaidTexts(each.shown for each in asked)
     for name in names:
         value = record.get(name)
         if value in _EMPTY or (name == "message" and not is_record(value)):  # a note
@@ -200,7 +201,7 @@ def answer_beside(record: Record, asked: Sequence[Message], key: str, names: Seq
         answer = run_messages({name: value}, (name,), "assistant", name)
         if not answer and asked[-1].role != "assistant":
             raise ShapeError(f"`{name}` contains no message")
-        if all(any(repeats(one.shown, each.shown) for one in asked) for each in answer):
+        if all(spoken.repeat(each.shown) for each in answer):
             continue
         if asked[-1].role == "assistant":
             raise ShapeError(f"`{name}` is not among the messages in `{key}`")

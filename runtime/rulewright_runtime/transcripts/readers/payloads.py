@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from rulewright_runtime.strict_json import Json, JsonObject
-from rulewright_runtime.transcripts.messages import Message, Part, Role, repeats
+from rulewright_runtime.transcripts.messages import Message, Part, Role, SaidTexts
 from rulewright_runtime.transcripts.readers.record_values import (
     Record,
     ShapeError,
@@ -45,9 +45,10 @@ def run_messages(values: Record, names: Sequence[str], role: str, where: str) ->
     """The messages in the inputs or the outputs of a run, after the history that was handed in. Raises ShapeError, also
     where a text next to the messages is not among them."""
     key, found = _first(values, names, role, where)
+    spoken = SaidTexts(each.text for each in found)
     for name in names if key in _LISTS else (*names, *ANSWER_KEYS):
         texts = _texts_of(values.get(name), role, where) if name in _SAYING and name != key else []
-        if not all(any(repeats(each.text, text) for each in found) for text in texts):
+        if not all(map(spoken.repeat, texts)):
             raise ShapeError(f"{where}: `{name}` is not among the messages that were read from `{key}`")
     history = [
         each
@@ -57,7 +58,7 @@ def run_messages(values: Record, names: Sequence[str], role: str, where: str) ->
     ]
     if history and not found and any(values.get(name) for name in names):
         raise ShapeError(f"{where}: the question after the history is not a message")
-    is_repeated = all(any(repeats(one.text, each.text) for one in found) for each in history)
+    is_repeated = all(spoken.repeat(each.text) for each in history)
     return found if is_repeated else [*history, *found]
 
 

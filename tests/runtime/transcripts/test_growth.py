@@ -1,0 +1,75 @@
+"""The work of reading a file, counted in calls of functions, grows with its length and not with its square."""
+
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+from tests.folders import json_lines
+from tests.runtime.transcripts.formats import conversations
+
+
+def message(number: int) -> dict[str, str]:
+    return {"role": ("user", "assistant")[number % 2], "content": f"This is message {number} of this long chat."}
+
+
+def talk(size: int) -> list[dict[str, str]]:
+    return [message(number) for number in range(size)]
+
+
+def repeated_output(size: int) -> list[Any]:
+    return [{"messages": talk(size), "output": talk(size)}]
+
+
+def repeated_history(size: int) -> list[Any]:
+    return [{"run_type": "llm", "inputs": {"messages": talk(size), "history": talk(size)}, "outputs": {}, "id": "r"}]
+
+
+def results_of_sessions(size: int) -> list[Any]:
+    return [
+        event
+        for number in range(0, size, 2)
+        for event in (
+            {"type": "user", "session_id": "s", "message": message(number)},
+            {"type": "assistant", "session_id": "s", "message": message(number + 1)},
+            {"type": "result", "session_id": "s", "result": message(number + 1)["content"]},
+        )
+    ]
+
+
+def choices_of_samples(size: int) -> list[Any]:
+    choices = [{"message": each} for each in talk(size) if each["role"] == "assistant"]
+    sample = {"id": 1, "epoch": 1, "input": "q", "target": "", "messages": talk(size), "output": {"choices": choices}}
+    return [{"eval": {}, "status": "success", "results": {"total_samples": 1}, "samples": [sample]}]
+
+
+def calls_of(work: Callable[[], object]) -> int:
+    """How often functions are called, and generators resumed, by some work."""
+    count = 0
+
+    def seen(frame: FrameType, event: str, argument: object) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    before = sys.getprofile()
+    sys.setprofile(seen)
+    try:
+        work()
+    finally:
+        sys.setprofile(before)
+    return count
+
+
+@pytest.mark.parametrize("write", [repeated_output, repeated_history, results_of_sessions, choices_of_samples])
+def test_twice_as_much_to_read_takes_no_more_than_twice_the_work(
+    tmp_path: Path, write: Callable[[int], list[Any]]
+) -> None:
+    counts: list[int] = []
+    for size in (100, 100, 200):  # the first time also imports
+        path = tmp_path / f"{len(counts)}.jsonl"
+        path.write_text(json_lines(write(size)), encoding="utf-8")
+        counts.append(calls_of(partial(conversations, path)))
+    assert counts[2] < 2.2 * counts[1]
