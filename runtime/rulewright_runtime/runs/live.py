@@ -289,6 +289,7 @@ class _Open:
         self._started, self._scheduler, self._independence = started, scheduler, independence
         self._authors = started.transcript.authors if isinstance(started, Execution) else ()
         self._exchanges: list[list[Exchange]] = []
+        self._given_up: set[tuple[object, ...]] = set()  # questions that may have been paid for without an answer
         self.tasks: list[asyncio.Task[None]] = []
         if isinstance(started, Execution):
             self._exchanges = [[] for _ in started.askings]
@@ -323,12 +324,16 @@ class _Open:
         if ask is None:
             exchanges.append(_exchange(question, "", None, TOO_LONG))
             return TooLongError("the conversation does not fit into the judge's window")
+        if ask.question in self._given_up:
+            return None
         key = request_key(self._scheduler.model.identity, ask)
         try:
             answer = await self._scheduler.ask(ask)
         except CallFailure as failure:
-            if isinstance(failure, HeldError) and failure.kind == "held":
-                raise
+            if isinstance(failure, HeldError):
+                if failure.kind == "held":
+                    raise
+                self._given_up.add(ask.question)
             exchanges.append(_exchange(question, key, None, failure.kind))
             return TooLongError(str(failure)) if failure.kind == TOO_LONG else None
         refusal = self._independence.refusal_among(answer.model, self._authors) if answer.model else None

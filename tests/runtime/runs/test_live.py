@@ -5,6 +5,7 @@ import gzip
 import json
 import random
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -21,6 +22,7 @@ import pytest
 from tests.folders import read_lines
 from tests.model_server import Response, Server, chat, model_server
 from tests.rounds import every, rounds
+from tests.runtime.plans import asked, plan
 from tests.runtime.runs.watched_run import PLAN, SECONDS, at_home, judge, opinion, transcripts
 
 from rulewright_runtime.calls import breaker
@@ -31,6 +33,7 @@ from rulewright_runtime.errors import OutageError, PlanError
 from rulewright_runtime.files.atomic import BUFFER
 from rulewright_runtime.judging.exchanges import read_exchanges, replay_of
 from rulewright_runtime.models.capabilities import Capabilities
+from rulewright_runtime.plan.question import TextSegment
 from rulewright_runtime.runs.live import LiveJudge
 from rulewright_runtime.runs.run_rows import refuse_damaged
 from rulewright_runtime.runs.store import run
@@ -165,6 +168,19 @@ def test_no_failure_passes(response: Callable[[], Response], tmp_path: Path) -> 
     found = verdicts(tmp_path / "run")
     assert found
     assert all(each["verdict"] in ("UNCLEAR", "FAIL") and each["adjudication_required"] for each in found)
+
+
+def test_a_question_that_may_be_paid_for_is_not_put_again_where_it_counts_as_unanswered(tmp_path: Path) -> None:
+    folder, path = transcripts(tmp_path / "t", 1), tmp_path / "ledger.sqlite3"
+    limits, one = CallLimits(on_ambiguous="unclear"), plan(asked(prompt=(TextSegment("One?"),)))
+    with model_server(lambda *_: chat(GOOD)) as server:
+        run(one, [folder], tmp_path / "first", judge=judge(server, path))
+        database = sqlite3.connect(path)
+        database.execute("update calls set state = 'sent', owner = 'a/1/2/3', lease = 0, answer = null")
+        database.commit()
+        run(one, [folder], tmp_path / "second", judge=judge(server, path, limits=limits))
+        assert len(server.requests) == 1
+    assert [each["verdict"] for each in verdicts(tmp_path / "second")] == ["UNCLEAR"]
 
 
 def test_a_conversation_longer_than_the_window_is_unclear_and_nothing_is_cut(tmp_path: Path) -> None:
