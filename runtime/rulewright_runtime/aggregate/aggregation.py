@@ -47,6 +47,7 @@ from rulewright_runtime.aggregate.outcome import (
     NotRun,
     VerdictKey,
     engine_results,
+    fields_of_extra,
     remove_credit,
     request_adjudication,
 )
@@ -124,7 +125,9 @@ class Scorecard:
         programs = [*self.effects.programs, *(part.value for part in (*self.plan.variables, *self.plan.output))]
         read = self.effects.read.union(VERDICT_FIELDS if "verdicts" in self._needs else ())
         self._key = VerdictKey(read | {"cause"}, programs)
-        self._shown_key = VerdictKey(mentioned(shown).intersection(VERDICT_FIELDS) | {"check_id", "verdict"}, shown)
+        may_show_all = fields_of_extra(shown) is None  # `each: {failure: v}`
+        fields = VERDICT_FIELDS if may_show_all else mentioned(shown).intersection(VERDICT_FIELDS)
+        self._shown_key = VerdictKey({*fields, "check_id", "verdict"}, shown)
         self._forget()
 
     def _forget(self) -> None:

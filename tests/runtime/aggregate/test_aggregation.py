@@ -5,12 +5,13 @@ from collections.abc import Sequence
 import pytest
 from msgspec.structs import replace
 from tests.runtime.plans import check
-from tests.runtime.programs import name, program
+from tests.runtime.programs import call, name, program
 from tests.shipped_plans import shipped_plan
 
 from rulewright_runtime.aggregate.aggregation import Scorecard, Summed
 from rulewright_runtime.plan.part import Verdict
-from rulewright_runtime.verdicts import Finding, VerdictRecord, conclude
+from rulewright_runtime.plan.scorecard import ListPlan
+from rulewright_runtime.verdicts import EvidenceSpan, Finding, VerdictRecord, conclude
 
 
 @pytest.mark.parametrize("path", ["rates.nothing", "counts.nothing", "lists.nothing"])
@@ -56,3 +57,15 @@ def test_verdicts_that_differ_only_in_what_no_condition_reads_are_summed_once(
     assert len(sums) == 1
     assert score("FAIL", "lies") != score("FAIL", "harms"), "a list shows the code"
     assert len(sums) == 2
+
+
+def test_a_list_of_whole_verdicts_shows_those_of_its_own_row() -> None:
+    plan = shipped_plan().scorecard
+    assert plan is not None
+    whole = ListPlan("whole", program(call("_==_", name("v.verdict"), "FAIL")), (("failure", program(name("v"))),))
+    shown = replace(plan.output[-1], name="whole", value=program(name("lists.whole")))
+    scorecard = Scorecard(replace(plan, lists=(*plan.lists, whole), output=(*plan.output, shown)))
+    for quote in ("one", "another"):
+        finding = Finding("FAIL", 1.0, evidence=(EvidenceSpan("assistant", 1, quote),))
+        row = scorecard.score([conclude(check(name=next(iter(plan.checks))), finding)])
+        assert [each["quote"] for each in row["whole"][0]["failure"]["evidence"]] == [quote]
