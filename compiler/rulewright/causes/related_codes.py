@@ -138,7 +138,7 @@ FOLLOWED_BY: Final = code_sets(
         "detector-is-not-routed": """gate-judged-once lexicon-misses-own-example llm-required-contradicts-routing
         cue-lexicon-ignores-the-user missing-prompt reply-lexicon-reads-the-user""",
         "duplicate-key": """level-skipped number-contradicts-content declared-for-nothing figures-without-figure
-        missing-key unknown-dependency""",
+        missing-key unknown-dependency unused-definition""",
         "duplicate-metric": "bad-condition report-of-another-kind weights-do-not-add-up",
         "duplicate-session-number": "probe-reads-a-later-session turn-that-does-not-exist",
         "empty-profile": "edge-without-votes",

@@ -123,7 +123,7 @@ def _lone_dash(source: Source, start: int, offset: int) -> Diagnostic | None:
     """The only dash of a list that continues with keys."""
     line, column = source.position(start)
     after, _ = source.position(offset)
-    dashes = [each for each in range(line, after) if source.line_text(each)[column - 1 : column + 1] == "- "]
+    dashes = [each for each in range(line, after + 1) if source.line_text(each)[column - 1 : column + 1] == "- "]
     if dashes != [line]:
         return None
     help = "remove the dash, write one before each item, or indent the key like the first one"
@@ -150,7 +150,7 @@ def _slip(problem: str, failure: YAMLError, source: Source, offset: int) -> Diag
         return _at(source, line, unopened.span(1), "the braces are never opened", help)
     if "mapping values are not allowed" in problem and (pair := _BRACKETS.match(text)):
         return _no_pair(source, line, pair)
-    is_cut = "did not find expected key" in problem or "expected ',' or" in problem
+    is_cut = any(each in problem for each in ("did not find expected key", "expected ',' or", "expected '-'"))
     if is_cut and (quoted := _APOSTROPHE.search(text)):
         help = "write it twice (`''`), or use double quotes"
         return _at(source, line, quoted.span(1), "the quotes end at this apostrophe", help)

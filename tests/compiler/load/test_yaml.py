@@ -92,6 +92,7 @@ MISTAKES = [
     ("a: b: c\n", "yaml-syntax", 1, 5, "`: ` is not allowed"),
     ("a: 'x\nb: 1\n", "yaml-syntax", 1, 4, "never closed"),
     ("a: [x, 'don't know', y]\n", "yaml-syntax", 1, 12, "the quotes end at this apostrophe"),
+    ("a:\n  - one\n  - 'don't know'\n", "yaml-syntax", 3, 9, "the quotes end at this apostrophe"),
     ("a: [1, 2\nb: 3\n", "yaml-syntax", 1, 9, "expected `,` or `]`"),
     ("a: {b:, c: 1}\n", "yaml-syntax", 1, 6, "after this `:` a space or a value is missing"),
     ("a: {b:[1]}\n", "yaml-syntax", 1, 6, "after this `:` a space or a value is missing"),

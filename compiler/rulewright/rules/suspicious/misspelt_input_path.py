@@ -81,6 +81,11 @@ def _is_like(step: str, name: str) -> bool:
     return is_spelt_like(step, name) or (len(shorter) >= MIN_LENGTH and is_part)
 
 
+def _is_meant(step: str, key: str) -> bool:
+    """Whether a key is spelt like a step, or has a further word, such as a unit: `latency_ms`."""
+    return is_spelt_like(step, key) or key.startswith(f"{step}_")
+
+
 def _in_no_record(scorecard: CaseScorecardDocument, paths: list[str]) -> dict[str, tuple[str, str]]:
     """The paths with a step that is a key of no record near the scorecard: that step, and a key there that no path
     names."""
@@ -91,7 +96,8 @@ def _in_no_record(scorecard: CaseScorecardDocument, paths: list[str]) -> dict[st
         keys = {key for text in near for key in KEY.findall(text)}
         unread = sorted(keys.difference(*read.values()))
         for each, steps in read.items():
-            pairs = ((step, key) for step in steps if step not in keys for key in unread if is_spelt_like(step, key))
+            absent = [step for step in steps if step not in keys]
+            pairs = ((step, key) for step in absent for key in unread if _is_meant(step, key))
             if (pair := next(pairs, None)) is not None:
                 found[each] = pair
     return found
