@@ -4,7 +4,8 @@ verdict, who decided, when and why.
 """
 
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import Final
@@ -159,12 +160,13 @@ def _checked(
     """The decisions with the fingerprints of what they are about; `earlier` are those taken before, which may have
     opened a verdict. Raises UsageError as `adjudicate` does."""
     checked: list[Adjudication] = []
+    decided = cache(lambda: _by_transcript([*taken, *earlier()]))
     for decision in taken:
         check_person(run, decision.by, decision.about)
         if not folded_name(decision.why):
             raise UsageError(f"{decision.about} names no reason (`why`)")
         record = run.verdicts.get(decision.transcript_id, {}).get(decision.check_id)
-        if record is None or not (waits(record) or _is_opened(run, decision, [*taken, *earlier()])):
+        if record is None or not (waits(record) or _is_opened(run, decision, decided()[decision.transcript_id])):
             those = f"`rulewright adjudicate {run.folder}` lists those"
             raise UsageError(f"{decision.about} decides no verdict of the run that waits for a person; {those}")
         seen = fingerprint(
@@ -193,9 +195,8 @@ def _recomputed(run: StoredRun, taken: Sequence[Adjudication]) -> StoredRun:
     for decision in taken:  # of several about one verdict the last counts
         name, check = decision.key
         verdicts[name] = {**verdicts[name], check: _with(run.verdicts[name][check], decision)}
-    for name in {decision.transcript_id for decision in taken}:
-        decided = {decision.check_id for decision in taken if decision.transcript_id == name}
-        for check in _readers(run, name, taken) - decided:
+    for name, decided in _by_transcript(taken).items():
+        for check in _readers(run, name, decided) - decided:
             verdicts[name] = {**verdicts[name], check: _reopened(verdicts[name][check])}
         row = run.rows[name]
         rows[name] = score_again(run.scorecard, row, verdicts[name].values(), skipped_checks(run, row))
@@ -213,9 +214,17 @@ def check_person(run: FinishedRun, by: str, about: str) -> None:
         raise UsageError(f"{about} is by `{by}`, a model of this run; a person decides")
 
 
-def _readers(run: StoredRun, transcript: str, taken: Iterable[Adjudication]) -> set[str]:
+def _by_transcript(taken: Iterable[Adjudication]) -> dict[str, set[str]]:
+    """The checks of each transcript that were decided."""
+    found: dict[str, set[str]] = {}
+    for decision in taken:
+        found.setdefault(decision.transcript_id, set()).add(decision.check_id)
+    return found
+
+
+def _readers(run: StoredRun, transcript: str, decided: Set[str]) -> set[str]:
     """The checks that applied to a transcript and whose verdicts depend on a decided one, directly or not."""
-    stale = {decision.check_id for decision in taken if decision.transcript_id == transcript}
+    stale = {*decided}
     found: set[str] = set()
     while more := {each.id for each in run.plan.checks if each.id not in found and stale & {*each.verifier.reads()}}:
         found |= more
@@ -223,8 +232,8 @@ def _readers(run: StoredRun, transcript: str, taken: Iterable[Adjudication]) -> 
     return {name for name in found if (record := run.verdicts[transcript].get(name)) is not None and record.eligible}
 
 
-def _is_opened(run: StoredRun, decision: Adjudication, taken: Iterable[Adjudication]) -> bool:
-    return decision.check_id in _readers(run, decision.transcript_id, taken)
+def _is_opened(run: StoredRun, decision: Adjudication, decided: Set[str]) -> bool:
+    return decision.check_id in _readers(run, decision.transcript_id, decided)
 
 
 def _reopened(record: VerdictResult) -> VerdictResult:

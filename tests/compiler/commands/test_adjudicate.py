@@ -23,7 +23,7 @@ from rulewright.reporting import adjudication, derived_run
 from rulewright.reporting.adjudication import Adjudication, adjudicate
 from rulewright.reporting.leaderboard import leaderboard
 from rulewright.reporting.run_reader import rows
-from rulewright.reporting.stored_run import read_run
+from rulewright.reporting.stored_run import read_run, stored
 from rulewright_runtime.digests import sha256
 from rulewright_runtime.errors import BusyError, PlanError
 from rulewright_runtime.plan.file import decode, seal
@@ -496,3 +496,24 @@ def test_a_check_that_a_decision_makes_wait_is_listed_until_it_is_decided(
     assert (status, said.splitlines()[0]) == (2, "1 verdict waits for a person; 1 decided")
     command(capsys, out, "--decide", "talk", "any", "FAIL", *about)
     assert command(capsys, out)[:2] == (1, "0 verdicts wait for a person; 2 decided\n")
+
+
+class ComparedName(str):
+    """The name of a transcript that counts how often it is compared."""
+
+    compared = 0
+
+    def __eq__(self, other: object) -> bool:
+        type(self).compared += 1
+        return str.__eq__(self, other)
+
+    __hash__ = str.__hash__
+
+
+def test_decisions_are_grouped_by_transcript_and_not_searched_for_each(judged: Path) -> None:
+    names = {ComparedName(name): check for name, check in (NIGHT, SISTER)}
+    taken = [Adjudication(name, check, "PASS", "Dora", "read twice") for name, check in names.items()] * 50
+    ComparedName.compared = 0
+    decided = adjudication.with_decisions(stored(adjudication.original(judged)), taken)
+    assert decided.verdicts[NIGHT[0]][NIGHT[1]].verdict == "PASS"
+    assert ComparedName.compared < 6 * len(taken)
