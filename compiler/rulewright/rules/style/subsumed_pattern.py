@@ -81,10 +81,12 @@ def _counted_twice(cases: Iterable[CaseRecord]) -> Findings:
 
 def _contained(shorter: Sequence[str], texts: Sequence[str]) -> Iterator[int | None]:
     """For each text, which of the `shorter` ones is the first that occurs in it and is not the same."""
-    search = _search(shorter) if len(shorter) > FEW else None
+    first = sorted({text: at for at, text in reversed([*enumerate(shorter)])}.values())  # of each text
+    search = _search(shorter[at] for at in first) if len(first) > FEW else None
     for text in texts:
-        found = range(len(shorter)) if search is None else sorted(search(text.encode("utf-8", "replace")))
-        yield next((at for at in found if shorter[at] and shorter[at] != text and shorter[at] in text), None)
+        found = range(len(first)) if search is None else sorted(search(text.encode("utf-8", "replace")))
+        within = (at for at in map(first.__getitem__, found) if shorter[at] and shorter[at] != text)
+        yield next((at for at in within if shorter[at] in text), None)
 
 
 def _search(texts: Iterable[str]) -> Search:
