@@ -46,6 +46,22 @@ def choices_of_samples(size: int) -> list[Any]:
     return [{"eval": {}, "status": "success", "results": {"total_samples": 1}, "samples": [sample]}]
 
 
+def chain_of_observations(size: int) -> list[Any]:
+    """Calls of which each is below the one before it."""
+    return [
+        {
+            "id": f"o{number}",
+            "traceId": "t",
+            "type": "GENERATION",
+            "parentObservationId": f"o{number - 1}" if number else None,
+            "startTime": f"2026-01-01T00:{number // 60:02}:{number % 60:02}Z",
+            "input": [message(2 * number)],
+            "output": message(2 * number + 1),
+        }
+        for number in range(size)
+    ]
+
+
 def calls_of(work: Callable[[], object]) -> int:
     """How often functions are called, and generators resumed, by some work."""
     count = 0
@@ -63,7 +79,10 @@ def calls_of(work: Callable[[], object]) -> int:
     return count
 
 
-@pytest.mark.parametrize("write", [repeated_output, repeated_history, results_of_sessions, choices_of_samples])
+GROWING = (repeated_output, repeated_history, results_of_sessions, choices_of_samples, chain_of_observations)
+
+
+@pytest.mark.parametrize("write", GROWING)
 def test_twice_as_much_to_read_takes_no_more_than_twice_the_work(
     tmp_path: Path, write: Callable[[int], list[Any]]
 ) -> None:

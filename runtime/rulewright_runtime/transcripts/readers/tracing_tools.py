@@ -166,7 +166,8 @@ class Tool(msgspec.Struct, frozen=True):
 def _relevant(steps: Sequence[Step]) -> list[Step]:
     """The steps of a trace that hold its conversation: the model calls, or else those whose parents are not there."""
     known = {step.id: step for step in steps}
-    calls = [step for step in steps if step.kind == "call" and not _is_scoring(step, known)]
+    scored = _scored(known)
+    calls = [step for step in steps if step.kind == "call" and scored.isdisjoint(step.parents)]
     outer = [step for step in steps if known.keys().isdisjoint(step.parents)]
     return calls or [step for step in outer if step.kind != "retrieval"] or outer
 
@@ -176,9 +177,9 @@ def _retrievals(steps: Sequence[Step]) -> Iterator[Retrieval]:
     known = {step.id: step for step in steps}
     relevant = _relevant(steps)
     is_called = any(step.kind == "call" for step in relevant)
-    spoken = {each.id for step in relevant for each in _lineage(step, known)}
+    spoken, scored = {each.id for each in _lineages(relevant, known)}, _scored(known)
     for step in sorted(steps, key=lambda each: each.start):
-        if not _retrieves(step, spoken) or _is_scoring(step, known):
+        if not _retrieves(step, spoken) or not scored.isdisjoint(step.parents):
             continue
         if (found := retrieval_message(step.output)) is not None:
             yield Retrieval(step.trace, step.start if is_called else 0, found)
@@ -193,15 +194,25 @@ def _retrieves(step: Step, spoken: Set[str]) -> bool:
     return are_documents(step.output) or (is_named and has_passages(step.output))
 
 
-def _is_scoring(step: Step, known: Mapping[str, Step]) -> bool:
-    """Whether a step or one of its ancestors belongs to a scorer."""
-    return any(each.kind == "scorer" for each in _lineage(step, known))
+def _scored(known: Mapping[str, Step]) -> set[str]:
+    """The ids of scorers and of the steps below them."""
+    below: dict[str, list[str]] = {}
+    for step in known.values():
+        for parent in step.parents:
+            below.setdefault(parent, []).append(step.id)
+    found: set[str] = set()
+    pending = [step.id for step in known.values() if step.kind == "scorer"]
+    while pending:
+        if (name := pending.pop()) not in found:
+            found.add(name)
+            pending += below.get(name, ())
+    return found
 
 
-def _lineage(step: Step, known: Mapping[str, Step]) -> Iterator[Step]:
-    """Yield a step and its ancestors."""
+def _lineages(steps: Iterable[Step], known: Mapping[str, Step]) -> Iterator[Step]:
+    """Yield the steps and their ancestors."""
     visited: set[str] = set()
-    pending = [step]
+    pending = [*steps]
     while pending:
         yield (each := pending.pop())
         parents = (known.keys() & set(each.parents)) - visited
