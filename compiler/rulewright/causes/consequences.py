@@ -7,7 +7,7 @@ but a misspelt key, only structural findings of the mapping are shown.
 
 import os
 from bisect import bisect_right
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import accumulate
 from pathlib import PurePath
@@ -85,7 +85,7 @@ def _without_consequences(
             if (stage is None or each.code in stage) and (corrected := _corrected(each, sources)) is not None
         }
         corrections |= own
-        below = [span for each in own if (span := _renamed(each, by_path)) is not None]
+        below = [*_renamed(own, by_path)]
         if below or (own and len(kept) > len(corrections)):
             edits, _ = edits_of(corrections.values(), sources, unsafe=True)
             texts = {path: edited(sources[path].text, own_edits) for path, own_edits in edits.items()}
@@ -208,16 +208,17 @@ def _corrected(found: Diagnostic, sources: Mapping[str, Source]) -> Diagnostic |
     return None if fix is None else replace(found, fix=fix)
 
 
-def _renamed(found: Diagnostic, files: Mapping[str, Loaded]) -> Span | None:
-    """The mapping below a misspelt key, from the line after the key: what is wrong in it shows when the key is read."""
-    loaded = files.get(found.span.path)
-    if found.code != "unknown-key" or loaded is None:
-        return None
-    entries = (entry for each in walk(loaded.root) if isinstance(each, MappingNode) for entry in each.entries)
-    entry = next((each for each in entries if each.key.span == found.span), None)
-    if entry is None or not isinstance(entry.value, MappingNode) or entry.value.span.line == found.span.line:
-        return None
-    return entry.value.span
+def _renamed(corrected: Iterable[Diagnostic], files: Mapping[str, Loaded]) -> Iterator[Span]:
+    """Yield the mappings below misspelt keys, from the line after the key: what is wrong in them shows when it is
+    read."""
+    misspelt = {each.span for each in corrected if each.code == "unknown-key"}
+    roots = [files[path].root for path in {span.path for span in misspelt} & files.keys()]
+    for each in (node for root in roots for node in walk(root) if isinstance(node, MappingNode)):
+        for entry in each.entries:
+            if (span := entry.key.span) in misspelt:
+                misspelt.remove(span)
+                if isinstance(entry.value, MappingNode) and entry.value.span.line != span.line:
+                    yield entry.value.span
 
 
 def _is_hidden(found: Diagnostic, below: Iterable[Span]) -> bool:
