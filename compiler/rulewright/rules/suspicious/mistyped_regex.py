@@ -170,7 +170,8 @@ def _of_lexicon(lexicon: LexiconDocument) -> list[Scalar]:
 def _case_of_letters(written: list[Scalar], whose: str) -> Findings:
     """The only expression of some that does not ignore case."""
     exact = [each for each in written if _is_exact(each.text)]
-    if len(exact) == 1 and len(written) > MOST and _slip(exact[0].text) is None:
+    others = sum(each.text.startswith("(?i)") for each in written)
+    if len(exact) == 1 and others >= MOST and _slip(exact[0].text) is None:
         message = f"this expression does not ignore case, but the others of {whose} do"
         yield warning(exact[0], message, help="begin it with `(?i)`")
 
