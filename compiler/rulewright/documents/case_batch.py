@@ -2,7 +2,11 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
+from csv import DictReader
+from csv import Error as CsvError
 from functools import cached_property
+from io import StringIO
 from pathlib import Path
 
 from msgspec import Struct
@@ -10,7 +14,7 @@ from msgspec import Struct
 from rulewright.diagnostics import Span
 from rulewright.documents.base import items
 from rulewright.documents.kinds import OUTPUT_KEYS, outputs_by_id
-from rulewright.documents.layout import folder_near, holds_outputs, searched_files, values_in
+from rulewright.documents.layout import TABLES, folder_near, holds_outputs, searched_files, text_of, values_in
 from rulewright.load import Mapping, Node, Sequence
 from rulewright.once_a_run import once_a_run
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
@@ -133,7 +137,7 @@ class CaseFolder:
     def values(self, key: str) -> list[tuple[str, ...]]:
         """The values of a key in each of the files, each as often as it is there."""
         if key not in self._values:
-            self._values[key] = [values_in(file, key) for file in self.files]
+            self._values[key] = [_column(file, key) or values_in(file, key) for file in self.files]
         return self._values[key]
 
     def counted(self, key: str) -> Counter[str]:
@@ -151,6 +155,16 @@ class CaseFolder:
                     numbers.setdefault(value, []).append(number)
         for number in sorted({each for value in values for each in numbers.get(value, ())}):
             yield self.files[number], frozenset(self.values(key)[number])
+
+
+def _column(file: Path, key: str) -> tuple[str, ...]:
+    """The values in a column of a table; none for another file."""
+    if file.suffix.lower() not in TABLES:
+        return ()
+    rows = DictReader(StringIO(text_of(file)), delimiter="\t" if file.suffix.lower() == ".tsv" else ",")
+    with suppress(CsvError):  # which is reported for the table itself
+        return tuple(value for row in rows if (value := row.get(key)))
+    return ()
 
 
 def cases_near(path: Path) -> CaseFolder:

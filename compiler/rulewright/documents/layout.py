@@ -211,7 +211,7 @@ def folder_near(path: Path, folder: str = CASE_FOLDERS[0]) -> Path | None:
 
 def searched_files(folder: Path | None) -> Iterator[Path]:
     """The files in a folder that may be searched; large files are left out."""
-    for file in [] if folder is None else files_below(folder, deep=True, suffixes=SUFFIXES | CASE_LINES):
+    for file in [] if folder is None else files_below(folder, deep=True, suffixes=SUFFIXES | CASE_LINES | TABLES):
         if dependencies.is_file(file) and file.stat().st_size <= MAX_SEARCHED:
             yield file
 

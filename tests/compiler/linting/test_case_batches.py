@@ -503,3 +503,15 @@ def test_outputs_whose_cases_are_there_are_not_compared_with_all_cases(
     }
     lint([folders.write(tmp_path, files)])
     assert compared == {"other"}
+
+
+def test_outputs_are_compared_with_the_cases_of_tables_too(tmp_path: Path) -> None:
+    files = {
+        "rulewright.yaml": "project: own\n",
+        "cases/one.json": json.dumps([{"test_id": "case-001", "concern_id": "own"}]),
+        "cases/two.csv": "test_id,concern_id\ncase-101,own\ncase-202,own\n",
+        "cases/three.csv": f'test_id\n"{"x" * 200_000}"\n',
+        "outputs/two.json": json.dumps([{"test_id": name, "summary": "Fine."} for name in ("case-101", "case-22")]),
+    }
+    found = lint([folders.write(tmp_path, files)], RuleSelection(select=("output-without-case",))).diagnostics
+    assert [each.message for each in found] == ["no case has the test id `case-22`"]
