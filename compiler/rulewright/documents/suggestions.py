@@ -120,9 +120,11 @@ def _words(schema: JsonObject) -> str:
 
 
 def number_meant(keyword: str, bound: float, value: float) -> str | None:
-    """The share that a percentage means, 0.8 for 80, or the number without its sign where none may be negative."""
+    """The share that a percentage means, 0.8 for 80, or that lost its zero, 0.85 for 8.5; or the number without its
+    sign where none may be negative."""
     if keyword == "maximum":
-        return str(float(Decimal(str(value)) / 100)) if bound == 1 and LEAST_PERCENTAGE <= value <= 100 else None
+        scale = 10 if value < 10 and value % 1 else 100
+        return str(float(Decimal(str(value)) / scale)) if bound == 1 and LEAST_PERCENTAGE <= value <= 100 else None
     is_negative = keyword == "minimum" and bound >= 0 and -value >= bound
     return str(-value) if is_negative and value < 0 else None
 

@@ -6,7 +6,7 @@ from typing import Final
 from jsonschema import Draft202012Validator
 from msgspec.structs import replace
 
-from rulewright.diagnostics import Findings, Guess, error, warning
+from rulewright.diagnostics import Findings, Guess, error
 from rulewright.documents.base import entries, flag, numeric, optional_text, text_scalars
 from rulewright.documents.check import CheckDocument
 from rulewright.documents.lexicon import invalid_regex
@@ -147,11 +147,8 @@ def _forbidden(schema: Mapping, properties: Mapping) -> Findings:
 
 
 def _not_required(properties: Mapping, required: dict[str, Scalar]) -> Findings:
-    """The properties whose names are almost those of required properties without a description, or the only one that is
-    not required where only one that is has no description."""
+    """The properties whose names are almost those of required properties without a description."""
     unknown = [name for name in required if name not in properties]
-    free = [entry.name for entry in properties.entries if entry.name not in required]
-    lone = unknown[0] if len(unknown) == len(free) == 1 and len(required) > 1 else None
     for entry in properties.entries:
         if entry.name not in required and (meant := suggest(entry.name, unknown)):
             message = f"`properties` describes `{entry.name}`, but `required` lists `{meant}`"
@@ -161,10 +158,6 @@ def _not_required(properties: Mapping, required: dict[str, Scalar]) -> Findings:
             wrong, right = (listed, entry.name) if is_listed_wrong else (entry.key, meant)
             notes = [(entry.key, "described here") if is_listed_wrong else (listed, "required here")]
             yield error(wrong, message, help=Guess(right), notes=notes)
-        elif entry.name in free and lone is not None:
-            message = f"`{lone}` is required, but `properties` describes `{entry.name}`"
-            help = f"describe `{lone}`, or require `{entry.name}`"
-            yield warning(required[lone], message, help=help, notes=[(entry.key, "described here")])
 
 
 def _times(name: str, text: str) -> int:

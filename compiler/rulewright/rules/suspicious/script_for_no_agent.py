@@ -57,6 +57,9 @@ def _unknown(entry: Entry, workflow: Workflow, tasks: dict[str, TaskDocument]) -
     """The finding for replies under an unknown name, or None."""
     *task, agent = entry.name.split("/")[:2]
     purpose = entry.name.split("/")[2:]
+    if task and task[0] not in tasks and task[0] in workflow.agents.names and agent in PURPOSES:
+        message = f"`{entry.name}` names no task: these replies are never used"
+        return warning(entry.key, message, help=f"write `TASK/{entry.name}`, with the id of the task")
     for word, known, kind in (
         *((each, (*tasks,), "task") for each in task),
         (agent, workflow.agents.names, "agent"),
