@@ -21,6 +21,8 @@ _WORD: Final = "|".join(sorted(NUMBERS, key=len, reverse=True))
 _DIGIT: Final = "|".join(_UNITS.split()[1:10])
 NUMBER: Final = rf"(?:\d[\d,]{{0,20}}(?:\.\d+)?|(?:{_FRACTION})(?= of)|(?:{_WORD})(?:-(?:{_DIGIT}))?)\b"
 ONE: Final = re.compile(rf"\b(?P<number>{NUMBER})[ -]?(?P<unit>%|[a-z]+)?", re.IGNORECASE)
+_OPEN: Final = r"\b(?!(?:once|twice) and)N"  # `once and above all` names no limit
+_ALONE: Final = rf"(?! (?:than\b|to\b|[$£€¥]|{NUMBER}))"  # in `more than 3 or less than 9` another limit begins
 # How a limit is worded: words, their place (`W`) beside the number (`N`), and the operator.
 LIMITS: Final = (
     (
@@ -32,8 +34,8 @@ LIMITS: Final = (
     (("less than", "fewer than", "under", "below"), r"\b(?:W) N", "<"),
     (("at least", "no fewer than", "no less than"), r"\b(?:W) N", ">="),
     (("more than", "above"), r"\b(?<!no )(?<!not )(?:W) N", ">"),
-    (("more", "older", "over", "above", "up"), r"\bN (?:and|or) (?:W)\b", ">="),
-    (("less", "fewer", "younger", "under", "below"), r"\bN (?:and|or) (?:W)\b", "<="),
+    (("more", "older", "over", "above", "up"), rf"{_OPEN} (?:and|or) (?:W)\b{_ALONE}", ">="),
+    (("less", "fewer", "younger", "under", "below"), rf"{_OPEN} (?:and|or) (?:W)\b{_ALONE}", "<="),
     (("between",), r"\bW N and", ""),
     (("between",), rf"\bW {NUMBER} and N", ""),
 )

@@ -133,7 +133,8 @@ def _is_declared(c: CheckingContext, name: str, absolute: bool) -> bool:
     known = (name, first)
     return (
         any(c.environment.variable(each, absolute) for each in known)
-        or any(each in c.environment.members or each in c.environment.hints for each in known)
+        or any(each in c.environment.members and not _is_namespace(c, each) for each in known)
+        or any(each in c.environment.hints for each in known)
         or any(each.partition(".")[0] == first for each in c.environment.variables)
     )
 

@@ -54,5 +54,5 @@ def _failure(name: str, values: Sequence[object]) -> str | None:
     try:
         prepare(Program((*constants, Node("call", tuple(range(len(values))), name))))({})
     except EvaluationError as why:
-        return str(why) if why.code == "invalid_argument" else None
+        return str(why) if why.code in ("invalid_argument", "range") else None
     return None

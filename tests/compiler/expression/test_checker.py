@@ -214,6 +214,8 @@ ADVICE = [
     ("timestamp(name).getHours('Europe/Berlim') > 8", 26, None, None),
     ("quantile(scores, 95.0).orValue(1.0) > 0.5", 18, None, None),
     ("int('9OO') > count", 5, "`9OO` is not a valid argument of `int`: can't read `9OO` as an int", None),
+    ("int('99999999999999999999') > count", 5, None, None),
+    ("duration('9999999999h') > duration('1s')", 10, None, None),
     ("duration(count) > duration('1s')", 9, None, None),
     ("math.min(2, count) > 1", 1, "unknown function `math.min`", "write `math.least(a, b)`"),
     (
@@ -307,6 +309,12 @@ def test_arithmetic_on_scores_may_leave_the_interval() -> None:
 def test_a_bound_variable_hides_a_constant_and_a_declared_name() -> None:
     assert build("[1].exists(GO, GO == 1)", PLACE).type == BOOL
     assert build("['a'].exists(count, count == 'a')", PLACE).type == BOOL
+
+
+def test_a_namespace_is_not_taken_for_a_constant_of_the_same_name() -> None:
+    place = Environment(variables={"kind": EnumType("kind", ("regex", "other"))})
+    with pytest.raises(ExpressionError, match=r"unknown function `regex.find`"):
+        build("regex.find('a', 'b') == 'b' and kind == regex", place)
 
 
 def test_an_expected_enum_admits_its_members_only() -> None:

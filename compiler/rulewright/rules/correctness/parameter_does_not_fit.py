@@ -112,11 +112,12 @@ def _refused(check: CheckDocument) -> Findings:
         values = [_constant(check, each) for each in operands]
         for at, why in refused(name or part.function, values):
             value = _parameter(check, operands[at])
-            if value is not None:
+            beside = next(filter(None, (_parameter(check, each) for each in operands)), None)
+            if (place := value or beside) is not None:
                 notes = [(written.span(part), "used here")]
-                is_regex = "regular expression" in why
-                message = f"`{value.value}` is not a valid argument of `{name or part.function}`: {why}"
-                yield (is_regex and invalid_regex(value)) or error(value, message, notes=notes)
+                is_regex = value is not None and "regular expression" in why
+                message = f"`{values[at]}` is not a valid argument of `{name or part.function}`: {why}"
+                yield (is_regex and invalid_regex(place)) or error(place, message, notes=notes)
 
 
 def _constant(check: CheckDocument, part: Expr) -> object:
