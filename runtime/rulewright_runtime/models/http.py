@@ -113,8 +113,9 @@ class HttpModel:
         self._wire = WIRES[provider]
         self._model = model
         self._refused: frozenset[str] = frozenset()  # what the endpoint does not accept in a request
-        words = " ".join([key or "", *headers.values()]).split()  # a header may hold `Bearer KEY`
-        secrets = [word for word in words if len(word) >= SHORTEST_KEY]
+        values = [key or "", *headers.values()]
+        values += [value.partition(" ")[2].strip() for value in values]  # a header may hold `Bearer KEY`
+        secrets = [value for value in values if len(value) >= SHORTEST_KEY]
         self._secrets = [*secrets, *(secret.replace("/", r"\/") for secret in secrets)]  # JSON may escape a slash
         self.capabilities = capabilities or capabilities_of(provider, model)
         self.host = "" if urlsplit(base).hostname in LOCAL else str(urlsplit(base).hostname)
@@ -157,7 +158,7 @@ class HttpModel:
     async def _sent(self, body: JsonObject) -> ModelAnswer:
         try:
             async with self._client.stream("POST", self._url, json=body) as response:
-                data = await read_body(response, MAX_BODY)
+                body_text = (await read_body(response, MAX_BODY)).decode("utf-8", "surrogateescape")
         except httpx2.TimeoutException as error:
             raise CallFailure(f"the endpoint did not answer in time ({type(error).__name__})", "timeout") from None
         except httpx2.RemoteProtocolError as error:
@@ -165,6 +166,7 @@ class HttpModel:
         except (httpx2.TransportError, httpx2.StreamError) as error:
             reason = f"{self.identity.endpoint} can't be reached: {why_unreachable(error, self._url)}"
             raise CallFailure(reason, "denied" if any(name in reason for name in _TLS) else "network") from None
+        data = self._without_key(body_text).encode("utf-8", "surrogateescape")  # before a message is cut within the key
         if response.status_code != 200:
             hint = self._key_hint if response.status_code == 401 else ""
             hint = hint or _hint(response.status_code, response.headers.get("Location"), self._url)

@@ -277,3 +277,15 @@ def test_a_key_in_the_pieces_of_a_text_is_not_kept() -> None:
     message = {"choices": [{"message": {"content": pieces}, "finish_reason": "stop"}]}
     answer, _ = ask(lambda *_: Response(body=json.dumps(message).encode()), key=_KEY)
     assert answer.text == "You sent [key]."
+
+
+def test_a_key_where_a_long_message_is_cut_is_not_told() -> None:
+    message = f"{'x' * 290} {_KEY}"
+    refused = json.dumps({"error": {"message": message}}).encode()
+    for response in (Response(400, refused), Response(200, refused), Response(500, f"{'x' * 195}{_KEY}".encode())):
+        assert "sk-0" not in str(failure(response, key=_KEY))
+
+
+def test_the_words_of_a_header_are_kept_in_answers() -> None:
+    headers = {"X-Title": "Customer satisfaction in conversations"}
+    assert ask(lambda *_: chat("No satisfaction."), headers=headers)[0].text == "No satisfaction."
