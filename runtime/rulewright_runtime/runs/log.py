@@ -16,7 +16,7 @@ import msgspec
 from rulewright_runtime.digests import blake2b
 from rulewright_runtime.errors import InputError, PlanError
 from rulewright_runtime.strict_json import UNDECODED
-from rulewright_runtime.transcripts.messages import Transcript
+from rulewright_runtime.transcripts.messages import Transcript, Turn
 
 if TYPE_CHECKING:
     from rulewright_runtime.transcripts.pieces import Piece
@@ -217,13 +217,19 @@ def fingerprints(item: Transcript | InputError) -> tuple[str, str]:
 
 
 def digest(item: Transcript | InputError) -> str:
-    """A fingerprint of an input's whole content and location."""
+    """A fingerprint of an input's content and location."""
     return fingerprints(item)[0]
 
 
 def conversation_digest(item: Transcript | InputError) -> str:
-    """A fingerprint of a conversation's turns, independent of its location; empty for a refused input."""
-    return "" if isinstance(item, InputError) else _fingerprint(msgspec.json.encode(item.turns))
+    """A fingerprint of a conversation's turns, independent of its location and of the models that the turns name; empty
+    for a refused input."""
+    return "" if isinstance(item, InputError) else _fingerprint(msgspec.json.encode([*map(_unsigned, item.turns)]))
+
+
+def _unsigned(turn: Turn) -> Turn:
+    is_unsigned = turn.model is turn.served_model is msgspec.UNSET
+    return turn if is_unsigned else msgspec.structs.replace(turn, model=msgspec.UNSET, served_model=msgspec.UNSET)
 
 
 def _fingerprint(data: bytes) -> str:

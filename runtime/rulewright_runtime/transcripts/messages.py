@@ -181,13 +181,18 @@ def turns_of(messages: Sequence[Message], about: JsonMapping = NOTHING) -> tuple
             message.shown,
             error=message.metadata.get("error"),
             finish=_finish(message),
-            model=name if isinstance(name := message.metadata.get("model"), str) else msgspec.UNSET,
+            model=_name(message, "model"),
+            served_model=_name(message, "served_model"),
         )
         for number, message in _numbered(messages)
     ]
     if turns and turns[-1].role == "assistant" and turns[-1].finish is None:
         turns[-1] = msgspec.structs.replace(turns[-1], finish=finish_of(about))
     return tuple(turns)
+
+
+def _name(message: Message, key: str) -> str | msgspec.UnsetType:
+    return name if isinstance(name := message.metadata.get(key), str) else msgspec.UNSET
 
 
 def _finish(message: Message) -> str | None:

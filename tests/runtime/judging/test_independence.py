@@ -138,7 +138,7 @@ def test_the_names_of_a_turns_model_are_kept_when_it_is_converted(tmp_path: Path
     line = {"scenario_id": "s", "model": "alias", "turns": [TURNS[0], {**TURNS[1], "model": "m", "served_model": "o3"}]}
     path = tmp_path / "chats.jsonl"
     path.write_text(json.dumps(line) + "\n")
-    for written in ("turns", "rulewright"):
+    for written in ("turns", "rulewright", "openai", "turns"):
         (found,) = Reader().read([path])
         assert isinstance(found, Transcript)
         assert found.authors == ("alias", "m", "o3")

@@ -9,8 +9,9 @@ from msgspec.structs import replace
 from rulewright_runtime.aggregate.outcome import engine_results
 from rulewright_runtime.report.summary import Summary
 from rulewright_runtime.runs.folder import REPLIES, ROWS
-from rulewright_runtime.runs.log import Header, LogStep, line_of
+from rulewright_runtime.runs.log import Header, LogStep, conversation_digest, line_of
 from rulewright_runtime.runs.run_rows import count, log_of
+from rulewright_runtime.transcripts.messages import Transcript, Turn
 
 STEPS = (
     LogStep("a", "", 9, 9, 9, 1, replies=70),
@@ -32,6 +33,14 @@ def test_sizes_are_those_of_the_rows_and_of_the_replies_that_are_kept(
         for step, (verdicts, scores), checksum, size in zip(STEPS, sizes, checksums, replies, strict=True)
     ]
     assert log == line_of(Header("p", "j", "s")) + b"".join(map(line_of, steps))
+
+
+def test_the_fingerprint_of_a_conversation_does_not_depend_on_the_models_that_its_turns_name() -> None:
+    # Decisions of people and gold labels, which record it, hold for the same text from another export.
+    turn = Turn(1, "assistant", "Hi.")
+    named = replace(turn, model="alias", served_model="gpt-4o")
+    digests = {conversation_digest(Transcript("t", "", "m", (each,))) for each in (turn, named)}
+    assert digests == {"d81f74f77b32d36579c5949308f61d25"}
 
 
 RECORD = {
