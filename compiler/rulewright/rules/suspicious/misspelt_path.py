@@ -27,6 +27,7 @@ def misspelt_path(workflow: Workflow) -> Findings:
     Instead: use one spelling. A folder or file that exists is not reported.
     """
     outputs, folder = _outputs(workflow), workflow.place("folder", ".")
+    inputs = {each.path for task in workflow.document.tasks for each in task.inputs}
     nodes: defaultdict[str, list[Scalar]] = defaultdict(list)  # of every path
     named: defaultdict[str, set[int]] = defaultdict(set)  # the places of every name
     for place, node in enumerate(paths_of(workflow)):
@@ -53,17 +54,18 @@ def misspelt_path(workflow: Workflow) -> Findings:
             if len(named[folder_of]) > len(named[its_folder]) == 1 and other in nodes:  # others are in that folder
                 yield warning(nodes[other][0], f"only this path contains `{its_folder}`", help=Guess(path))
                 continue
-        elif path not in outputs and "*" not in path and is_there and (help := _existing(folder, path)):
+        elif path not in outputs and "*" not in path and is_there and (help := _existing(folder, path, inputs)):
             found = [(f"no task writes `{path}`, and the file does not exist", help)]
         else:
             found = [] if near is not None else [*_of_names(path, named, folder, is_written=path in outputs)]
         yield from (warning(node, message, help=help) for message, help in found for node in there)
 
 
-def _existing(folder: Path, path: str) -> Guess | None:
-    """The file with a similar path, or the only one with the same name and another suffix."""
+def _existing(folder: Path, path: str, inputs: set[str]) -> Guess | None:
+    """The file with a similar path, or for an input the only one with the same name and another suffix: other files may
+    be made while a task runs."""
     place = folder / path
-    names = dependencies.names_in(place.parent) if dependencies.is_folder(place.parent) else ()
+    names = dependencies.names_in(place.parent) if path in inputs and dependencies.is_folder(place.parent) else ()
     others = [name for name, _ in names if Path(name).stem == place.stem and Path(name).suffix and place.suffix]
     by_suffix = Guess(Path(path).with_name(others[0]).as_posix()) if len(others) == 1 else None
     return path_meant(place, path) or by_suffix

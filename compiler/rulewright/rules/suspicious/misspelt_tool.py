@@ -68,11 +68,11 @@ def _allowed(checks: list[CheckDocument]) -> dict[str, set[str]]:
 
 
 def _outside(check: CheckDocument, allowed: Mapping[str, Set[str]]) -> Findings:
-    """The texts that an argument is compared with, and that no declared tool allows for it."""
+    """The texts that an argument is compared with, and that no declared tool allows for it; an empty text is none."""
     for written in expressions_of(check):
         for argument, compared in chain.from_iterable(map(_compared, written.parts)):
             value = compared.value if isinstance(compared, Literal) else None
-            if argument in allowed and isinstance(value, str) and value not in allowed[argument]:
+            if argument in allowed and isinstance(value, str) and value not in {*allowed[argument], ""}:
                 listed = ticked(sorted(allowed[argument]))
                 help = did_you_mean(value, allowed[argument]) or f"the declared values are {listed}"
                 yield warning(written.span(compared), f"no declared tool allows `{value}` for `{argument}`", help=help)
