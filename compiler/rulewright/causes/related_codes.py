@@ -291,5 +291,6 @@ ONCE_A_MESSAGE: Final = codes_in("""
     bad-case bad-condition bad-expression file-of-another-format input-not-awaited unknown-agent unknown-dependency
     unknown-state
 """)
+ONCE_A_PLACE: Final = codes_in("cue-lexicon-ignores-the-user gate-ignores-unclear missing-key")
 # Findings about a scorecard over cases, and what follows from them in the files of cases, which are linted alone.
 OF_CASES: Final = codes_in("bad-case bad-setting misspelt-input-path setting-of-two-parameters")

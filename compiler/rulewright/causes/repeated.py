@@ -30,6 +30,7 @@ from rulewright.causes.related_codes import (
     ONCE_A_DOCUMENT,
     ONCE_A_LINE,
     ONCE_A_MESSAGE,
+    ONCE_A_PLACE,
     PROBES,
     REPORTED_WITH,
     SAME_MESSAGE,
@@ -430,7 +431,7 @@ def _cause(found: Diagnostic) -> object:
         return RULE_SETS
     if not _has_own_fix(found) and found.code in ACROSS:
         return found.code, found.severity, found.message if found.code in SAME_MESSAGE else None
-    if not _has_own_fix(found) and found.code in ("gate-ignores-unclear", "missing-key"):
+    if not _has_own_fix(found) and found.code in ONCE_A_PLACE:
         return found.span, found.code
     if not _has_own_fix(found) and found.code in SAME_MESSAGE_IN_DOCUMENT:
         return found.span.path, found.code, found.message
@@ -445,11 +446,17 @@ def _one_of(group: list[Diagnostic]) -> Diagnostic:
     further = len({each.span for each in others} - {first.span})
     where = "this document" if all(each.span.path == first.span.path for each in others) else "other documents"
     more = f" (and {further} more {'place' if further == 1 else 'places'} in {where})" if further else ""
-    notes = [Note(each.span, _note(each, first)) for each in others]
+    notes = dict.fromkeys(note for each in others for note in _notes(each, first))
     fixes = [each.fix for each in group if each.fix is not None]
     edits = dict.fromkeys(edit for fix in fixes for edit in fix.edits)
     fix = first.fix and replace(first.fix, edits=tuple(edits))
     return replace(first, message=first.message + more, notes=(*first.notes, *notes), fix=fix)
+
+
+def _notes(found: Diagnostic, first: Diagnostic) -> Sequence[Note]:
+    """What remains of a finding next to the first one; of an equal one at its place only its own notes."""
+    is_same = (found.span, found.message) == (first.span, first.message)
+    return found.notes if is_same else (Note(found.span, _note(found, first)),)
 
 
 def _note(found: Diagnostic, first: Diagnostic) -> str:

@@ -25,12 +25,13 @@ def cue_lexicon_ignores_the_user(project: Project) -> Findings:
     for check in project.checks:
         cue = project.lexicons.get(check.routing.cue or "") if check.routing.route == "cue_response" else None
         if cue is not None and cue.role in (None, "assistant"):
-            message = f"`{cue.name}` searches the assistant's turns, but cues are the user's"
+            why = "" if cue.role else " has no `role`, so it"
+            message = f"`{cue.name}`{why} searches the assistant's turns, but cues are the user's"
             named, role = check.place("routing", "cue"), cue.place("role") if cue.role else first_place(cue.node)
-            if "role" in cue.node and not _is_exchanged(check, project) and not has_unused(project, "user", "both"):
+            if not _is_exchanged(check, project) and not has_unused(project, "user", "both"):
                 yield warning(role, message, notes=[(named, "used here")])
             else:
-                yield warning(named, message, notes=[(role, "its role" if cue.role else "no `role` means `assistant`")])
+                yield warning(named, message, notes=[(role, "its role" if cue.role else "no `role`")])
         lexicon = project.precheck_of(check)
         unit = unit_of(check, project)
         if lexicon is None or not check.is_judged or unit != "event_window":
