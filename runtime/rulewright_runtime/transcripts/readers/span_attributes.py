@@ -333,7 +333,7 @@ def prefix_digests(messages: Sequence[Message]) -> list[bytes]:
     """A digest of what the first message says, of what the first two say, and so on."""
     digest, digests = b"", []
     for message in messages:
-        content = msgspec.json.encode(content_of(message))
+        content = msgspec.json.encode(content_of(message), order="deterministic")
         digest = blake2b(digest + content, digest_size=16).digest()
         digests.append(digest)
     return digests

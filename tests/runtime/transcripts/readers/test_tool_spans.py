@@ -181,3 +181,13 @@ def test_an_empty_list_of_documents_is_no_text(nothing: str, tmp_path: Path) -> 
     empty = span(2, {"openinference.span.kind": "RETRIEVER", "output.value": nothing}, 1)
     [chat] = conversations(written(tmp_path, export(empty, call(3, [ASKED], ANSWER))))
     assert lines(chat) == [WHOLE[0], WHOLE[3]]
+
+
+def test_the_order_of_arguments_does_not_make_a_later_span_another_chat(tmp_path: Path) -> None:
+    called, again = (
+        {**CALLED, "tool_calls": [{"id": "c1", "name": "erase", "arguments": arguments}]}
+        for arguments in ({"id": 7, "all": True}, {"all": True, "id": 7})
+    )
+    spans = export(call(2, [ASKED], called), call(3, [ASKED, again, RESULT], ANSWER))
+    [chat] = conversations(written(tmp_path, spans))
+    assert lines(chat)[-1] == WHOLE[-1]
