@@ -300,9 +300,11 @@ class Transcript(msgspec.Struct, frozen=True):
 
     @property
     def authors(self) -> tuple[str, ...]:
-        """The judged model, those that played the user, and the other names that turns record for their model, such as
-        that of the model behind an alias."""
+        """The judged model, those that played the user, and the other names that turns, and messages of the assistant
+        that only call tools, record for their model, such as that of the model behind an alias."""
         names = {name for turn in self.turns for name in (turn.model, turn.served_model)}
+        calling = [each for each in self.recorded.messages if each.tool_calls] if self.recorded else []
+        names |= {_name(each, key) for each in calling for key in ("model", "served_model")}
         return (self.model, *self.simulated_by, *sorted(name for name in names if name and isinstance(name, str)))
 
     @property

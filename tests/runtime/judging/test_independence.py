@@ -109,6 +109,13 @@ def test_an_endpoint_that_serves_the_subjects_family_under_another_name_ends_the
 TURNS = [{"turn": 1, "role": "user", "content": "Help."}, {"turn": 1, "role": "assistant", "content": "Sorry."}]
 CHAT = {"messages": [{"role": "user", "content": "Help."}, {"role": "assistant", "content": "Hi.", "model": "gpt-4o"}]}
 
+CALLING = {
+    "role": "assistant",
+    "model": "gpt-4o",
+    "tool_calls": [{"id": "1", "type": "function", "function": {"name": "find", "arguments": "{}"}}],
+}
+ANSWERED = ({"role": "tool", "tool_call_id": "1", "content": "Fine."}, {"role": "assistant", "content": "Hi."})
+
 
 @pytest.mark.parametrize(
     ("name", "lines"),
@@ -119,6 +126,7 @@ CHAT = {"messages": [{"role": "user", "content": "Help."}, {"role": "assistant",
         ("b.jsonl", [{"scenario_id": "s", "model": "alias", "turns": [TURNS[0], {**TURNS[1], "served_model": "o3"}]}]),
         ("chats.jsonl", [{"model": "alias", **CHAT}]),
         ("chats.jsonl", [CHAT]),
+        ("chats.jsonl", [{"model": "alias", "messages": [*CHAT["messages"][:1], CALLING, *ANSWERED]}]),
     ],
 )
 def test_the_judge_may_not_be_the_model_behind_the_name_of_another(
