@@ -1,5 +1,6 @@
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from itertools import zip_longest
 from typing import Final, TypeAlias
 
@@ -8,12 +9,12 @@ from rulewright.documents.check import CheckDocument
 from rulewright.documents.lexicon import invalid_regex
 from rulewright.documents.suggestions import number_meant
 from rulewright.expression.direction import ORDERED
-from rulewright.expression.syntax_tree import Binary, Call, Expr, Literal, field_of
+from rulewright.expression.syntax_tree import Binary, Call, Expr, Literal, Macro, Name, below, field_of
 from rulewright.expression.trial_calls import UNKNOWN, refused
 from rulewright.expression.types import BOOL, DOUBLE, DYN, INT, NULL, STRING, ListType, MapType, Type
 from rulewright.load import Node, Scalar, Sequence
 from rulewright.lower.expression_checks import mistakes_with
-from rulewright.lower.expressions_of import operations_in, parts_of
+from rulewright.lower.expressions_of import WrittenExpression, operations_in, parts_of
 from rulewright.proving.static_types import COUNTS
 from rulewright.proving.verdicts import SHARES
 from rulewright.rules.correctness.empty_list_searched import SEARCHING as OF_PHRASES
@@ -103,28 +104,48 @@ def _mistake(check: CheckDocument, name: str, types: Types) -> dict[tuple[str, T
 
 
 def _refused(check: CheckDocument) -> Findings:
-    """Parameters that a function refuses whatever its other arguments are: an invalid regular expression, `9OO`."""
+    """Parameters, and items of lists, that a function refuses whatever its other arguments are: `9OO`, for a number."""
     for written, part in parts_of(check):
-        if not isinstance(part, Call):
-            continue
-        name = written.checked.functions.get(id(part))
-        operands = part.args if name is not None or part.target is None else (part.target, *part.args)
-        values = [_constant(check, each) for each in operands]
-        for at, why in refused(name or part.function, values):
-            value = _parameter(check, operands[at])
-            beside = next(filter(None, (_parameter(check, each) for each in operands)), None)
-            if (place := value or beside) is not None:
-                notes = [(written.span(part), "used here")]
-                is_regex = value is not None and "regular expression" in why
-                message = f"`{values[at]}` is not a valid argument of `{name or part.function}`: {why}"
-                yield (is_regex and invalid_regex(place)) or error(place, message, notes=notes)
+        if isinstance(part, Call):
+            yield from _of_call(written, part, partial(_parameter, check))
+        elif isinstance(part, Macro):
+            yield from _of_items(check, written, part)
 
 
-def _constant(check: CheckDocument, part: Expr) -> object:
-    """The value of a literal, or of a parameter that is a scalar, else `UNKNOWN`."""
+def _of_items(check: CheckDocument, written: WrittenExpression, macro: Macro) -> Findings:
+    """The items of a list that are refused where a macro over it reads each of them once, so that nothing guards it."""
+    name = field_of(macro.target, "params")
+    listed = written.node(macro.target) if name is None else check.get("params", name)
+    inner = [each for body in macro.bodies for each in below(body)]
+    reads = [each for each in inner if isinstance(each, Name) and each.name == macro.variables[-1]]
+    for item in listed.items if isinstance(listed, Sequence) and len(reads) == 1 else ():
+        for call in inner:
+            if isinstance(call, Call):
+                yield from _of_call(written, call, partial(_item, reads[0], item))
+
+
+def _item(read: Name, item: Node, part: Expr) -> Scalar | None:
+    return item if part is read and isinstance(item, Scalar) else None
+
+
+def _of_call(written: WrittenExpression, call: Call, given: Callable[[Expr], Scalar | None]) -> Findings:
+    """The given operand that a call refuses, or the first one if it is a constant beside it that is refused."""
+    name = written.checked.functions.get(id(call))
+    operands = call.args if name is not None or call.target is None else (call.target, *call.args)
+    scalars = [given(each) for each in operands]
+    values = [_constant(*pair) for pair in zip(operands, scalars, strict=True)] if any(scalars) else []
+    for at, why in refused(name or call.function, values):
+        place = scalars[at] or next(filter(None, scalars))
+        notes = [(written.span(call), "used here")]
+        is_regex = place is scalars[at] and "regular expression" in why
+        message = f"`{values[at]}` is not a valid argument of `{name or call.function}`: {why}"
+        yield (is_regex and invalid_regex(place)) or error(place, message, notes=notes)
+
+
+def _constant(part: Expr, given: Scalar | None) -> object:
+    """The value of a literal, or the one given for a part, else `UNKNOWN`."""
     if isinstance(part, Literal):
         return part.value
-    given = _parameter(check, part)
     value = None if given is None else given.value
     is_too_large = isinstance(value, int) and not INT_MIN <= value <= INT_MAX  # which is reported as such
     return value if isinstance(value, bool | int | float | str) and not is_too_large else UNKNOWN
