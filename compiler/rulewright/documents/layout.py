@@ -218,7 +218,7 @@ def searched_files(folder: Path | None) -> Iterator[Path]:
 
 def text_of(file: Path) -> str:
     dependencies.note_content(file, None)
-    return file.read_text(encoding="utf-8", errors="replace")
+    return file.read_text(encoding="utf-8-sig", errors="replace")
 
 
 def values_in(file: Path, key: str) -> tuple[str, ...]:

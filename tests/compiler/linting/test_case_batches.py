@@ -509,7 +509,7 @@ def test_outputs_are_compared_with_the_cases_of_tables_too(tmp_path: Path) -> No
     files = {
         "rulewright.yaml": "project: own\n",
         "cases/one.json": json.dumps([{"test_id": "case-001", "concern_id": "own"}]),
-        "cases/two.csv": "test_id,concern_id\ncase-101,own\ncase-202,own\n",
+        "cases/two.csv": "\ufefftest_id,concern_id\ncase-101,own\ncase-202,own\n",
         "cases/three.csv": f'test_id\n"{"x" * 200_000}"\n',
         "outputs/two.json": json.dumps([{"test_id": name, "summary": "Fine."} for name in ("case-101", "case-22")]),
     }
