@@ -13,6 +13,7 @@ from functools import cache
 from time import time
 from typing import Final
 from urllib.parse import SplitResult, urlsplit, urlunsplit
+from urllib.request import getproxies
 
 import httpx2
 import msgspec
@@ -82,7 +83,7 @@ def client_for(url: str, headers: Mapping[str, str], timeout: httpx2.Timeout | N
     is_elsewhere = urlsplit(url).hostname not in LOCAL
     verified = _certificates()
     try:
-        return httpx2.AsyncClient(
+        client = httpx2.AsyncClient(
             headers=headers,
             timeout=timeout,
             limits=limits,
@@ -90,8 +91,12 @@ def client_for(url: str, headers: Mapping[str, str], timeout: httpx2.Timeout | N
             verify=verified,
             trust_env=is_elsewhere,
         )
+        proxies = getproxies() if is_elsewhere else {}
+        for proxy in filter(None, map(proxies.get, ("http", "https", "all"))):
+            _ = urlsplit(proxy if "://" in proxy else f"http://{proxy}").port  # which the library does not check
     except (ImportError, ValueError, httpx2.InvalidURL) as error:
         raise ModelError(f"the proxy that the environment names can't be used: {error}") from None
+    return client
 
 
 class HttpModel:

@@ -237,7 +237,7 @@ def test_what_is_sent_to_this_machine_passes_no_proxy(monkeypatch: pytest.Monkey
         assert len(proxy.requests) == 1
 
 
-@pytest.mark.parametrize("proxy", ["ftp://127.0.0.1:1", "gopher://user:hidden@127.0.0.1:1"])
+@pytest.mark.parametrize("proxy", ["ftp://127.0.0.1:1", "gopher://user:hidden@127.0.0.1:1", "127.0.0.1:99999"])
 def test_a_proxy_that_can_not_be_used_is_reported(proxy: str, monkeypatch: pytest.MonkeyPatch) -> None:
     _without_proxies(monkeypatch)
     monkeypatch.setenv("HTTPS_PROXY", proxy)
