@@ -33,8 +33,8 @@ Word: TypeAlias = tuple[str, Span | Scalar]
 def misspelt_tool(project: Project) -> Findings:
     """A check spells a tool unlike chats, declared tools or other checks, or reads an argument that calls do not have.
 
-    Why it matters: no call has the name, so the check passes, or fails, every time. So it does where an argument is
-    compared with a text that the `enum` of the declared tools does not allow.
+    Why it matters: no call has the name, so the check passes, or fails, every time. The same happens where an
+    argument is compared with a text that no `enum` of the declared tools contains.
     Instead: use the spelling of the calls. The recorded chats are those in the folders `chats` and `transcripts`;
     `params.tools` of `library/tool-call-valid` declares tools.
     """
