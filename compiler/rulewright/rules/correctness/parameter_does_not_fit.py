@@ -117,7 +117,7 @@ def _of_items(check: CheckDocument, written: WrittenExpression, macro: Macro) ->
     name = field_of(macro.target, "params")
     listed = written.node(macro.target) if name is None else check.get("params", name)
     inner = [each for body in macro.bodies for each in below(body)]
-    reads = [each for each in inner if isinstance(each, Name) and each.name == macro.variables[-1]]
+    reads = [each for each in inner if isinstance(each, Name) and (each.name,) == macro.variables]
     for item in listed.items if isinstance(listed, Sequence) and len(reads) == 1 else ():
         for call in inner:
             if isinstance(call, Call):
