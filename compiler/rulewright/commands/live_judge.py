@@ -17,7 +17,6 @@ from rulewright_runtime.calls.scheduler import Scheduler
 from rulewright_runtime.english import plural
 from rulewright_runtime.errors import InputError, OutageError
 from rulewright_runtime.plan.scan import Plan
-from rulewright_runtime.runs.live import speakers
 from rulewright_runtime.runs.store import run
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
 from rulewright_runtime.terminal import complain, left, safe_stream, width_for
@@ -43,7 +42,7 @@ def live_run(
     options = JudgeOptions(**{each: getattr(args, each) for each in JudgeOptions.__struct_fields__})
     live = open_live(judge, project, options)
     refuse_what_cannot_fit(plan, read(), live, gates_only=args.gates_only)
-    items = Counter(speakers(item) if isinstance(item, Transcript) else () for item in read())
+    items = Counter(item.authors if isinstance(item, Transcript) else () for item in read())
     warn_of_unknown_families(live, {name for names in items for name in names})
     progress = LiveProgress(items.total())
     try:

@@ -360,11 +360,6 @@ def _exchange(question: JudgeRequest, key: str, answer: ModelAnswer | None, erro
     return Exchange(*request, key, answer.text, None, answer.model, answer.finish, *tokens, prompt)
 
 
-def speakers(transcript: Transcript) -> tuple[str, ...]:
-    """The models whose words a judge of the transcript reads: the judged model, and those that played the user."""
-    return (transcript.model, *transcript.simulated_by)
-
-
 def ask_of(question: JudgeRequest, capabilities: Capabilities) -> CallRequest | None:
     """The request as a call of a model with these `capabilities`; None if it does not fit into the context window."""
     max_tokens = question.max_tokens

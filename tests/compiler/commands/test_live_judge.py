@@ -170,6 +170,11 @@ def test_families_that_nobody_knows_are_reported_and_one_family_is_refused(
         (tmp_path / "t" / "chats.jsonl").write_text(json.dumps({"messages": [_HI, *_SAYS]}), encoding="utf-8")
         assert scan(tmp_path) == 0
         assert "family" not in capsys.readouterr().err  # the chat names no model, which no family would tell
+        named = json.dumps({"messages": [_HI, *({**each, "model": "their-bot"} for each in _SAYS)]})
+        (tmp_path / "t" / "chats.jsonl").write_text(named, encoding="utf-8")
+        assert scan(tmp_path) == 0
+        assert "warning: the families of `a-model` and `their-bot` are unknown" in capsys.readouterr().err
+        (tmp_path / "t" / "chats.jsonl").write_text(json.dumps({"messages": [_HI, *_SAYS]}), encoding="utf-8")
         project(tmp_path, source(server) + '  families: {"my-*": mine, a-model: mine}\n')
         assert scan(tmp_path) == 3
         told = capsys.readouterr().err

@@ -27,7 +27,6 @@ from rulewright_runtime.plan.judge_needs import reads_script
 from rulewright_runtime.plan.question import AnchoredWindow
 from rulewright_runtime.plan.scan import Probe, Scenario, ScriptedTurn
 from rulewright_runtime.plan.verifiers import JudgeVerifier, ProbeVerifier, RubricVerifier
-from rulewright_runtime.runs.live import speakers
 from rulewright_runtime.transcripts.completeness import Completeness, ScriptedScenario, message_digest
 from rulewright_runtime.transcripts.messages import Transcript, Turn
 
@@ -193,7 +192,7 @@ def test_checks_of_probes_rubrics_and_anchored_windows_are_written_for_the_scena
 def test_a_judge_of_the_family_that_played_the_user_is_not_independent() -> None:
     said = (Turn(1, "user", "hm", harness="user:gpt-5"), Turn(1, "assistant", "So?", harness="llm/raw"))
     played = Transcript("t", "s", "claude-opus-4", said)
-    assert speakers(played) == ("claude-opus-4", "gpt-5")
-    assert "`gpt-5`" in (Independence().refusal_among("gpt-4o", speakers(played)) or "")
-    assert Independence().refusal_among("qwen3", speakers(played)) is None
-    assert Independence((), (("gpt-5", "there is no other"),)).refusal_among("gpt-4o", speakers(played)) is None
+    assert played.authors == ("claude-opus-4", "gpt-5")
+    assert "`gpt-5`" in (Independence().refusal_among("gpt-4o", played.authors) or "")
+    assert Independence().refusal_among("qwen3", played.authors) is None
+    assert Independence((), (("gpt-5", "there is no other"),)).refusal_among("gpt-4o", played.authors) is None
