@@ -12,6 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from rulewright_runtime.calls.ledger import LEASE, Ledger, LedgerError
+from rulewright_runtime.calls.scheduler import HeldError
 from rulewright_runtime.models.call import (
     CallFailure,
     CallRequest,
@@ -252,3 +253,7 @@ def test_nobody_waits_for_a_call_whose_ledger_was_closed(tmp_path: Path, clock: 
     mine.close()
     assert [theirs.claim(key, ME, ASK).state for key in (sent, unsent)] == ["ambiguous", "claimed"]
     theirs.close()
+
+
+def test_a_held_call_is_a_failure_of_its_own_kind() -> None:
+    assert not HeldError("x", "held").may_be_retried

@@ -19,7 +19,7 @@ from rulewright_runtime.calls import breaker, scheduler
 from rulewright_runtime.calls.breaker import UNUSABLE
 from rulewright_runtime.calls.budget import Budget, BudgetError
 from rulewright_runtime.calls.ledger import Ledger
-from rulewright_runtime.calls.scheduler import CallLimits, CallPortal, HeldError, Progress, Scheduler
+from rulewright_runtime.calls.scheduler import CallLimits, CallPortal, Progress, Scheduler
 from rulewright_runtime.errors import OutageError
 from rulewright_runtime.models.call import (
     CallFailure,
@@ -598,7 +598,3 @@ def test_a_second_vote_is_another_call(ledger: Ledger) -> None:
     anyio.run(whole)
     assert model.asked == ["a", "a"]
     assert ledger.rows("select count(*) from uses") == [(2,)]
-
-
-def test_a_held_call_is_a_failure_of_its_own_kind() -> None:
-    assert not HeldError("x", "held").may_be_retried

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.runtime.workflow.running import BROKEN, EVIDENCE, GATE, JUNIT, Bench, bench
+from tests.runtime.workflow.running import BROKEN, EVIDENCE, GATE, Bench, bench
 from tests.shared_data import folder
 
 from rulewright_runtime import EvalMetric, compute_confidence
@@ -597,7 +597,3 @@ def test_eighty_percent_of_the_budget_are_a_warning(tmp_path: Path, cost: float,
     assert [event.details["pct_used"] for event in warnings] == kinds
     if warnings:
         assert warnings[0].details == {"current_cost": cost, "budget": 10.0, "pct_used": kinds[0]}
-
-
-def test_the_evidence_of_the_tests_is_evidence() -> None:
-    assert JUNIT in EVIDENCE.values()

@@ -167,23 +167,26 @@ def with_results(
     its name to which no other belongs.
     """
     calls = {key: call for each in conversations for _, call, key in _calls(each)}  # a repeated call once
-    free: dict[str, dict[str, ToolCall]] = {}  # by the name, those to which no execution belongs
-    for own, call in calls.items():
-        free.setdefault(call.name, {})[own] = call
+    # By the name, and whether they have an id: those to which no execution belongs, in order.
+    free: dict[tuple[str, bool], dict[str, int]] = {}
+    for at, (own, call) in enumerate(calls.items()):
+        free.setdefault((call.name, bool(call.id)), {})[own] = at
     results: dict[str, ToolExecution] = {}
     uncalled: list[ToolExecution] = []
     for execution in sorted(executions, key=lambda each: each.call_id not in calls):
-        key = execution.call_id if execution.call_id in calls else _free(execution, free.get(execution.name, {}))
+        key = execution.call_id if execution.call_id in calls else _free(execution, free)
         if key is None:
             uncalled.append(execution)
         else:
             results.setdefault(key, execution)
-            free[calls[key].name].pop(key, None)
+            free[calls[key].name, bool(calls[key].id)].pop(key, None)
     return [_completed(each, results) for each in conversations], uncalled
 
 
-def _free(execution: ToolExecution, calls: Mapping[str, ToolCall]) -> str | None:
-    return next((key for key, call in calls.items() if not (execution.call_id and call.id)), None)
+def _free(execution: ToolExecution, free: Mapping[tuple[str, bool], Mapping[str, int]]) -> str | None:
+    kinds = (False,) if execution.call_id else (False, True)
+    firsts = [next(iter(calls.items())) for kind in kinds if (calls := free.get((execution.name, kind)))]
+    return min(firsts, key=lambda first: first[1])[0] if firsts else None
 
 
 def _calls(conversation: Conversation) -> Iterator[tuple[int, ToolCall, str]]:
