@@ -2,6 +2,7 @@
 
 ibans           ISO 13616: the country's length, and the remainder 1 modulo 97 (ISO 7064)
 card_numbers    ISO/IEC 7812: 13 to 19 digits, the first 2 to 6, with Luhn's check digit
+emails          RFC 5321 and 6531: letters of any script, domains as letters or as `xn--`
 phone_numbers   E.164: 7 to 15 digits, written with `+`, brackets or separators; no dates, no plain numbers
 
 Digits, letters, dashes and spaces of other scripts and fonts count as their ASCII forms.
@@ -19,7 +20,13 @@ from rulewright_runtime.functions.table import Table, typed
 from rulewright_runtime.functions.texts import Span, Spans, find_spans, listed
 from rulewright_runtime.matching.folding import fold
 
-_EMAIL: Final = r"(?i)\b[a-z0-9][a-z0-9._%+\-]{0,63}@(?:[a-z0-9](?:[a-z0-9\-]{0,61}[a-z0-9])?\.)+[a-z]{2,24}\b"
+_SPACED: Final = r"\p{Greek}\p{Cyrillic}\p{Arabic}\p{Hebrew}\p{Devanagari}"  # scripts with spaces between words
+_DENSE: Final = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}"
+_EMAIL: Final = (
+    rf"(?i)(?:[\p{{Latin}}{_SPACED}0-9][\p{{Latin}}{_SPACED}\pM0-9._%+\-]*|[{_DENSE}]+)"
+    r"@(?:[\pL0-9](?:[\pL\pM0-9\-]*[\pL\pM0-9])?\.)+"
+    rf"(?:xn--[a-z0-9\-]+|[a-z]{{2,24}}\b|[{_SPACED}]{{2,24}}|[{_DENSE}]{{2,3}})"
+)
 _IBAN: Final = r"\b[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]{2,4}){3,8}(?: ?[A-Z0-9]{1,3})?\b"
 _CARD: Final = r"\b[2-6][0-9]{3}(?:[ \-]?[0-9]){9,15}\b"
 _PHONE: Final = (
