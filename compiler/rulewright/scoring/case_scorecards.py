@@ -123,6 +123,7 @@ def _project_file(path: Path) -> ProjectFile:
     return read_project_file(root, os.environ)
 
 
+@once_a_run
 def case_scorecards_of_project(folder: Path) -> list[Path]:
     """Return the files of scorecards over cases in the project that a folder belongs to or is; without a project file,
     those in the folder, else those next to it."""

@@ -1,14 +1,13 @@
 """The work of reading a file, counted in calls of functions, grows with its length and not with its square."""
 
-import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import pytest
 from tests.folders import json_lines
+from tests.growth import growth_of
 from tests.runtime.transcripts.formats import conversations
 
 
@@ -62,33 +61,14 @@ def chain_of_observations(size: int) -> list[Any]:
     ]
 
 
-def calls_of(work: Callable[[], object]) -> int:
-    """How often functions are called, and generators resumed, by some work."""
-    count = 0
-
-    def seen(frame: FrameType, event: str, argument: object) -> None:
-        nonlocal count
-        count += event in ("call", "c_call")
-
-    before = sys.getprofile()
-    sys.setprofile(seen)
-    try:
-        work()
-    finally:
-        sys.setprofile(before)
-    return count
-
-
 GROWING = (repeated_output, repeated_history, results_of_sessions, choices_of_samples, chain_of_observations)
 
 
 @pytest.mark.parametrize("write", GROWING)
-def test_twice_as_much_to_read_takes_no_more_than_twice_the_work(
-    tmp_path: Path, write: Callable[[int], list[Any]]
-) -> None:
-    counts: list[int] = []
-    for size in (100, 100, 200):  # the first time also imports
-        path = tmp_path / f"{len(counts)}.jsonl"
+def test_the_work_of_reading_grows_with_what_is_read(tmp_path: Path, write: Callable[[int], list[Any]]) -> None:
+    def prepared(size: int) -> Callable[[], object]:
+        path = tmp_path / f"{size}.jsonl"
         path.write_text(json_lines(write(size)), encoding="utf-8")
-        counts.append(calls_of(partial(conversations, path)))
-    assert counts[2] < 2.2 * counts[1]
+        return partial(conversations, path)
+
+    assert growth_of(prepared, 60) < 1.05

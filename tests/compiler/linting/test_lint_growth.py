@@ -1,0 +1,30 @@
+"""The work of lint, counted in calls of functions, grows with what is linted and not with its square."""
+
+import json
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+
+import pytest
+from tests import safe_cases
+from tests.folders import write
+from tests.growth import growth_of
+
+from rulewright.linting.lint_run import lint
+
+
+def outputs_in_files(size: int) -> dict[str, str]:
+    cases = [safe_cases.case(f"I25-{number:04}") for number in range(size)]
+    outputs = {f"outputs/{each['test_id']}.json": json.dumps(each.pop("engine_output")) for each in cases}
+    return {"cases/I25/I25_batch_1.json": json.dumps(cases), **outputs}
+
+
+GROWING = (outputs_in_files,)
+
+
+@pytest.mark.parametrize("files", GROWING)
+def test_the_work_of_lint_grows_with_what_is_linted(tmp_path: Path, files: Callable[[int], Mapping[str, str]]) -> None:
+    def prepared(size: int) -> Callable[[], object]:
+        return partial(lint, [write(tmp_path / str(size), files(size))])
+
+    assert growth_of(prepared, 10) < 1.05
