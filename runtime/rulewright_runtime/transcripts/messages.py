@@ -8,6 +8,7 @@ Conversation    id, messages, scenario_id, expected, metadata, usage, source, mo
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, Literal, get_args
 
@@ -117,6 +118,24 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fi
         """The visible text: texts, the refusal, and a placeholder such as `[image]` for each medium."""
         pieces = [part.text if part.kind == "text" else f"[{part.kind}]" for part in self.parts]
         return "\n".join(filter(None, [*pieces, self.refusal]))
+
+
+def summed(usages: Sequence[JsonMapping]) -> JsonObject:
+    """The sums of the numbers that every one of several usages has; infinite ones stand for no number."""
+    found: JsonObject = {}
+    for name in usages[0] if usages else ():
+        given = [usage.get(name) for usage in usages]
+        numbers = [each for each in given if isinstance(each, int | float) and not isinstance(each, bool)]
+        if len(numbers) == len(usages):
+            found[name] = _sum(numbers)
+    return found
+
+
+def _sum(values: Sequence[int | float]) -> int | float:
+    try:
+        return sum(values) if all(isinstance(each, int) for each in values) else math.fsum(values)
+    except OverflowError:
+        return math.inf
 
 
 class Conversation(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):

@@ -15,7 +15,7 @@ import msgspec
 
 from rulewright_runtime.plan.question import ShownContext
 from rulewright_runtime.strict_json import Json, JsonMapping, JsonObject
-from rulewright_runtime.transcripts.messages import Message, Transcript, Turn, is_turn
+from rulewright_runtime.transcripts.messages import Message, Transcript, Turn, is_turn, summed
 from rulewright_runtime.values import INT_MAX, from_host
 
 Record = JsonObject
@@ -86,9 +86,7 @@ class View:
         """Tokens, cost in the recorded currency, latency in seconds; sums over all replies if each has the field."""
         whole = usage_of(self._transcript.conversation.usage)
         answers = [each["usage"] for each in self.messages if each["role"] == "assistant"]
-        shared = set.intersection(*map(set, answers)) if answers else set()
-        sums = {name: sum(each[name] for each in answers) for name in sorted(shared)}
-        return {name: each for name, each in sums.items() if each <= INT_MAX or isinstance(each, float)} | whole
+        return usage_of(summed(answers)) | whole
 
     @cached_property
     def transcript(self) -> Record:

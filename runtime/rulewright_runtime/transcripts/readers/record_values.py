@@ -117,6 +117,11 @@ def instant(value: object) -> int:
         return 0
 
 
+def duration(start: int, end: int) -> JsonObject:
+    """The usage of a call from one instant to another; empty if one of them is unknown or they are the same."""
+    return {"duration_seconds": (end - start) / 10**9} if 0 < start < end else {}
+
+
 def _nanoseconds(time: datetime, text: str) -> int:
     """The time in nanoseconds, of which a datetime has only those that are thousands."""
     known = time if time.tzinfo else time.replace(tzinfo=UTC)

@@ -32,6 +32,7 @@ from rulewright_runtime.transcripts.readers.shapes import document_in, passages
 
 TEXTS: Final = ("gen_ai.prompt", "gen_ai.completion")  # may be plain texts; the others are messages
 _INDEX: Final = re.compile(r"[0-9]{1,6}")
+_INTEGER: Final = re.compile(r"-?[0-9]{1,19}")  # of 64 bits, which JSON holds as text
 _NESTED: Final = frozenset((  # the parts of dotted names
     "gen_ai", "llm", "input", "output", "request", "response", "usage", "conversation", "operation", "tool", "call",
     "openinference", "span",
@@ -88,7 +89,10 @@ def plain_value(value: object) -> Json:
     if is_record(value.get("kvlistValue")):
         pairs = records_at(value["kvlistValue"].get("values"), "values")
         return _once((word(each.get("key")), plain_value(each.get("value"))) for each in pairs)
-    return next((each for key, each in value.items() if key.endswith("Value") and each is not None), None)
+    kind, plain = next(
+        (pair for pair in value.items() if pair[0].endswith("Value") and pair[1] is not None), ("", None)
+    )
+    return int(plain) if kind == "intValue" and isinstance(plain, str) and _INTEGER.fullmatch(plain) else plain
 
 
 def from_numbered_keys(attributes: Record, prefix: str) -> list[object]:
@@ -220,6 +224,7 @@ _DOCUMENT_TEXTS: Final = ("text", "content", "passage", "chunk", "body")
 _DOCUMENT_MARKS: Final = frozenset((
     *_PAGES, "score", "similarity", "distance", "relevance_score", "source", "metadata", "document_id", "doc_id", "url",
 ))  # fmt: skip
+_EMPTY: Final = Part()
 _COMPARED: Final = 100  # characters of a retrieved paragraph that are looked for in a prompt
 _TELLING: Final = 20  # characters of one that is not a heading
 _ASKING: Final = ("?", "？", "؟")  # ends of a question, which may be the user's own
@@ -343,8 +348,11 @@ def prefix_digests(messages: Sequence[Message]) -> list[bytes]:
 
 
 def content_of(message: Message) -> tuple[object, ...]:
-    """What a message says, which a later call repeats; its time or the reason of its end it may not."""
-    return message.role, message.parts, message.tool_calls, message.refusal, message.metadata.get("error")
+    """What a message says, which a later call repeats; its time or the reason of its end it may not, and an empty text
+    or the spaces in a call's arguments not in the same way."""
+    parts = [part for part in message.parts if part != _EMPTY]
+    calls = [(call.id, call.name, call.arguments, call.arguments is None and call.raw) for call in message.tool_calls]
+    return message.role, parts, calls, message.refusal, message.metadata.get("error")
 
 
 def _shows(conversation: Conversation, retrieved: Message) -> bool:

@@ -16,12 +16,13 @@ from typing import Final
 import msgspec
 
 from rulewright_runtime.strict_json import Json, JsonObject
-from rulewright_runtime.transcripts.messages import Conversation, Message
+from rulewright_runtime.transcripts.messages import Conversation, Message, summed
 from rulewright_runtime.transcripts.readers.content import as_json
 from rulewright_runtime.transcripts.readers.payloads import INPUT_KEYS, OUTPUT_KEYS, run_messages
 from rulewright_runtime.transcripts.readers.record_values import (
     Record,
     ShapeError,
+    duration,
     first_of,
     instant,
     is_list,
@@ -59,9 +60,8 @@ _CONVERSATIONS: Final = ("gen_ai.conversation.id", "session.id")
 _EVENTS: Final = {f"gen_ai.{role}.message": role for role in ("system", "user", "assistant", "tool")}
 _USAGE: Final = ("gen_ai.usage.", "llm.token_count.")
 _DROPPED: Final = ("droppedAttributesCount", "droppedEventsCount", "dropped_attributes_count", "dropped_events_count")
-_TIMES: Final = (
-    "endTimeUnixNano", "end_time", "endTime", "startTimeUnixNano", "timeUnixNano", "start_time", "startTime",
-)  # fmt: skip
+_STARTS: Final = ("startTimeUnixNano", "timeUnixNano", "start_time", "startTime")
+_TIMES: Final = ("endTimeUnixNano", "end_time", "endTime", *_STARTS)
 _OPERATION: Final = "gen_ai.operation.name"
 _MODEL_CALLS: Final = ("chat", "text_completion", "generate_content")
 _NO_ANSWER: Final = Message("assistant", metadata={"error": "the span has no answer"})
@@ -226,16 +226,22 @@ def _ended(span: Record) -> int:
 
 
 def unrepeated(conversations: list[Conversation], name: str) -> Iterator[Conversation]:
-    """The conversations that are not a prefix of a later one, with the id `name`, and a number if there are several."""
+    """The conversations that are not a prefix of a later one, with the id `name`, and a number if there are several.
+    The usage of each is the sum of its own and of those that it repeats, in the fields that all of them have."""
     prefixes: set[bytes] = set()
-    unique: list[Conversation] = []
+    unique: list[tuple[Conversation, list[bytes]]] = []
+    used: dict[bytes, JsonObject] = {}  # by what a call and those before it said; of repetitions by the last one
     for each in reversed(conversations):
         digests = prefix_digests(each.messages)
         if digests[-1] not in prefixes:
-            unique.append(each)
+            unique.append((each, digests))
         prefixes.update(digests)
-    for number, each in enumerate(reversed(unique), 1):
-        yield msgspec.structs.replace(each, id=name if len(unique) == 1 else f"{name}#{number}")
+        if each.usage or each.messages[-1].role == "assistant":
+            used.setdefault(digests[-1], each.usage)
+    for number, (each, digests) in enumerate(reversed(unique), 1):
+        calls = [used[digest] for digest in digests if digest in used]
+        usage = calls[0] if len(calls) == 1 else summed(calls)
+        yield msgspec.structs.replace(each, id=name if len(unique) == 1 else f"{name}#{number}", usage=usage)
 
 
 def _conversation(span: Record, attributes: Record, where: str) -> Conversation | None:
@@ -255,7 +261,7 @@ def _conversation(span: Record, attributes: Record, where: str) -> Conversation 
         return None
     if dropped := next((key for key in _DROPPED if span.get(key)), None):
         raise ShapeError(f"{where} was cut: `{dropped}` is {word(span[dropped])}")
-    usage = {
+    usage = duration(instant(first_of(span, _STARTS)), _ended(span)) | {
         key.removeprefix(prefix): value
         for prefix in _USAGE
         for key, value in attributes.items()

@@ -22,6 +22,7 @@ from rulewright_runtime.transcripts.readers.payloads import INPUT_KEYS, OUTPUT_K
 from rulewright_runtime.transcripts.readers.record_values import (
     Record,
     ShapeError,
+    duration,
     first_of,
     instant,
     is_list,
@@ -49,8 +50,8 @@ Kind = Literal["call", "scorer", "retrieval", "other"]
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
-    """One step of a trace. `start` is a time in nanoseconds, 0 if unknown; `about` may name the scenario and the
-    model, and `kept` is what else the step records."""
+    """One step of a trace. `start` and `end` are times in nanoseconds, 0 if unknown; `about` may name the scenario
+    and the model, and `kept` is what else the step records."""
 
     id: str
     trace: str
@@ -61,6 +62,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     parents: Sequence[str] = ()
     thread: str = ""
     start: int = 0
+    end: int = 0
     ended: str | None = None
     error: Json = None
     expected: Json = None
@@ -147,7 +149,7 @@ class Tool(msgspec.Struct, frozen=True):
             optional(step.about.get("scenario_id") or root.about.get("scenario_id")),
             root.expected if step.expected is None else step.expected,
             {**root.kept, **step.kept},
-            step.usage or next((each.usage for each in replies if each.usage), {}),
+            duration(step.start, step.end) | (step.usage or next((each.usage for each in replies if each.usage), {})),
             self.name,
             step.model or root.model,
         )
@@ -227,6 +229,7 @@ _TRACES: Final = ("traceId", "trace_id")
 _PARENTS: Final = ("parentObservationId", "parent_observation_id")
 _SESSIONS: Final = ("sessionId", "session_id")
 _USAGE_OF_LANGFUSE: Final = {"input": "prompt_tokens", "output": "completion_tokens", "total": "total_tokens"}
+_COSTS_OF_LANGFUSE: Final = ("cost", "totalCost", "total_cost", "calculatedTotalCost", "calculated_total_cost")
 _KINDS: Final[dict[str, Kind]] = {"GENERATION": "call", "EVALUATOR": "scorer", "RETRIEVER": "retrieval"}
 
 
@@ -263,6 +266,8 @@ def _step_of_observation(record: Record, outer: str, session: str) -> Step:
     metadata = object_of(record.get("metadata"))
     failed = word(record.get("level")).upper() == "ERROR"
     usage = object_of(first_of(record, ("usageDetails", "usage_details", "usage")))
+    costs = object_of(first_of(record, ("costDetails", "cost_details")))
+    cost = first_of({**record, "cost": costs.get("total")}, _COSTS_OF_LANGFUSE)
     parent = word(first_of(record, _PARENTS)) or outer
     return Step(
         id=word(record.get("id")),
@@ -274,10 +279,12 @@ def _step_of_observation(record: Record, outer: str, session: str) -> Step:
         parents=[parent] if parent else (),
         thread=session,
         start=instant(first_of(record, ("startTime", "start_time", "timestamp"))),
+        end=instant(first_of(record, ("endTime", "end_time"))),
         error=(word(record.get("statusMessage")) or "the observation failed") if failed else None,
         about=metadata,
         model=word(record.get("model")) or word(metadata.get("model")),
-        usage={name: usage[key] for key, name in _USAGE_OF_LANGFUSE.items() if usage.get(key) is not None},
+        usage={name: usage[key] for key, name in _USAGE_OF_LANGFUSE.items() if usage.get(key) is not None}
+        | ({} if cost is None else {"cost": cost}),
         kept=rest(record, "input", "output", "observations"),
     )
 
@@ -336,6 +343,7 @@ def _step_of_run(run: Record) -> Step:
         parents=[word(run["parent_run_id"])] if run.get("parent_run_id") else (),
         thread=word(first_of(metadata, _THREADS)),
         start=instant(run.get("start_time")),
+        end=instant(run.get("end_time")),
         ended=optional(run.get("end_time")),
         error=run.get("error"),
         about=metadata,
@@ -399,11 +407,12 @@ def _step_of_event(event: Record) -> Step:
         output=_decoded(event.get("output")),
         parents=[word(each) for each in parents] if is_list(parents) and not event.get("is_root") else (),
         start=instant(metrics.get("start")),
+        end=instant(metrics.get("end")),
         error=event.get("error"),
         expected=event.get("expected"),
         about=metadata,
         model=word(metadata.get("model")),
-        usage=_usage_of_event(metrics),
+        usage={name: metrics[key] for key, name in _METRICS.items() if metrics.get(key) is not None},
         kept=rest(event, "input", "output", "expected"),
     )
 
@@ -412,14 +421,6 @@ def _kind_of_event(attributes: Record) -> Kind:
     if attributes.get("type") == "score" or attributes.get("purpose") == "scorer":
         return "scorer"
     return "call" if attributes.get("type") == "llm" else "other"
-
-
-def _usage_of_event(metrics: Record) -> JsonObject:
-    usage = {name: metrics[key] for key, name in _METRICS.items() if metrics.get(key) is not None}
-    start, end = metrics.get("start"), metrics.get("end")
-    if isinstance(start, int | float) and isinstance(end, int | float):
-        usage["duration_seconds"] = round(end - start, 6)
-    return usage
 
 
 BRAINTRUST: Final = Tool(

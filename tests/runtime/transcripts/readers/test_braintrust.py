@@ -48,8 +48,8 @@ def test_calls_of_a_braintrust_trace_are_read_except_those_of_scorers(tmp_path: 
     (found,) = conversations(written(tmp_path, [{"events": TRACE}] if wrapped else TRACE))
     assert (found.source, found.id, found.model, lines(found)) == ("braintrust", "root", "m-1", BANK)
     assert (found.expected, found.metadata["scores"], found.metadata["tags"]) == ("10 euros", {"exact": 0}, ["bank"])
-    usage = {"prompt_tokens": 20, "completion_tokens": 8, "total_tokens": 28, "duration_seconds": 2}
-    assert found.usage == usage
+    of_both_calls = {"prompt_tokens": 40, "completion_tokens": 16, "total_tokens": 56, "duration_seconds": 4}
+    assert found.usage == of_both_calls
 
 
 def test_events_with_json_text_in_their_columns_are_read(tmp_path: Path) -> None:

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from tests.runtime.transcripts.formats import conversations, lines, refusals, written
 
+from rulewright_runtime.transcripts.view import usage_of
+
 ASKED = {"role": "user", "content": "hi"}
 SAID = {"role": "assistant", "content": "hello"}
 CALL: dict[str, Any] = {
@@ -45,8 +47,26 @@ def test_the_traces_of_a_session_are_one_conversation(tmp_path: Path) -> None:
         for each in (LATER, CALL)
     ]
     (found,) = conversations(written(tmp_path, traces))
-    assert (found.id, found.model, found.usage["total_tokens"]) == ("s", "m-1", 5)
+    assert (found.id, found.model, found.usage["total_tokens"]) == ("s", "m-1", 10)
     assert lines(found) == ["user: hi", "assistant: hello", "user: hi", "assistant: hello"]
+
+
+@pytest.mark.parametrize("costs", [{"costDetails": {"input": 1, "total": 3}}, {"calculatedTotalCost": 3}])
+def test_costs_and_durations_of_the_calls_of_a_session_are_added(costs: dict[str, Any], tmp_path: Path) -> None:
+    calls = [
+        {**CALL, **costs, "endTime": "2025-03-01T10:00:02Z", "sessionId": "s"},
+        {**LATER, **costs, "endTime": "2025-03-01T10:01:00.5Z", "sessionId": "s"},
+    ]
+    (found,) = conversations(written(tmp_path, calls))
+    assert usage_of(found.usage) == {
+        "input_tokens": 6, "output_tokens": 4, "total_tokens": 10, "cost": 6.0, "latency": 2.5,
+    }  # fmt: skip
+
+
+def test_a_cost_that_one_of_the_calls_lacks_is_unknown(tmp_path: Path) -> None:
+    calls = [{**CALL, "totalCost": 3, "sessionId": "s"}, {**LATER, "sessionId": "s"}]
+    (found,) = conversations(written(tmp_path, calls))
+    assert usage_of(found.usage) == {"input_tokens": 6, "output_tokens": 4, "total_tokens": 10}
 
 
 def test_an_observation_keeps_its_other_keys_and_a_repeated_input_is_read_once(tmp_path: Path) -> None:

@@ -9,12 +9,14 @@ from tests.runtime.plans import check, plan
 from tests.runtime.transcripts.formats import ANSWER, ASKED, CHATS, conversations, lines, refusals, written
 
 from rulewright_runtime.execution import execute
+from rulewright_runtime.transcripts.view import usage_of
 
 
 def test_of_the_runs_of_a_trace_the_calls_of_models_are_read_with_their_usage_and_model() -> None:
     (found,) = conversations(CHATS / "langsmith.jsonl")
     usage = {"input_tokens": 20, "output_tokens": 8, "total_tokens": 28}
-    assert (found.id, found.model, found.usage) == ("bank-7", "m-1", usage)
+    assert (found.id, found.model) == ("bank-7", "m-1")
+    assert usage_of(found.usage) == {**{key: 2 * usage[key] for key in usage}, "latency": 0.001083}
     call, result, answer = found.messages[2:]
     assert (call.tool_calls[0].id, call.usage, result.tool_call_id) == ("call_1", usage, "call_1")
     assert answer.timestamp == found.metadata["end_time"]
@@ -47,6 +49,24 @@ def test_a_run_of_langsmith_is_read_in_every_shape_of_its_messages(tmp_path: Pat
     for records in ([step, root], [{"runs": [root, step]}], [{**root, "child_runs": [step]}]):
         (found,) = conversations(written(tmp_path, records))
         assert (found.source, found.id, lines(found)) == ("langsmith", "t1", [ASKED, ANSWER])
+
+
+@pytest.mark.parametrize(("content", "arguments"), [("", '{"q": 1}'), (None, '{"q":1}'), ([], '{ "q": 1 }')])
+def test_a_call_that_the_next_run_repeats_in_other_writing_is_read_once(
+    tmp_path: Path, content: Any, arguments: str
+) -> None:
+    def calling(content: Any, arguments: str) -> dict[str, Any]:
+        function = {"name": "find", "arguments": arguments}
+        call = {"id": "c", "type": "function", "function": function}
+        return {"role": "assistant", "content": content, "tool_calls": [call]}
+
+    asked = [{"role": "user", "content": ASKED[6:]}]
+    shown = [*asked, calling(None, '{"q":1}'), {"role": "tool", "tool_call_id": "c", "content": "none"}]
+    first = langsmith_run({"messages": asked}, {"choices": [{"message": calling(content, arguments)}]}, id="1")
+    last = langsmith_run({"messages": shown}, COMPLETED, id="2")
+    runs = [{**each, "run_type": "llm", "total_cost": 2, "start_time": each["id"]} for each in (first, last)]
+    (found,) = conversations(written(tmp_path, runs))
+    assert (len(found.messages), found.usage) == (4, {"total_cost": 4})
 
 
 def test_a_run_of_langsmith_that_failed_passes_nothing(tmp_path: Path) -> None:

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from tests.runtime.transcripts.formats import conversations, lines, refusals, written
 
+from rulewright_runtime.transcripts.view import usage_of
+
 Attributes = list[dict[str, Any]]
 
 
@@ -135,6 +137,27 @@ def test_a_span_that_no_later_one_repeats_and_that_has_no_output_has_no_answer(t
     retried = [*export([ASKED], startTimeUnixNano=1), *export([ASKED, attribute(OUT, REPLY)], startTimeUnixNano=2)]
     [chat] = conversations(written(tmp_path, retried))
     assert lines(chat) == ["user: a", "assistant: b", "user: c", "assistant: d"]
+
+
+def test_tokens_and_durations_of_the_calls_of_a_trace_are_added_also_from_typed_values(tmp_path: Path) -> None:
+    def used(tokens: int) -> dict[str, Any]:
+        return {"key": "gen_ai.usage.input_tokens", "value": {"intValue": str(tokens)}}
+
+    first = [
+        attribute(IN, chat_json("a")),
+        attribute(OUT, json.dumps([{"role": "assistant", "content": "b"}])),
+        used(5),
+    ]
+    last = [ASKED, attribute(OUT, REPLY), used(7)]
+    spans = [
+        each
+        for own, start, seconds, name in ((first, 1, 0.5, "a"), (first, 1, 0.5, "repeated"), (last, 2, 2, "b"))
+        for each in export(
+            own, spanId=name, startTimeUnixNano=f"{start}{'0' * 18}", endTimeUnixNano=f"{start}{seconds * 10**9:018.0f}"
+        )
+    ]
+    [chat] = conversations(written(tmp_path, spans))
+    assert usage_of(chat.usage) == {"input_tokens": 12, "latency": 2.5}
 
 
 @pytest.mark.parametrize("more", [{"refusal": "bad"}, {"error": "bad"}])
