@@ -11,7 +11,6 @@ from rulewright.expression.unparse import decompile, unparse
 from rulewright.render.build_servers import JUnitCase, github, junit_report
 from rulewright.render.sarif import sarif
 from rulewright.reporting.stored_run import FinishedRun, JudgedTranscript
-from rulewright_runtime.aggregate.inference import wilson
 from rulewright_runtime.aggregate.outcome import gates_not_run
 from rulewright_runtime.english import plural, some
 from rulewright_runtime.plan.question import Judging
@@ -30,6 +29,7 @@ from rulewright_runtime.report.summary import (
     UNPROVEN,
     coverage,
     exit_status,
+    failed_interval,
     gaps,
     idle_gates,
     judge_line,
@@ -206,8 +206,8 @@ def _not_asked(summary: JsonMapping) -> Iterator[str]:
 
 def _interval_lines(summary: JsonMapping) -> Iterator[str]:
     """How certain the share of failing transcripts is, as the page says it."""
-    if total := summary["transcripts"]:
-        interval = wilson(summary["failed"]["count"], total)
+    if summary["transcripts"]:
+        interval = failed_interval(summary)
         yield f"95% interval of the share that failed: {percent(interval['low'])} to {percent(interval['high'])}"
 
 

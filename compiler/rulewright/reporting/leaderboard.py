@@ -387,6 +387,12 @@ def _rate(count: int, of: int) -> JsonObject:
     return {"of": of, "rate": count / of if of else None, **wilson(count, of)}
 
 
+def _failed_interval(entry: _Entry) -> JsonObject:
+    """As `failed_interval` of a run, for one model."""
+    most = entry.failed + entry.outcomes["undecided"]
+    return wilson(entry.failed - entry.unproven, entry.transcripts, most=most)
+
+
 def _figures(name: str, entry: _Entry, clusters: Mapping[str, str], categories: Mapping[str, str]) -> JsonObject:
     means = [math.fsum(score or 0.0 for score in scores) / len(scores) for scores in entry.scores.values()]
     lows, highs = (list(_scenario_means(entry, end).values()) for end in (0, 1))
@@ -404,7 +410,7 @@ def _figures(name: str, entry: _Entry, clusters: Mapping[str, str], categories: 
         "failed": entry.failed,
         "unproven": entry.unproven,
         "awaiting": entry.awaiting,
-        "failed_rate": {"rate": entry.failed / entry.transcripts, **wilson(entry.failed, entry.transcripts)},
+        "failed_rate": {"rate": entry.failed / entry.transcripts, **_failed_interval(entry)},
         "outcomes": entry.outcomes,
         "gates": entry.gates,
         "dimensions": _dimensions(entry, clusters),

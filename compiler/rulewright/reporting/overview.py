@@ -66,7 +66,7 @@ def _figures_of_judged(report: JsonMapping, measured: tuple[Range, ...]) -> Iter
     summary, intervals = report["summary"], report["intervals"]
     failed, outcomes = summary["failed"], summary["outcomes"]
     notes = [f"{percent(failed['rate'])} of {plural(summary['transcripts'], 'transcript')}"]
-    if intervals["failed"] and failed["count"]:
+    if intervals["failed"] and (failed["count"] or outcomes["undecided"]):
         notes.append(f"95% interval {percent(intervals['failed']['low'])} to {percent(intervals['failed']['high'])}")
     notes += [f"{failed['unproven']} unproven"] if failed["unproven"] else []
     notes += ["no gate contains a check"] if summary["decided_by"] == "checks" else []

@@ -13,6 +13,7 @@ from rulewright.reporting.stored_run import FinishedRun, JudgedTranscript
 from rulewright_runtime.aggregate.inference import UNIT, clustered_mean, wilson
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.plan.scorecard import HEADLINE
+from rulewright_runtime.report.summary import failed_interval
 from rulewright_runtime.report.text import NO_SCENARIO
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
 
@@ -174,8 +175,7 @@ class _Gathered:
                 found["score"] = ends
             else:
                 found[kind][name] = ends
-        failed = sum(row["outcome"] == "failed" for row in self.transcripts)
-        return {**found, "failed": wilson(failed, len(self.transcripts)) if self.transcripts else None}
+        return {**found, "failed": failed_interval(self.run.summary) if self.transcripts else None}
 
     def _add_verdict(self, row: JsonObject, word: str, verdict: JsonMapping) -> None:
         waits = verdict.get("adjudication_required") or word == "UNCLEAR"
@@ -207,14 +207,14 @@ def _checks(
     for check in plan.checks:
         found = {model: by_model[model, check.id] for model in models if (model, check.id) in by_model}
         total = sum(found.values(), Tally())
-        failed, of = total["FAIL"], total["PASS"] + total["FAIL"]
+        failed, of, unclear = total["FAIL"], total["PASS"] + total["FAIL"], total["UNCLEAR"]
         yield {
             "check_id": check.id,
             "name": check.name,
             "bucket": check.primary_bucket,
             "severity": check.severity,
             "is_gate": check.is_gate,
-            "failed": {"count": failed, "of": of, **wilson(failed, of)},
+            "failed": {"count": failed, "of": of, **wilson(failed, of + unclear, most=failed + unclear)},
             "models": {model: as_json(tally) for model, tally in found.items()},
         }
 

@@ -157,18 +157,22 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return corrected
 
 
-def wilson(count: int, total: int, level: float = 0.95) -> JsonObject:
-    """Return Wilson's score interval of the share `count / total`; the ends are None for a total of 0."""
+def wilson(count: int, total: int, level: float = 0.95, *, most: int | None = None) -> JsonObject:
+    """Return Wilson's score interval of the share `count / total`; the ends are None for a total of 0. If missing
+    answers may raise the count to `most`, the upper end is that of `most / total`."""
     if not total:
         return {"low": None, "high": None, "method": "wilson"}
+    low, high = _wilson(count, total, level)[0], _wilson(count if most is None else most, total, level)[1]
+    return {"low": low, "high": high, "method": "wilson"}
+
+
+def _wilson(count: int, total: int, level: float) -> tuple[float, float]:
     z = NormalDist().inv_cdf(0.5 + level / 2)
     share = count / total
     scale = 1 + z * z / total
     middle = (share + z * z / (2 * total)) / scale
     half = z / scale * math.sqrt(share * (1 - share) / total + z * z / (4 * total * total))
-    low = 0.0 if count == 0 else max(0.0, middle - half)
-    high = 1.0 if count == total else min(1.0, middle + half)
-    return {"low": low, "high": high, "method": "wilson"}
+    return 0.0 if count == 0 else max(0.0, middle - half), 1.0 if count == total else min(1.0, middle + half)
 
 
 def of_equal_values(

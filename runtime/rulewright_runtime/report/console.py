@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from rulewright_runtime.aggregate.inference import wilson
 from rulewright_runtime.english import plural
 from rulewright_runtime.plan.part import VERDICTS
 from rulewright_runtime.report.accumulators import is_unresolved, pass_rate_lines, unresolved_lines
 from rulewright_runtime.report.summary import (
     equations,
+    failed_interval,
     gaps,
     idle_gates,
     judge_line,
@@ -105,7 +105,7 @@ def _failed(summary: JsonMapping, paint: _Paint, columns: int) -> Iterator[str]:
     if not summary["transcripts"]:
         yield left("Failed", 20) + "no transcript was judged"
         return
-    interval = wilson(failed["count"], summary["transcripts"])
+    interval = failed_interval(summary)
     share = f"{failed['count']} of {summary['transcripts']} ({percent(failed['rate'])})"
     by = "a gate" if summary["decided_by"] == "gates" else "checks (no gate contains a check)"
     yield left("Failed", 20) + paint("bad" if failed["count"] else "good", share) + f" by {by}" * bool(failed["count"])

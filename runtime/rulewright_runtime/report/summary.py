@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from msgspec import Struct, field
 
+from rulewright_runtime.aggregate.inference import wilson
 from rulewright_runtime.aggregate.outcome import ENGINE, GATE_STATES, OUTCOMES
 from rulewright_runtime.english import plural, some, ticked
 from rulewright_runtime.errors import InputError, PlanError
@@ -359,6 +360,14 @@ def unproven(summary: JsonMapping) -> str:
     failed = summary["failed"]
     why = ", ".join(words for cause, words in UNPROVEN.items() if cause in failed["unproven_causes"])
     return f"{failed['unproven']} of them unproven: {why}" if failed["unproven"] else ""
+
+
+def failed_interval(summary: JsonMapping) -> JsonObject:
+    """The 95% interval of the share of transcripts that fail. What is undecided, failed without proof or was refused
+    counts as passed for its lower and as failed for its upper end."""
+    failed, refused = summary["failed"], summary["refused"]["count"]
+    most = failed["count"] + summary["outcomes"]["undecided"] + refused
+    return wilson(failed["count"] - failed["unproven"], summary["transcripts"] + refused, most=most)
 
 
 def outside_gates(summary: JsonMapping) -> str:

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
+from rulewright_runtime.aggregate.inference import wilson
 from rulewright_runtime.cells import width
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.report.console import scorecard
 from rulewright_runtime.report.markdown import markdown
-from rulewright_runtime.report.summary import Summary, exit_status, status_at
+from rulewright_runtime.report.summary import Summary, exit_status, failed_interval, status_at
 from rulewright_runtime.report.text import escape, p_value
 from rulewright_runtime.terminal import SafeStream, center, fit, left, one_line, right, wrapped
 
@@ -171,6 +172,16 @@ def test_without_a_gate_the_report_says_that_checks_decide() -> None:
     assert "1 of 1 (100%) by checks (no gate contains a check)" in scorecard(result)
     assert f"\n{'':20}95% interval 21% to 100%\n" in scorecard(result)
     assert "No gate contains a check" in markdown(result)
+
+
+def test_what_is_undecided_unproven_or_refused_widens_the_interval_of_failures() -> None:
+    undecided = [row(f"u{number}", engine=engine("undecided", "undecided")) for number in range(3)]
+    assert f"\n{'':20}95% interval 0% to 100%\n" in scorecard(summary(*undecided))
+    outage = engine("failed", "failed", ("A1",), {"A1": "error"})
+    result = summary(row(engine=outage), *undecided, row("p"))
+    assert failed_interval(result) == {**wilson(0, 5), "high": wilson(4, 5)["high"]}
+    result["refused"]["count"] = 3
+    assert failed_interval(result) == {**wilson(0, 8), "high": wilson(7, 8)["high"]}
 
 
 @pytest.mark.parametrize("failed", [False, True])
