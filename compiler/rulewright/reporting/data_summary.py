@@ -9,6 +9,7 @@ from rulewright_runtime.functions.texts import scripts
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.terminal import wrapped
 from rulewright_runtime.transcripts.messages import SPEAKERS, Message, Transcript
+from rulewright_runtime.transcripts.readers.content import is_markup
 
 MOST = 8  # of a kind, as people see them
 _COUNTED = ("formats", "models", "scenarios", "roles", "last_speaker", "tools", "scripts", "media", "holds")
@@ -79,6 +80,7 @@ def _held(item: Transcript) -> Iterator[str]:
         "reasoning": any(message.reasoning for message in chat.messages),
         "refusal": any(message.refusal for message in chat.messages),
         "timestamp": any(message.timestamp for message in chat.messages),
+        "HTML": any(is_markup(message.text) for message in chat.messages),
         "error": any(turn.error is not None for turn in item.turns),
     }
     yield from (name for name, holds in facts.items() if holds)

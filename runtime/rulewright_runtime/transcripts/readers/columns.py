@@ -10,6 +10,7 @@ from typing import Final
 from rulewright_runtime.english import either
 from rulewright_runtime.errors import RuntimeFailure
 from rulewright_runtime.strict_json import Json
+from rulewright_runtime.transcripts.readers.content import text_of_markup
 from rulewright_runtime.transcripts.readers.openai import CONVERSATION_KEYS
 from rulewright_runtime.transcripts.readers.plain_text import PlainText
 from rulewright_runtime.transcripts.readers.record_values import Record, ShapeError, is_list, is_record, shown, word
@@ -27,6 +28,7 @@ FIELDS: Final[dict[str, tuple[str, ...]]] = {
     "id": ("id", "example_id", "custom_id"),
     "role": ("role", "speaker", "sender", "author"),
     "content": ("content", "message", "text", "utterance"),
+    "html": (),  # of a content that is HTML
     "system": ("system", "system_prompt", "instructions"),
     "user": ("user", "question", "prompt", "input", "query", "human", "instruction", "user_input"),
     "passages": ("contexts", "retrieved_contexts", "retrieval_context", "context"),
@@ -65,6 +67,10 @@ class Columns:
             if field not in FIELDS:
                 raise RuntimeFailure(f"unknown field `{field}` in a column mapping; expected {_one_of(FIELDS)}")
         self.mapping = {field: name for field, name in mapping.items() if name}
+        self._is_html = "html" in self.mapping
+        if self._is_html and "content" in self.mapping:
+            raise RuntimeFailure("a column mapping names `content` and `html`; name the text in one of them")
+        self.mapping |= {"content": self.mapping.pop("html")} if self._is_html else {}
         self.is_one_conversation = mapping.get("conversation") == ""
         self.used = used
         self.labels = labels
@@ -99,6 +105,13 @@ class Columns:
         if value is not None and field in self.mapping:
             self.used.add(field)
         return value
+
+    def text_of(self, content: Json, where: str) -> Json:
+        """The content of a message: of one that the mapping names as HTML what it shows. Raises ShapeError."""
+        if not self._is_html or content is None:
+            return content
+        self.used.add("html")
+        return text_of_markup(content, where)
 
     def role_of(self, value: Json, where: str) -> str:
         """The role of a speaker, which the mapping may name. Raises ShapeError."""

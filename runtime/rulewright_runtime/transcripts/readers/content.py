@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import html
+import re
 from collections.abc import Callable
 from typing import Final
 
@@ -32,6 +34,39 @@ _CALL_IDS: Final = ("call_id", "tool_call_id", "tool_use_id", "toolCallId", "too
 _CALL_NAMES: Final = ("name", "function_name", "tool_name", "toolName")
 _ARGUMENTS: Final = ("arguments", "input", "args", "parameters", "rawInput")
 _RESULTS: Final = ("content", "output", "response", "result", "errorText", "error")
+
+
+# What a page does not show; like a browser, up to the end of the text if it is not closed.
+_HIDDEN: Final = re.compile(
+    r"<!--(?s:.*?)(?:-->|\Z)|<!doctype\b[^<>]*>|<(style|script|title)\b(?s:.*?)(?:</\1\s*>|\Z)", re.IGNORECASE
+)
+_BREAK: Final = re.compile(r"<(?:br|/p|/div|/li|/h[1-6]|/t[dhr])\b[^<>]*>", re.IGNORECASE)
+_IMAGE: Final = re.compile(r"<(img|emoji)\b[^<>]*>", re.IGNORECASE)
+_ALT: Final = re.compile(r"""\salt=(["'])([^<>]*?)\1""", re.IGNORECASE)
+_TAG: Final = re.compile(  # of markup in messages; anything else between angle brackets was said
+    r"</?(?:a|at|attachment|b|big|blockquote|body|br|center|code|codeblock|div|em|emoji|figure|font|h[1-6]|head|hr|html|i"
+    r"|img|label|li|link|mark|meta|ol|p|pre|s|section|small|span|strong|sub|sup|systemeventmessage|table|tbody|td|th"
+    r"|thead|tr|u|ul)(?:\s[^<>=]*+=[^<>]*+|\s*+/?)>",
+    re.IGNORECASE,
+)
+
+
+def text_of_markup(markup: object, where: str) -> str:
+    """The text that HTML shows. Raises ShapeError for a value that is not text."""
+    shown = _BREAK.sub("\n", _IMAGE.sub(_image, _HIDDEN.sub("", text_at(markup, where))))
+    return html.unescape(_TAG.sub("", shown)).strip()
+
+
+def is_markup(text: str) -> bool:
+    """Whether a text begins and ends with markup."""
+    return text.rstrip().endswith(">") and _TAG.match(text.lstrip()) is not None
+
+
+def _image(tag: re.Match[str]) -> str:
+    """An image in words; an emoji is a character."""
+    alt = _ALT.search(tag[0])
+    words = alt[2].strip() if alt else ""
+    return words if words and tag[1].lower() == "emoji" else f"[image: {words}]" if words else "[image]"
 
 
 def tool_call(value: object, where: str) -> ToolCall:

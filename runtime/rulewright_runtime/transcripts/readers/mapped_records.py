@@ -313,5 +313,7 @@ def _mapped_message(columns: Columns, value: Json, where: str, *, is_note: bool)
             keys = ticked(key[:40] for key in [*item][:20])
             raise ShapeError(f"{where} has no `{paths[field]}` for `{field}`; its keys are {keys}")
     role = "system" if is_note else columns.role_of(found["role"], f"{where}.{paths['role']}")
+    if "content" in found:
+        found["content"] = columns.text_of(found["content"], f"{where}.{paths['content']}")
     message = {**rest(item, *paths.values()), **found, "role": role}
     return [*_retrieved(columns, item), *messages(message, where)]

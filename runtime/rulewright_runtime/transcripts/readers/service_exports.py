@@ -5,8 +5,6 @@ What nobody said to the other side, an event or an internal note, is a message o
 
 from __future__ import annotations
 
-import html
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
@@ -16,6 +14,7 @@ from typing import Final
 from rulewright_runtime.english import plural
 from rulewright_runtime.strict_json import JsonObject
 from rulewright_runtime.transcripts.messages import Conversation
+from rulewright_runtime.transcripts.readers.content import text_of_markup
 from rulewright_runtime.transcripts.readers.message_rows import refuse_disorder
 from rulewright_runtime.transcripts.readers.record_values import (
     Record,
@@ -39,28 +38,7 @@ from rulewright_runtime.transcripts.readers.shapes import (
     record_by_record,
 )
 
-_BREAK: Final = re.compile(r"<(?:br|/p|/div|/li|/h[1-6]|/tr)\b[^<>]*>", re.IGNORECASE)
-_IMAGE: Final = re.compile(r"<(img|emoji)\b[^<>]*>", re.IGNORECASE)
-_ALT: Final = re.compile(r"""\salt=(["'])([^<>]*?)\1""", re.IGNORECASE)
-_TAG: Final = re.compile(  # of markup in messages; anything else between angle brackets was said
-    r"</?(?:a|at|attachment|b|blockquote|br|code|codeblock|div|em|emoji|font|h[1-6]|hr|i|img|li|ol|p|pre|s|span|strong"
-    r"|sub|sup|systemeventmessage|table|tbody|td|th|thead|tr|u|ul)(?:\s[^<>=]*+=[^<>]*+|\s*+/?)>",
-    re.IGNORECASE,
-)
 _SPEAKERS: Final = {"lead": "user", "contact": "user", "admin": "assistant", "team": "assistant"}  # of Intercom
-
-
-def _text(markup: object, where: str) -> str:
-    """The text of markup. Raises ShapeError for a value that is not text."""
-    shown = _BREAK.sub("\n", _IMAGE.sub(_image, text_at(markup, where)))
-    return html.unescape(_TAG.sub("", shown)).strip()
-
-
-def _image(tag: re.Match[str]) -> str:
-    """An image in words; an emoji is a character."""
-    alt = _ALT.search(tag[0])
-    words = alt[2].strip() if alt else ""
-    return words if words and tag[1].lower() == "emoji" else f"[image: {words}]" if words else "[image]"
 
 
 def _text_of(subject: str, text: str, record: Record) -> str:
@@ -138,7 +116,7 @@ def _intercom(record: Record) -> Iterator[JsonObject]:
     refuse_disorder(part.get("created_at") for part in parts)
     for part in [record_at(record.get("source"), "source"), *parts]:
         author, kind = object_in(part.get("author")), word(part.get("part_type"))
-        text = _text_of(_text(part.get("subject"), "subject"), _text(part.get("body"), "body"), part)
+        text = _text_of(text_of_markup(part.get("subject"), "subject"), text_of_markup(part.get("body"), "body"), part)
         role = _SPEAKERS.get(word(author.get("type")), author.get("type"))
         event = not text or kind.startswith("note")
         yield {
@@ -153,7 +131,7 @@ def _teams_message(item: Record) -> JsonObject:
     body, speaker = record_at(item.get("body") or {}, "body"), object_in(item.get("from"))
     content, kind = body.get("content"), word(item.get("messageType"))
     is_html = word(body.get("contentType")).lower() == "html"
-    text = _text(content, "body.content") if is_html else text_at(content, "body.content").strip()
+    text = text_of_markup(content, "body.content") if is_html else text_at(content, "body.content").strip()
     text = _text_of(text_at(item.get("subject"), "subject"), text, item)
     who = next((key for key in (*_TEAMS, *speaker) if is_record(speaker.get(key))), "nobody")
     return {

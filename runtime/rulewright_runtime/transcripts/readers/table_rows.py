@@ -121,7 +121,8 @@ def _message(row: Record, fields: Mapping[str, str], columns: Columns, *, is_not
     record = {key: row.get(fields[key]) for key in OF_MESSAGES if key in fields}
     role = "system" if is_note else columns.role_of(record["role"], f"row.{fields['role']}")
     retrieved = passages(row.get(fields.get("passages", "")))
-    return [*retrieved, *messages({"content": None, **record, "role": role}, "row")]
+    content = columns.text_of(record.get("content"), f"row.{fields['content']}")
+    return [*retrieved, *messages({**record, "content": content, "role": role}, "row")]
 
 
 def _conversation(

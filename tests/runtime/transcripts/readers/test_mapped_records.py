@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from tests.runtime.transcripts.formats import OPENAI_CALL, conversations, lines, written
 
-from rulewright_runtime.errors import InputError
+from rulewright_runtime.errors import InputError, RuntimeFailure
 from rulewright_runtime.transcripts.transcript_reader import Reader
 
 COLUMNS = {"messages": "events", "role": "who", "content": "text", "assistant": "desk|voice"}
@@ -36,6 +36,31 @@ def test_messages_are_read_under_the_names_given(tmp_path: Path) -> None:
     ]
     assert (chat.id, chat.model, chat.expected, chat.source, chat.metadata["shop"]) == ("a", "m", "No.", "mapped", 7)
     assert (chat.messages[3].timestamp, chat.messages[3].metadata) == ("10:00", {"mood": "calm"})
+
+
+MARKUP = (
+    "<!doctype html><style>p {}</style><!-- x --><p>Rembours&eacute; if a&lt;b</p><table><td>1</td><td>2</td></table>"
+)
+
+
+@pytest.mark.parametrize("name", ["chat.jsonl", "chat.csv"])
+def test_a_text_that_is_named_as_html_is_read_as_a_page_shows_it(name: str, tmp_path: Path) -> None:
+    rows = [{"who": "customer", "text": "<b>Hi</b>"}, {"who": "voice", "text": MARKUP}]
+    table = "".join(f"{each['who']},{each['text']}\n" for each in rows)
+    path = written(tmp_path, "who,text\n" + table if name.endswith("csv") else [{"events": rows}], name)
+    speakers = {"role": "who", "html": "text", "user": "customer", "assistant": "voice"}
+    (chat,) = conversations(path, columns=speakers if name.endswith("csv") else COLUMNS | speakers | {"content": ""})
+    assert lines(chat) == ["user: Hi", "assistant: Remboursé if a<b\n1\n2"]
+    with pytest.raises(RuntimeFailure, match="names `content` and `html`"):
+        Reader(columns={**speakers, "content": "text"})
+
+
+@pytest.mark.parametrize("shown", ["", "Hi"])
+def test_a_comment_that_is_not_closed_hides_the_rest_of_a_page(shown: str, tmp_path: Path) -> None:
+    rows = [{"who": "voice", "text": shown + "<!--" * 100_000}]
+    columns = {key: name for key, name in COLUMNS.items() if key != "content"} | {"html": "text"}
+    (chat,) = conversations(written(tmp_path, [{"events": rows}]), columns=columns)
+    assert lines(chat) == [f"assistant: {shown}"]
 
 
 def test_a_path_leads_into_objects_and_json_text_is_read(tmp_path: Path) -> None:
