@@ -11,12 +11,25 @@ from tests.folders import write
 from tests.growth import growth_of
 
 from rulewright.linting.lint_run import lint
+from rulewright.project import load_project
+from rulewright.rules.completeness.unused_lexicon import unused_lexicon
 
 
 def outputs_in_files(size: int) -> dict[str, str]:
     cases = [safe_cases.case(f"I25-{number:04}") for number in range(size)]
     outputs = {f"outputs/{each['test_id']}.json": json.dumps(each.pop("engine_output")) for each in cases}
     return {"cases/I25/I25_batch_1.json": json.dumps(cases), **outputs}
+
+
+def unused_lexicons(size: int) -> dict[str, str]:
+    return {"rulewright.yaml": "project: many\n"} | {
+        path: text
+        for number in range(size)
+        for path, text in {
+            f"checks/brief_{number}.yaml": f"id: brief_{number}\nfail: size(answer) > {number}\n",
+            f"lexicons/words_{number}.yaml": f"name: words_{number}\npatterns: [word {number}]\n",
+        }.items()
+    }
 
 
 GROWING = (outputs_in_files,)
@@ -26,5 +39,13 @@ GROWING = (outputs_in_files,)
 def test_the_work_of_lint_grows_with_what_is_linted(tmp_path: Path, files: Callable[[int], Mapping[str, str]]) -> None:
     def prepared(size: int) -> Callable[[], object]:
         return partial(lint, [write(tmp_path / str(size), files(size))])
+
+    assert growth_of(prepared, 10) < 1.05
+
+
+def test_a_lexicon_that_nothing_uses_is_not_compared_with_every_check(tmp_path: Path) -> None:
+    def prepared(size: int) -> Callable[[], object]:
+        project = load_project(write(tmp_path / str(size), unused_lexicons(size)))
+        return lambda: list(unused_lexicon(project))
 
     assert growth_of(prepared, 10) < 1.05

@@ -1,5 +1,5 @@
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from rulewright.diagnostics import Findings, Guess, warning
@@ -23,16 +23,19 @@ def unused_lexicon(project: Project) -> Findings:
     # A lexicon that a misspelt name was meant for is not unused.
     unknown = {name for name in named if name and name not in project.lexicons}
     meant = {suggest(name, project.lexicons) for name in unknown}
-    unused = [name for name in project.lexicons if name not in named | meant]
+    taken = named | meant
+    unused = {name for name in project.lexicons if name not in taken}
     if len(unknown) == len(unused) == 1 and None in meant:  # one of the two was renamed
         return
     # `reply-lexicon-reads-the-user` reports a check that names one lexicon twice.
     doubled = any(len(each) > len(set(each.values())) for each in map(_lexicons_of, project.checks))
+    named_keys = ((check, key, other) for check in project.checks for key, other in _lexicons_of(check).items())
+    sharing = [(check, key) for check, key, other in named_keys if used[other] > 1]
     for name, lexicon in project.lexicons.items():
         if project.checks and name in unused and not (doubled and len(unused) == 1):
             place = lexicon.node.key_span(name) if name in lexicon.node else first_place(lexicon.node)
             message = f"nothing uses the lexicon `{name}`"
-            instead = next(_used_instead(name, project.checks, used), None)
+            instead = _used_instead(name, sharing)
             if instead is None and len(unused) == 1:
                 instead = _used_apart(lexicon, project, used)
             if instead is None:
@@ -70,13 +73,11 @@ def _named(project: Project) -> set[str | None]:
     return named | {cue.lexicon for machine in project.state_machines.values() for cue in machine.cues.values()}
 
 
-def _used_instead(
-    name: str, checks: Iterable[CheckDocument], used: Mapping[str, int]
-) -> Iterator[tuple[CheckDocument, str]]:
-    """The checks that are named like a lexicon and use one that others use, too; with the key."""
-    for check in checks:
-        if name in (suggest(check.id, [name]), suggest(check.name, [name])):
-            yield from ((check, key) for key, other in _lexicons_of(check).items() if used[other] > 1)
+def _used_instead(name: str, sharing: Iterable[tuple[CheckDocument, str]]) -> tuple[CheckDocument, str] | None:
+    """The first of these checks that is named like a lexicon, with the key of the lexicon that it uses instead."""
+    return next(
+        (pair for pair in sharing if name in (suggest(pair[0].id, [name]), suggest(pair[0].name, [name]))), None
+    )
 
 
 def _lexicons_of(check: CheckDocument) -> dict[str, str]:
