@@ -1,10 +1,10 @@
-from collections.abc import Iterator
-from typing import Final, get_args
+from collections.abc import Collection, Iterator
+from typing import Final, TypeAlias, get_args
 
 from msgspec.structs import replace
 
 from rulewright.diagnostics import Diagnostic, Findings, Guess, warning
-from rulewright.documents.base import descend, scalar
+from rulewright.documents.base import descend, entries, scalar
 from rulewright.documents.workflow import TaskDocument
 from rulewright.load import Entry, Loaded, Mapping, Sequence
 from rulewright.spelling import suggest
@@ -13,6 +13,7 @@ from rulewright_runtime.workflow.adapters.agent_adapter import Purpose
 from rulewright_runtime.workflow.run_settings import DEFAULT
 
 PURPOSES: Final[tuple[str, ...]] = get_args(Purpose)
+Names: TypeAlias = tuple[Collection[str], Collection[str]]  # the tasks and the agents of a workflow
 
 
 def script_for_no_agent(workflow: Workflow) -> Findings:
@@ -21,23 +22,21 @@ def script_for_no_agent(workflow: Workflow) -> Findings:
     Why it matters: replies under an unknown name are never used, and the run fails at the first call without a reply.
     Instead: write the replies under `agent`, `task/agent` or `task/agent/purpose`, with the names of the workflow.
     """
-    tasks = {task.id: task for task in workflow.document.tasks}
+    own: Names = [task.id for task in workflow.document.tasks], workflow.agents.names
     scripts = {id(each): each for each in workflow.scripts.values()}
     # That an agent which a task asks is unknown is reported at the task.
     asked = {agent for task in workflow.document.tasks for agent, _ in _asked(task)} - {*workflow.agents.names}
     for script in scripts.values():
         if not isinstance(script.root, Mapping):
             continue
-        if _is_not_a_script(script.root, workflow, tasks):
+        if _is_not_a_script(script.root, own):
             name = next(name for name, each in workflow.scripts.items() if each is script)
             place = scalar(workflow.settings, "adapters", name, "script") or script.root
             yield warning(place, "no key of this file names an agent, and its values are not lists of replies")
             continue
-        unknown = [
-            found
-            for entry in script.root.entries
-            if entry.name.rpartition("/")[2] not in asked and (found := _unknown(entry, workflow, tasks)) is not None
-        ]
+        replies = [each for each in script.root.entries if each.name.rpartition("/")[2] not in asked]
+        known = own if not any(_unknown(each, own) for each in replies) else _of_project(workflow)
+        unknown = [found for each in replies if (found := _unknown(each, known)) is not None]
         meant = {word for each in unknown if isinstance(each.help, Guess) for word in each.help.meant.split("/")}
         unanswered = {
             name: found for name, found in _unanswered(workflow, script, {*script.root.keys}) if name not in meant
@@ -47,22 +46,30 @@ def script_for_no_agent(workflow: Workflow) -> Findings:
         yield from (*unknown, *unanswered.values())
 
 
-def _is_not_a_script(root: Mapping, workflow: Workflow, tasks: dict[str, TaskDocument]) -> bool:
+def _is_not_a_script(root: Mapping, own: Names) -> bool:
     """Whether a file has neither an agent of the workflow nor lists of replies, as another document."""
     are_lists = all(isinstance(entry.value, Sequence) for entry in root.entries)
-    return not are_lists and all(_unknown(entry, workflow, tasks) is not None for entry in root.entries)
+    return not are_lists and all(_unknown(entry, own) is not None for entry in root.entries)
 
 
-def _unknown(entry: Entry, workflow: Workflow, tasks: dict[str, TaskDocument]) -> Diagnostic | None:
+def _of_project(workflow: Workflow) -> Names:
+    """The names of all workflows of the project, which may share the script."""
+    roots = [workflow.document.node, *(each.root for each in workflow.others())]
+    tasks = {entry.name: None for root in roots for entry in entries(root, "tasks")}
+    return [*tasks], {*workflow.agents.names, *(entry.name for root in roots for entry in entries(root, "agents"))}
+
+
+def _unknown(entry: Entry, names: Names) -> Diagnostic | None:
     """The finding for replies under an unknown name, or None."""
+    tasks, agents = names
     *task, agent = entry.name.split("/")[:2]
     purpose = entry.name.split("/")[2:]
-    if task and task[0] not in tasks and task[0] in workflow.agents.names and agent in PURPOSES:
+    if task and task[0] not in tasks and task[0] in agents and agent in PURPOSES:
         message = f"`{entry.name}` names no task: these replies are never used"
         return warning(entry.key, message, help=f"write `TASK/{entry.name}`, with the id of the task")
     for word, known, kind in (
-        *((each, (*tasks,), "task") for each in task),
-        (agent, workflow.agents.names, "agent"),
+        *((each, tasks, "task") for each in task),
+        (agent, agents, "agent"),
         *((each, PURPOSES, "purpose") for each in purpose),
     ):
         if word not in known:
