@@ -85,6 +85,14 @@ class Workflow(Struct, frozen=True, eq=False):
             return beside
         return beside if _is_same(own, Path(self.path)) else [load_file(own), *beside]
 
+    def names_of_project(self) -> tuple[list[str], list[str]]:
+        """The tasks and the agents of this workflow and the project's others, which share adapters and scripts."""
+        roots = [self.document.node, *(each.root for each in self.others())]
+        tasks = {entry.name: None for root in roots for entry in entries(root, "tasks")}
+        return [*tasks], sorted(
+            {*self.agents.names, *(each.name for root in roots for each in entries(root, "agents"))}
+        )
+
     def place(self, name: str, default: str) -> Path:
         """Return the project file's path for a key of `workflow`, else `default` below the root."""
         written = self.project.workflow.get(name) if self.project else None

@@ -22,10 +22,11 @@ def agent_without_adapter(workflow: Workflow) -> Findings:
     of_tasks = {named.agent.text for task in workflow.document.tasks for named in task.agents}
     known = {*workflow.agents.names, *of_tasks, DEFAULT}  # `unknown-agent` reports those that only tasks name
     unknown = [entry for entry in adapters.entries if entry.name not in known]
-    names = (*workflow.agents.names, DEFAULT)
+    names = (*(workflow.names_of_project()[1] if unknown else ()), DEFAULT)
     found = [
         warning(entry.key, f"unknown agent `{entry.name}`: this adapter is never used", help=help)
         for entry in unknown
+        if entry.name not in names
         for help in [did_you_mean(entry.name, names)]
     ]
     meant = {each.help.meant for each in found if isinstance(each.help, Guess)}

@@ -4,7 +4,7 @@ from typing import Final, TypeAlias, get_args
 from msgspec.structs import replace
 
 from rulewright.diagnostics import Diagnostic, Findings, Guess, warning
-from rulewright.documents.base import descend, entries, scalar
+from rulewright.documents.base import descend, scalar
 from rulewright.documents.workflow import TaskDocument
 from rulewright.load import Entry, Loaded, Mapping, Sequence
 from rulewright.spelling import suggest
@@ -35,7 +35,7 @@ def script_for_no_agent(workflow: Workflow) -> Findings:
             yield warning(place, "no key of this file names an agent, and its values are not lists of replies")
             continue
         replies = [each for each in script.root.entries if each.name.rpartition("/")[2] not in asked]
-        known = own if not any(_unknown(each, own) for each in replies) else _of_project(workflow)
+        known = own if not any(_unknown(each, own) for each in replies) else workflow.names_of_project()
         unknown = [found for each in replies if (found := _unknown(each, known)) is not None]
         meant = {word for each in unknown if isinstance(each.help, Guess) for word in each.help.meant.split("/")}
         unanswered = {
@@ -50,13 +50,6 @@ def _is_not_a_script(root: Mapping, own: Names) -> bool:
     """Whether a file has neither an agent of the workflow nor lists of replies, as another document."""
     are_lists = all(isinstance(entry.value, Sequence) for entry in root.entries)
     return not are_lists and all(_unknown(entry, own) is not None for entry in root.entries)
-
-
-def _of_project(workflow: Workflow) -> Names:
-    """The names of all workflows of the project, which may share the script."""
-    roots = [workflow.document.node, *(each.root for each in workflow.others())]
-    tasks = {entry.name: None for root in roots for entry in entries(root, "tasks")}
-    return [*tasks], {*workflow.agents.names, *(entry.name for root in roots for entry in entries(root, "agents"))}
 
 
 def _unknown(entry: Entry, names: Names) -> Diagnostic | None:
