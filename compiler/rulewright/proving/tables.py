@@ -292,12 +292,18 @@ def table_findings(card: CaseScorecard, scorer: CaseScorer) -> list[Diagnostic]:
         dead = [row for row, result in zip(rows, reached, strict=True) if isinstance(result, Refuted)]
         incomplete = dead[0] if len(dead) == 1 else _incomplete(card)  # what should decide, and never does
         findings.append(error(incomplete.when, message, code="label-table-has-a-gap"))
-    for at, (row, result) in enumerate(zip(rows, reached, strict=True), start=1):
-        if isinstance(result, Refuted):
-            message = f"row {at} of the label table (`{row.label}`) never decides: an earlier row always does"
-            last = _covering_row(table, at - 1)
-            notes = [] if last is None else [(rows[last].when, "the last of the rows that leave nothing to it")]
-            findings.append(warning(row.when, message, code="label-row-is-dead", notes=notes))
+    dead_rows = [at for at, result in enumerate(reached) if isinstance(result, Refuted)]
+    covering = {at: _covering_row(table, at) for at in dead_rows}
+    last = covering[dead_rows[0]] if dead_rows else None
+    if last is not None and len(dead_rows) > 1 and dead_rows == [*range(last + 1, len(rows))]:
+        message = f"row {last + 1} of the label table (`{rows[last].label}`) holds for every case that reaches it"
+        notes = [(rows[at].when, "this row never decides") for at in dead_rows]
+        return [*findings, warning(rows[last].when, message, code="label-row-is-dead", notes=notes)]
+    for at in dead_rows:
+        message = f"row {at + 1} of the label table (`{rows[at].label}`) never decides: an earlier row always does"
+        last = covering[at]
+        notes = [] if last is None else [(rows[last].when, "the last of the rows that leave nothing to it")]
+        findings.append(warning(rows[at].when, message, code="label-row-is-dead", notes=notes))
     return findings
 
 
