@@ -19,6 +19,7 @@ LONGEST: Final = 40  # letters of a word that is compared with many others
 WORD: Final = re.compile(r"[\s-]")
 KEYBOARD: Final = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 LETTERS: Final = "".join(KEYBOARD)
+AS_TWO: Final = {"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "æ": "ae", "ø": "oe", "å": "aa"}  # without these letters
 
 
 class CloseMatches:
@@ -124,7 +125,7 @@ def _likeness(word: str, other: str) -> float:
 
 
 def is_slip_of(word: str, other: str) -> bool:
-    """Whether `word` is `other` with one letter missing, added, replaced or swapped with the next."""
+    """Whether `word` is `other` with one letter missing, added, replaced, swapped with the next, or written as two."""
     if abs(len(word) - len(other)) > 1:
         return False
     start = next((index for index, (one, two) in enumerate(zip(word, other, strict=False)) if one != two), None)
@@ -132,7 +133,12 @@ def is_slip_of(word: str, other: str) -> bool:
         return abs(len(word) - len(other)) == 1
     rest, other_rest = word[start:], other[start:]
     swapped = rest[:2] == other_rest[:2][::-1] and rest[2:] == other_rest[2:]
-    return swapped or rest[1:] == other_rest[1:] or rest[1:] == other_rest or rest == other_rest[1:]
+    as_two = _spelt_out(rest) == _spelt_out(other_rest)
+    return swapped or as_two or rest[1:] == other_rest[1:] or rest[1:] == other_rest or rest == other_rest[1:]
+
+
+def _spelt_out(word: str) -> str:
+    return AS_TWO.get(word[:1], word[:1]) + word[1:]
 
 
 def slips_of(word: str) -> set[str]:

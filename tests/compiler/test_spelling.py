@@ -6,12 +6,19 @@ import random
 import pytest
 from tests.rounds import rounds
 
-from rulewright.spelling import CloseMatches, did_you_mean, slips_of
+from rulewright.spelling import CloseMatches, did_you_mean, is_slip_of, slips_of
 
 
 @pytest.mark.parametrize("slip", ["inevst", "ivest", "imvest", "invvest", "inbvest", "invets"])
 def test_a_slip_of_the_hand_leads_back_to_its_word(slip: str) -> None:
     assert "invest" in slips_of(slip)
+
+
+@pytest.mark.parametrize(("word", "other"), [("Prüfung", "Pruefung"), ("strasse", "straße"), ("smoerbrød", "smørbrød")])
+def test_a_letter_that_is_written_as_two_is_one_slip(word: str, other: str) -> None:
+    assert is_slip_of(word, other)
+    assert is_slip_of(other, word)
+    assert not is_slip_of("groesse", "größe")
 
 
 @pytest.mark.parametrize("other", ["invest", "inlest", "nvest", "investor"])

@@ -29,7 +29,7 @@ from rulewright.documents.layout import (
 from rulewright.documents.validation import ONE_DOCUMENT
 from rulewright.errors import UsageError
 from rulewright.linting.lint_report import Report, explained_in, report_of
-from rulewright.linting.lint_settings import DEFAULT, LintSettings, RuleSelection, is_used, settings_around
+from rulewright.linting.lint_settings import DEFAULT, LintSettings, RuleSelection, may_be_used, settings_around
 from rulewright.load import Loaded, Mapping, Scalar, Source, load_file, load_text, nodes
 from rulewright.load.file_reader import unsaved
 from rulewright.once_a_run import one_run
@@ -76,8 +76,8 @@ def lint(paths: Sequence[Path | str], selection: RuleSelection = DEFAULT) -> Rep
             raise UsageError(
                 f"no document to check in `{path}`; `rulewright init` starts a project"
             )  # silence would look like success
-        accepted = [each for report in reports[1:] for each in report.allowed]  # in cases, which are linted alone
-        own = [each for report in reports for each in report.diagnostics if not is_used(each, accepted)]
+        in_cases = [each for report in reports[1:] for each in (*report.allowed, *report.diagnostics)]  # linted alone
+        own = [each for report in reports for each in report.diagnostics if not may_be_used(each, in_cases)]
         shown = own if selection.select or not reports[1:] else with_consequences_in_cases(own)
         found += shown
         explained += explained_in(own, shown)

@@ -37,7 +37,7 @@ class RuleSelection(Struct, frozen=True):
     def check(self) -> None:
         """Raise `UsageError` for a pattern that matches no code, because it would silently select nothing."""
         for pattern in (*self.select, *self.extend, *self.ignore):
-            if not any(fits_any(code, [pattern]) for code in pages()):
+            if not _is_known(pattern):
                 known = (*pages(), *CATEGORIES)
                 cure = question(pattern, known, "; `rulewright explain` lists the rules")
                 raise UsageError(f"unknown rule `{pattern}`{cure}")
@@ -51,6 +51,7 @@ class LintSetting(Struct, frozen=True):
     match `path`; `severity` gives codes another severity, `preview` includes preview rules."""
 
     path: Annotated[str, At(usual="**")]
+    place: Annotated[Scalar | None, At("path")]  # of the path
     select: tuple[Scalar, ...]
     ignore: tuple[Scalar, ...]
     extend: Annotated[tuple[Scalar, ...], At("extend_select")]
@@ -99,9 +100,14 @@ class LintSettings(Struct, frozen=True):
         return [
             *(found for loaded in self.loaded for found in loaded.diagnostics),
             *(
-                unknown_name(scalar, "rule", scalar.text, pages(), code="unknown-rule")
+                unknown_name(scalar, "rule", scalar.text, (*pages(), *CATEGORIES), code="unknown-rule")
                 for scalar in patterns
-                if not any(fits_any(code, [scalar.text]) for code in pages())
+                if not _is_known(scalar.text)
+            ),
+            *(
+                error(row.place, f"`{row.path}` does not exist", code="missing-path", help=Guess(meant))
+                for row in self.rows
+                if row.place is not None and (meant := self._path_meant(row.path)) is not None
             ),
         ]
 
@@ -120,10 +126,11 @@ class LintSettings(Struct, frozen=True):
         return {number for number, path in accepted[found.code].items() if fits(path)}
 
     def _path_meant(self, path: str) -> str | None:
-        """The existing path that a misspelt one of an `accept` entry means, which is an error of its own."""
-        place = self.root / path
-        is_known = not path or "*" in path or dependencies.exists(place)
-        guess = None if is_known else path_meant(Path(os.path.normpath(place)), path)
+        """The existing path, or the pattern below one, that a misspelt one means, which is an error of its own."""
+        parts = Path(path).parts
+        named = next((at for at, part in enumerate(parts) if any(each in part for each in "*?[")), len(parts))
+        place = self.root.joinpath(*parts[:named])
+        guess = None if dependencies.exists(place) else path_meant(Path(os.path.normpath(place)), path)
         return None if guess is None else guess.meant
 
     def without_accepted(self, found: Iterable[Diagnostic]) -> tuple[list[Diagnostic], list[Diagnostic]]:
@@ -157,11 +164,14 @@ class LintSettings(Struct, frozen=True):
         return found
 
 
-def is_used(idle: Diagnostic, accepted: Iterable[Diagnostic]) -> bool:
-    """Whether the entry that a finding calls unused matches one of the `accepted` findings of other documents."""
+def may_be_used(idle: Diagnostic, found: Iterable[Diagnostic]) -> bool:
+    """Whether the entry that a finding calls unused matches one of the findings in other documents, or an error there,
+    which may hide others."""
     _, pattern, *_ = (*idle.quoted, "", "")
     return idle.code == "unused-suppression" and any(
-        each.code == idle.about and path_fits(pattern, each.span.path, Path(idle.span.path).parent) for each in accepted
+        (each.code == idle.about or each.severity is Severity.ERROR)
+        and path_fits(pattern, each.span.path, Path(idle.span.path).parent)
+        for each in found
     )
 
 
@@ -179,7 +189,17 @@ def read_lint_settings(root: Node | None) -> tuple[LintSetting, ...]:
 
 
 def _words(scalars: Iterable[Scalar]) -> list[str]:
-    return [each.text for each in scalars]
+    """The patterns of codes and categories, as they are meant."""
+    return [_pattern_meant(each.text) for each in scalars]
+
+
+@lru_cache(maxsize=256)
+def _is_known(pattern: str) -> bool:
+    return any(fits_any(code, [pattern]) for code in pages())
+
+
+def _pattern_meant(pattern: str) -> str:
+    return pattern if _is_known(pattern) else suggest(pattern, (*pages(), *CATEGORIES)) or pattern
 
 
 def _severity(entry: Entry) -> Severity | None:

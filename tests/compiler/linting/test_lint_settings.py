@@ -87,6 +87,21 @@ def test_a_pattern_that_matches_no_code_is_never_hidden(project: str, tmp_path: 
     assert codes(lint([tmp_path])) == ["unknown-rule"]
 
 
+def test_a_misspelt_pattern_ignores_what_was_meant(tmp_path: Path) -> None:
+    (found,) = inside(tmp_path, "lint: {ignore: [unknown-kye]}").diagnostics
+    assert (found.code, found.help) == ("unknown-rule", "did you mean `unknown-key`?")
+    (found,) = inside(tmp_path, "lint: {ignore: [unknown-key], extend_select: [pedantics]}").diagnostics
+    assert (found.code, found.help) == ("unknown-rule", "did you mean `pedantic`?")
+
+
+def test_a_misspelt_path_of_settings_is_an_error_there(tmp_path: Path) -> None:
+    row = "lint: {per_path: [{path: %s, ignore: [unknown-key]}]}"
+    assert codes(inside(tmp_path, row % "check*/*.yaml")) == []
+    (_, found) = inside(tmp_path, row % "check/*.yaml").diagnostics
+    assert (found.code, found.span.line, found.help) == ("missing-path", 2, "did you mean `checks/*.yaml`?")
+    assert codes(inside(tmp_path, row % "drafts/**")) == ["unknown-key"]  # a folder that is not there yet
+
+
 def test_an_unreadable_project_file_is_reported_and_hides_nothing(tmp_path: Path) -> None:
     report = inside(tmp_path, "lint: {ignore: [unknown-key]\n")
     assert codes(report) == ["unknown-key", "yaml-syntax"]
