@@ -47,7 +47,7 @@ NAMED_BY: Final = {"gates": ("undecided",), "dimensions": ("weights",)}  # recor
 # Findings about the names in a workflow where what declares them can't be read.
 OF_WORKFLOWS: Final = code_sets(
     {
-        "workflow.agents.directory": "unknown-agent",
+        "workflow.agents.directory": "agent-without-adapter script-for-no-agent unknown-agent",
         "workflow.contracts": "missing-contract-registry unknown-artifact-type",
     }
 )
@@ -143,6 +143,13 @@ def _beside_wrong_scoring(found: Sequence[Diagnostic], files: Mapping[str, Loade
     )
 
 
+def _of_unread_cases(found: Sequence[Diagnostic], files: Mapping[str, Loaded]) -> Doubt:
+    """Entries that accept findings: those in cases are unknown where the scorecard over them has an error."""
+    paths = {each.span.path for each in found if each.severity is Severity.ERROR} & files.keys()
+    is_wrong = any(kind_of(files[path].root) == "case_scorecard" for path in paths)
+    return lambda each: is_wrong and each.code == "unused-suppression"
+
+
 def _of_refused_records(found: Sequence[Diagnostic], files: Mapping[str, Loaded]) -> Doubt:
     """Expressions that read a top-level key with a value of the wrong type, or that gives a name twice."""
     refused: dict[str, list[str]] = {}
@@ -168,6 +175,7 @@ DOUBTS: Final = (
     _absent_beside_refused,
     _of_unread_resources,
     _beside_wrong_scoring,
+    _of_unread_cases,
     _of_refused_records,
     _of_wrong_names,
 )

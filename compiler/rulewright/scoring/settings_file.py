@@ -1,5 +1,7 @@
 """The settings file of `rulewright score`, and the settings of a run with those of its file."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator
 from collections.abc import Mapping as Lookup
@@ -25,7 +27,7 @@ from rulewright.scoring.score_settings import (
 )
 from rulewright.spelling import did_you_mean
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan, SettingValue
-from rulewright_runtime.cases.case_settings import plain_value
+from rulewright_runtime.cases.case_settings import check_thresholds, plain_value
 from rulewright_runtime.english import ticked
 from rulewright_runtime.errors import PlanError
 
@@ -84,8 +86,8 @@ def settings_findings(root: Mapping, plans: Iterable[CaseScorecardPlan]) -> list
 
 
 def _findings_for(root: Mapping, plan: CaseScorecardPlan, declared: frozenset[str]) -> list[Diagnostic]:
-    reader = _FileReader(plan, root.source.path, lambda: declared)
-    reader.read(root, ScoreSettings({}))
+    reader, settings = _FileReader(plan, root.source.path, lambda: declared), usual_settings(plan)
+    reader.read(root, settings)
     groups = [each for key in GROUPS for each in (root.get(key),) if isinstance(each, Mapping)]
     levels = [root, *(entry.value for group in groups for entry in group.entries)]
     odd = [
@@ -94,7 +96,21 @@ def _findings_for(root: Mapping, plan: CaseScorecardPlan, declared: frozenset[st
         for each in (*_crossed_thresholds(level, root), *_numbers_in_quotes(level, plan), *_weights_of_zero(level))
     ]
     refused = {each.span for each in reader.findings}
-    return [*reader.findings, *(each for each in odd if each.span not in refused)]
+    found = [*reader.findings, *(each for each in odd if each.span not in refused)]
+    return found or [*_refused_together(reader, settings)]
+
+
+def _refused_together(reader: _FileReader, settings: ScoreSettings) -> Findings:
+    """Report settings that are valid one by one and that `score` refuses together: with a broken requirement, or a
+    metric that a score both passes and fails."""
+    try:
+        check_thresholds(settings.prepared(reader.plan), settings.choices)
+    except PlanError as failure:
+        message = str(failure)
+        own = [node for source, node in reader.nodes.items() if f"{source};" in message or f"{source})" in message]
+        notes = [(other, "set here") for other in own[1:]]
+        if own:  # else the defaults are at fault, which is a finding about the scorecard
+            yield error(own[0], message.partition(" (set by ")[0], code="bad-setting", notes=notes)
 
 
 def _crossed_thresholds(settings: Node, root: Mapping) -> Findings:
@@ -130,6 +146,7 @@ class _FileReader:
     path: str
     declared: Callable[[], frozenset[str]]  # by the scorecards of the project
     findings: list[Diagnostic] = field(default_factory=list)
+    nodes: dict[str, Node] = field(default_factory=dict)  # of the values, by their sources
 
     def read(self, root: Mapping, settings: ScoreSettings) -> None:
         settings.chosen.update(self.values(root, "", OTHER_KEYS))
@@ -200,7 +217,9 @@ class _FileReader:
                 # Messages use the name in the file.
                 named = replace(setting.parameter, name=f"{prefix}{path}")
                 value_read = plain_value(named, written)
-                chosen[setting.parameter.name] = SettingValue(value_read, f"{self.path}: {prefix}{path}")
+                source = f"{self.path}: {prefix}{path}"
+                chosen[setting.parameter.name] = SettingValue(value_read, source)
+                self.nodes[source] = value
             except PlanError as failure:
                 self.report(value, str(failure))
         return chosen

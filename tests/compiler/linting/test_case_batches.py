@@ -452,6 +452,49 @@ def test_a_misspelt_path_of_a_scorecard_is_one_finding_there(tmp_path: Path) -> 
     assert (found.code, found.severity, found.span.line) == ("misspelt-input-path", Severity.ERROR, 6)
 
 
+@pytest.mark.parametrize(
+    ("file", "old", "new", "code"),
+    [
+        ("scorecards/small.yaml", "contains_ci(text, it)", "contains_ci(texts, it)", "bad-expression"),
+        ("scorecards/small.yaml", "expectations.wanted", "expectations.wanteds", "misspelt-input-path"),
+        ("cases/batch.json", '"test_id"', '"note": "", "tset_id"', "bad-case"),
+        ("cases/batch.json", '"refused": []', '"refused": ["blame"]', "unused-suppression"),
+    ],
+)
+def test_an_entry_for_cases_that_are_not_read_is_not_called_unused(
+    file: str, old: str, new: str, code: str, tmp_path: Path
+) -> None:
+    card = Path("tests/compiler/rules/misspelt_input_path/good.yaml").read_text(encoding="utf-8")
+    accept = "accept: [{rule: case-expects-nothing, path: cases/batch.json, reason: empty}]\n"
+    record = {"test_id": "a", "expectations": {"wanted": [], "refused": []}}
+    files = {
+        "rulewright.yaml": f"project: p\nscorecards: scorecards\n{accept}",
+        "scorecards/small.yaml": card,
+        "cases/batch.json": json.dumps([record]),
+    }
+    folders.write(tmp_path, files)
+    assert codes(tmp_path) == []
+    folders.write(tmp_path, {file: files[file].replace(old, new)})
+    assert [found for found, _ in codes(tmp_path)] == [code]
+
+
+def test_settings_that_break_a_requirement_together_are_reported_where_they_are_set(tmp_path: Path) -> None:
+    card = Path("tests/compiler/rules/label_row_is_dead/good.yaml").read_text(encoding="utf-8")
+    settings = (
+        "  enough: {type: score, default: 0.8, file: limits.enough}\n"
+        "  little: {type: score, default: 0.2, file: limits.little}\n"
+        "requires:\n  - {that: enough >= little, otherwise: too little is enough}\n"
+    )
+    (tmp_path / "small.yaml").write_text(card.replace("  enough: {type: score, default: 0.8}\n", settings))
+    config = tmp_path / "safe.config.json"
+    config.write_text('{\n"limits": {"little": 0.5},\n"archetypes": {"A": {"limits": {"enough": 0.6}}}}')
+    assert "bad-setting" not in dict(codes(tmp_path))
+    config.write_text('{\n"limits": {"little": 0.9},\n"archetypes": {"A": {"limits": {"enough": 0.95}}}}')
+    (found,) = [each for each in lint([tmp_path]).diagnostics if each.code == "bad-setting"]
+    assert (found.message, found.severity, found.span.line) == ("too little is enough", Severity.ERROR, 2)
+    assert [note.span.line for note in found.notes] == [3]
+
+
 def test_an_empty_file_of_lines_is_a_batch_only_in_a_folder_of_cases(tmp_path: Path) -> None:
     files = {"work/cases/I25/batch.jsonl": "", "work/cases/old/runs/first/replies.jsonl": "", "work/p.yaml": ""}
     found = lint([folders.write(tmp_path, files) / "work"]).diagnostics
