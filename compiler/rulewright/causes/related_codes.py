@@ -128,7 +128,7 @@ FOLLOWED_BY: Final = code_sets(
         label-table-has-a-gap unread-parameter""",
         "condition-adds-nothing": "check-misses-own-example",
         "comma-missing": "check-misses-own-example",
-        "condition-always-holds": "check-misses-own-example exit-by-count exit-below-threshold unread-parameter",
+        "condition-always-holds": "check-misses-own-example unread-parameter",
         "condition-never-holds": "check-misses-own-example check-no-scenario-reaches empty-profile unused-definition",
         "contract-mismatch": "file-of-another-format",
         "cue-in-another-turn": "window-starts-after-its-cue",
@@ -138,13 +138,13 @@ FOLLOWED_BY: Final = code_sets(
         "detector-is-not-routed": """gate-judged-once lexicon-misses-own-example llm-required-contradicts-routing
         cue-lexicon-ignores-the-user missing-prompt reply-lexicon-reads-the-user""",
         "duplicate-key": """level-skipped number-contradicts-content declared-for-nothing figures-without-figure
+        input-not-awaited
         missing-key unknown-dependency unused-definition""",
         "duplicate-metric": "bad-condition report-of-another-kind weights-do-not-add-up",
         "duplicate-session-number": "probe-reads-a-later-session turn-that-does-not-exist",
         "empty-profile": "edge-without-votes",
         "empty-list-searched": """check-never-fails check-never-passes condition-always-holds condition-never-holds
         unread-parameter""",
-        "exit-on-failure": "exit-below-threshold",
         "failure-counts-as-success": "failure-is-rewarded unchanged-copy",
         "failure-is-rewarded": "outcome-contradicts-condition",
         "file-of-another-format": "input-nobody-writes",

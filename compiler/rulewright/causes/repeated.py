@@ -369,9 +369,11 @@ _RELATIONS: Final = (
 
 def _is_named(cause: Diagnostic, found: Diagnostic) -> bool:
     """Whether a finding names the key that the cause reports as unknown, which may therefore be missing elsewhere, or
-    whose value the cause refuses."""
+    whose value, with all below it, the cause refuses."""
     name = cause.subject.rpartition(".")[2]
     quoted = found.quoted if cause.code in ("unknown-key", "wrong-type") else ()
+    if cause.code == "wrong-type" and any(each.startswith(f"{cause.subject}.") for each in quoted):
+        return True
     return any(each.rpartition(".")[2].partition(":")[0] == name for each in quoted)
 
 

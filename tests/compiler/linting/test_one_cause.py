@@ -380,6 +380,31 @@ def test_a_missing_folder_of_agents_is_reported_without_its_agents(tmp_path: Pat
     agent = "name: scribe\nrole: {description: writes}\n"
     write(tmp_path, {"rulewright.yaml": project, "flow.yaml": flow, "agents/scribe.yaml": agent})
     assert reported_places(tmp_path) == [("missing-path", "rulewright.yaml", 2)]
+    adapters = "  adapters: {scribe: {type: command, command: [cat]}, default: {type: mock, script: script.json}}\n"
+    script = '{"scribe": [{"summary": "written"}]}'
+    nested = project.replace("workflow: {file: flow.yaml, agents: {directory: agent}}",
+                             "workflow:\n  file: flow.yaml\n  agents: {directory: agent}\n" + adapters)  # fmt: skip
+    write(tmp_path, {"rulewright.yaml": nested, "script.json": script})
+    assert reported_places(tmp_path) == [("missing-path", "rulewright.yaml", 4)]
+
+
+def test_a_role_that_is_a_text_is_not_also_without_description(tmp_path: Path) -> None:
+    flow = "version: '1'\nname: notes\ntasks: {write: {agent: scribe, description: A note.}}\n"
+    agent = "name: scribe\nrole: writes the notes\n"
+    write(tmp_path, {"rulewright.yaml": PROJECT.format(root="."), "flow.yaml": flow, "agents/scribe.yaml": agent})
+    project = "project: notes\nworkflow: {file: flow.yaml}\n"
+    write(tmp_path, {"rulewright.yaml": project})
+    assert reported_places(tmp_path) == [("wrong-type", "scribe.yaml", 2)]
+
+
+def test_a_task_that_is_given_twice_is_one_finding(tmp_path: Path) -> None:
+    flow = (
+        'version: "1"\nname: flow\ntasks:\n  plan: {agent: ba, outputs: [{path: a.md}]}\n'
+        "  plan: {agent: dev, dependencies: [], outputs: [{path: b.md}]}\n"
+        "  note: {agent: dev, dependencies: [], inputs: [a.md]}\n"
+    )
+    write(tmp_path, {"rulewright.yaml": "project: p\nworkflow: {file: flow.yaml}\n", "flow.yaml": flow})
+    assert reported_places(tmp_path) == [("duplicate-key", "flow.yaml", 5)]
 
 
 def test_an_agent_that_is_not_named_like_its_file_is_reported_at_its_name(tmp_path: Path) -> None:

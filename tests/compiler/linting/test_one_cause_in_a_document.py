@@ -122,6 +122,35 @@ def test_a_threshold_of_a_group_is_compared_with_the_usual_one(key: str, value: 
     assert lint_text(thresholds % f'{{"{key}": 0.6}}', "safe.config.json").diagnostics == ()
 
 
+def test_an_exit_in_one_task_is_no_consequence_of_a_condition_in_another() -> None:
+    loop = "{enabled: true, threshold: 0.8, max_iterations: 3, exit_conditions: [confidence_score >= 0.5],"
+    text = f"""\
+version: "1"
+name: flow
+tasks:
+  find:
+    agent: dev
+    outputs: [{{path: list.md}}]
+    overlays:
+      policy_gate: {{enabled: true, risk_tier: T0, evidence: {{acceptance: junit.xml}}}}
+      confidence_loop: {loop} metrics: [{{type: checklist_completion, source: list.md}}]}}
+  fix:
+    agent: dev
+    dependencies: [find]
+    overlays:
+      agentic_review:
+        enabled: true
+        reviewer_agent: reviewer
+        max_iterations: 4
+        exit_when: all
+        exit_conditions: [review.decision == GO, loop.iteration >= 1]
+"""
+    found = lint_text(text, "flow.yaml").grouped().diagnostics
+    assert [(each.code, each.span.line) for each in found] == [
+        ("exit-below-threshold", 9), ("condition-always-holds", 19),
+    ]  # fmt: skip
+
+
 def test_a_gate_that_is_not_enabled_is_one_finding() -> None:
     flow = (
         'version: "1"\nname: flow\ntasks:\n  build:\n    agent: dev\n    description: It.\n'

@@ -19,11 +19,12 @@ def coverage_not_required(task: TaskDocument) -> Findings:
     if gate is None or value(gate.find("require_coverage")) is True:
         return
     written = descend(task.node, "overlays", "policy_gate", "coverage_threshold")
-    if written is not None:
-        message = "this threshold has no effect without `require_coverage: true`"
-        yield task.warning(written, "overlays.policy_gate.coverage_threshold", message)
+    message = "this threshold has no effect without `require_coverage: true`"
     conditions = text_scalars(task.node, "overlays", "policy_gate", "conditions")
     condition = next((each for each in conditions if COVERAGE.search(each.text)), None)
     if condition is not None:
+        notes = [] if written is None else [(written, message)]
         message = "the gate has no `coverage` without `require_coverage: true`"
-        yield task.warning(condition, "overlays.policy_gate.conditions", message)
+        yield task.warning(condition, "overlays.policy_gate.conditions", message, notes=notes)
+    elif written is not None:
+        yield task.warning(written, "overlays.policy_gate.coverage_threshold", message)
