@@ -1,23 +1,19 @@
 """The judge's answers by transcript and check, from the run's record or from the replies that it replayed."""
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
 
 import msgspec
 from msgspec import Struct
 
 from rulewright.reporting.stored_run import FinishedRun
-from rulewright_runtime import strict_json
+from rulewright_runtime.errors import JudgeError
 from rulewright_runtime.judging.exchanges import RecordedExchange, is_repeated_miss
 from rulewright_runtime.judging.judge import REPLAY, ReplayJudge, open_judge
-from rulewright_runtime.judging.replies import reader, why_unusable
+from rulewright_runtime.judging.replies import lenient, only_object, reader, why_unusable
 from rulewright_runtime.runs.folder import REPLIES
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
-
-_FENCE: Final = re.compile(r"\A\s*```\w*\n(.*?)\n?```\s*\Z", re.DOTALL)
 
 
 class JudgeAnswer(Struct, frozen=True):
@@ -154,8 +150,8 @@ def verdict_and_reason(reply: str) -> tuple[str, str]:
 
 
 def _object(reply: str) -> JsonObject:
-    fenced = _FENCE.match(reply)
-    try:
-        return strict_json.decode((fenced[1] if fenced else reply).encode(), type=JsonObject)
-    except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError):
-        return {}
+    """The object that a reading finds in a reply; empty if there is none."""
+    for reading in (lambda raw: only_object(raw)[0], lenient):
+        with suppress(JudgeError):
+            return reading(reply)
+    return {}

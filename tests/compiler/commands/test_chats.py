@@ -35,6 +35,14 @@ def test_the_median_of_two_numbers_is_between_them(chats: Path, capsys: pytest.C
     assert f", {least} to {least + 1}, median {least}.5 in a conversation" in capsys.readouterr().out
 
 
+def test_inspect_data_counts_chats_with_html(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said = ("<p>Rembours&eacute;</p>", "use <b> and a > b", "<3", "if a<b and c>d, <i>")
+    chats = [{"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": each}]} for each in said]
+    (tmp_path / "chats.jsonl").write_text("\n".join(map(json.dumps, chats)), encoding="utf-8")
+    assert main(["inspect-data", str(tmp_path), "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["holds"] == {"HTML": 1}
+
+
 def test_inspect_data_of_nothing_readable_exits_with_3(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["inspect-data", str(tmp_path)]) == 3
     shown = capsys.readouterr()
