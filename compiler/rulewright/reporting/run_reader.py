@@ -38,7 +38,9 @@ def plan_of(folder: Path) -> Plan:
         raise UsageError(f"`{folder}` is a file; name a folder that `rulewright scan` wrote")
     for part in PARTS:
         if not (folder / part).is_file():
-            under_way = "; continue it with `rulewright scan --resume`" if RunFolder(folder).log else ""
+            resumed = f"; continue it with `rulewright scan TRANSCRIPTS --out {folder} --resume`"
+            under_way = resumed if RunFolder(folder).log else ""
+            under_way = "; scan again" if (folder / MANIFEST).is_file() else under_way
             under_way = "; repeat the last `rulewright adjudicate`" if (folder / DECISIONS).is_file() else under_way
             inside = [each.name for each in sorted(folder.glob("*")) if (each / PARTS[-1]).is_file()]
             held = f"; it contains the runs {ticked(inside[:4])}" if inside else ""

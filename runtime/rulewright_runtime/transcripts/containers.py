@@ -31,11 +31,12 @@ _SIGNATURES: Final = (  # the first bytes of a file, its container, and what it 
     (b"\xff\xfe", "json", UTF_16),
     (b"\xfe\xff", "json", UTF_16),
 )
+_HEAD: Final = 4096  # the bytes that say what a file contains, after white space
 _JSON: Final = re.compile(rb"\s*(\{|\[(?![\w\x80-\xff]))")  # a list of chats, not the time of a message
 _SEPARATOR: Final = re.compile('"?sep=."?', re.IGNORECASE)  # a note for spreadsheets
 _EVENT: Final = re.compile(r"(channel|group)_\w+|bot_(add|remove)|(un)?pinned_item|reminder_add")
 TABLES: Final = (".csv", ".tsv")
-TEXTS: Final = (".txt", ".md", ".markdown", ".vtt", ".srt")
+TEXTS: Final = (".txt", ".log", ".md", ".markdown", ".vtt", ".srt")
 _OF_JSON: Final = ("", ".json", ".jsonl", ".ndjson", ".part")
 _OPENS_LINES: Final = (b"{", b"[", b",", b":")  # the end of a document's line that continues on the next
 
@@ -105,7 +106,7 @@ def until_unreadable(
 def kind_of(path: str) -> str:
     """The container of a file, by its first bytes and its name: `zip`, `parquet`, `arrow`, `csv`, `text` or `json`."""
     with open_expanded(path) as stream:
-        head = stream.read(8)
+        head = stream.read(_HEAD)
     if not is_compressed(path):  # a compressed file is a text; anything else is refused at its first line
         for mark, kind, _ in _SIGNATURES:
             if head.startswith(mark):

@@ -247,6 +247,13 @@ def test_without_a_run_the_one_scanned_last_is_read_and_none_in_place_of_an_unfi
     (tmp_path / "runs" / "unfinished" / "verdicts.jsonl.part").touch()
     assert main(["report"]) == 3
     assert "`runs/unfinished` contains no finished run" in capsys.readouterr().err
+    (tmp_path / "runs" / "unfinished" / "inputs.jsonl.part").touch()
+    assert main(["report", "runs/unfinished"]) == 3
+    assert "with `rulewright scan TRANSCRIPTS --out runs/unfinished --resume`" in capsys.readouterr().err
+    (tmp_path / "runs" / "new" / "verdicts.jsonl").rename(tmp_path / "verdicts.jsonl")
+    assert main(["report", "runs/new"]) == 3
+    assert "`verdicts.jsonl` is missing; scan again" in capsys.readouterr().err
+    (tmp_path / "verdicts.jsonl").rename(tmp_path / "runs" / "new" / "verdicts.jsonl")
     for name in ("header.json", "run_plan.json"):
         write(tmp_path, {f"played/{name}": "{}"})
     assert main(["leaderboard", "played"]) == 3

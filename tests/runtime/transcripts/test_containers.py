@@ -348,5 +348,6 @@ def test_a_file_of_another_kind_is_refused_once_and_not_line_by_line(tmp_path: P
     (refused,) = refusals(tmp_path, "From: a@b.c\nSubject: fee\n\nHello\n12\n", name)
     assert refused.startswith(f"1: `.{name.partition('.')[2]}` is not read; expected JSON lines")
     assert ("write each message of an email as `user: TEXT`" in refused) is name.startswith("mail")
+    assert refusals(tmp_path, "[10:31] User: Hi\n[10:32] Bot: Hello\n", "chat.log") == ["chat:1"]
     found = refusals(tmp_path, "\n" * 20 + json.dumps(GOOD | {"id": "1"}) + "\nbroken\n", "export.log")
     assert [found[0], found[1][:4], len(found)] == ["1", "22: ", 2]
