@@ -90,12 +90,12 @@ class LiveProgress:
             complain(line)
 
     def tell_answers(self) -> None:
-        """Print how many questions the ledger answered, and how many the judge did not answer or not usably."""
+        """Print how many calls the ledger answered, and how many the judge did not answer or not usably."""
         progress = None if self._scheduler is None else self._scheduler.progress
         if progress is None:
             return
         if progress.from_ledger:
-            complain(f"note: {progress.from_ledger} of {progress.asked} questions were answered by the ledger")
+            complain(f"note: {progress.from_ledger} of {progress.asked} calls to the judge were answered by the ledger")
         if progress.unanswered:
             number = plural(len(progress.unanswered), "question")
             complain(f"warning: {number} without an answer; the last failure: {progress.last_failure}")

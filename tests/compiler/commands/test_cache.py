@@ -128,7 +128,7 @@ def test_an_edited_scorecard_asks_nothing_and_an_edited_check_only_that_check(
     assert scan(scanned, "--explain-cache") == 0
     assert "note: B-1: 4 asked, never answered before" in printed(capsys)
     assert scan(scanned, "--scorecard", "reference-compatible") == 0
-    assert "note: 8 of 8 questions were answered by the ledger" in printed(capsys)
+    assert "note: 8 of 8 calls to the judge were answered by the ledger" in printed(capsys)
     (scanned / "checks" / "B-1.yaml").write_text(CHECK.replace("A-1", "B-1").replace("ask?", "stay?"), "utf-8")
     assert scan(scanned, "--explain-cache") == 0
     assert "note: B-1: 4 asked, another prompt" in printed(capsys)
