@@ -10,6 +10,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from rulewright.arguments.shared_options import LEDGER
 from rulewright.commands.output import answer, hand_over
 from rulewright.documents.layout import nearest_project
@@ -18,10 +20,18 @@ from rulewright.project import load_project
 from rulewright.reporting.forget import forget, summary_lines
 from rulewright_runtime.calls.ledger import Ledger, LedgerError
 from rulewright_runtime.english import plural
+from rulewright_runtime.models.call import Usage
 from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.terminal import say
 
 DAY = 86400.0
+_COUNTED = ("calls", "answered", "input_tokens", "output_tokens", "uncounted")
+
+
+class _Answered(msgspec.Struct):
+    """What the figures read of an answer."""
+
+    usage: Usage = Usage()
 
 
 def run(args: argparse.Namespace) -> int:
@@ -64,18 +74,26 @@ def _shown(found: JsonMapping) -> Iterator[str]:
     yield f"ledger      {found['ledger']}, {found['bytes']} bytes"
     for model, row in found["models"].items():
         usd = "" if row["usd"] is None else f", ${row['usd']}"
-        yield f"model       {model}: {row['answered']} of {plural(row['calls'], 'call')} answered{usd}"
+        lacking = f" ({plural(row['uncounted'], 'answer')} without a count)" if row["uncounted"] else ""
+        tokens = f"{row['input_tokens']} tokens in, {row['output_tokens']} out{lacking}"
+        yield f"model       {model}: {row['answered']} of {plural(row['calls'], 'call')} answered, {tokens}{usd}"
     yield f"attempts    {', '.join(f'{number} {kind}' for kind, number in found['attempts'].items()) or 'none'}"
     yield f"runs        {found['runs']} with {plural(found['transcripts'], 'transcript')}"
 
 
 def _figures(ledger: Ledger) -> dict[str, Any]:
     models: dict[str, Counter[str]] = {}
-    for identity, state in ledger.rows("select identity, state from calls"):
+    for identity, state, answered in ledger.rows("select identity, state, answer from calls"):
         who = json.loads(identity)
-        counts = models.setdefault(f"{who['provider']}:{who['model']}", Counter())
-        counts["calls"] += 1
-        counts["answered"] += state == "done"
+        counts = models.setdefault(f"{who['provider']}:{who['model']}", Counter(dict.fromkeys(_COUNTED, 0)))
+        usage = None if answered is None else msgspec.json.decode(answered, type=_Answered).usage
+        counts.update(
+            calls=1,
+            answered=state == "done",
+            input_tokens=(usage and usage.input_tokens) or 0,
+            output_tokens=(usage and usage.output_tokens) or 0,
+            uncounted=usage is not None and None in (usage.input_tokens, usage.output_tokens),
+        )
     spent: dict[str, Decimal] = {}
     for identity, usd in ledger.rows("select identity, usd from attempts join calls using (key) where usd is not null"):
         who = json.loads(identity)

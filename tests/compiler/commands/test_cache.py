@@ -38,11 +38,12 @@ def printed(capsys: pytest.CaptureFixture[str]) -> str:
     return " ".join((told.out + told.err).split())
 
 
-def test_stats_count_calls_and_dollars(scanned: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_stats_count_calls_tokens_and_dollars(scanned: Path, capsys: pytest.CaptureFixture[str]) -> None:
     capsys.readouterr()
     assert cache(scanned, "stats", "--format", "json") == 0
     found = json.loads(capsys.readouterr().out)
-    assert found["models"] == {"openai:priced-model": {"calls": 4, "answered": 4, "usd": "0.000100"}}
+    counts = {"calls": 4, "answered": 4, "input_tokens": 44, "output_tokens": 28, "uncounted": 0}
+    assert found["models"] == {"openai:priced-model": {**counts, "usd": "0.000100"}}
     assert (found["attempts"], found["runs"], found["transcripts"]) == ({"answer": 4}, 1, 2)
 
 
