@@ -126,6 +126,13 @@ def test_a_case_of_deepeval_keeps_its_tools_its_passages_its_expected_answer_and
     assert kept in found.metadata
 
 
+def test_the_latest_test_run_of_deepeval_is_read_as_the_run_in_it(tmp_path: Path) -> None:
+    run = json.loads((CHATS / "deepeval-run.json").read_text())
+    latest = {"testRunData": run, "testRunLink": None}
+    (found,) = conversations(written(tmp_path, json.dumps(latest), ".latest_test_run.json"))
+    assert (found.source, lines(found)) == ("deepeval", lines(conversations(CHATS / "deepeval-run.json")[0]))
+
+
 def test_a_golden_without_an_answer_passes_nothing(tmp_path: Path) -> None:
     (case,) = json.loads((CHATS / "deepeval.json").read_text())
     (found,) = execute(plan(check()), [written(tmp_path, [{**case, "actual_output": None}])])
@@ -133,8 +140,9 @@ def test_a_golden_without_an_answer_passes_nothing(tmp_path: Path) -> None:
 
 
 def test_what_only_resembles_an_export_is_read_as_what_it_is(tmp_path: Path) -> None:
-    table = {"input": "hi", "actual_output": "hello", "retrieval_context": "greetings"}
-    (row,) = conversations(written(tmp_path, [table]), columns={"user": "input", "assistant": "actual_output"})
+    table = {"input": "hi", "actual_output": "hello", "expected_output": "hi", "retrieval_context": "greetings"}
+    (row,) = conversations(written(tmp_path, [table]))
+    assert row.expected == "hi"
     (talk,) = conversations(written(tmp_path, [{**NATIVE, "scenario": "A greeting."}]))
     assert (row.source, talk.source) == ("table", "turns")
 

@@ -32,7 +32,7 @@ FIELDS: Final[dict[str, tuple[str, ...]]] = {
     "system": ("system", "system_prompt", "instructions"),
     "user": ("user", "question", "prompt", "input", "query", "human", "instruction", "user_input"),
     "passages": ("contexts", "retrieved_contexts", "retrieval_context", "context"),
-    "assistant": ("assistant", "answer", "response", "output", "completion", "reply", "bot"),
+    "assistant": ("assistant", "answer", "response", "output", "completion", "reply", "bot", "actual_output"),
     "expected": ("expected", "expected_output", "ideal", "ground_truth", "reference", "target"),
     "model": ("model", "model_name"),
     "scenario_id": ("scenario_id",),

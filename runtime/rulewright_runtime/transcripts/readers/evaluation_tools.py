@@ -42,6 +42,7 @@ _TOOLS: Final = ("tools_called", "toolsCalled")
 _PARAMETERS: Final = ("inputParameters", "input_parameters")
 _PASSAGES: Final = ("retrieval_context", "retrievalContext")
 _METADATA: Final = ("additional_metadata", "additionalMetadata", "metadata")
+_LATEST: Final = "testRunData"
 _RUN: Final = ("testCases", "conversationalTestCases")
 _USAGE: Final = {
     "input_token_count": "input_tokens", "inputTokenCount": "input_tokens",
@@ -53,7 +54,9 @@ _TALK_MARKS: Final = ("scenario", "expected_outcome", "expectedOutcome", "metric
 
 
 def _is_test_run(record: Record) -> bool:
-    return "metricsScores" in record and any(is_list(record.get(key)) for key in _RUN)
+    """Whether it is a test run, also as the file `.latest_test_run.json` holds it."""
+    run = object_in(record.get(_LATEST)) or record
+    return "metricsScores" in run and any(is_list(run.get(key)) for key in _RUN)
 
 
 def _is_case(record: Record) -> bool:
@@ -75,7 +78,7 @@ def _cases(record: Record) -> Iterator[tuple[object, str]]:
         yield record, ""
         return
     for key in _RUN:
-        yield from items_at(record.get(key), key)
+        yield from items_at((object_in(record.get(_LATEST)) or record).get(key), key)
 
 
 def _case_conversation(value: object, where: str) -> Conversation:
