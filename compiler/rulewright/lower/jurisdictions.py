@@ -73,14 +73,27 @@ def _without_sets(found: Diagnostic, project: Project) -> Diagnostic:
 
 
 def unknown_jurisdictions(project: Project) -> Findings:
-    """Report scenarios without a rule set of their jurisdiction; broken ancestry is reported in the rule set."""
+    """Report scenarios without a rule set of their jurisdiction; broken ancestry is reported in the rule set. Where no
+    check reads rule sets, a jurisdiction may be a place of a corpus."""
     is_broken = any(diagnostic.code in ("extends-cycle", "extends-nothing") for diagnostic in project.diagnostics)
     broken = {PurePath(each.source.path).stem for each in project.loaded} if is_broken else set[str]()
+    places = _places(project)
+    known, what = {*project.rule_sets, *places}, "jurisdiction" if places else "rule set"
     for scenario in project.scenarios.values():
         name = scenario.jurisdiction
-        if name is not None and name not in project.rule_sets and name not in broken:
-            place, known = scenario.place("jurisdiction"), project.rule_sets
-            yield _without_sets(unknown_name(place, "rule set", name, known, code="unknown-jurisdiction"), project)
+        if name is not None and name not in known and name not in broken:
+            place = scenario.place("jurisdiction")
+            found = unknown_name(place, what, name, known, code="unknown-jurisdiction")
+            yield found if known else _without_sets(found, project)
+
+
+def _places(project: Project) -> set[str]:
+    """Where the programmes of the corpora exist; nothing if a check reads the rules of jurisdictions."""
+    if any(check.routing.route == "jurisdiction_rule" for check in project.checks):
+        return set()
+    corpora = project.corpora.values()
+    own = {each for corpus in corpora for programme in corpus.programmes for each in programme.jurisdictions}
+    return own.union(*[each.places for each in corpora])
 
 
 @dataclass(slots=True)
