@@ -7,13 +7,13 @@ ScoringDimension of seed 004 (scenario structure). Names that plans or transcrip
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from typing import Annotated, Final
 
 from msgspec import Struct
 
-from rulewright.documents.base import Document, fraction, items, number, text
+from rulewright.documents.base import Document, fraction, items, number, text, text_scalars, texts
 from rulewright.documents.typed_reader import At, entries_of, read, read_each
 from rulewright.load import Mapping, Node, Scalar
 
@@ -24,6 +24,7 @@ NAMING_KEYS: Final = (
     "trigger",
     "id",
 )  # the name of an object is the first of these keys that holds a text
+EXPECTATIONS: Final = {"should_recall": "recall", "should_not_mention_unprompted": "abstention"}  # kinds of probes
 NUMBER_KEYS: Final = ("turn_number", "t", "turn")
 
 
@@ -73,11 +74,13 @@ class Criterion(Document, frozen=True, eq=False):
 
 
 class ProbeDocument(Document, frozen=True, eq=False):
-    """What the answer to a turn must or must not contain; `turn` is None if absent."""
+    """What the answer to a turn must or must not contain; `turn` is None if absent. A turn's `memory_expectations` are
+    probes as well."""
 
     turn: Annotated[int | None, At("t")]
     kind: str
     expected: tuple[str, ...]
+    written: Annotated[tuple[Scalar, ...], At("expected")]
     from_sessions: tuple[int, ...]
 
 
@@ -138,7 +141,8 @@ class CueAnchorDocument(Document, frozen=True, eq=False):
 
 class ScenarioDocument(Document, frozen=True, eq=False):
     """A scenario file. `tags` are sorted and unique; `turns` are those of all sessions, in order; `probes` are those
-    of the scenario and of its turns. Scenarios of one `contrast_group` differ only in `contrast_variable`."""
+    of the scenario and of its turns, with what these expect of the memory. Scenarios of one `contrast_group` differ
+    only in `contrast_variable`."""
 
     id: Annotated[str, At("scenario_id")]
     title: str
@@ -168,8 +172,20 @@ def read_scenario(node: Mapping) -> ScenarioDocument:
         read(SessionDocument, each, turns=_turns(each)) for each in items(node, "sessions") if isinstance(each, Mapping)
     )
     turns = _turns(node) or tuple(turn for session in sessions for turn in session.turns)
-    probes = (*read_each(ProbeDocument, node.get("probes")), *(probe for turn in turns for probe in turn.probes))
+    probes = (
+        *read_each(ProbeDocument, node.get("probes")),
+        *(probe for turn in turns for probe in turn.probes),
+        *(probe for turn in turns for probe in _expectations(turn)),
+    )
     return read(ScenarioDocument, node, tags=scenario_tags(node), sessions=sessions, turns=turns, probes=probes)
+
+
+def _expectations(turn: TurnDocument) -> Iterator[ProbeDocument]:
+    node = turn.get("memory_expectations")
+    for key, kind in EXPECTATIONS.items():
+        if expected := texts(node, key):
+            written = text_scalars(node, key)
+            yield read(ProbeDocument, node, turn=turn.number, kind=kind, expected=expected, written=written)
 
 
 class NumberedTurn(Struct, frozen=True):

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final, cast
 
 from rulewright.diagnostics import error
-from rulewright.documents.base import texts
 from rulewright.documents.check import CheckDocument
 from rulewright.documents.scenario import ScenarioDocument
 from rulewright.lower.corpora import lower_corpus
@@ -20,8 +19,6 @@ from rulewright_runtime.plan import verifiers
 from rulewright_runtime.plan.part import PROBE_KINDS
 from rulewright_runtime.plan.question import WholeWindow
 from rulewright_runtime.plan.scan import Probe
-
-EXPECTATIONS: Final = {"should_recall": "recall", "should_not_mention_unprompted": "abstention"}
 
 
 def lower_verifier(check: CheckDocument, lowering: LoweringContext) -> verifiers.Verifier | None:
@@ -173,18 +170,10 @@ def lower_cue(check: CheckDocument, lowering: LoweringContext) -> verifiers.CueR
 
 
 def probes_of(scenario: ScenarioDocument) -> Iterator[Probe]:
-    """The probes of a scenario that a verifier supports, and those from its turns' `memory_expectations`.
-
-    A probe of a turn without `t` is about that turn.
-    """
+    """The probes of a scenario that a verifier supports."""
     for probe in scenario.probes:
         if probe.kind in PROBE_KINDS and probe.turn is not None and probe.expected:
             yield Probe(probe.turn, cast("Any", probe.kind), probe.expected, probe.from_sessions)
-    for turn in scenario.turns:
-        for key, kind in EXPECTATIONS.items():
-            expected = texts(turn.node, "memory_expectations", key)
-            if expected and turn.number is not None:
-                yield Probe(turn.number, cast("Any", kind), expected)
 
 
 # The kind of scorer that the verdicts of each route name, and what builds its verifier.

@@ -1,7 +1,6 @@
 from collections import Counter
 
 from rulewright.diagnostics import Findings, warning
-from rulewright.documents.base import text_scalars
 from rulewright.documents.scenario import ScenarioDocument, TurnDocument
 from rulewright.documents.spoken_words import all_known, forms, shown, words_of
 
@@ -17,7 +16,7 @@ def branch_hides_what_a_probe_expects(scenario: ScenarioDocument) -> Findings:
     saying = _saying(scenario)
     kept = {turn: _kept(turn) for turn in turns if turn.branches}
     for probe in scenario.probes if kept else ():
-        for item in text_scalars(probe.node, "expected") if probe.kind == "recall" and probe.turn else ():
+        for item in probe.written if probe.kind == "recall" and probe.turn else ():
             words = words_of(phrase := item.text)
             for word in words:
                 found = {turn for form in forms(word) for turn in saying.get(form, ())}

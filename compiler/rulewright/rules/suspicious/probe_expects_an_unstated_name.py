@@ -3,7 +3,6 @@ from collections.abc import Iterable
 from typing import Final
 
 from rulewright.diagnostics import Findings, warning
-from rulewright.documents.base import text_scalars
 from rulewright.documents.scenario import ProbeDocument, ScenarioDocument, TurnDocument
 from rulewright.documents.spoken_words import all_known, is_name, plain, shown
 from rulewright_runtime.matching.pronouns import parse
@@ -26,7 +25,7 @@ def probe_expects_an_unstated_name(scenario: ScenarioDocument) -> Findings:
         yield from _other_pronouns(probe, scenario)
         before = [message for turn in _until(probe.turn, scenario) for message in turn.messages]
         known = [*shown(scenario), *before]
-        for item in text_scalars(probe.node, "expected"):
+        for item in probe.written:
             name = item.text
             if probe.kind == "recall" and is_name(name) and known and not _contain(known, name):
                 later = next((turn for turn in scenario.turns if _contain(turn.messages, name)), None)
@@ -39,7 +38,7 @@ def probe_expects_an_unstated_name(scenario: ScenarioDocument) -> Findings:
 
 def _other_pronouns(probe: ProbeDocument, scenario: ScenarioDocument) -> Findings:
     """Findings for people of a probe whom a message up to its turn names next to other pronouns."""
-    for item in text_scalars(probe.node, "expected") if probe.kind == "pronoun_continuity" else ():
+    for item in probe.written if probe.kind == "pronoun_continuity" else ():
         person = parse(item.text)
         for turn in _until(probe.turn or 0, scenario) if person is not None else ():
             stated = None if person is None else re.search(re.escape(person.name) + STATED, turn.user_message, re.I)

@@ -1,5 +1,4 @@
 from rulewright.diagnostics import Findings, advice
-from rulewright.documents.base import text_scalars
 from rulewright.documents.scenario import ScenarioDocument
 from rulewright.documents.spoken_words import all_known, is_name, spoken_words, words_of
 
@@ -16,7 +15,7 @@ def probe_expects_unstated_words(scenario: ScenarioDocument) -> Findings:
     for probe in scenario.probes if all_known(scenario) else ():
         if probe.turn is None or probe.kind != "recall":
             continue
-        for item in text_scalars(probe.node, "expected"):
+        for item in probe.written:
             words = words_of(phrase := item.text)
             if words and not is_name(phrase) and not any(spoken.is_spoken(word, probe.turn) for word in words):
                 yield advice(item, f"no message up to turn {probe.turn} contains a word of `{phrase}`")

@@ -1,5 +1,4 @@
 from rulewright.diagnostics import Findings, warning
-from rulewright.documents.base import text_scalars
 from rulewright.documents.scenario import ScenarioDocument
 
 
@@ -11,10 +10,8 @@ def probes_contradict_each_other(scenario: ScenarioDocument) -> Findings:
     """
     recalls = [each for each in scenario.probes if each.kind == "recall"]
     for probe in (each for each in scenario.probes if each.kind == "abstention"):
-        expected = [
-            word for other in recalls if other.turn == probe.turn for word in text_scalars(other.node, "expected")
-        ]
-        for forbidden in text_scalars(probe.node, "expected"):
+        expected = [word for other in recalls if other.turn == probe.turn for word in other.written]
+        for forbidden in probe.written:
             text = forbidden.text.lower()
             wanted = next((each for each in expected if text and text in each.text.lower()), None)
             if wanted is not None:
