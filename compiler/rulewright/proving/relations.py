@@ -52,8 +52,9 @@ Each = TypeVar("Each")
 MOST_JOINED: Final = 3  # texts in one
 _VALUE: Final = "__value"  # what stands for the open side of a comparison
 _LITERALS: Final = (*NUMBERS, "string", "bool", "null", "timestamp", "duration")
-_OTHERS: Final[tuple[Value, ...]] = (  # values of every kind, tried besides constants and what is between them
-    math.nan, -math.inf, math.inf, True, False, None, "", "so", [],
+# Values of every kind, tried besides constants and what is between them. No record holds NaN, and no function gives it.
+_OTHERS: Final[tuple[Value, ...]] = (
+    -math.inf, math.inf, True, False, None, "", "so", [],
 )  # fmt: skip
 
 
