@@ -162,7 +162,8 @@ FOLLOWED_BY: Final = code_sets(
         "misspelt-tool": "check-misses-own-example",
         "more-votes-in-development": "even-repetitions",
         "misspelt-word": "check-misses-own-example",
-        "out-of-range": "probe-reads-a-later-session unused-definition",
+        "out-of-range": """check-misses-own-example check-never-fails check-never-passes comparison-out-of-range
+        probe-reads-a-later-session unused-definition""",
         "number-contradicts-content": "edge-without-votes setting-overruled",
         "one-threshold-for-both": "unlike-its-siblings",
         "order-reversed": """check-misses-own-example check-never-fails check-never-passes condition-always-holds
@@ -265,6 +266,7 @@ FOLLOWED_BY_QUOTING: Final = code_sets(
         "short-word-hits-inside-others": "subsumed-pattern",
         "setting-of-two-parameters": "misspelt-word",
         "unit-of-analysis-unfit": "anchor-without-event-window",
+        "weights-in-raw-mode": "bad-condition",
         "unknown-value": "anchor-without-event-window",
         "yaml-trap": "bad-expression",
     }

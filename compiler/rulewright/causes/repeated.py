@@ -158,6 +158,7 @@ NAMING: Final = frozenset({"id", "name", "scenario_id", "scorecard", "project"})
 JUDGED: Final = frozenset({CORRECTNESS, SUSPICIOUS, COMPLETENESS})
 MOST_CAUSES: Final = 100  # findings of a code; the further ones stay on their own
 _EXAMPLE: Final = "check-misses-own-example"
+_FOR_KEY: Final = re.compile(" is not allowed for `[^`]+`;")  # an undeclared word is one mistake, whatever has it
 _TASK: Final = re.compile(r"^task `[^`]*`, `[^`]*`: ")
 
 
@@ -432,7 +433,7 @@ def _cause(found: Diagnostic) -> object:
     if found.about == RULE_SETS:
         return RULE_SETS
     if not _has_own_fix(found) and found.code in ACROSS:
-        return found.code, found.severity, found.message if found.code in SAME_MESSAGE else None
+        return found.code, found.severity, _FOR_KEY.sub("", found.message) if found.code in SAME_MESSAGE else None
     if not _has_own_fix(found) and found.code in ONCE_A_PLACE:
         return found.span, found.code
     if not _has_own_fix(found) and found.code in SAME_MESSAGE_IN_DOCUMENT:

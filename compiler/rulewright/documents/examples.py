@@ -187,9 +187,12 @@ def example_mismatch(
     if found.rationale_code == "no_scenario" and (eligibility := descend(example.check.node, "eligibility")):
         conditions = (eligibility,)
     notes: list[tuple[Node, str]] = [(conditions[0], _CONDITION)] if len(conditions) == 1 else []
-    if (lost := found.extra.get("unverified_evidence")) and (replies := items(example.node, "judge")):
+    replies, lost = items(example.node, "judge"), found.extra.get("unverified_evidence")
+    if replies and (lost or found.cause == "error"):
         notes.append((place, "the expected verdict"))
+        place = replies[0]
+    if replies and lost:
         quoted = {each.quote for each in lost}
-        place = next((each for each in scalars_below(*replies) if each.value in quoted), replies[0])
+        place = next((each for each in scalars_below(*replies) if each.value in quoted), place)
         why = f"{ticked(sorted(quoted))} is in no message"
     return error(place, message, code="check-misses-own-example", help=why or None, notes=notes)

@@ -53,6 +53,14 @@ def test_an_unknown_dimension_is_reported_once_for_all_scenarios() -> None:
     assert other.message == "unknown dimension: `safty`"
 
 
+def test_an_undeclared_word_is_reported_once_whatever_has_it() -> None:
+    found = [
+        error(at(path, 1), f"`night` is not allowed for `{key}`; expected `{word}`", code="unknown-value")
+        for path, key, word in (("a.yaml", "tags[0]", "day"), ("b.yaml", "tags[1]", "day"), ("c.yaml", "fold", "none"))
+    ]
+    assert [len(places(each)) for each in together(found)] == [2, 1]
+
+
 def test_the_retired_dialect_is_reported_once_with_its_most_severe_finding_first() -> None:
     rubric = warning(at("a.json", 1), "nobody reads it", code="retired-rubric-dialect", help="write `rubric`")
     kind = error(at("a.json", 5), "the criterion has no `kind`", code="retired-rubric-dialect", help="its kinds")

@@ -36,7 +36,7 @@ COUNTED: Final = {
     "rounds": "iterations",
     "retries": "retries",
 }
-COURSE: Final = frozenset({"turns", "sessions"})  # of which a description may mention a part: `calm for three turns`
+COURSE: Final = frozenset({"turn", "session"})  # of which a description may mention a part: `calm for three turns`
 
 
 def number_contradicts_content(subject: Project | Workflow) -> Findings:
@@ -87,10 +87,14 @@ def _of_check(check: CheckDocument, project: Project) -> Findings:
 
 
 def _lengths(node: Mapping) -> dict[str, int]:
+    """The lengths of the lists below a mapping. The parts of another one may be called the same: each of the
+    `dimensions` has a `rate`."""
+    parts = (part for each in node.entries for part in entries(each.value))
+    also = {key.name for part in parts for key in entries(part.value) if isinstance(key.value, Mapping)} | COURSE
     return {
-        each.name: _length(each.value, each.name.removesuffix("s"))
+        each.name: _length(each.value, one)
         for each in node.entries
-        if isinstance(each.value, Mapping | Sequence) and each.name not in COURSE
+        if isinstance(each.value, Mapping | Sequence) and (one := each.name.removesuffix("s")) not in also
     }
 
 

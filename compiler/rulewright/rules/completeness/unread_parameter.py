@@ -3,11 +3,13 @@ from itertools import pairwise
 from typing import Final
 
 from rulewright.diagnostics import Findings, Guess, Span, error, warning
+from rulewright.documents.base import entries
 from rulewright.documents.check import CheckDocument
 from rulewright.load import Mapping, Scalar, place
 from rulewright.lower.expressions_of import expressions_of
 from rulewright.spelling import suggest
 
+LISTS: Final = ("violations", "exceptions")
 OF_PHASES: Final = re.compile(r"\bcheck\.phases\.(violations|exceptions)\b")
 READ: Final = re.compile(r"""\bparams\s*(?:\.\s*(\w+)|\[\s*(?:"(\w+)"|'(\w+)')\s*\])?""")
 
@@ -46,11 +48,13 @@ def _of_phases(check: CheckDocument) -> Findings:
     prompts = [each for each in (check.phases.confirm, check.phases.sweep) if each is not None]
     uses = [(each, use) for each in prompts for use in OF_PHASES.finditer(str(each.value))]
     read = {use[1] for _, use in uses}
-    again = next((place(two[0], *two[1].span()) for one, two in pairwise(uses) if one[0] is two[0]), None)
-    for name in ("violations", "exceptions") if len(read) == 1 else ():
-        if name not in read and check.get("phases", name) is not None and again is not None:
+    twice = next((two for two in pairwise(uses) if two[0][0] is two[1][0]), None)
+    lists = [entry.name for entry in entries(check.node, "phases") if entry.name in LISTS]
+    for name in lists if len(read) == 1 and len(lists) == 2 and twice is not None else ():
+        if name not in read and twice is not None:
+            written, use = twice[lists.index(name)]
             notes = [(check.key_place("phases", name), "not read")]
-            yield warning(again, f"no prompt reads `phases.{name}`", notes=notes)
+            yield warning(place(written, *use.span()), f"no prompt reads `phases.{name}`", notes=notes)
 
 
 def _read_again(name: str, params: list[str], uses: list[tuple[Scalar, re.Match[str]]]) -> Span | None:

@@ -9,16 +9,13 @@ from rulewright.lower.expressions_of import DocumentWithExpressions, parts_of
 
 JOINING: Final = frozenset({"&&", "||"})
 SELF_CANCELLING: Final = frozenset({"-", "/", "%"})
-COMPARING: Final = frozenset(
-    {"word_overlap", "rouge_l", "bleu", "same_text", "edit_distance", "likeness", "contains_ci"}
-)
 PROVED: Final = frozenset(
     {"CheckDocument", "Profile", "ScorecardDocument", "CaseScorecardDocument", "StateMachineDocument", "TaskDocument"}
 )
 
 
 def both_sides_equal(document: DocumentWithExpressions) -> Findings:
-    """Both sides of an operator, or both branches of a choice, are the same expression, or a sum or list has one twice.
+    """Both sides of an operator, all arguments or both branches are the same expression, or a sum or list repeats one.
 
     Why it matters: the result is the same for every input; usually one side was meant to be something else. A number
     that a sum contains twice usually is in the place of another.
@@ -34,12 +31,16 @@ def both_sides_equal(document: DocumentWithExpressions) -> Findings:
             yield warning(written.span(part), message)
         elif isinstance(part, ast.Binary) and part.operator == "+" and _unscaled(part.right) in _summands(part.left):
             yield warning(written.span(part.right), f"`{written.text(_unscaled(part.right))}` is added twice")
-        elif isinstance(part, ast.Call) and part.function in COMPARING and len({*part.args}) == 1 < len(part.args):
+        elif isinstance(part, ast.Call) and len({*part.args}) == 1 < len(part.args) and not _is_literal(part.args[0]):
             yield warning(written.span(part), f"both arguments of `{part.function}` are `{written.text(part.args[0])}`")
         elif isinstance(part, ast.ListLiteral) and (twice := _repeated(part)) is not None:
             yield warning(written.span(twice), f"`{written.text(twice)}` is in the list twice")
         elif isinstance(part, ast.Conditional) and part.then == part.otherwise:
             yield warning(written.span(part), f"both branches are `{written.text(part.then)}`")
+
+
+def _is_literal(part: ast.Expr) -> bool:
+    return isinstance(part, ast.Literal)
 
 
 def _of_itself(part: ast.Binary) -> ast.Expr | None:

@@ -9,7 +9,8 @@ def prompt_without_judge(check: CheckDocument) -> Findings:
     Instead: remove the prompt, or choose a route that asks a judge.
     """
     routing = check.routing
-    if check.prompt is None or routing.route not in known_routes() or check.is_judged:
+    is_ready = "use" in check.node  # whose route and prompt fit
+    if is_ready or check.prompt is None or routing.route not in known_routes() or check.is_judged:
         return
     help = None
     if routing.route != "regex_with_llm_edge":

@@ -18,6 +18,7 @@ CHOOSING: Final = (("rate", "of"), ("every", "of"), ("of",))  # the key that cho
 NAMED: Final = ("contracts", "facts", "programmes", "tasks")  # sections whose definitions have a description
 SENTENCE: Final = 4  # words of a description that says something
 FEW: Final = 3  # phrases of a list that is hardly there twice
+LIST: Final = re.compile(r"\[([^\[\]]*)\]")
 PASS: Final = re.compile(r"^ *PASS: (.+)$", re.MULTILINE)
 STEM: Final = 4  # letters of a word without its ending
 # The keys of a check that decide nothing, unless its prompt inserts them.
@@ -46,12 +47,12 @@ class Definition(Struct, frozen=True):
     place: Span
 
     @property
-    def rank(self) -> tuple[float, list[tuple[int, str]]]:
+    def rank(self) -> tuple[float, list[int]]:
         """The order in which equal definitions are an original: the more words of its name the content has, and the
-        earlier its name, where `TX-8` is before `TX-12`."""
+        smaller the numbers in its name; else the first is."""
         words, content = _plain_name(self.name).split("_"), _plain_name(repr(self.content))
         own = sum(word[:STEM] in content for word in words) / len(words)
-        return -own, [(int(each) if each.isdecimal() else -1, each) for each in re.split(r"(\d{1,9})", self.name)]
+        return -own, [int(each) for each in re.findall(r"\d{1,9}", self.name)]
 
 
 def unchanged_copy(subject: Project | ScenarioDocument | ScorecardDocument | CaseScorecardDocument) -> Findings:
@@ -252,7 +253,9 @@ def _parts(section: Mapping) -> Iterator[Definition]:
         if isinstance(content, dict):
             content = {key: value for key, value in content.items() if key not in UNCOMPARED}
         steps = next((steps for steps in CHOOSING if descend(entry.value, *steps)), ())
-        yield Definition(entry.name, content, place_of(entry.value, *steps))
+        # In a condition with `in`, and of the verdicts of a rate, the order does not matter.
+        unordered = LIST.sub(lambda found: str(sorted(found[1].split(", "))), repr(content))
+        yield Definition(entry.name, unordered, place_of(entry.value, *steps))
 
 
 def _questions(rubric: Iterable[Node]) -> Iterator[Definition]:

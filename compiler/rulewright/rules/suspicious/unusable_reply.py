@@ -8,9 +8,11 @@ from rulewright.load.nodes import Plain
 from rulewright.rules.suspicious.misspelt_path import output_meant, paths_of
 from rulewright.spelling import did_you_mean
 from rulewright.workflow import Workflow
+from rulewright_runtime.errors import JudgeError
 from rulewright_runtime.workflow.adapters.agent_adapter import AgentReply
 from rulewright_runtime.workflow.adapters.in_process import SCRIPT_KEYS
 from rulewright_runtime.workflow.task_context import AgentUsage
+from rulewright_runtime.workflow.task_scoring import parse_score
 
 KEYS: Final = SCRIPT_KEYS | {*AgentReply.__struct_fields__, "score"}
 USAGE: Final = frozenset(AgentUsage.__struct_fields__)
@@ -26,7 +28,8 @@ def unusable_reply(workflow: Workflow) -> Findings:
     """
     named = {each.text for each in paths_of(workflow)}
     scripts = {id(each): each.root for each in workflow.scripts.values()}
-    replies = [reply for root in scripts.values() for reply in _replies(root)]
+    given = [reply for root in scripts.values() for reply in _replies(root)]
+    replies = [reply for reply in given if isinstance(reply, Mapping)]
     files = [entry for reply in replies for entry in entries(reply, "files")]
     missing = named - {entry.name for entry in files}
     known = {*workflow.agents.names, *(task.id for task in workflow.document.tasks)}
@@ -41,6 +44,8 @@ def unusable_reply(workflow: Workflow) -> Findings:
                 yield warning(entry.key, f"`{entry.name}` has no reply: its first call fails", help="write a reply")
     for reply in replies:
         yield from _of_keys(reply)
+    for whole in (reply if isinstance(reply, Scalar) else scalar(reply, "text") for reply in given):
+        yield from _of_score(whole) if whole is not None else ()
     for entry in files:
         near = None if entry.name in named else output_meant(entry.name, missing)
         if near is not None:
@@ -67,14 +72,23 @@ def _of_keys(reply: Mapping) -> Findings:
         yield warning(score, f"`score` must be a number from 0 to 1, not `{score.raw}`")
 
 
+def _of_score(whole: Scalar) -> Findings:
+    """A finding for the whole reply of a judge whose score can't be read."""
+    try:
+        if '"score"' in whole.text:
+            parse_score(whole.text)
+    except JudgeError as unreadable:
+        yield warning(whole, f"this reply gives no score: {unreadable}")
+
+
 def _is_score(value: Plain) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
 
 
-def _replies(root: Node | None) -> Iterator[Mapping]:
-    """Every reply that is a mapping, of all agents and attempts."""
+def _replies(root: Node | None) -> Iterator[Mapping | Scalar]:
+    """Every reply, a mapping or a text, of all agents and attempts."""
     for entry in entries(root):
         for call in entry.value if isinstance(entry.value, Sequence) else (entry.value,):
             for reply in call if isinstance(call, Sequence) else (call,):
-                if isinstance(reply, Mapping):
+                if isinstance(reply, Mapping | Scalar):
                     yield reply
