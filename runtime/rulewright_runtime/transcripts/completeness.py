@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final, Literal
 
@@ -17,6 +17,7 @@ import msgspec
 
 from rulewright_runtime.digests import blake2b
 from rulewright_runtime.plan.scan import Scenario
+from rulewright_runtime.strict_json import JsonMapping
 from rulewright_runtime.transcripts.messages import CUT, Transcript, Turn
 
 Kind = Literal[
@@ -94,6 +95,36 @@ def message_digest(text: str) -> str:
     """The digest that identifies a user's message in a plan; white space between words does not matter."""
     plain = text if text.isascii() else unicodedata.normalize("NFC", text)
     return blake2b(" ".join(plain.split()).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+class ScenariosByMessages:
+    """Finds the scenario of a promptfoo result that does not name it: the test names none, or it has several prompts,
+    each with a scenario of its own."""
+
+    def __init__(self, scenarios: Mapping[str, Scenario]) -> None:
+        self._scenarios = scenarios
+        self._by_opening: dict[str, list[str]] = {}
+        for name, scenario in scenarios.items():
+            for digest in scenario.turns[0].messages if scenario.turns else ():
+                self._by_opening.setdefault(digest, []).append(name)
+
+    def of(self, result: Transcript) -> str:
+        """The one scenario in which the user says the same; of several the one with the same variables. Empty if there
+        is none or more than one."""
+        asked = {turn.turn: message_digest(turn.content) for turn in result.turns if turn.role == "user"}
+        names = [name for name in self._by_opening.get(next(iter(asked.values()), ""), ()) if self._says(name, asked)]
+        names = [name for name in names if name.startswith(f"{result.scenario_id}-prompt-") or not result.scenario_id]
+        variables = result.conversation.metadata.get("vars")
+        same = [name for name in names if self._metadata(name).get("vars") == variables] if len(names) > 1 else names
+        return same[0] if len(same) == 1 else ""
+
+    def _says(self, name: str, asked: Mapping[int, str]) -> bool:
+        script = {turn.number: turn.messages for turn in self._scenarios[name].turns}
+        return script.keys() == asked.keys() and all(asked[number] in script[number] for number in asked)
+
+    def _metadata(self, name: str) -> JsonMapping:
+        metadata = self._scenarios[name].fields.get("metadata")
+        return metadata if isinstance(metadata, dict) else {}
 
 
 class ScriptedScenario:

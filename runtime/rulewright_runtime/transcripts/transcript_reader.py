@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date, time
 from decimal import Decimal
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
@@ -27,6 +27,7 @@ from rulewright_runtime.strict_json import UNDECODED, Decoder, Json, JsonObject,
 from rulewright_runtime.transcripts import containers
 from rulewright_runtime.transcripts.chat_files import MAX_LINE, chat_files, has_turns
 from rulewright_runtime.transcripts.columnar import columnar_rows, rows_of
+from rulewright_runtime.transcripts.completeness import ScenariosByMessages
 from rulewright_runtime.transcripts.messages import Transcript, Turn
 from rulewright_runtime.transcripts.pieces import Piece, read_bytes, split
 from rulewright_runtime.transcripts.turn_lines import (
@@ -280,12 +281,19 @@ class Reader:
     def _admit(self, transcript: Transcript) -> Transcript | InputError:
         """The transcript, unless its scenario is unknown or its id was read before."""
         scenario = transcript.scenario_id
+        if isinstance(self._scenarios, Mapping) and scenario not in self._scenarios and _is_result(transcript):
+            scenario = self._by_messages.of(transcript) or scenario
+            transcript = msgspec.structs.replace(transcript, scenario_id=scenario)
         if self._scenarios is not None and scenario and scenario not in self._scenarios:
             hint = "" if self._scenarios else "; the project has no scenarios, and a chat needs none"
             return InputError(f"unknown scenario `{scenario}`{hint}", transcript.path, transcript.line)
         if not self._unique:
             return transcript
         return self.register_id(transcript.id, transcript.path, transcript.line) or transcript
+
+    @cached_property
+    def _by_messages(self) -> ScenariosByMessages:
+        return ScenariosByMessages(self._scenarios if isinstance(self._scenarios, Mapping) else {})
 
     def register_id(self, name: str, path: str, line: int) -> InputError | None:
         """Register a transcript's id; returns why the transcript is refused if the id was registered before."""
@@ -295,6 +303,11 @@ class Reader:
         place = first.decode("utf-8", "surrogatepass")
         cure = "scan two versions of a chat into two runs, or rename one with `rulewright convert --id-suffix`"
         return InputError(f"transcript `{name}` was already read from {place}; {cure}", path, line)
+
+
+def _is_result(transcript: Transcript) -> bool:
+    """Whether it is a result of promptfoo, whose tests a project may have as scenarios."""
+    return transcript.recorded is not None and transcript.recorded.source == "promptfoo"
 
 
 def reading_notes(unread: Mapping[str, int], unused: Sequence[str], labels: Sequence[str]) -> list[str]:

@@ -381,3 +381,46 @@ def test_more_tests_than_a_project_can_hold_are_refused_before_they_are_made(
     )
     with pytest.raises(UsageError, match="has 8 pairs of a test and a prompt; at most 6 become scenarios"):
         project_from(tmp_path / "two.yaml", "mine")
+
+
+TESTS = """\
+prompts: ["Answer: {{question}}", "Shortly: {{question}}"]
+tests:
+  - {vars: {question: Where?, city: Bern}, assert: [{type: contains, value: "{{city}}"}]}
+  - {vars: {question: Where?, city: Chur}, assert: [{type: contains, value: "{{city}}"}]}
+  - {vars: {question: When?}, assert: [{type: is-json}], metadata: {scenario_id: when}}
+"""
+
+
+def result(name: str, prompt: str, answer: str, **held: Any) -> dict[str, Any]:
+    """A result as promptfoo exports it."""
+    said = {"prompt": {"raw": prompt, "label": prompt}, "response": {"output": answer}, "provider": {"id": "m"}}
+    return {"id": name, **said, "vars": {}, **held}
+
+
+def test_results_of_promptfoo_are_judged_by_the_scenario_of_their_test_and_prompt(tmp_path: Path) -> None:
+    config = tmp_path / "promptfooconfig.yaml"
+    config.write_text("providers: [m]\n" + TESTS, encoding="utf-8")
+    project = written(tmp_path, project_from(config, "mine"))
+    bern, chur = {"question": "Where?", "city": "Bern"}, {"question": "Where?", "city": "Chur"}
+    when = {"vars": {"question": "When?"}, "testCase": {"metadata": {"scenario_id": "when"}}}
+    results = [
+        result("a", "Answer: Where?", "In Bern.", vars=bern),
+        result("b", "Shortly: Where?", "In Bern.", vars=chur),
+        result("c", "Shortly: When?", "[1]", **when),
+        result("d", "Answer: Where?", "In Bern.", vars={"city": "Zug"}),
+        result("e", "Another: Where?", "In Bern.", vars=bern),
+        result("f", "Another: When?", "[1]", **when),
+    ]
+    path = tmp_path / "results.json"
+    path.write_text(json.dumps({"results": {"results": results}}), encoding="utf-8")
+    run = tmp_path / "run"
+    assert main(["scan", str(path), "--project", str(project), "--out", str(run)]) == 3
+    verdicts = [each for each in folders.read_lines(run / "verdicts.jsonl") if each["eligible"]]
+    assert {each["transcript_id"]: (each["scenario_id"], each["verdict"]) for each in verdicts} == {
+        "results:a": ("test-1-prompt-1", "PASS"),
+        "results:b": ("test-2-prompt-2", "FAIL"),
+        "results:c": ("when-prompt-2", "PASS"),
+    }
+    (refused,) = json.loads((run / "summary.json").read_bytes())["refused"]["inputs"]
+    assert "unknown scenario `when`" in refused["reason"]
