@@ -52,6 +52,7 @@ def inspect_data_arguments(parser: argparse.ArgumentParser) -> None:
                     one per line, or {"events": [...]}
       langfuse      {"traceId", "type": "GENERATION", "input", "output"}, one per
                     line, or {"observations": [...]}
+      openai-agents {"object": "trace.span", "trace_id", "span_data": {...}}
       chatgpt       {"mapping": {...}, "current_node": "..."}, as ChatGPT exports it
       claude        {"chat_messages": [{"sender", "text"}]}, as Claude exports it
       vapi          {"artifact": {"messages": [{"secondsFromStart", ...}]}}

@@ -47,6 +47,7 @@ FORMATS: Final = (
     tracing_tools.LANGSMITH,
     tracing_tools.BRAINTRUST,
     tracing_tools.LANGFUSE,
+    tracing_tools.AGENTS,
     chat_apps.CHATGPT,
     chat_apps.CLAUDE,
     agent_sessions.SESSIONS,

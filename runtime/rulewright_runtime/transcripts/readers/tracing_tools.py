@@ -1,7 +1,8 @@
-"""Tracing tools: the conversations in the traces that Langfuse, LangSmith and Braintrust export.
+"""Tracing tools: the conversations in the traces that Langfuse, LangSmith, Braintrust and OpenAI's agents SDK export.
 
 Langfuse exports traces with their observations, of which those of a session are one conversation; LangSmith runs, with
-messages as LangChain, OpenAI or Anthropic write them; Braintrust events of experiments and logs. All are read as steps:
+messages as LangChain, OpenAI or Anthropic write them; Braintrust events of experiments and logs; the agents SDK the
+spans of traces, of which those of a group are one conversation. All are read as steps:
 a thread (or else a trace) is the input and output of its model calls, in the order of their starts, without those of
 scorers; a trace without any is read by its outermost steps. What a step does not record itself, such as the model or
 the expected answer, is taken from the root of its trace. What retrievers found is the result of a tool.
@@ -135,6 +136,8 @@ class Tool(msgspec.Struct, frozen=True):
                 raise ShapeError(f"{step.where}: {key} contain neither `messages` nor one text")
         if replies[: len(asked)] == asked:  # the state of a graph repeats its input
             replies = replies[len(asked) :]
+        if not (asked or replies or step.error):
+            raise ShapeError(f"{step.where} records neither what was asked nor what was answered")
         has_answer = bool(replies) and replies[-1].role == "assistant"
         errors = (step.error, *(root.error for root in roots), "" if has_answer else self.unanswered)
         error = next(filter(None, errors), None)
@@ -430,3 +433,32 @@ BRAINTRUST: Final = Tool(
     "event",
     "`root_span_id` with `input` or `output`",
 ).format
+
+
+def _is_of_agents(record: Record) -> bool:
+    return record.get("object") in ("trace", "trace.span") and ("workflow_name" in record or "span_data" in record)
+
+
+def _steps_of_agents(record: Record) -> Iterator[Step]:
+    data = object_of(record.get("span_data"))  # none in the record of the trace itself
+    answered = object_of(data.get("response"))
+    yield Step(
+        id=word(record.get("id")),
+        trace=word(first_of(record, ("trace_id", "id"))),
+        kind="call" if data.get("type") in ("generation", "response") else "other",
+        name=word(data.get("name")),
+        input=data.get("input"),
+        output=first_of({**data, "response": answered.get("output")}, ("output", "response")),
+        parents=[word(record["parent_id"])] if record.get("parent_id") else (),
+        thread=word(record.get("group_id")),
+        start=instant(record.get("started_at")),
+        end=instant(record.get("ended_at")),
+        error=record.get("error"),
+        about=object_of(record.get("metadata")),
+        model=word(data.get("model")) or word(answered.get("model")),
+        usage=object_in(data.get("usage")) or object_in(answered.get("usage")),
+        kept=rest(record, "span_data"),
+    )
+
+
+AGENTS: Final = Tool("openai-agents", _is_of_agents, _steps_of_agents, "span", "trace").format
