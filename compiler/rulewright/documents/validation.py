@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
@@ -76,6 +77,7 @@ WHOLE: Final = re.compile(r"0|-?[1-9][0-9]*")
 AMOUNT: Final = re.compile(r"[$€£]? ?(0|[1-9][0-9]*)(?:[.,]([0-9]{1,2}))? ?[$€£]?")
 NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
 ASSIGNED: Final = re.compile(r"([\w-]+)(?: *= *|:(?!//))(\S.*)")
+PLAIN: Final = re.compile(r"-?[\w.$/][\w.$%/+-]*(?: [\w.$%/+-]+)*")  # a value that needs no quotes in YAML
 LISTED: Final = re.compile(r"[\w.-]+(?:, *[\w.-]+)*")
 TAGGED: Final = re.compile(r"(?<![^\s\[{,])!\S*(?<![:,])\s+(?:&\S+\s+)?$")  # what is before a value
 ONE_DOCUMENT: Final = "write one document per file: each entry, without its `- `, in a file of its own"
@@ -320,12 +322,19 @@ def _meant(node: Node, expected: Many[str]) -> str | None:
         quote = '"' if node.style == "j" else ""
         return f"[{', '.join(f'{quote}{each}{quote}' for each in words)}]"
     if NAMES["object"] in expected and (pair := ASSIGNED.fullmatch(word)):
-        written = f"{pair[1]}: {pair[2]}"
-        return written if _begins_its_line(node) else f"{{{written}}}"
+        return _entry(node, pair[1], pair[2])
     kinds = {NAMES["integer"]: WHOLE, NAMES["number"]: NUMBER}
     spelt = any(name in expected and pattern.fullmatch(word) for name, pattern in kinds.items())
     amount = AMOUNT.fullmatch(word) if NAMES["number"] in expected else None
     return word if spelt else amount and f"{amount[1]}.{amount[2] or 0}".removesuffix(".0")
+
+
+def _entry(node: Scalar, key: str, value: str) -> str:
+    """An entry in place of a text: a mapping in braces, as JSON in JSON, or without them at the start of a line."""
+    if node.style == "j":
+        return f'{{"{key}": {value if NUMBER.fullmatch(value) else json.dumps(value, ensure_ascii=False)}}}'
+    written = f"{key}: {value if PLAIN.fullmatch(value) else json.dumps(value, ensure_ascii=False)}"
+    return written if _begins_its_line(node) else f"{{{written}}}"
 
 
 def _begins_its_line(node: Scalar) -> bool:

@@ -110,6 +110,29 @@ def test_a_switch_in_place_of_a_mapping_can_be_written_into_it() -> None:
     assert (found.fix.message, found.fix.edits[0].text) == ("write `{enabled: true}`", "{enabled: true}")
 
 
+@pytest.mark.parametrize(
+    ("path", "overlays", "meant"),
+    [
+        ("x.yaml", "hil=high", "{hil: high}"),
+        ("x.yaml", "'hil=a: b'", '{hil: "a: b"}'),
+        ("x.yaml", "\n      hil=-1", "hil: -1"),
+        ("x.yaml", "\n      hil=- 1", 'hil: "- 1"'),
+        ("x.json", '"hil=high"', '{"hil": "high"}'),
+        ("x.json", '"hil=73"', '{"hil": 73}'),
+        ("x.json", '"hil=a\\"b"', '{"hil": "a\\"b"}'),
+    ],
+)
+def test_an_assignment_in_place_of_a_mapping_can_be_written_as_an_entry(path: str, overlays: str, meant: str) -> None:
+    yaml = f'version: "1"\nname: w\ntasks:\n  a:\n    agent: ba\n    overlays: {overlays}\n'
+    as_json = f'{{"version": "1", "name": "w", "tasks": {{"a": {{"agent": "ba", "overlays": {overlays}}}}}}}'
+    loaded = load_text(as_json if path == "x.json" else yaml, path)
+    assert loaded.root is not None
+    found = validate("workflow", loaded.root)
+    texts, _ = fixed_texts(found, {path: loaded.source}, unsafe=True)
+    assert texts[path] == loaded.source.text.replace(overlays.strip(), meant)
+    assert load_text(texts[path], path).root is not None
+
+
 def test_a_task_may_be_called_like_a_key() -> None:
     text = 'version: "1"\nname: w\ntasks:\n  requirements:\n    agent: ba\n    timeout: 3\n'
     assert [entry[3] for entry in findings("workflow", text)] == ["unknown key `timeout` in `tasks.requirements`"]
