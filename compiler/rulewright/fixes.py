@@ -1,6 +1,7 @@
 """Applies fixes: non-overlapping edits, from the end of a text to its start."""
 
 import difflib
+import json
 import re
 from collections.abc import Iterable
 from collections.abc import Mapping as Table
@@ -10,7 +11,7 @@ from typing import Final, TypeAlias
 from msgspec.structs import replace
 
 from rulewright.diagnostics import Diagnostic, Edit, Fix, Guess
-from rulewright.load import Loaded, Mapping, Node, Scalar, Sequence, Source
+from rulewright.load import Loaded, Mapping, Node, Scalar, Sequence, Source, load_text, plain
 
 QUOTED: Final = re.compile(r"([\"']?)([^\"'\n]+)\1")  # a word, in one pair of quotes or none
 WORD: Final = re.compile(r"[\w.-]+")
@@ -23,9 +24,9 @@ HEADER_COMMENT: Final = re.compile(r"[|>][-+0-9]*([ \t]+#[^\r\n]*)")
 def fitted(found: Iterable[Diagnostic], files: Iterable[Loaded]) -> list[Diagnostic]:
     """Return the findings with fixes that change nothing else in their file; the guess at a misspelt word is one.
 
-    A fix of a value that an alias repeats would change another key, too, and is dropped; so is one that gives two keys
-    of a mapping the same name. A replaced block scalar keeps the comment in its header, and inserted line breaks are
-    those of the file.
+    In a JSON file a new value is written as JSON. A fix of a value that an alias repeats would change another key, too,
+    and is dropped; so is one that gives two keys of a mapping the same name. A replaced block scalar keeps the comment
+    in its header, and inserted line breaks are those of the file.
     """
     by_path = {loaded.source.path: loaded for loaded in files}
     surroundings = cache(lambda path: _Surroundings(by_path[path]))
@@ -37,10 +38,25 @@ def fitted(found: Iterable[Diagnostic], files: Iterable[Loaded]) -> list[Diagnos
     for each in found:
         loaded = by_path.get(each.span.path)
         fix = each.fix or (None if loaded is None else _misspelt(each, loaded.source))
+        fix = _as_json(fix, loaded.source) if fix is not None and loaded is not None else fix
         edits = () if fix is None else tuple(filter(None, map(fit, fix.edits)))
         is_whole = fix is not None and len(edits) == len(fix.edits)
         result.append(replace(each, fix=replace(fix, edits=edits) if fix is not None and is_whole else None))
     return result
+
+
+def _as_json(fix: Fix, source: Source) -> Fix:
+    """A fix whose new values are JSON where its document is."""
+    if not source.path.endswith(".json"):
+        return fix
+    message, edits = fix.message, []
+    for edit in fix.edits:
+        text = edit.text
+        if source.between(edit.span)[:1] == '"' and text[:1] != '"' and (root := load_text(text, "value.yaml").root):
+            text = json.dumps(plain(root), ensure_ascii=False)
+        message = message.replace(f"`{edit.text}`", f"`{text}`")
+        edits.append(replace(edit, text=text))
+    return replace(fix, message=message, edits=tuple(edits))
 
 
 def as_text(word: str) -> str:

@@ -318,23 +318,14 @@ def _meant(node: Node, expected: Many[str]) -> str | None:
     if NAMES["boolean"] in expected and word.casefold() in TRUTH:
         return TRUTH[word.casefold()]
     if NAMES["array"] in expected and LISTED.fullmatch(word):
-        words = re.split(r", *", word)
-        quote = '"' if node.style == "j" else ""
-        return f"[{', '.join(f'{quote}{each}{quote}' for each in words)}]"
+        return f"[{', '.join(re.split(r', *', word))}]"
     if NAMES["object"] in expected and (pair := ASSIGNED.fullmatch(word)):
-        return _entry(node, pair[1], pair[2])
+        written = f"{pair[1]}: {pair[2] if PLAIN.fullmatch(pair[2]) else json.dumps(pair[2], ensure_ascii=False)}"
+        return written if _begins_its_line(node) else f"{{{written}}}"
     kinds = {NAMES["integer"]: WHOLE, NAMES["number"]: NUMBER}
     spelt = any(name in expected and pattern.fullmatch(word) for name, pattern in kinds.items())
     amount = AMOUNT.fullmatch(word) if NAMES["number"] in expected else None
     return word if spelt else amount and f"{amount[1]}.{amount[2] or 0}".removesuffix(".0")
-
-
-def _entry(node: Scalar, key: str, value: str) -> str:
-    """An entry in place of a text: a mapping in braces, as JSON in JSON, or without them at the start of a line."""
-    if node.style == "j":
-        return f'{{"{key}": {value if NUMBER.fullmatch(value) else json.dumps(value, ensure_ascii=False)}}}'
-    written = f"{key}: {value if PLAIN.fullmatch(value) else json.dumps(value, ensure_ascii=False)}"
-    return written if _begins_its_line(node) else f"{{{written}}}"
 
 
 def _begins_its_line(node: Scalar) -> bool:

@@ -16,7 +16,7 @@ from tests.schemas import validator
 
 from rulewright.documents import validation
 from rulewright.documents.validation import validate
-from rulewright.fixes import fixed_texts
+from rulewright.fixes import fitted, fixed_texts
 from rulewright.linting.lint_run import lint_text
 from rulewright.load import load_file, load_text, plain
 from rulewright.spelling import suggest
@@ -127,7 +127,8 @@ def test_an_assignment_in_place_of_a_mapping_can_be_written_as_an_entry(path: st
     as_json = f'{{"version": "1", "name": "w", "tasks": {{"a": {{"agent": "ba", "overlays": {overlays}}}}}}}'
     loaded = load_text(as_json if path == "x.json" else yaml, path)
     assert loaded.root is not None
-    found = validate("workflow", loaded.root)
+    found = fitted(validate("workflow", loaded.root), [loaded])
+    assert [each.fix and each.fix.message for each in found] == [f"write `{meant}`"]
     texts, _ = fixed_texts(found, {path: loaded.source}, unsafe=True)
     assert texts[path] == loaded.source.text.replace(overlays.strip(), meant)
     assert load_text(texts[path], path).root is not None

@@ -27,6 +27,5 @@ def regex_taken_for_text(document: LexiconDocument | MarkerSet) -> Findings:
 
 def _as_regex(scalar: Scalar) -> Fix:
     escaped = scalar.text.replace("'", "''")
-    is_json = scalar.style == "j"
-    written = f'{{"regex": {scalar.raw}}}' if is_json else f"{{regex: '{escaped}'}}"
+    written = f"{{regex: '{escaped}'}}"
     return replace(scalar, written, f"write `{written}`", safe=False)
