@@ -55,6 +55,12 @@ def test_a_ready_check_gets_its_examples_right(own: tuple[Project, Plan], name: 
     assert [wrong for each in examples if (wrong := example_mismatch(each, verdict_on(each, plan)))] == []
 
 
+def test_a_forbidden_call_is_quoted_with_its_arguments(own: tuple[Project, Plan]) -> None:
+    (check,) = [each for each in own[0].checks if each.id == "no-forbidden-tool"]
+    (failing,) = [each for each in examples_of(check) if each.verdict == "FAIL"]
+    assert [span.quote for span in verdict_on(failing, own[1]).evidence] == ["pay {}"]
+
+
 def test_every_ready_check_can_be_used(tmp_path: Path, own: tuple[Project, Plan]) -> None:
     """Used with the file's own values, each is the very check that the file is."""
     values = {check.id: check.params for check in own[0].checks}
