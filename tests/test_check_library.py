@@ -15,6 +15,7 @@ from rulewright_runtime.execution import execute
 from rulewright_runtime.judging.judge import JudgeRequest
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.plan.verifiers import ExpressionVerifier
+from rulewright_runtime.verdicts import VerdictResult
 
 LIBRARY = Path(__file__).resolve().parents[1] / "checks" / "library"
 NAMES = sorted(path.stem for path in LIBRARY.iterdir())
@@ -58,7 +59,9 @@ def test_a_ready_check_gets_its_examples_right(own: tuple[Project, Plan], name: 
 def test_a_forbidden_call_is_quoted_with_its_arguments(own: tuple[Project, Plan]) -> None:
     (check,) = [each for each in own[0].checks if each.id == "no-forbidden-tool"]
     (failing,) = [each for each in examples_of(check) if each.verdict == "FAIL"]
-    assert [span.quote for span in verdict_on(failing, own[1]).evidence] == ["pay {}"]
+    found = verdict_on(failing, own[1])
+    assert isinstance(found, VerdictResult)
+    assert [span.quote for span in found.evidence] == ["pay {}"]
 
 
 def test_every_ready_check_can_be_used(tmp_path: Path, own: tuple[Project, Plan]) -> None:

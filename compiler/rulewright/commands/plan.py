@@ -119,9 +119,14 @@ def _answered(first: int, answered: int) -> str:
     return f"answers {answered} of the {plural(first, 'question')} asked first"
 
 
+_NO_PRICE: Final = "no price for the judge's model"
+_NO_TOKENS: Final = "the profile has no `input_tokens_per_llm_call`"
+
+
 def _figures(planned: Mapping[str, Any]) -> Sequence[str]:
     calls, cost = planned["llm_calls"], planned["estimated_cost_usd"]
-    unknown = "unknown (no price for the judge's model)"
+    priced = planned["bound"]["cost_usd"] is not None
+    unknown = f"unknown ({_NO_TOKENS if priced else _NO_PRICE})"
     between = f" (between {calls['lower']} and {calls['upper']})" if calls["lower"] < calls["upper"] else ""
     price = "nothing" if calls["upper"] == 0 else unknown if cost is None else f"about {cost:.4f} USD (estimate)"
     return (

@@ -97,6 +97,10 @@ def test_the_plan_names_the_bound_and_calls_an_estimate_an_estimate(
     assert "judge model    priced-model" in told
     assert re.search(r"cannot exceed 9 calls, \d+\.\d{4} USD\n", told)
     assert load_project(tmp_path).pricing["priced-model"] == ModelPrice(1.0, 2.0)
+    assert "cost           unknown (the profile has no `input_tokens_per_llm_call`)\n" in told
+    project(tmp_path, "  source: openai:other-model@http://127.0.0.1:9/v1\n")
+    assert main(["plan", str(tmp_path / "t"), "--project", str(tmp_path)]) == 0
+    assert "cost           unknown (no price for the judge's model)\n" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
