@@ -97,20 +97,26 @@ def _findings_for(root: Mapping, plan: CaseScorecardPlan, declared: frozenset[st
     ]
     refused = {each.span for each in reader.findings}
     found = [*reader.findings, *(each for each in odd if each.span not in refused)]
-    return found or [*_refused_together(reader, settings)]
+    return found or [*_refused_together(reader, settings, root)]
 
 
-def _refused_together(reader: _FileReader, settings: ScoreSettings) -> Findings:
+def _refused_together(reader: _FileReader, settings: ScoreSettings, root: Mapping) -> Findings:
     """Report settings that are valid one by one and that `score` refuses together: with a broken requirement, or a
     metric that a score both passes and fails."""
-    try:
-        check_thresholds(settings.prepared(reader.plan), settings.choices)
-    except PlanError as failure:
-        message = str(failure)
+    usual = usual_settings(reader.plan)
+    if _refusal(reader.plan, usual) is None and (message := _refusal(reader.plan, settings)) is not None:
         own = [node for source, node in reader.nodes.items() if f"{source};" in message or f"{source})" in message]
         notes = [(other, "set here") for other in own[1:]]
-        if own:  # else the defaults are at fault, which is a finding about the scorecard
-            yield error(own[0], message.partition(" (set by ")[0], code="bad-setting", notes=notes)
+        place = own[0] if own else root
+        yield error(place, message.partition(" (set by ")[0], code="bad-setting", notes=notes)
+
+
+def _refusal(plan: CaseScorecardPlan, settings: ScoreSettings) -> str | None:
+    try:
+        check_thresholds(settings.prepared(plan), settings.choices)
+    except PlanError as failure:
+        return str(failure)
+    return None
 
 
 def _crossed_thresholds(settings: Node, root: Mapping) -> Findings:

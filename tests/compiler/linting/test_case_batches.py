@@ -493,6 +493,8 @@ def test_settings_that_break_a_requirement_together_are_reported_where_they_are_
     (found,) = [each for each in lint([tmp_path]).diagnostics if each.code == "bad-setting"]
     assert (found.message, found.severity, found.span.line) == ("too little is enough", Severity.ERROR, 2)
     assert [note.span.line for note in found.notes] == [3]
+    (tmp_path / "small.yaml").write_text((tmp_path / "small.yaml").read_text().replace("default: 0.8", "default: 0.1"))
+    assert "bad-setting" not in dict(codes(tmp_path))  # the scorecard itself is at fault
 
 
 def test_an_empty_file_of_lines_is_a_batch_only_in_a_folder_of_cases(tmp_path: Path) -> None:
