@@ -175,18 +175,21 @@ def test_an_address_that_needs_an_unset_variable_is_refused(tmp_path: Path) -> N
         settings_of(loaded)
 
 
+KEY = "ssh-ed25519 " + "A" * 68
+
+
 def test_signers_are_passed_on_and_never_empty(tmp_path: Path) -> None:
-    signed = PROJECT.replace("      queue_path: queue\n", "      signers: {Ana (QA): ssh-ed25519 AAAA}\n")
-    assert settings_of(workflow(tmp_path, signed)).signers == {"Ana (QA)": "ssh-ed25519 AAAA"}
+    signed = PROJECT.replace("      queue_path: queue\n", f"      signers: {{Ana (QA): {KEY}}}\n")
+    assert settings_of(workflow(tmp_path, signed)).signers == {"Ana (QA)": KEY}
     with pytest.raises(UsageError, match=r"`hil\.signers` is empty"):
-        settings_of(workflow(tmp_path, signed.replace("{Ana (QA): ssh-ed25519 AAAA}", "{}")))
+        settings_of(workflow(tmp_path, signed.replace(f"{{Ana (QA): {KEY}}}", "{}")))
 
 
 @pytest.mark.parametrize(
     ("old", "new"), [("signers: ", "signer: "), ("workflow:", "workflo:"), ("signers: {", "signers: ["), (PROJECT, "")]
 )
 def test_signers_of_a_project_file_with_mistakes_are_not_empty(tmp_path: Path, old: str, new: str) -> None:
-    signed = PROJECT.replace("      queue_path: queue\n", "      signers: {Ana (QA): ssh-ed25519 AAAA}\n")
+    signed = PROJECT.replace("      queue_path: queue\n", f"      signers: {{Ana (QA): {KEY}}}\n")
     written = "" if old == PROJECT else signed.replace(old, new)
     with pytest.raises(DocumentError):
         settings_of(workflow(tmp_path, written))
