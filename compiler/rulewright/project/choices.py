@@ -6,6 +6,7 @@ from collections.abc import Mapping as Mapped
 from functools import cache
 from typing import Any, Final, TypeVar
 
+from rulewright import dependencies
 from rulewright.diagnostics import Diagnostic, Guess, Span, error
 from rulewright.documents.base import first_place, text
 from rulewright.documents.kinds import CASE_SCORECARD, kind_of
@@ -29,14 +30,16 @@ _SCORING_PATH: Final = re.compile(r"\bscoring\.(\w+(?:\.\w+)*)\Z")
 
 def choice_findings(project: Project) -> list[Diagnostic]:
     """Report an unknown profile or scorecard in the project file."""
-    if project.file is None or not project.checks:
+    if project.file is None:
         return []
     findings = []
-    profile, card = project.file.profile, _named_scorecard(project)
-    if profile is not None and project.profiles and profile not in project.profiles:
+    profile, card, over_cases = project.file.profile, _named_scorecard(project), _over_cases(project)
+    if profile is not None and project.checks and project.profiles and profile not in project.profiles:
         message, help = f"unknown profile `{profile}`", _others(profile, project.profiles)
         findings.append(error(project.file.place("profile"), message, code="unknown-profile", help=help))
-    if card is not None and card not in (cards := project.scorecards or shipped_scorecards()):
+    cards = {*(project.scorecards or (shipped_scorecards() if project.checks else ())), *over_cases}
+    is_usual = not project.checks and dependencies.is_file(shipped_root() / CONFIGS / "scorecards" / f"{card}.yaml")
+    if card is not None and cards and card not in cards and not is_usual:
         message, help = f"unknown scorecard `{card}`", _others(card, cards)
         findings.append(error(project.file.place("scorecard"), message, code="unknown-scorecard", help=help))
     return findings
@@ -115,8 +118,13 @@ def choose_scorecard(project: Project, name: str | None) -> ScorecardDocument:
 def _named_scorecard(project: Project) -> str | None:
     """The scorecard that the project file names, unless it is one over cases, which `score` takes."""
     name = project.file.scorecard if project.file else None
-    over_cases = {text(each.root, "scorecard") for each in project.loaded if kind_of(each.root) == CASE_SCORECARD}
-    return name if name not in over_cases else None
+    return name if name not in _over_cases(project) else None
+
+
+def _over_cases(project: Project) -> set[str]:
+    """The names of the scorecards over cases."""
+    names = (text(each.root, "scorecard") for each in project.loaded if kind_of(each.root) == CASE_SCORECARD)
+    return {*filter(None, names)}
 
 
 def usual_scorecard(project: Project) -> ScorecardDocument | None:
