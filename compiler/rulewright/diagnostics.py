@@ -111,6 +111,7 @@ def in_order(found: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
 Findings: TypeAlias = Iterator[Diagnostic]  # what a rule yields
 OPEN_TYPE: Final = "open type"  # what mistakes are about whose type is only known at run time
 RULE_SETS: Final = "rule sets"  # what findings in a project without any are about
+OF_THE_OTHER_FOLDER: Final = "the other folder"  # what an input is about that names cases in place of outputs
 JOINERS: Final = "\u200c\u200d"  # invisible, and needed inside emoji sequences and Indic scripts
 QUOTES: Final = ("'", '"', "j")  # the styles of quoted scalars; the last is a JSON string
 

@@ -39,7 +39,17 @@ from rulewright.causes.related_codes import (
     UNBRACKETED,
     UNKNOWN_NAMES,
 )
-from rulewright.diagnostics import OPEN_TYPE, RULE_SETS, Diagnostic, Guess, Note, Severity, Span, is_within
+from rulewright.diagnostics import (
+    OF_THE_OTHER_FOLDER,
+    OPEN_TYPE,
+    RULE_SETS,
+    Diagnostic,
+    Guess,
+    Note,
+    Severity,
+    Span,
+    is_within,
+)
 from rulewright.documents.keys import key
 from rulewright.documents.kinds import kind_of
 from rulewright.load import Mapping as MappingNode
@@ -302,6 +312,8 @@ def _by_input_path(cause: Diagnostic, found: Diagnostic) -> bool | None:
     is_of_cases = cause.code == "misspelt-input-path" and found.code in ("bad-case", "bad-setting")
     if not is_of_cases or not isinstance(cause.help, Guess):
         return None
+    if cause.about == OF_THE_OTHER_FOLDER:  # what is a case, and what an output, is told by these keys
+        return True
     paths = (f".{cause.subject}.", f".{cause.help.meant}.")
     return any(f".{each}." in path for each in found.quoted if "." in each for path in paths)
 

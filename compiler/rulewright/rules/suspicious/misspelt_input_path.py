@@ -5,7 +5,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from rulewright.diagnostics import Findings, Guess, warning
+from msgspec.structs import replace
+
+from rulewright.diagnostics import OF_THE_OTHER_FOLDER, Findings, Guess, warning
 from rulewright.documents.base import descend, entries
 from rulewright.documents.layout import folder_near, searched_files, text_of
 from rulewright.documents.scorecard import CaseScorecardDocument
@@ -20,18 +22,22 @@ MOST: Final = 20  # files in which keys are looked for
 
 
 def misspelt_input_path(scorecard: CaseScorecardDocument) -> Findings:
-    """A step in the path of an input, of `metadata` or a setting is spelt differently in other paths, or in all cases.
+    """A step in the path of an input, of `metadata` or a setting is spelt differently in other paths or in all cases,
+    or an input names cases in place of outputs.
 
     Why it matters: no record has such a key, so every record is refused; a setting is not found in its file.
     Instead: use the spelling of the other paths, or of the cases.
     """
     read = scalars_below(scorecard.get("inputs"), scorecard.get("metadata"))
     paths = [each for each in read if "." in each.text]
-    strange = _in_no_record(scorecard, [each.text for each in paths])
+    near = {source: _texts_near(scorecard, folder) for source, folder in FOLDERS.items()}
+    strange = _in_no_record(near, [each.text for each in paths])
     yield from _odd_steps(paths)
     places = [(entry.name, each) for entry in entries(scorecard.get("parameters")) for each in _file_of(entry.value)]
     yield from _odd_steps([each for _, each in places])
     yield from _unlike_its_parameter(places)
+    for each in scalars_below(scorecard.get("inputs")):
+        yield from _in_the_other_folder(each, near)
     for each in paths:
         if pair := strange.get(each.text):
             source, *steps = each.text.split(".")
@@ -86,14 +92,33 @@ def _is_meant(step: str, key: str) -> bool:
     return is_spelt_like(step, key) or key.startswith(f"{step}_")
 
 
-def _in_no_record(scorecard: CaseScorecardDocument, paths: list[str]) -> dict[str, tuple[str, str]]:
+def _in_the_other_folder(path: Scalar, near: dict[str, list[str]]) -> Findings:
+    """The path of a key that no case has, but every file of outputs, or the other way round."""
+    source, *steps = path.text.split(".")
+    other = next((name for name in FOLDERS if name != source), "")
+    own = near.get(source, [])
+    if own and _have(near[other], steps) and not any(_have([text], steps[-1:]) for text in own):
+        message = f"no {source} has the key `{steps[-1]}`, but every file of {other}s does"
+        found = warning(path, message, help=Guess(".".join([other, *steps])))
+        yield replace(found, about=OF_THE_OTHER_FOLDER)
+
+
+def _texts_near(scorecard: CaseScorecardDocument, folder: str) -> list[str]:
+    return [*map(text_of, islice(searched_files(folder_near(Path(scorecard.path), folder)), MOST))]
+
+
+def _have(texts: list[str], steps: list[str]) -> bool:
+    """Whether each of these texts has each of the steps as a word."""
+    return bool(texts) and all(re.search(rf"\b{re.escape(step)}\b", text) for text in texts for step in steps)
+
+
+def _in_no_record(near: dict[str, list[str]], paths: list[str]) -> dict[str, tuple[str, str]]:
     """The paths with a step that is a key of no record near the scorecard: that step, and a key there that no path
     names."""
     found = dict[str, tuple[str, str]]()
-    for source, folder in FOLDERS.items():
+    for source, texts in near.items():
         read = {each: each.split(".")[1:] for each in paths if each.startswith(f"{source}.")}
-        near = map(text_of, islice(searched_files(folder_near(Path(scorecard.path), folder)), MOST))
-        keys = {key for text in near for key in KEY.findall(text)}
+        keys = {key for text in texts for key in KEY.findall(text)}
         unread = sorted(keys.difference(*read.values()))
         for each, steps in read.items():
             absent = [step for step in steps if step not in keys]
