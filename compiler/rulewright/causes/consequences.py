@@ -118,7 +118,12 @@ def _beside_refused_vocabulary(found: Sequence[Diagnostic], _: Mapping[str, Load
         or (each.code == "out-of-range" and each.subject.startswith("vocabulary."))
         for each in found
     )
-    return lambda each: is_refused and each.code == "unknown-value" and not each.about
+    values = [key for each in found if each.code == "unknown-value" for key in each.quoted[1:2]]
+    is_scope = any(key.startswith("vocabulary.scopes.") for key in values)
+    return lambda each: (
+        (is_refused and each.code == "unknown-value" and not each.about)
+        or (is_scope and each.code in ("tags-on-universal-check", "trigger-without-condition"))
+    )
 
 
 def _absent_beside_refused(found: Sequence[Diagnostic], _: Mapping[str, Loaded]) -> Doubt:

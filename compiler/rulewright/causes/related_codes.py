@@ -173,7 +173,7 @@ FOLLOWED_BY: Final = code_sets(
         "metric-points-both-ways": "limit-read-both-ways outcome-contradicts-condition",
         "output-written-twice": "file-of-another-format input-nobody-writes misspelt-path",
         "overlay-not-enabled": "bad-condition confidence-without-gate",
-        "paired-with-review": "bound-never-reached",
+        "paired-with-review": "bound-never-reached challenger-is-the-reviewer",
         "parameter-does-not-fit": """check-misses-own-example check-never-fails check-never-passes
         comparison-out-of-range unread-parameter words-contradict-condition""",
         "parameter-of-another-metric": """condition-adds-nothing review-above-pass threshold-in-no-row

@@ -166,7 +166,8 @@ class _CaseScorecardLowering(ExpressionCollector):
             message = f"unknown input `{metric.judge_of.value}`"
             help_text = f"the declared inputs are {ticked(names)}"
             self.findings.append(error(metric.judge_of, message, code="unknown-input", help=help_text))
-        worse = [label for label, _ in self.document.exits if label != self.document.accepted]
+        labels = [*(label for label, _ in self.document.exits), *(row.label for row in self.document.labels)]
+        worse = [label for label in dict.fromkeys(labels) if label != self.document.accepted]
         if metric.judge_counts and metric.judge_unclear not in worse:
             place = place_of(metric.node, "judge", "unclear" if metric.judge_unclear else "count")
             message = "a verdict that counts needs `unclear`: a label of the table other than the accepted one"

@@ -220,6 +220,13 @@ def test_a_word_that_only_the_vocabulary_has_is_one_finding_there(word: str, tmp
     assert reported_places(tmp_path) == [("misspelt-name", "rulewright.yaml", 2)]
 
 
+def test_an_unknown_scope_of_the_vocabulary_is_one_finding_there(tmp_path: Path) -> None:
+    words = "vocabulary: {buckets: [care], severities: [low], scopes: {everywhere: always}}\n"
+    check = "id: brief\nname: brief\nprimary_bucket: care\nseverity: low\nscope: everywhere\nfail: size(answer) > 90\n"
+    write(tmp_path, {"rulewright.yaml": f"project: p\n{words}", "checks/brief.yaml": check})
+    assert reported_places(tmp_path) == [("unknown-value", "rulewright.yaml", 2)]
+
+
 def test_a_word_that_two_rules_find_misspelt_in_one_place_is_reported_there(tmp_path: Path) -> None:
     condition = (
         'id: brief\nscope: trigger\neligibility:\n  when: scenario.category == "empthy"\nfail: size(answer) > 80\n'

@@ -151,6 +151,29 @@ tasks:
     ]  # fmt: skip
 
 
+def test_two_partners_of_one_task_are_one_finding() -> None:
+    text = """\
+version: "1"
+name: flow
+tasks:
+  note:
+    agent: dev
+    outputs: [{path: note.md}]
+    overlays:
+      paired_workflow: {enabled: true, challenger_agent: reviewer, max_iterations: 2}
+      agentic_review: {enabled: true, reviewer_agent: reviewer, max_iterations: 2}
+"""
+    (found,) = lint_text(text, "flow.yaml").grouped().diagnostics
+    assert (found.code, found.span.line) == ("paired-with-review", 8)
+
+
+def test_a_label_without_a_status_is_reported_there_and_not_where_it_is_used() -> None:
+    text = Path("benchmark/configs/scorecards/safe-v0.yaml").read_text(encoding="utf-8")
+    text = text.replace("      of: questions\n", "      of: questions\n      count: true\n      unclear: Review\n")
+    (found,) = lint_text(text.replace("Review: 2, ", ""), "scorecards/safe-v0.yaml").grouped().diagnostics
+    assert (found.code, found.message) == ("unknown-label", "`exit` does not know the label `Review`")
+
+
 def test_a_gate_that_is_not_enabled_is_one_finding() -> None:
     flow = (
         'version: "1"\nname: flow\ntasks:\n  build:\n    agent: dev\n    description: It.\n'

@@ -34,6 +34,8 @@ _KEYED: Final = re.compile(
     r"\{\s*\"(\w+)\"\s*:\s*\"(?:PASS|FAIL)\b[^}]*\}",
     re.IGNORECASE | re.MULTILINE,
 )
+# The same in any language, where it offers both verdicts under one key.
+_OFFERED: Final = re.compile(r'\{\s*"(\w+)"\s*:\s*"(?:PASS\b[^{}:]*\bFAIL|FAIL\b[^{}:]*\bPASS)\b')
 _NUMBER: Final = re.compile(r'"score"\s*:\s*["<]?\d')
 
 
@@ -74,7 +76,7 @@ def _requests(prompt: Scalar, text: str, *, has_fields: bool) -> Findings:
     for request in _REQUEST.finditer(text):
         message = f"a reply of `{request[1]}` is not a verdict and does not count as a vote"
         yield warning(place(prompt, *request.span(1)), message, help=help)
-    keyed = None if has_fields or '"verdict"' in text else _KEYED.search(text)
+    keyed = None if has_fields or '"verdict"' in text else _KEYED.search(text) or _OFFERED.search(text)
     if keyed is not None:
         message = f"the reply has no key `verdict`, but `{keyed[1]}`, and does not count as a vote"
         yield error(place(prompt, *keyed.span(1)), message, help=Guess("verdict"))
