@@ -156,16 +156,9 @@ def _beside(own: set[str], names: Sequence[str]) -> list[str]:
 def _unfinished_around(folder: str) -> Iterator[InputError]:
     """Yield a refusal if the folder holds the transcripts of a harness run that has not ended."""
     around = os.path.dirname(os.path.realpath(folder))
-    beside = _names(around)
-    if beside >= HARNESS_FILES and HARNESS_SUMMARY not in beside:
+    beside = {name for name in (*HARNESS_FILES, HARNESS_SUMMARY) if os.path.exists(os.path.join(around, name))}
+    if beside == HARNESS_FILES:
         yield _unfinished(around)
-
-
-def _names(folder: str) -> set[str]:
-    try:
-        return set(os.listdir(folder))
-    except OSError:
-        return set()
 
 
 def _unfinished(folder: str) -> InputError:
