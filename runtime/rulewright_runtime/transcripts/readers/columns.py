@@ -152,7 +152,8 @@ class Columns:
 
     def of(self, names: Sequence[str]) -> dict[str, str]:
         """Map fields to the columns of these names. Raises ShapeError if they hold no conversation."""
-        roles = {name.strip().lower() for name in names}.intersection(FIELDS["role"])
+        plain = {name: "_".join(name.lower().replace("-", " ").split()) for name in names}
+        roles = {*plain.values()}.intersection(FIELDS["role"])
         speakers = SPEAKERS if "role" in self.mapping or roles else ()
         columns = {field: name for field, name in self.mapping.items() if name in names or field not in speakers}
         self.used.update(field for field, name in columns.items() if name in names)
@@ -163,10 +164,10 @@ class Columns:
         fields = columns
         for field, usual in FIELDS.items():
             left = [name for name in names if name not in taken]
-            matches = [name for each in usual for name in left if name.strip().lower() == each]
+            matches = [name for each in usual for name in left if plain[name] == each]
             match = next(iter(matches), None)
             if field not in fields and match is not None:
-                several = len(matches) > 1 and {*TASK} != {each.strip().lower() for each in matches}
+                several = len(matches) > 1 and {*TASK} != {plain[each] for each in matches}
                 if several and field in _MEANINGS and not {"role", "content"} <= fields.keys():
                     raise ShapeError(
                         f"the columns {_one_of(matches, 'and')} may all contain the {_MEANINGS[field]}; say which one "

@@ -251,7 +251,7 @@ def _mapped_messages(columns: Columns, record: Record, path: str) -> list[Messag
             else _mapped_message(columns, each, f"{path}[{at}]", is_note=at in notes)
         )
     ]
-    refuse_disorder(each.timestamp for each in found)
+    refuse_disorder((each.timestamp for each in found), values)
     if EACH in path:
         sessions = value_at(record, path.partition(EACH)[0])
         keys = (columns.mapping.get("timestamp", ""), *TIMES, "started_at", "start_time", "startTime")

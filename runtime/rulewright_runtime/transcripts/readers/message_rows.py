@@ -14,6 +14,7 @@ from rulewright_runtime.transcripts.readers.record_values import Record, ShapeEr
 
 _DIGIT: Final = re.compile(r"[0-9]")
 _ISO: Final = re.compile(r"1111-11-11")
+_DATED: Final = re.compile(r"\s*\d{1,4}[-./]\d{1,2}[-./]\d{1,4}[T, ]+\d{1,2}:\d{2}")
 _LONGEST: Final = 40  # characters of a time
 _DATES: Final = (
     "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d.%m.%Y", "%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%d-%m-%Y", "%B %d, %Y",
@@ -60,11 +61,23 @@ def refuse_unnamed(names: Iterable[str], name: str) -> None:
         raise ShapeError("some messages name no conversation and others do; name the conversation of each message")
 
 
-def refuse_disorder(times: Iterable[object]) -> None:
+def refuse_disorder(times: Iterable[object], messages: Sequence[object] = ()) -> None:
     """Raise ShapeError if messages that were stored one by one are not in the order of their times. Times that can't be
-    compared say nothing about the order."""
-    if late := _late(times):
+    compared say nothing about the order. Without times, the dates with a time of day that all messages have under any
+    key must not run backwards."""
+    known = [*times]
+    if late := _late(known):
         raise ShapeError(f"the messages are not in the order of their times: {late} comes too late; sort them")
+    if not any(known):
+        _refuse_backwards(messages)
+
+
+def _refuse_backwards(messages: Sequence[object]) -> None:
+    first = messages[0] if messages and is_record(messages[0]) else {}
+    for key in (key for key, value in first.items() if _DATED.match(word(value))):
+        times = [each.get(key) if is_record(each) else None for each in messages]
+        if all(_DATED.match(word(time)) for time in times) and _late(times) and not _late(reversed(times)):
+            raise ShapeError(f"the messages are not in the order of `{key[:40]}`: the newest is the first; sort them")
 
 
 def _late(values: Iterable[object]) -> str:

@@ -145,7 +145,8 @@ def conversations(record: Record, names: Sequence[str] = ANSWERS) -> Iterator[Co
         yield from _exchange(record)
     elif key is not None:
         asked = talk(record[key], key)
-        refuse_disorder(first_of(record[key][at], TIMES) for at in (0, -1) if is_record(record[key][at]))
+        times = (first_of(record[key][at], TIMES) for at in (0, -1) if is_record(record[key][at]))
+        refuse_disorder(times, record[key])
         found = (*instructions(record), *asked, *answer_beside(record, asked, key, names))
         yield _conversation(record, found, key, names=names)
     elif _is_message(record):
@@ -350,7 +351,7 @@ def read_lines(
         try:
             refuse_unnamed(by_name, name)
             refuse_agent((line.get("role") for line in lines), bot)
-            refuse_disorder(first_of(line, TIMES) for line in lines)
+            refuse_disorder((first_of(line, TIMES) for line in lines), lines)
             refuse_confusion(lines, [*map(_role, lines)], _OF_LINES, certain=bool(name) or not keys)
         except ShapeError as wrong:
             yield wrong.at(first)

@@ -103,7 +103,7 @@ def _of_rows(
     try:
         refuse_unnamed(names, name)
         columns.refuse_agent((row.get(fields["role"]) for row in rows), bot)
-        refuse_disorder(row.get(fields.get("timestamp", "")) for row in rows)
+        refuse_disorder((row.get(fields.get("timestamp", "")) for row in rows), rows)
         certain = bool(name) or columns.is_one_conversation
         refuse_confusion(rows, [each[-1].role for each in found], fields.values(), certain=certain)
     except ShapeError as error:

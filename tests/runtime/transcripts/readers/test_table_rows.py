@@ -380,3 +380,36 @@ def test_rows_are_in_the_order_of_their_times_in_every_common_form(tmp_path: Pat
     (found,) = refusals(tmp_path, rows, "a.csv")
     assert (f"`{second}` comes too late; sort them" in found) == is_late
     assert is_late or found == "a:1"
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "second"),
+    [
+        ("When", "03.11.2026 10:05:00", "03.11.2026 10:04:00"),
+        ("Updated", "2026-11-03T10:05:00Z", "2026-11-03T10:04:00Z"),
+    ],
+)
+def test_messages_whose_times_run_backwards_are_refused_whatever_their_column(
+    name: str, first: str, second: str, tmp_path: Path
+) -> None:
+    rows = [f"1,assistant,Hello,{first}", f"1,user,Hi,{second}"]
+    header = f"chat_id,role,content,{name}"
+    (found,) = refusals(tmp_path, "\n".join([header, *rows]), "chat.csv")
+    assert f"not in the order of `{name}`: the newest is the first; sort them" in found
+    assert refusals(tmp_path, "\n".join([header, *reversed(rows)]), "chat.csv") == ["chat:1"]
+    for other in ("1,assistant,Hello,", f"1,assistant,Hello,{second}"):
+        assert refusals(tmp_path, "\n".join([header, other, rows[1]]), "chat.csv") == ["chat:1"]
+    log = [{"role": "assistant", "text": "Hello", "on": first}, {"role": "user", "text": "Hi", "on": second}]
+    (mapped,) = Reader(columns={"messages": "log", "content": "text"}).read([written(tmp_path, [{"log": log}])])
+    assert "not in the order of `on`" in str(mapped)
+    listed = [{"role": each["role"], "content": each["text"], "on": each["on"]} for each in log]
+    assert "not in the order of `on`" in refusals(tmp_path, [{"messages": listed}])[0]
+
+
+def test_the_name_of_a_column_may_have_spaces_and_capitals(tmp_path: Path) -> None:
+    header = "Conversation ID,Role,Content,Sent At\n"
+    rows = ("7,user,Hi,2026-11-03 10:04\n", "7,assistant,Hello,2026-11-03 10:05\n")
+    (found,) = conversations(written(tmp_path, header + "".join(rows), "chat.csv"))
+    assert (found.id, found.messages[0].timestamp) == ("chat:7", "2026-11-03 10:04")
+    (refused,) = refusals(tmp_path, header + "".join(reversed(rows)), "chat.csv")
+    assert "not in the order of their times" in refused
