@@ -163,7 +163,7 @@ FOLLOWED_BY: Final = code_sets(
         "more-votes-in-development": "even-repetitions",
         "misspelt-word": "check-misses-own-example",
         "out-of-range": """check-misses-own-example check-never-fails check-never-passes comparison-out-of-range
-        probe-reads-a-later-session unused-definition""",
+        condition-always-holds condition-never-holds probe-reads-a-later-session unused-definition""",
         "number-contradicts-content": "edge-without-votes setting-overruled",
         "one-threshold-for-both": "unlike-its-siblings",
         "order-reversed": """check-misses-own-example check-never-fails check-never-passes condition-always-holds

@@ -9,9 +9,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rulewright.diagnostics import Diagnostic, Findings, Note, error
-from rulewright.documents.base import descend, items, text
+from rulewright.documents.base import descend, items, scalar, text
 from rulewright.documents.check import CheckDocument
 from rulewright.load import Node, plain, scalars_below
+from rulewright.spelling import did_you_mean
 from rulewright_runtime.english import ticked
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.execution import execute
@@ -96,6 +97,7 @@ def example_findings(checks: Iterable[CheckDocument], plan: Plan) -> Findings:
         wrong: list[tuple[str, Diagnostic]] = []
         right: set[str] = set()
         for example in examples_of(check):
+            yield from _without_call(example)
             if example.judge is None and asking & with_dependencies(plan, [check.id]):
                 continue
             found = example_mismatch(example, verdict_on(example, plan), plan.redact)
@@ -122,6 +124,16 @@ def _of_one_chat(check: CheckDocument) -> Diagnostic | None:
             place, notes = descend(example.node, "verdict") or example.node, [(first.node, "the other one")]
             return error(place, message, code="check-misses-own-example", notes=notes)
     return None
+
+
+def _without_call(example: Example) -> Findings:
+    """Findings for the results of an example that name a call which its messages do not have."""
+    messages = items(example.node, "chat", "messages")
+    calls = {text(call, "id") for each in messages for call in items(each, "tool_calls")}
+    for written in (scalar(each, "tool_call_id") for each in messages):
+        if written is not None and written.text not in calls:
+            message = f"no call of {example.name} has the id `{written.value}` of this result"
+            yield error(written, message, code="check-misses-own-example", help=did_you_mean(written.text, calls))
 
 
 def verdict_on(example: Example, plan: Plan, judge: Judge | None = None) -> VerdictResult | InputError:

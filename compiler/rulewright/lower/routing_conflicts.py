@@ -145,7 +145,8 @@ def _safety_override(check: CheckDocument) -> Findings:
     if bool(check.safety_override) == bool(tags):
         return
     if tags:
-        place = check.key_place("routing", "safety_override_suppressed_by")
+        named = check.key_place("routing", "safety_override_suppressed_by")
+        place = named if check.get("safety_override") is None else check.place("safety_override")
         message = "the check is suppressed by tags, but `safety_override` is not true"
     else:
         place = check.place("safety_override")

@@ -89,6 +89,7 @@ from rulewright.rules.suspicious.tool_unlike_the_words import tool_unlike_the_wo
 from rulewright.rules.suspicious.unchanged_copy import unchanged_copy
 from rulewright.rules.suspicious.unlike_other_documents import unlike_other_documents
 from rulewright.rules.suspicious.weight_of_zero import weight_of_zero
+from rulewright.rules.suspicious.weights_do_not_add_up import weights_do_not_add_up
 from rulewright.rules.suspicious.weights_far_apart import weights_far_apart
 from rulewright.rules.suspicious.words_differ_in_case import words_differ_in_case
 
@@ -136,6 +137,7 @@ PROJECT: Final[tuple[Rule[Project], ...]] = (
     detector_without_definition,
     misspelt_rule_key,
     weight_of_zero,
+    weights_do_not_add_up,
     weights_far_apart,
     misspelt_name,
     misspelt_in_scorecard,

@@ -10,6 +10,7 @@ from rulewright.rules.correctness.accepted_label_fails import accepted_label_fai
 from rulewright.rules.correctness.all_weights_zero import all_weights_zero
 from rulewright.rules.correctness.defaults_break_a_requirement import defaults_break_a_requirement
 from rulewright.rules.correctness.failure_counts_as_success import failure_counts_as_success
+from rulewright.rules.correctness.name_contradicts_condition import name_contradicts_condition
 from rulewright.rules.correctness.one_threshold_for_both import one_threshold_for_both
 from rulewright.rules.correctness.or_joins_one_case import or_joins_one_case
 from rulewright.rules.correctness.prompt_asks_for_unreadable_reply import prompt_asks_for_unreadable_reply
@@ -51,6 +52,7 @@ SCORECARD: Final[tuple[Rule[ScorecardDocument], ...]] = (
     unchanged_copy,
     unlike_its_siblings,
     limit_read_both_ways,
+    name_contradicts_condition,
     or_joins_one_case,
 )
 

@@ -1,13 +1,25 @@
 import math
 import re
 from collections import Counter
+from collections.abc import Set
 from typing import Final
 
 from rulewright.diagnostics import Findings, Guess, error, warning
 from rulewright.documents.scorecard import RateDocument, ScorecardDocument
 from rulewright.expression.direction import meaning
-from rulewright.expression.syntax_tree import Binary, Conditional, Literal, Name, Select, chain
+from rulewright.expression.syntax_tree import (
+    Binary,
+    Conditional,
+    Expr,
+    ListLiteral,
+    Literal,
+    Name,
+    Select,
+    chain,
+    children,
+)
 from rulewright.lower.expressions_of import expressions_of, parts_of
+from rulewright_runtime.plan.part import VERDICTS
 
 OF_FAILURES: Final = re.compile(
     "fail|error|violat|miss|bad|unsafe|wrong|harm|incident|risk|breach|defect|reject|flag|leak"
@@ -47,6 +59,7 @@ def failure_counts_as_success(scorecard: ScorecardDocument) -> Findings:
             yield error(place, f"a high `{rate.name}` has a good outcome, but counts FAIL as a hit")
         elif is_turned and len(usual) == len(scorecard.rates) - 1 > _few(rate, scorecard):
             yield warning(place, f"only the rate `{rate.name}` counts FAIL as a hit and PASS as a miss")
+    yield from _one_sided(scorecard)
     yield from _misnamed(scorecard)
     if "FAIL" in (*scorecard.clear, *scorecard.unknown):
         yield error(scorecard.key_place("flags", "raised"), "a FAIL raises no flag")
@@ -61,6 +74,29 @@ def _undecided(scorecard: ScorecardDocument) -> Findings:
         rate, key = odd[0]
         message = f"the dimension `{rate.name}` lists UNCLEAR under `{key}`, but all others under `{usual[0][0]}`"
         yield warning(scorecard.place("dimensions", rate.name, rate.kind, key), message)
+
+
+def _one_sided(scorecard: ScorecardDocument) -> Findings:
+    """The verdicts that a dimension or rate selects, if none of them is a hit, or none a miss: it is always 0 or 1."""
+    rates = {id(rate.of): rate for rate in (*scorecard.dimensions, *scorecard.rates)}
+    for written in (each for each in expressions_of(scorecard) if id(each.scalar) in rates):
+        rate = rates[id(written.scalar)]
+        for part in chain(written.checked.expr, "&&"):
+            counted = {"hit": rate.hit, "miss": rate.miss}
+            key = next((each for each in counted if counted[each] and _selected(part).isdisjoint(counted[each])), None)
+            if key is not None:
+                message = f"`{written.text(part)}` leaves no verdict that counts as a {key}"
+                yield warning(written.span(part), message, help="select checks here; `exclude` leaves out verdicts")
+
+
+def _selected(part: Expr) -> Set[str]:
+    """The verdicts for which a comparison of the verdict holds; all for any other condition."""
+    match part:
+        case Binary(operator="==" | "in", left=Select(field="verdict"), right=Name() | ListLiteral() as right):
+            return {each.name for each in (right, *children(right)) if isinstance(each, Name)}
+        case Binary(operator="!=", left=Select(field="verdict"), right=Name(name=name)):
+            return {*VERDICTS} - {name}
+    return {*VERDICTS}
 
 
 def _misnamed(scorecard: ScorecardDocument) -> Findings:

@@ -1,11 +1,24 @@
 import re
 from typing import Final
 
-from rulewright.diagnostics import Findings, warning
+from rulewright.diagnostics import Findings, Guess, warning
 from rulewright.documents.check import CheckDocument
 from rulewright.documents.check_claims import MISSING
+from rulewright.documents.scorecard import ScorecardDocument
 from rulewright.expression.direction import OPPOSITE, comparisons, denies
-from rulewright.expression.syntax_tree import Binary, Call, Expr, Has, Literal, Macro, Unary, chain, number_in
+from rulewright.expression.syntax_tree import (
+    Binary,
+    Call,
+    Expr,
+    Has,
+    Literal,
+    Macro,
+    Name,
+    Select,
+    Unary,
+    chain,
+    number_in,
+)
 from rulewright.lower.expressions_of import expressions_of
 
 SIMILARITIES: Final = frozenset({"edit_similarity", "rouge_l", "token_f1", "word_overlap"})
@@ -23,16 +36,41 @@ THERE: Final = re.compile(
 ALIKE: Final = re.compile(
     r"(?:^|-)(?:copied|copies|copy|duplicated?|echo|echoed|leak|leaked|leaks|parroted|repeated|repetition)(?:-|$)"
 )
+LETTERS: Final = 2  # of words such as `A` and `S4`, which a name may have by chance
 DENIED: Final = re.compile(r"(?:^|-)(?:no|not|never|un\w+|without|dis\w+|in\w+able|too)-")
 
 
-def name_contradicts_condition(check: CheckDocument) -> Findings:
-    """A check that is named after what is wrong fails where the opposite holds.
+def name_contradicts_condition(document: CheckDocument | ScorecardDocument) -> Findings:
+    """A check that is named after what is wrong fails where the opposite holds, or a part of a scorecard is misnamed.
 
     Why it matters: reports show the name. `unknown-tool-called` with `fail: call.name in params.tools` fails the calls
-    of known tools, `warning-hidden` needs a test that nobody says it, and `address-shown` one that somebody does.
-    Instead: reverse the condition, or rename the check.
+    of known tools, `warning-hidden` needs a test that nobody says it, and `address-shown` one that somebody does. A
+    count `warnings` that selects another severity than `warning` is read as the number of warnings.
+    Instead: reverse the condition, or rename the check or the part.
     """
+    yield from _of_check(document) if isinstance(document, CheckDocument) else _of_scorecard(document)
+
+
+def _of_scorecard(scorecard: ScorecardDocument) -> Findings:
+    """The parts that are named after another declared word than the one that they select."""
+    named = {id(of): name for name, of in scorecard.counts} | {id(each.of): each.name for each in scorecard.lists}
+    named |= {id(gate.of): gate.name for gate in scorecard.gates}
+    named |= {id(rate.of): rate.name for rate in (*scorecard.dimensions, *scorecard.rates)}
+    declared = {"severity": scorecard.vocabulary.severities, "primary_bucket": scorecard.vocabulary.buckets}
+    for written in (each for each in expressions_of(scorecard) if id(each.scalar) in named):
+        name = named[id(written.scalar)]
+        own = {name, *(form for word in name.split("_") for form in (word, word.removesuffix("s")))}
+        for part in chain(written.checked.expr, "&&"):
+            match part:
+                case Binary(operator="==", left=Select(field=field), right=right) if field in declared:
+                    meant = [word for word in declared[field] if word in own and len(word) > LETTERS]
+                    selected = right.name if isinstance(right, Name) else getattr(right, "value", None)
+                    if len(meant) == 1 and selected in declared[field] and selected != meant[0]:
+                        message = f"`{name}` selects the {field} `{selected}`"
+                        yield warning(written.span(right), message, help=Guess(meant[0]))
+
+
+def _of_check(check: CheckDocument) -> Findings:
     for written in expressions_of(check):
         found = _against(check.id, written.checked.expr) if written.scalar is check.fails else None
         if found is not None and not check.get("use"):

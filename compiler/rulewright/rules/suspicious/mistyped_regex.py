@@ -11,7 +11,7 @@ from rulewright.documents.check import CheckDocument
 from rulewright.documents.lexicon import LexiconDocument
 from rulewright.documents.scenario import ScenarioDocument
 from rulewright.expression.syntax_tree import Call, Name
-from rulewright.load import Mapping, Node, Scalar, place, walk
+from rulewright.load import Mapping, Node, Scalar, place, scalars_below, walk
 from rulewright.lower.expressions_of import parts_of
 from rulewright.rules.correctness.bad_schema import schemas_of
 from rulewright_runtime.english import ticked
@@ -111,6 +111,7 @@ SAMPLE: Final = "\u2603"  # a character that no author searches for
 WORD: Final = "qzq"  # likewise
 MOST: Final = 2  # expressions of a lexicon that say little about the habit of its author
 THOUSANDS: Final = re.compile(r"\d{1,3}(?:,\d{3})+")
+FORBIDDEN: Final = "forbidden"  # the kind of rule that is a list of expressions
 KEYS: Final = frozenset({"regex", "named", "figure"})  # of corpora and state machines
 # An assertion that is not at an end of an expression: without one, every expression matches something.
 ASSERTED: Final = re.compile(r"(?<!^)(?<!^\(\?[ims]\))(?:\\[bA]|(?<![\[\\])\^)|(?:\\[bz]|(?<!\\)\$)(?!$)", re.DOTALL)
@@ -283,10 +284,10 @@ def _expressions(subject: LexiconDocument | ScenarioDocument | CheckDocument | P
     else:
         for document in (*subject.corpora.values(), *subject.state_machines.values()):
             yield from (each for node in walk(document.node) for each in _below(node, KEYS))
+        read = {check.routing.rule_path for check in subject.checks if check.routing.rule == FORBIDDEN}
+        paths = [path.split(".") for path in {FORBIDDEN, *filter(None, read)}]
         for root in subject.rule_files.values():
-            forbidden = descend(root, "forbidden")
-            for kind in forbidden.entries if isinstance(forbidden, Mapping) else ():
-                yield from (each for each in items(kind.value) if isinstance(each, Scalar))
+            yield from scalars_below(*(descend(root, *path) for path in paths))
         redacted = items(subject.file.node, "redact") if subject.file is not None else ()
         yield from (each for item in redacted for each in _below(item, ["pattern"]))
         if subject.file is not None:

@@ -4,7 +4,7 @@ from typing import Final, TypeAlias, get_args
 from msgspec.structs import replace
 
 from rulewright.diagnostics import Diagnostic, Findings, Guess, warning
-from rulewright.documents.base import descend, scalar
+from rulewright.documents.base import descend, entries, scalar
 from rulewright.documents.workflow import TaskDocument
 from rulewright.load import Entry, Loaded, Mapping, Sequence
 from rulewright.spelling import suggest
@@ -19,7 +19,8 @@ Names: TypeAlias = tuple[Collection[str], Collection[str]]  # the tasks and the 
 def script_for_no_agent(workflow: Workflow) -> Findings:
     """The script of a mock adapter names an unknown agent, task or purpose, or has no reply for a called agent.
 
-    Why it matters: replies under an unknown name are never used, and the run fails at the first call without a reply.
+    Why it matters: replies under an unknown name, or for what the task never asks of the agent, are never used, and the
+    run fails at the first call without a reply.
     Instead: write the replies under `agent`, `task/agent` or `task/agent/purpose`, with the names of the workflow.
     """
     own: Names = [task.id for task in workflow.document.tasks], workflow.agents.names
@@ -37,6 +38,7 @@ def script_for_no_agent(workflow: Workflow) -> Findings:
         replies = [each for each in script.root.entries if each.name.rpartition("/")[2] not in asked]
         known = own if not any(_unknown(each, own) for each in replies) else workflow.names_of_project()
         unknown = [found for each in replies if (found := _unknown(each, known)) is not None]
+        unknown += _of_other_purposes(script.root, workflow)
         meant = {word for each in unknown if isinstance(each.help, Guess) for word in each.help.meant.split("/")}
         unanswered = {
             name: found for name, found in _unanswered(workflow, script, {*script.root.keys}) if name not in meant
@@ -70,6 +72,28 @@ def _unknown(entry: Entry, names: Names) -> Diagnostic | None:
             help = Guess(entry.name.replace(word, near)) if near else None
             return warning(entry.key, f"unknown {kind} `{word}`: these replies are never used", help=help)
     return None
+
+
+def _of_other_purposes(root: Mapping, workflow: Workflow) -> Findings:
+    """Findings for replies for which a task never asks the agent; tasks of other workflows may have the same id."""
+    elsewhere = {entry.name for each in workflow.others() for entry in entries(each.root, "tasks")}
+    calls = {task.id: _calls(task) for task in workflow.document.tasks if task.id not in elsewhere}
+    for entry in root.entries:
+        match entry.name.split("/"):
+            case [task, agent, purpose] if task in calls and agent in workflow.agents.names and purpose in PURPOSES:
+                asked = sorted(each for name, each in calls[task] if name == agent)
+                if purpose not in asked:
+                    help = Guess(f"{task}/{agent}/{asked[0]}") if len(asked) == 1 else None
+                    message = f"`{task}` never asks `{agent}` for `{purpose}`: these replies are never used"
+                    yield warning(entry.key, message, help=help)
+
+
+def _calls(task: TaskDocument) -> set[tuple[str, str]]:
+    """The agents that a task may call, each with the purposes. The two of a pair may change roles."""
+    judges = {(each.evaluator.text, "judge") for each in task.metrics if each.evaluator is not None}
+    asked = {*_asked(task), *judges, *({(task.agent.text, "work")} if task.agent is not None else ())}
+    pair = {agent for agent, purpose in asked if task.on("paired_workflow") and purpose in ("work", "challenge")}
+    return asked | {(agent, purpose) for agent in pair for purpose in ("work", "challenge")}
 
 
 def _unanswered(workflow: Workflow, script: Loaded, keys: set[str]) -> Iterator[tuple[str, Diagnostic]]:

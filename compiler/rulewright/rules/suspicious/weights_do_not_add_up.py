@@ -5,6 +5,7 @@ from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import entries
 from rulewright.documents.scorecard import ScorecardDocument
 from rulewright.load import Mapping
+from rulewright.project import Project
 from rulewright.project.weights import weights_of
 from rulewright.workflow import Workflow
 
@@ -12,8 +13,8 @@ ROUNDING: Final = 0.02  # three weights of 0.33 are meant to be 1
 SEVERAL: Final = 3  # dimensions of which all but one have a weight
 
 
-def weights_do_not_add_up(document: Workflow | ScorecardDocument) -> Findings:
-    """The weights of a confidence loop or of a scorecard's dimensions do not add up to 1, or one has no weight.
+def weights_do_not_add_up(document: Workflow | ScorecardDocument | Project) -> Findings:
+    """The weights of a confidence loop, of a scorecard or of the scoring file do not add up to 1, or one is missing.
 
     Why it matters: the weights are scaled to a sum of 1, so a mistyped weight shifts all the others unnoticed. Without
     a weight, a metric or dimension has the weight 1.
@@ -27,6 +28,10 @@ def weights_do_not_add_up(document: Workflow | ScorecardDocument) -> Findings:
         if len(lacking) == 1 and len(parts) >= SEVERAL:
             message = f"`{lacking[0].name}` has no weight, so it has the weight 1, but all others have one"
             yield warning(lacking[0].key, message, help="write its `weight`")
+    elif isinstance(document, Project):
+        weights = tuple(weights_of(document))
+        weighted = entries(document.scoring.node, "quality_dimensions") if document.scoring else ()
+        lists = {weights: ""} if len(weights) == len(weighted) else {}
     else:
         yield from _weightless(document)
         complete = [task for task in document.document.tasks if all("weight" in each.node for each in task.metrics)]
