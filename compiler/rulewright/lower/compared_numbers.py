@@ -39,16 +39,17 @@ def deciding_conditions(check: CheckDocument) -> list[tuple[WrittenExpression, i
 def compared_numbers(check: CheckDocument) -> Iterator[ComparedNumber]:
     """The numbers of a check in the order of its conditions, then those that no condition compares with."""
     parameters = list(_parameters(check))
+    values = dict(parameters)
     compared: set[str] = set()
     for written, sign in deciding_conditions(check):
-        decisive = [each for side in _decisive(written.checked.expr, sign) for _, each in comparisons(side, sign)]
+        decisive = {each for side in _decisive(written.checked.expr, sign) for _, each in comparisons(side, sign)}
         for turned, part in comparisons(written.checked.expr, sign):
             for side, limit, operator in (
                 (part.left, part.right, part.operator),
                 (part.right, part.left, OPPOSITE[part.operator]),
             ):
                 compared.add(counted(limit))
-                value = _value(dict(parameters), limit)
+                value = _value(values, limit)
                 if value is not None and not counts_pieces(side):
                     is_setting = isinstance(value, Scalar)
                     yield ComparedNumber(

@@ -10,7 +10,11 @@ from tests import safe_cases
 from tests.folders import write
 from tests.growth import growth_of
 
+from rulewright.documents.check import read_check
 from rulewright.linting.lint_run import lint
+from rulewright.load import Mapping as Node
+from rulewright.load import load_text
+from rulewright.lower.compared_numbers import compared_numbers
 from rulewright.project import load_project
 from rulewright.rules.completeness.unused_lexicon import unused_lexicon
 
@@ -49,3 +53,13 @@ def test_a_lexicon_that_nothing_uses_is_not_compared_with_every_check(tmp_path: 
         return lambda: list(unused_lexicon(project))
 
     assert growth_of(prepared, 10) < 1.05
+
+
+def test_the_numbers_of_a_condition_are_read_once_each() -> None:
+    def prepared(size: int) -> Callable[[], object]:
+        fail = " || ".join(f"size(answer) > {number}" for number in range(2, size + 2))
+        root = load_text(f"id: brief\nfail: {fail}\n", "brief.yaml").root
+        assert isinstance(root, Node)
+        return lambda: list(compared_numbers(read_check(root)))
+
+    assert growth_of(prepared, 30) < 1.05
