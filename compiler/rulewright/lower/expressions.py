@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Final, get_args
 
 from msgspec.structs import replace
@@ -154,7 +154,7 @@ _CONVERSATION: Final[dict[str, Type]] = {
 _OF_USER: Final = 'what the user said is in `turns`: `turns.exists(turn, turn.role == "user" and ...)`'
 
 
-@cache
+@lru_cache(maxsize=64)  # in a project of n checks each names the n - 1 others
 def verdict_environment(
     each: str | None, params: tuple[tuple[str, Type], ...], checks: tuple[str, ...] | None, vocabulary: Vocabulary
 ) -> Environment:

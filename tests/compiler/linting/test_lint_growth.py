@@ -1,5 +1,6 @@
 """The work of lint, counted in calls of functions, grows with what is linted and not with its square."""
 
+import gc
 import json
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -11,6 +12,7 @@ from tests.folders import write
 from tests.growth import growth_of
 
 from rulewright.documents.check import read_check
+from rulewright.expression.environment import Environment
 from rulewright.linting.lint_run import lint
 from rulewright.load import Mapping as Node
 from rulewright.load import load_text
@@ -25,15 +27,14 @@ def outputs_in_files(size: int) -> dict[str, str]:
     return {"cases/I25/I25_batch_1.json": json.dumps(cases), **outputs}
 
 
+def brief_checks(size: int) -> dict[str, str]:
+    checks = {f"checks/brief_{number}.yaml": f"id: brief_{number}\nfail: size(answer) > 8\n" for number in range(size)}
+    return {"rulewright.yaml": "project: many\n", **checks}
+
+
 def unused_lexicons(size: int) -> dict[str, str]:
-    return {"rulewright.yaml": "project: many\n"} | {
-        path: text
-        for number in range(size)
-        for path, text in {
-            f"checks/brief_{number}.yaml": f"id: brief_{number}\nfail: size(answer) > {number}\n",
-            f"lexicons/words_{number}.yaml": f"name: words_{number}\npatterns: [word {number}]\n",
-        }.items()
-    }
+    lexicons = {f"lexicons/words_{n}.yaml": f"name: words_{n}\npatterns: [word {n}]\n" for n in range(size)}
+    return {**brief_checks(size), **lexicons}
 
 
 GROWING = (outputs_in_files,)
@@ -63,3 +64,15 @@ def test_the_numbers_of_a_condition_are_read_once_each() -> None:
         return lambda: list(compared_numbers(read_check(root)))
 
     assert growth_of(prepared, 30) < 1.05
+
+
+def test_the_environments_of_more_checks_are_not_kept(tmp_path: Path) -> None:
+    """Each names all other checks, so all together grow with the square of their number."""
+
+    def kept(size: int) -> int:
+        lint([write(tmp_path / str(size), brief_checks(size))])
+        gc.collect()
+        return sum(isinstance(each, Environment) for each in gc.get_objects())
+
+    few = kept(80)
+    assert kept(160) < few + 80
