@@ -134,7 +134,7 @@ def _reason(verdict: JsonMapping) -> str:
     if verdict["verdict"] == "FAIL" and verdict["evidence"]:
         return f"“{fit(' '.join(verdict['evidence'][0]['quote'].split()), QUOTED)}”"
     code = verdict["rationale_code"] or ("unverified_fail" if verdict["extra"].get("unverified_fail") else "")
-    return reason_words(code)
+    return ": ".join(filter(None, (reason_words(code), verdict["extra"].get("compared"))))
 
 
 def _rationale(verdict: JsonMapping, answers: JudgeAnswers) -> str:

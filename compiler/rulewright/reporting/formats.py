@@ -113,10 +113,12 @@ def _quotes(evidence: Sequence[JsonMapping]) -> Iterator[str]:
 
 def _decided(code: str, verdict: JsonMapping, written: Mapping[str, str]) -> str | None:
     """Return the condition that gave a verdict, with its result."""
-    if undecided := (verdict.get("extra") or {}).get("undecided"):
+    extra = verdict.get("extra") or {}
+    if undecided := extra.get("undecided"):
         return f"a condition can't be decided: {undecided}"
     name, _, outcome = code.partition("_condition_")
-    return f"`{name}` {outcome.replace('_', ' ')}: {written[name]}" if name in written else None
+    numbers = f" ({extra['compared']})" if extra.get("compared") else ""
+    return f"`{name}` {outcome.replace('_', ' ')}: {written[name]}{numbers}" if name in written else None
 
 
 def conditions(check: Check | None) -> Iterator[tuple[str, str]]:

@@ -194,7 +194,7 @@ class _Gathered:
             failing.count += 1
             if len(failing.shown) < MOST_FAILURES:
                 kept = {name: verdict.get(name) for name in ("rationale_code", "evidence", "cause")}
-                failing.shown.append({**about, **kept})
+                failing.shown.append({**about, **kept, "compared": (verdict.get("extra") or {}).get("compared", "")})
 
 
 def _checks(

@@ -160,7 +160,8 @@ def _reason(item: JsonMapping) -> str:
     code, cause = str(item["rationale_code"] or "").replace("_", " "), str(item["cause"] or "")
     is_unproven = cause and item.get("verdict", "FAIL") == "FAIL"
     if (words := reason_words(item["rationale_code"])) != str(item["rationale_code"] or ""):
-        return f"unproven: {words}" if is_unproven else words
+        numbers = f": {item['compared']}" if item.get("compared") else ""
+        return f"unproven: {words}" if is_unproven else words + numbers
     cause_text = f"unproven: {UNPROVEN.get(cause, cause)}" if is_unproven else UNPROVEN.get(cause, cause)
     return f"{code} ({cause_text})" if code and cause_text else code or cause_text
 

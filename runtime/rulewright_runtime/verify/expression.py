@@ -15,7 +15,7 @@ from rulewright_runtime.functions import lookup, personal, texts, tool_use
 from rulewright_runtime.functions.table import Function
 from rulewright_runtime.interpreter import Evaluator, prepare
 from rulewright_runtime.interpreter.evaluator import evaluator
-from rulewright_runtime.ir import Program
+from rulewright_runtime.ir import MIRRORED, Program
 from rulewright_runtime.plan.part import ANSWERS, GRAVITY, VERDICTS, Verdict
 from rulewright_runtime.plan.scan import Check
 from rulewright_runtime.plan.verifiers import PARTS, ExpressionVerifier
@@ -33,6 +33,7 @@ MAX_MATCHES: Final = 50  # spans of one function, of which equal texts are quote
 MAX_ITEMS: Final = 20  # deciding items with evidence
 MAX_QUOTE: Final = 200  # code points
 MAX_UNDECIDED: Final = 6  # verdicts of other checks whose answers are tried
+_NUMBERS: Final = (int, float)
 _READ: Final = ("verdict", "eligible", "confidence", "rationale_code", "adjudication_required")  # of another check
 
 
@@ -171,8 +172,11 @@ def _whole(decision: _Decision, bindings: JsonMapping, context: EvaluationContex
         return missing_content("nothing_to_judge")
     if decision.undecided is not None:
         return _undecided(decision, {})
-    evidence = _quoted(decision, bindings, context.view) if decision.verdict != "PASS" else ()
-    return Finding(decision.verdict, 1.0, decision.code, evidence)
+    if decision.verdict == "PASS" or decision.tracer is None:
+        return Finding(decision.verdict, 1.0, decision.code)
+    evidence = _quoted(decision, bindings, context.view)
+    compared = "" if evidence else decision.tracer.compared(bindings, holds=decision.code.endswith("_condition_holds"))
+    return Finding(decision.verdict, 1.0, decision.code, evidence, {"compared": compared} if compared else {})
 
 
 def _combined(
@@ -209,7 +213,7 @@ def _quoted(
     tracer = decision.tracer
     if tracer is None:
         return () if item is None else (_part(item, view, decision.code),)
-    matches = _Matches([], []) if decision.undecided is not None else tracer.matches(bindings)
+    matches = _Matches([], [], {}) if decision.undecided is not None else tracer.matches(bindings)
     made = {each["id"] for each in view.tool_calls} if matches.calls else ()  # others are literals
     spans = [_part(call, view, tracer.program.source) for call in matches.calls if call.get("id") in made]
     for text, start, end in matches.spans:
@@ -236,10 +240,12 @@ def _call_text(item: Record) -> str:
 
 
 class _Matches(NamedTuple):
-    """What the functions of a condition match: spans, each a text with its start and end, and tool calls."""
+    """What the functions of a condition match: spans, each a text with its start and end, and tool calls; and the
+    numbers that it compares, each comparison with whether it holds."""
 
     spans: list[tuple[str, int, int]]
     calls: list[Record]
+    compared: dict[str, bool]
 
 
 class _Tracer:
@@ -250,7 +256,7 @@ class _Tracer:
     def __init__(self, program: Program) -> None:
         self.program = program
         self._evaluator: Evaluator | None = None
-        self._matches = _Matches([], [])
+        self._matches = _Matches([], [], {})
 
     def matches(self, bindings: JsonMapping) -> _Matches:
         """The matches of the condition; none if it can't be decided."""
@@ -261,11 +267,18 @@ class _Tracer:
         try:
             self._evaluator(bindings)
         except EvaluationError:
-            return _Matches([], [])
+            return _Matches([], [], {})
         return self._matches
+
+    def compared(self, bindings: JsonMapping, *, holds: bool) -> str:
+        """The comparisons of numbers in the condition that hold, or that don't, with the numbers."""
+        found = [text for text, held in self.matches(bindings).compared.items() if held == holds]
+        return ", ".join(found[:MAX_SPANS])
 
     def _function(self, name: str, arguments: int, strict: bool) -> Function:
         plain, spans, calls = lookup(name, arguments, strict), SPANS.get(name), CALLS.get(name)
+        if name in MIRRORED:
+            return _recording_numbers(plain, name.strip("_"), self._matches.compared)
         if calls is not None:
             return _recording_calls(plain, calls, self._matches.calls)
         return plain if spans is None else _recording(plain, spans, self._matches.spans)
@@ -277,6 +290,16 @@ def _recording(plain: Function, spans: Callable[..., Any], matches: list[tuple[s
         if len(matches) < MAX_SPANS:
             some = islice(spans(*arguments), MAX_MATCHES)
             matches.extend((str(arguments[0]), start, end) for start, end in some)
+        return value
+
+    return recording
+
+
+def _recording_numbers(plain: Function, sign: str, compared: dict[str, bool]) -> Function:
+    def recording(left: object, right: object) -> object:
+        value = plain(left, right)
+        if type(left) in _NUMBERS and type(right) in _NUMBERS and len(compared) < MAX_MATCHES:
+            compared[f"{left} {sign} {right}"] = value is True
         return value
 
     return recording

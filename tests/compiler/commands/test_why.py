@@ -293,3 +293,19 @@ def test_an_unclear_of_a_judge_is_listed_with_its_reason(tmp_path: Path, capsys:
     capsys.readouterr()
     assert main(["why", str(tmp_path / "run")]) == 0
     assert "The caller may mean another card." in " ".join(capsys.readouterr().out.split())
+
+
+def test_every_report_shows_the_numbers_that_a_condition_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]
+    check = "id: c\nfail: usage.cost > 0.5\n"
+    record = json.dumps({"id": "a", "messages": said, "usage": {"cost": 0.75}})
+    monkeypatch.chdir(write(tmp_path, {"rulewright.yaml": "project: p", "checks/c.yaml": check, "chats.jsonl": record}))
+    assert main(["scan", "chats.jsonl", "--out", "run"]) == 1
+    assert main(["why", "run"]) == 0
+    assert "a  its condition `fail` holds: 0.75 > 0.5\n" in capsys.readouterr().out
+    assert main(["report", "run", "--format", "junit"]) == 1
+    assert "`fail` holds: usage.cost &gt; 0.5 (0.75 &gt; 0.5)" in capsys.readouterr().out
+    assert main(["report", "run"]) == 1
+    assert "<code>fail</code> holds: 0.75 &gt; 0.5" in (tmp_path / "run" / "report.html").read_text(encoding="utf-8")

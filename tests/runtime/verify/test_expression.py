@@ -108,6 +108,24 @@ def test_a_part_without_a_place_that_was_found_is_quoted_as_a_whole() -> None:
     assert found.evidence[0].rationale == "word_count(turn.content) > 4"
 
 
+@pytest.mark.parametrize(
+    ("conditions", "compared"),
+    [
+        ({"fails": "size(replies) > 1 or size(replies) > 5"}, "2 > 1"),
+        ({"fails": "params.limit <= 0.5 and size(turns) >= 2"}, "0.25 <= 0.5, 4 >= 2"),
+        ({"passes": "size(replies) == 3"}, "2 == 3"),
+        ({"fails": "true == true and 'a' < 'b'"}, ""),
+        ({"fails": "size(replies) > 1 and replies.exists(r, contains_any(r.content, ['ships']))"}, ""),
+        ({"fails": "size(replies) > 5"}, ""),
+    ],
+)
+def test_the_numbers_that_decided_are_recorded_where_nothing_is_quoted(
+    conditions: dict[str, Any], compared: str
+) -> None:
+    found = verdict(params={"limit": 0.25}, **conditions)
+    assert found.extra == ({"compared": compared} if compared else {})
+
+
 def test_what_is_found_in_the_whole_conversation_is_quoted_from_its_turn() -> None:
     found = verdict(fails="replies.exists(r, matches(r.content, 'ships [a-z]+'))")
     assert [(span.turn, span.quote) for span in found.evidence] == [(1, "ships today")]
