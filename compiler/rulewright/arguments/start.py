@@ -46,6 +46,7 @@ def inspect_data_arguments(parser: argparse.ArgumentParser) -> None:
       promptfoo     {"results": {"results": [{"prompt", "response"}, ...]}}
       deepeval      {"input", "actual_output", ...}, {"scenario", "turns"},
                     or {"testCases": [...]}
+      openai-evals  {"object": "eval.run.output_item", "sample": {...}}
       langsmith     {"run_type", "inputs", "outputs"}, one per line,
                     or {"runs": [...]}
       braintrust    {"root_span_id", "span_attributes", "input", "output"},

@@ -133,6 +133,34 @@ def test_the_latest_test_run_of_deepeval_is_read_as_the_run_in_it(tmp_path: Path
     assert (found.source, lines(found)) == ("deepeval", lines(conversations(CHATS / "deepeval-run.json")[0]))
 
 
+def output_item(answer: str | None, **sample: Any) -> dict[str, Any]:
+    """An output item of a run of OpenAI's Evals API."""
+    said = [{"role": "assistant", "content": answer}] if answer else []
+    held = {"input": [{"role": "user", "content": "2+2?"}], "output": said, "model": "m-1", "finish_reason": "stop"}
+    results = [{"name": "string check", "passed": answer == "4", "score": 1.0}]
+    about = {"object": "eval.run.output_item", "id": f"item_{answer}", "status": "pass", "results": results}
+    return {**about, "datasource_item": {"question": "2+2?", "ideal": "4"}, "sample": {**held, "error": None, **sample}}
+
+
+def test_output_items_of_openais_evals_are_read_as_a_page_or_one_per_line(tmp_path: Path) -> None:
+    items = [output_item("4", usage={"prompt_tokens": 5}), output_item("5")]
+    page = json.dumps({"object": "list", "data": items, "has_more": False})
+    for path in (written(tmp_path, items), written(tmp_path, page, "page.json")):
+        first, second = conversations(path)
+        assert (first.source, first.id, first.model, first.expected) == ("openai-evals", "item_4", "m-1", "4")
+        assert (lines(second), first.usage) == (["user: 2+2?", "assistant: 5"], {"prompt_tokens": 5})
+        assert first.metadata["results"][0]["passed"] is True
+
+
+@pytest.mark.parametrize(
+    "item",
+    [output_item(None), output_item("4", error={"message": "timeout"}), output_item("4", finish_reason="length")],
+)
+def test_an_output_item_that_is_not_whole_passes_nothing(item: dict[str, Any], tmp_path: Path) -> None:
+    (found,) = execute(plan(check()), [written(tmp_path, [item])])
+    assert [verdict.verdict for verdict in found.verdicts] == ["UNCLEAR"]
+
+
 def test_a_golden_without_an_answer_passes_nothing(tmp_path: Path) -> None:
     (case,) = json.loads((CHATS / "deepeval.json").read_text())
     (found,) = execute(plan(check()), [written(tmp_path, [{**case, "actual_output": None}])])

@@ -43,6 +43,7 @@ FORMATS: Final = (
     agent_sessions.ATIF,
     evaluation_tools.INSPECT,
     evaluation_tools.PROMPTFOO,
+    evaluation_tools.OPENAI_EVALS,
     evaluation_tools.DEEPEVAL,
     tracing_tools.LANGSMITH,
     tracing_tools.BRAINTRUST,

@@ -1,7 +1,8 @@
-"""Evaluation tools: the conversations in what DeepEval, promptfoo and Inspect store of an evaluation.
+"""Evaluation tools: the conversations in what DeepEval, promptfoo, Inspect and OpenAI store of an evaluation.
 
 DeepEval has test cases and conversations, in a saved dataset or in the record of a test run; promptfoo results, each
-with a prompt and an answer; Inspect samples, in a JSON log or as members of an `.eval` archive.
+with a prompt and an answer; Inspect samples, in a JSON log or as members of an `.eval` archive; OpenAI's Evals API the
+output items of a run.
 """
 
 from __future__ import annotations
@@ -364,3 +365,28 @@ def _attached(value: Json, sample: Record, where: str) -> Json:
 INSPECT: Final = shapes.Format(
     "inspect", lambda record: _is_log(record) or is_sample(record), _read_logs, local_ids=True
 )
+
+
+def _is_output_item(record: Record) -> bool:
+    return record.get("object") == "eval.run.output_item" and is_record(record.get("sample"))
+
+
+def _item_conversation(item: Record) -> Conversation:
+    sample = record_at(item.get("sample"), "sample")
+    keys = ("input", "output")
+    asked, answers = (shapes.chat(sample[key], f"sample.{key}") if sample.get(key) else () for key in keys)
+    error = object_in(sample.get("error")).get("message") or (None if answers else "the item has no output")
+    failed = (Message("assistant", metadata={"error": word(error)}),) if error else ()
+    return Conversation(
+        word(item.get("id")),
+        (*asked, *answers, *failed),
+        None,
+        first_of(object_in(item.get("datasource_item")), shapes.EXPECTED),
+        {**rest(item, "id", "sample"), **rest(sample, *keys, "usage", "model", "error")},
+        object_in(sample.get("usage")),
+        "openai-evals",
+        word(sample.get("model")),
+    )
+
+
+OPENAI_EVALS: Final = shapes.Format("openai-evals", _is_output_item, shapes.one_by_one(_item_conversation))
