@@ -232,7 +232,7 @@ FOLLOWED_ANYWHERE: Final = code_sets(
     {
         "bad-expression": "unknown-value",
         "bad-rule": "check-no-scenario-reaches",
-        "duplicate-key": "unknown-artifact-type",
+        "duplicate-key": "script-for-no-agent unknown-artifact-type",
         "bucket-without-checks": "gate-severity-outside-gate-bucket",
         "extends-cycle": "rule-nobody-has",
         "extends-nothing": "rule-nobody-has",

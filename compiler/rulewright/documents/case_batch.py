@@ -18,7 +18,7 @@ from rulewright.documents.layout import TABLES, folder_near, holds_outputs, sear
 from rulewright.load import Mapping, Node, Sequence
 from rulewright.once_a_run import once_a_run
 from rulewright_runtime.cases.case_plan import CaseScorecardPlan
-from rulewright_runtime.cases.records import LIST_KEYS, id_of
+from rulewright_runtime.cases.records import LIST_KEYS, OUTPUT_FOLDER, id_of
 from rulewright_runtime.cases.shape import FAILURES, OUTPUTS, read_names
 
 OUTPUT_MARKS = frozenset({*OUTPUT_KEYS, *OUTPUTS, *FAILURES, "summary"})
@@ -126,7 +126,7 @@ def source_of(node: Node) -> str:
 
 
 class CaseFolder:
-    """The files of the folder `cases` near a file, in order, and the values of keys in each."""
+    """The files of a folder of cases or outputs, in order, and the values of keys in each."""
 
     def __init__(self, files: tuple[Path, ...]) -> None:
         self.files = files
@@ -170,6 +170,11 @@ def _column(file: Path, key: str) -> tuple[str, ...]:
 def cases_near(path: Path) -> CaseFolder:
     """The folder of test cases near a file."""
     return _read(folder_near(path))
+
+
+def outputs_near(path: Path) -> CaseFolder:
+    """The folder of outputs near a file."""
+    return _read(folder_near(path, OUTPUT_FOLDER))
 
 
 @once_a_run

@@ -550,6 +550,15 @@ def test_outputs_whose_cases_are_there_are_not_compared_with_all_cases(
     assert compared == {"other"}
 
 
+def test_an_output_is_not_that_of_a_case_with_an_output_in_another_file(tmp_path: Path) -> None:
+    bare = [{key: value for key, value in case(name).items() if key != "engine_output"} for name in ("K-101", "L-201")]
+    write(tmp_path / "cases" / "one.json", bare)
+    write(tmp_path / "outputs" / "one.json", [output() | {"test_id": "K-001"}])
+    assert codes(tmp_path) == [("output-without-case", 1)]
+    write(tmp_path / "outputs" / "two.json", [output() | {"test_id": "K-101"}])
+    assert codes(tmp_path) == []
+
+
 def test_outputs_are_compared_with_the_cases_of_tables_too(tmp_path: Path) -> None:
     files = {
         "rulewright.yaml": "project: own\n",

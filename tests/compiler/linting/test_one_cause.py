@@ -414,6 +414,14 @@ def test_a_task_that_is_given_twice_is_one_finding(tmp_path: Path) -> None:
     assert reported_places(tmp_path) == [("duplicate-key", "flow.yaml", 5)]
 
 
+def test_an_agent_with_two_scripts_is_one_finding(tmp_path: Path) -> None:
+    flow = "tasks:\n  build: {agent: dev}\n  check: {agent: le, dependencies: [build]}\n"
+    project = "project: p\nworkflow: {file: flow.yaml, adapters: {default: {type: mock, script: script.json}}}\n"
+    script = '{\n"dev": [{"summary": "built"}],\n"dev": [{"summary": "checked"}]\n}\n'
+    write(tmp_path, {"rulewright.yaml": project, "flow.yaml": flow, "script.json": script})
+    assert reported_places(tmp_path) == [("duplicate-key", "script.json", 3)]
+
+
 def test_an_agent_that_is_not_named_like_its_file_is_reported_at_its_name(tmp_path: Path) -> None:
     flow = (
         'version: "1"\nname: flow\ntasks:\n  build: {agent: %s, description: It., outputs: [{path: a.md}]}\n'

@@ -1,3 +1,4 @@
+from collections.abc import Collection
 from typing import Final
 
 from rulewright.diagnostics import Findings, warning
@@ -12,7 +13,7 @@ WANTED: Final = frozenset({"challenger_approved", "approved", "passed", "confide
 
 
 def exit_on_failure(task: TaskDocument) -> Findings:
-    """A loop ends, or a gate passes, when its work was refused or undecided, or when its confidence is low.
+    """A loop ends, or a gate passes, when its work was refused, undecided or not looked at, or its confidence is low.
 
     Why it matters: the task leaves the loop with the refused work, and leaves it again at the next attempt.
     Instead: end the loop on `review.decision == GO`, `pair.challenger_approved` or a sufficient confidence; the bound
@@ -26,6 +27,10 @@ def exit_on_failure(task: TaskDocument) -> Findings:
                 is_measured = any(isinstance(each, Name) and each.name in MEASURED for each in below(part))
                 why = "the value is low" if is_measured else "the work is not approved"
                 yield warning(written.span(part), f"{what} where `{written.text(part)}`: {why}")
+        for part in chain(written.checked.expr, "&&"):  # one of several cases may be that of another tier
+            if _is_left_out(part, task.required_evidence):
+                message = f"the gate never says PASS where `{written.text(part)}`: this evidence is required"
+                yield warning(written.span(part), message)
 
 
 def _is_refusal(part: Expr, *, wanted: bool) -> bool:
@@ -43,6 +48,12 @@ def _is_refusal(part: Expr, *, wanted: bool) -> bool:
     if isinstance(part, Binary) and part.operator in ORDERED:
         return _is_wanted(part.left) and (part.operator[0] == "<") == wanted
     return _is_wanted(part) and not wanted
+
+
+def _is_left_out(part: Expr, required: Collection[str]) -> bool:
+    """Whether a condition holds only where one of the checks was skipped."""
+    is_equal = isinstance(part, Binary) and part.operator == "==" and last_name(part.left) in required
+    return is_equal and isinstance(part, Binary) and getattr(part.right, "name", None) == "SKIPPED"
 
 
 def _is_wanted(part: Expr) -> bool:

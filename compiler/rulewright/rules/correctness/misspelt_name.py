@@ -1,8 +1,9 @@
+import re
 from collections import Counter
 from typing import Final
 
-from rulewright.diagnostics import Findings, Guess, error, replace
-from rulewright.documents.base import items, scalar, text_scalars
+from rulewright.diagnostics import Findings, Guess, error, replace, warning
+from rulewright.documents.base import entries, items, scalar, text, text_scalars
 from rulewright.load import Scalar
 from rulewright.project import Project
 from rulewright.spelling import did_you_mean, is_spelt_like, suggest
@@ -11,6 +12,7 @@ from rulewright_runtime.english import plural
 DECLARED: Final = {"buckets": "primary_bucket", "severities": "severity"}  # declared words, and the key that uses them
 SOUGHT: Final = (("eligibility", "scenario_tags_any"), ("routing", "safety_override_suppressed_by"))
 TAGS: Final = ("failure_mode_tags", "tags")  # of a scenario
+DIGIT: Final = re.compile(r"\d")
 SHORTEST: Final = 5  # letters of a tag: shorter ones differ by one letter often enough
 
 
@@ -22,6 +24,7 @@ def misspelt_name(project: Project) -> Findings:
     """
     yield from _declared(project)
     yield from _judge_model(project)
+    yield from _priced_models(project)
     yield from _tags(project)
 
 
@@ -58,6 +61,19 @@ def _judge_model(project: Project) -> Findings:
             yield error(price, f"no model is called `{near}`, and `{written}` has no price", help=Guess(written))
         else:
             yield error(model, f"no price is known for the model `{written}`", help=Guess(near))
+
+
+def _priced_models(project: Project) -> Findings:
+    """The price of a model that is not declared, while one with a similar name is, and has no price."""
+    file = None if project.file is None else project.file.node
+    declared = [each.name for each in entries(file, "models")]
+    known = {*declared, text(file, "judge", "model")}
+    for name in declared:
+        near = [each for each in project.pricing if each not in known and is_spelt_like(each, name)]
+        strange = [each for each in near if DIGIT.findall(each) == DIGIT.findall(name)]  # else another model
+        if name not in project.pricing and len(strange) == 1:
+            price = project.roots["pricing"].key_span(strange[0])
+            yield warning(price, f"no model is called `{strange[0]}`, and `{name}` has no price", help=Guess(name))
 
 
 def _tags(project: Project) -> Findings:

@@ -5,7 +5,7 @@ from rulewright import dependencies
 from rulewright.diagnostics import Findings, warning
 from rulewright.documents.base import scalar, text_scalars
 from rulewright.documents.workflow import TaskDocument
-from rulewright.load import Scalar
+from rulewright.load import Scalar, scalars_below
 from rulewright.rules.suspicious.misspelt_path import output_meant
 from rulewright.workflow import Workflow
 
@@ -14,7 +14,8 @@ def input_nobody_writes(workflow: Workflow) -> Findings:
     """A task or its gate reads a missing file in a folder that tasks write to, and no task writes it.
 
     Why it matters: the task starts without its input, or its gate never passes, after the tasks before it have been
-    paid for. Files of evidence are only reported where tasks write all others.
+    paid for. Files of evidence, and those that metrics read, are only reported where tasks write all others; a `*` in
+    their paths stands for no other letters.
     Instead: correct the path, or list the file in the `outputs` of the task that writes it.
     """
     folder = workflow.place("folder", ".")
@@ -32,13 +33,15 @@ def input_nobody_writes(workflow: Workflow) -> Findings:
     several = {each.value for each in evidence} - {each.value for each in unwritten}
     for each in unwritten if len(unwritten) == 1 < len(several) and dependencies.exists(folder) else ():
         path = each.text
-        is_ours = str(PurePosixPath(path).parent) in written and "*" not in path
+        is_ours = str(PurePosixPath(path).parent) in written and not any(out.startswith(f"{path}/") for out in outputs)
         if is_ours and output_meant(path, outputs) is None and not dependencies.exists(folder / path):
             yield warning(each, f"no task writes the evidence `{path}`, and it does not exist")
 
 
 def _evidence(task: TaskDocument) -> Iterator[Scalar]:
-    """The reports that the gate of a task reads."""
+    """The reports that the gate and the metrics of a task read."""
+    for metric in task.metrics if task.on("confidence_loop") else ():
+        yield from scalars_below(metric.node.get("source"))
     for key in ("acceptance", "lint", "security", "readiness"):
         yield from text_scalars(task.node, "overlays", "policy_gate", "evidence", key)
         one = scalar(task.node, "overlays", "policy_gate", "evidence", key)

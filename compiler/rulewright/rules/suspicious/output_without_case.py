@@ -1,7 +1,7 @@
 from collections import Counter
 
 from rulewright.diagnostics import Findings, Guess, Span, warning
-from rulewright.documents.case_batch import CaseBatch, cases_near, records_by_id
+from rulewright.documents.case_batch import CaseBatch, cases_near, outputs_near, records_by_id
 from rulewright.load import Mapping, Scalar
 from rulewright.spelling import is_slip_of
 
@@ -16,11 +16,15 @@ def output_without_case(batch: CaseBatch) -> Findings:
     folder = cases_near(batch.path)
     # Where a file names no test id, the case may be in it.
     known = folder.counted("test_id") if ids and all(folder.values("test_id")) else Counter[str]()
-    sorted_ids = sorted(known)
+    sorted_ids, answered = sorted(known), outputs_near(batch.path).counted("test_id") if known else {}
     for name, place in ids.items() if known else ():
         if name in known:
             continue
-        near = [each for each in sorted_ids if is_slip_of(name, each) and (each not in ids or known[each] > 1)]
+        near = [
+            each
+            for each in sorted_ids
+            if is_slip_of(name, each) and (not (each in ids or each in answered) or known[each] > 1)
+        ]
         if near and not any(known[each] > 1 for each in near):  # else `duplicate-test-id`
             help = Guess(near[0]) if isinstance(place, Scalar) else f"name the file after `{near[0]}`, if that is meant"
             yield warning(place, f"no case has the test id `{name}`", help=help)

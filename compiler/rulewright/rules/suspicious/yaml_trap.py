@@ -4,7 +4,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from rulewright.diagnostics import Findings, replace, warning
-from rulewright.load import Node, Scalar, Sequence, walk
+from rulewright.load import Mapping, Node, Scalar, Sequence, walk
 from rulewright.load.load_errors import shorten
 from rulewright.lower.scopes import scoped_expressions
 
@@ -55,6 +55,8 @@ def yaml_trap(
         if not is_json and type(node) is Sequence:
             yield from _commas(node)
             yield from _swallowed(node)
+        elif not is_json and type(node) is Mapping:
+            yield from _without_dash(node)
         elif is_json or type(node) is not Scalar or node.style:
             yield from _backspaces(node, document)
         elif isinstance(node.value, str):
@@ -91,6 +93,18 @@ def _swallowed(node: Sequence) -> Findings:
         if type(item) is Scalar and not item.style and (found := ITEM_BELOW.search(item.raw)):
             place = node.source.span(item.start + found.start(1), item.start + found.end(1))
             yield warning(place, f"`{shorten(found[1])}` is part of the text above it", help="indent it like that item")
+
+
+def _without_dash(node: Mapping) -> Findings:
+    """Texts that begin on a line of their own, with a list item below that is indented like them."""
+    for key, item in ((each.key, each.value) for each in node.entries):
+        if type(item) is Scalar and not item.style and (found := ITEM_BELOW.search(item.raw)):
+            below = node.source.span(item.start + found.start(1), item.start + found.end(1))
+            if item.span.line > key.span.line and item.span.column == below.column:
+                first = shorten(item.raw.splitlines()[0])
+                yield warning(
+                    item, f"`{first}` lacks the dash of a list item", notes=[(below, "part of the same text")]
+                )
 
 
 def _commas(node: Sequence) -> Findings:
