@@ -15,7 +15,8 @@ from tests.shipped_plans import shipped_plan
 from rulewright.check.project_check import compile_project
 from rulewright.cli import main
 from rulewright.errors import UsageError
-from rulewright.reporting.leaderboard import _Entry, _rank_sets, _ranked, leaderboard, unpaired_line
+from rulewright.reporting.leaderboard import _Entry, _failed_interval, _rank_sets, _ranked, leaderboard, unpaired_line
+from rulewright_runtime.aggregate.inference import wilson
 from rulewright_runtime.judging.judge import WRAPPER, JudgeRecord
 from rulewright_runtime.plan.scan import Plan
 from rulewright_runtime.report.summary import is_unproven
@@ -538,3 +539,8 @@ def test_a_run_of_another_judge_is_not_ranked_next_to_it(tmp_path: Path) -> None
     other = scanned(tmp_path / "other", Replayed(name="another"), model="model-b")
     with pytest.raises(UsageError, match="they were judged by python one and python another; use one judge"):
         leaderboard([one, other], HARNESS)
+
+
+def test_what_is_undecided_or_unproven_widens_the_interval_of_a_models_failures() -> None:
+    entry = _Entry(failed=3, unproven=1, transcripts=10, outcomes={"undecided": 4})
+    assert _failed_interval(entry) == wilson(2, 10, most=7)

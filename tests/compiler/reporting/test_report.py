@@ -373,3 +373,17 @@ def test_a_scan_of_gates_only_says_that_even_the_answers_it_skipped_would_be_too
     answers = Answering({"X0": "NOT_APPLICABLE", "X1": "NOT_APPLICABLE"})
     run(gated("S4_GATE", "S4_GATE", "S2"), [folder], tmp_path / "run", judge=answers, gates_only=True)
     assert "`m__s` is undecided: the coverage is at most 33.33%" in run_as("github", open_run(tmp_path / "run"))
+
+
+def test_a_missing_answer_counts_to_both_ends_of_the_interval_of_a_check_and_of_a_run(tmp_path: Path) -> None:
+    plan = compile_project(write(tmp_path / "project", {"checks/W-1.yaml": "id: W-1\nfail: usage.cost > 1.0\n"}))
+    said = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hi."}]
+    used: tuple[dict[str, int], ...] = ({"cost": 2}, {"cost": 1}, {})
+    chats = [{"id": f"c{at}", "messages": said, "usage": usage} for at, usage in enumerate(used)]
+    write_lines(tmp_path / "chats.jsonl", chats)
+    run(plan, [tmp_path / "chats.jsonl"], tmp_path / "run")
+    report = page_data(open_run(tmp_path / "run"))
+    (check,) = report["checks"]
+    assert check["failed"] == {"count": 1, "of": 2, **wilson(1, 3, most=2)}
+    assert report["intervals"]["failed"] == wilson(1, 3, most=2)
+    assert "95% interval 6% to 94%" in page(report)
