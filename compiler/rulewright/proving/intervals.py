@@ -228,10 +228,11 @@ class Space:
         return self._spans[variable.at, cells]
 
     def _intervals(self, variable: BoxVariable, values: Iterable[Value]) -> Iterator[NumberRange]:
-        """The intervals of a number, divided at its cuts, that hold one of some values."""
+        """The intervals of a number, divided at its cuts, that hold the least and the greatest of some values."""
         numbers = [exact for value in values if (exact := exact_of(value)) is not None]
+        ends = min(numbers), max(numbers)
         cuts = [cut for cut in variable.cuts if isinstance(cut, Fraction)]
-        return (each for each in divide(self._summed[variable.path], cuts) if any(map(each.holds, numbers)))
+        return (each for each in divide(self._summed[variable.path], cuts) if any(map(each.holds, ends)))
 
     def possible(self, box: Box) -> bool:
         """Whether the variables of a box may be consistent; False is exact."""

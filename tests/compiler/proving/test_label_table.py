@@ -2,13 +2,17 @@
 
 import random
 import re
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
+from tests.growth import growth_of
 from tests.rounds import rounds
 from tests.safe_cases import DEFAULTS, METRICS, safe, settings
 from tests.shared_data import ROOT
 
+from rulewright import prove
 from rulewright.documents.scorecard import CaseScorecardDocument
 from rulewright.documents.typed_reader import read
 from rulewright.linting.lint_run import lint_text
@@ -136,3 +140,11 @@ def test_both_conditions_of_a_metric_are_only_shown_where_they_can_be_read() -> 
         assert metric.passes is not None
         assert metric.fails is not None
         assert both_hold(document, metric.passes, metric.fails) == shown
+
+
+def test_the_work_for_the_thresholds_of_a_table_grows_with_the_square_of_their_number_at_most(tmp_path: Path) -> None:
+    def prepared(size: int) -> Callable[[], object]:
+        rows = [f"  - {{label: Fail, when: CR < {number / 1000}}}\n" for number in range(1, size + 1)]
+        return partial(prove, changed(tmp_path, "labels:\n", "labels:\n" + "".join(rows)))
+
+    assert growth_of(prepared, 10) < 5 / 3
