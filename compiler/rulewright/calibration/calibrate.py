@@ -81,7 +81,10 @@ def calibrate(
         "labels": _labels(gold),
         "agreement": _agreement(confusions.values()),
         "checks": [
-            _check(name, confusion, run, gold, thresholds, elsewhere=measured_on is not None)
+            {
+                **_check(name, confusion, run, gold, thresholds, elsewhere=measured_on is not None),
+                "disagreements": _disagreements(name, labelled_run, gold, thresholds),
+            }
             for name, confusion in sorted(confusions.items())
         ],
         "thresholds": {
@@ -234,6 +237,17 @@ def _check(
         "judged": {"failed": counts["FAIL"], "of": judged, "unclear": counts["UNCLEAR"]},
         "corrected": {**asdict(corrected), "method": "rogan-gladen" if elsewhere else "prediction-powered"},
     }
+
+
+def _disagreements(name: str, run: StoredRun, gold: Gold, thresholds: Thresholds) -> list[dict[str, str]]:
+    """The transcripts that a check decides otherwise than their labels."""
+    labels = {transcript: label for (transcript, check), label in sorted(gold.labels.items()) if check == name}
+    decided = ((each, verdict_at(run.verdicts[each][name], thresholds.get(name, 0.0))) for each in labels)
+    return [
+        {"transcript_id": each, "verdict": verdict, "label": labels[each]}
+        for each, verdict in decided
+        if verdict in ("PASS", "FAIL") and (verdict == "FAIL") != (labels[each] == "FAIL")
+    ]
 
 
 def _no_kappa(confusion: Confusion) -> str:

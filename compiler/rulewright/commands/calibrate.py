@@ -82,7 +82,7 @@ def _shown(found: JsonMapping) -> Iterator[str]:
     if agreement["compared"]:
         of = f"{agreement['agreed']} of {plural(agreement['compared'], 'compared label')}"
         yield f"verdicts agree with {of}: {_estimate(agreement)}"
-    for check in found["checks"]:
+    for check in sorted(found["checks"], key=_share_agreeing):
         yield from _check(check)
     for name, at in found["thresholds"]["of"].items():
         yield f"{name}: a FAIL counts from confidence {at:g}, chosen on `{found['thresholds']['chosen_on']}`"
@@ -90,6 +90,11 @@ def _shown(found: JsonMapping) -> Iterator[str]:
         yield f"{name}: no threshold follows from its labels in `{found['thresholds']['chosen_on']}`"
     for gate in found["gates"]:
         yield from _gate(gate)
+
+
+def _share_agreeing(check: JsonMapping) -> float:
+    """The share of the compared labels that say what the check says: the least first, which needs work most."""
+    return 1 - len(check["disagreements"]) / check["labelled"] if check["labelled"] else 1.0
 
 
 def _check(check: JsonMapping) -> Iterator[str]:
@@ -104,6 +109,9 @@ def _check(check: JsonMapping) -> Iterator[str]:
         yield f"  {UNKNOWN:<18} {', '.join(missing)}"
     kappa = f"none: {check['kappa_why']}" if check["kappa"] is None else f"{check['kappa']:.3f}"
     yield f"  {'kappa':<18} {kappa}"
+    for verdict, kind in (("FAIL", "false alarms"), ("PASS", "misses")):
+        if wrong := [each["transcript_id"] for each in check["disagreements"] if each["verdict"] == verdict]:
+            yield f"  {kind:<18} {len(wrong)}: {some(wrong)}"
     judged = check["judged"]
     yield f"  {'failures':<18} judged {judged['failed']} of {judged['of']}"
     yield f"  {'corrected':<18} {_estimate(check['corrected'])} ({check['corrected']['method']})"

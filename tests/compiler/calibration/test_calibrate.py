@@ -25,6 +25,7 @@ from tests.folders import turns_of, write_lines
 from rulewright.calibration.gold import GoldLabel, read_gold, to_csv
 from rulewright.check.project_check import compile_project
 from rulewright.cli import main
+from rulewright.commands.calibrate import _share_agreeing
 from rulewright.errors import UsageError
 from rulewright.linting.baseline import read_baseline
 from rulewright_runtime.plan.file import seal
@@ -554,3 +555,30 @@ def test_labels_of_a_conversation_that_has_changed_are_refused(
     told = capsys.readouterr().err
     assert f"`ann` labelled `{lines[0].partition(',')[0]}` on a different text" in told
     assert "remove that row" in told
+
+
+def test_the_items_that_a_check_decides_otherwise_are_named(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    labels = labelled(tmp_path / "gold.csv", range(SIZE - 2))
+    _, found = calibrated(folder, labels, capsys)
+    (check,) = found["checks"]
+    wrong = {each["transcript_id"]: (each["verdict"], each["label"]) for each in check["disagreements"]}
+    assert wrong == {
+        "m1__night": ("FAIL", "PASS"),
+        "m2__night": ("FAIL", "PASS"),
+        "m33__night": ("PASS", "FAIL"),
+    }
+    assert len(wrong) == check["confusion"]["false_alarms"] + check["confusion"]["misses"]
+    main(["calibrate", str(folder), "--gold", str(labels)])
+    shown = capsys.readouterr().out
+    assert "  false alarms       2: m1__night, m2__night\n" in shown
+    assert "  misses             1: m33__night\n" in shown
+
+
+def test_the_check_that_agrees_least_is_listed_first() -> None:
+    def measured(name: str, labels: int, wrong: int) -> dict[str, Any]:
+        return {"check_id": name, "labelled": labels, "disagreements": [{}] * wrong}
+
+    checks = [measured("good", 10, 0), measured("unlabelled", 0, 0), measured("bad", 4, 3), measured("fair", 10, 2)]
+    assert [each["check_id"] for each in sorted(checks, key=_share_agreeing)] == ["bad", "fair", "good", "unlabelled"]
