@@ -115,8 +115,8 @@ FOLLOWED_BY: Final = code_sets(
         "bad-parameter": "review-above-pass threshold-of-zero",
         "bad-schema": "check-misses-own-example listed-twice",
         "blindspot-of-another-name": "unchanged-copy",
-        "both-sides-equal": """check-misses-own-example comparison-out-of-range defaults-break-a-requirement
-        outcome-contradicts-condition unread-parameter unused-definition""",
+        "both-sides-equal": """check-misses-own-example check-without-part comparison-out-of-range
+        defaults-break-a-requirement outcome-contradicts-condition unread-parameter unused-definition""",
         "bound-excluded": """defaults-break-a-requirement label-row-is-dead label-table-has-a-gap
         outcome-contradicts-condition review-above-pass words-contradict-condition""",
         "branch-condition-incomplete": "branch-never-taken",
@@ -194,7 +194,7 @@ FOLLOWED_BY: Final = code_sets(
         "turn-numbers-out-of-order": "turn-that-does-not-exist window-ends-before-it-starts",
         "turn-that-does-not-exist": "probe-reads-a-later-session window-ends-before-it-starts",
         "unclear-policy-without-its-path": "prompt-without-judge",
-        "units-differ": "unread-parameter words-contradict-condition",
+        "units-differ": "unread-parameter unused-definition words-contradict-condition",
         "unknown-artifact-type": "contract-mismatch",
         "unknown-check": "check-without-part event-window-without-anchor",
         "unknown-cue": "transition-never-made",
@@ -209,6 +209,7 @@ FOLLOWED_BY: Final = code_sets(
         "unknown-label": "accepted-label-fails",
         "unknown-lexicon": "detector-is-not-routed directive-ignored-by-route",
         "unknown-marker-set": "detector-is-not-routed unknown-lexicon",
+        "unknown-source": "declared-for-nothing",
         "unknown-state": "unreachable-state",
         "unknown-value": "ascii-only-apostrophe unused-suppression",
         "unknown-state-machine": "detector-is-not-routed",
@@ -239,6 +240,7 @@ FOLLOWED_ANYWHERE: Final = code_sets(
         "gate-cannot-stop": "check-without-part",
         "gate-ignores-a-severity": "check-without-part",
         "judge-is-the-author": "script-for-no-agent",
+        "missing-key": "bucket-without-policy",
         "order-reversed": "tags-on-universal-check trigger-without-condition",
         "part-without-checks": "gate-ignores-a-severity",
         "partner-is-the-author": "script-for-no-agent",

@@ -277,7 +277,7 @@ class Checker(CheckingContext):
         elif isinstance(resolved, ListType) and isinstance(resolved.element, EnumType):
             self.conform(e.right, resolved.element)
         inner = other.element if isinstance(other, ListType) else other
-        if isinstance(inner, EnumType):
+        if isinstance(inner, EnumType) and (inner is not other or e.operator != "in"):  # `in` takes a list
             self.conform(e.left, inner)
         return right
 

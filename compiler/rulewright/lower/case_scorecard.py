@@ -205,8 +205,9 @@ class _CaseScorecardLowering(ExpressionCollector):
         rows, exits = [row.label for row in document.labels], [label for label, _ in document.exits]
         missing = {row.label for row in document.labels} - {*exits}
         guesses = {label: did_you_mean(label, missing) for label in exits if label not in rows}
-        if guesses.get(document.accepted) is not None:  # `accepted` and `exit` agree: the row is misspelt
-            del guesses[document.accepted]
+        also = {document.accepted, *(each.judge_unclear for each in document.metrics)}
+        for label in [each for each, near in guesses.items() if near is not None and each in also]:
+            del guesses[label]  # two places agree: the row is misspelt
         meant = {each.meant for each in guesses.values() if each is not None}
         for row in document.labels:
             if row.label in missing - meant:

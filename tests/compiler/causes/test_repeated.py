@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from rulewright.causes import repeated
-from rulewright.causes.repeated import together, without_echoes
+from rulewright.causes.repeated import together, with_consequences, without_echoes
 from rulewright.diagnostics import Diagnostic, Guess, Span, advice, error, replace, warning
 
 
@@ -59,6 +59,21 @@ def test_an_undeclared_word_is_reported_once_whatever_has_it() -> None:
         for path, key, word in (("a.yaml", "tags[0]", "day"), ("b.yaml", "tags[1]", "day"), ("c.yaml", "fold", "none"))
     ]
     assert [len(places(each)) for each in together(found)] == [2, 1]
+
+
+@pytest.mark.parametrize(
+    ("cause", "follower"),
+    [
+        (error(at("a.yaml", 3), "`default` is 9", code="out-of-range"), "comparison-out-of-range"),
+        (error(at("a.yaml", 3), "`default` is 9", code="out-of-range"), "condition-always-holds"),
+        (error(at("a.yaml", 3), "unknown source `law`", code="unknown-source"), "declared-for-nothing"),
+        (warning(at("a.yaml", 3), "`x` is in the list twice", code="both-sides-equal"), "check-without-part"),
+        (warning(at("a.yaml", 3), "`n` is a whole number", code="units-differ"), "unused-definition"),
+    ],
+)
+def test_what_follows_from_a_finding_is_its_note(cause: Diagnostic, follower: str) -> None:
+    (told,) = with_consequences([cause, warning(at("a.yaml", 8), "no effect", code=follower)])
+    assert (told.code, len(told.notes)) == (cause.code, 1)
 
 
 def test_the_retired_dialect_is_reported_once_with_its_most_severe_finding_first() -> None:

@@ -142,6 +142,11 @@ def test_a_constant_next_to_an_unknown_name_is_not_a_second_mistake(text: str, w
     assert [found.message for found in mistakes(text)] == expected
 
 
+def test_a_text_sought_in_a_word_in_place_of_a_list_is_one_mistake() -> None:
+    (found,) = mistakes("'soon' in review.decision")
+    assert found.message.startswith("`in` does not take (string, decision)")
+
+
 ADVICE = [
     ("not count", 1, "expected a `bool`, found `int`", None),
     (

@@ -5,7 +5,7 @@ from rulewright.workflow import Workflow
 
 
 def contract_mismatch(workflow: Workflow) -> Findings:
-    """A task reads a file under another contract than the task that writes it, or overwrites it under none.
+    """A task reads a file under another contract than the task that writes it, or overwrites it under none or another.
 
     Why it matters: the reader gets a file that it can't use, and fails after the writer's work has been paid for.
     Instead: name the same contract and version in both tasks.
@@ -28,14 +28,16 @@ def contract_mismatch(workflow: Workflow) -> Findings:
 
 
 def _of_writers(workflow: Workflow) -> Findings:
-    """The outputs without a contract whose file another task writes under one."""
+    """The outputs without a contract, or of another kind, whose file another task writes under one."""
     first: dict[str, tuple[TaskDocument, ArtifactDocument]] = {}
     for task in workflow.document.tasks:
         for artifact in task.outputs:
             writer, before = first.setdefault(artifact.path, (task, artifact))
-            if writer is not task and text(before.contract) and not text(artifact.contract):
+            earlier, own = text(before.contract), text(artifact.contract)
+            if writer is not task and earlier and _kind(own) != _kind(earlier):
                 notes = [(before.node, f"written by `{writer.id}`")]
-                message = f"`{artifact.path}` has the contract `{text(before.contract)}`, which this lacks"
+                differs = f"but this says `{own}`" if own else "which this lacks"
+                message = f"`{artifact.path}` has the contract `{earlier}`, {differs}"
                 yield task.warning(artifact.node, artifact.field, message, notes=notes)
 
 

@@ -112,6 +112,11 @@ def _in_project(project: Project) -> Iterator[tuple[str, Iterable[tuple[Definiti
         for entry in (flags.entries if isinstance(flags, Mapping) else ())
     )
     yield "`{}` is raised by the check of `{}`", _copies(raised)
+    weighted = None if project.scoring is None else project.scoring.get("quality_dimensions")
+    yield (
+        "the dimension `{}` has the buckets of `{}`",
+        _copies(_parts(weighted)) if isinstance(weighted, Mapping) else (),
+    )
     yield "`{}` has the description of `{}`", _copies(_described(project, copied))
     yield "`{}` has the description of `{}`", _of_other_documents(project, copied)
 

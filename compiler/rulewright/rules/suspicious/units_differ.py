@@ -1,7 +1,7 @@
 from typing import Final
 
 from rulewright.diagnostics import Findings, Guess, warning
-from rulewright.documents.base import numeric
+from rulewright.documents.base import numeric, text
 from rulewright.expression.direction import COMPARISONS
 from rulewright.expression.subjects import COUNTS, counts_characters
 from rulewright.expression.syntax_tree import NOWHERE, Call, Expr, Name, Select, field_of, last_name, number_in
@@ -45,6 +45,9 @@ def units_differ(document: DocumentWithExpressions) -> Findings:
             if (share := _share(document, one, other)) is not None:
                 message = f"`{written.text(one)}` is a whole number, but {share.raw} is a fraction"
                 yield warning(share, message)
+            if _is_count(one) and _is_share(document, other):
+                message = f"`{written.text(one)}` is a whole number, but `{written.text(other)}` is a share"
+                yield warning(written.span(other), message)
             is_few = number in FEW or (number == 1 and part.operator == "==")  # 0 and `< 1` are those of no text
             if is_few and (plural := _list_of(one)) is not None:
                 message = f"`{written.text(one)}` counts characters"
@@ -72,6 +75,16 @@ def _share(document: DocumentWithExpressions, one: Expr, other: Expr) -> Scalar 
         return None
     found = numeric(document.node, "params", name) or numeric(document.node, "parameters", name, "default")
     return found if found is not None and found.as_float % 1 else None
+
+
+def _is_count(part: Expr) -> bool:
+    """Whether a part is one of the `counts` of a scorecard."""
+    return isinstance(part, Select) and isinstance(part.operand, Name) and part.operand.name == "counts"
+
+
+def _is_share(document: DocumentWithExpressions, part: Expr) -> bool:
+    """Whether a part is a parameter that is a score."""
+    return isinstance(part, Name) and text(document.node, "parameters", part.name, "type") == "score"
 
 
 def _list_of(part: Expr) -> str | None:

@@ -21,7 +21,7 @@ def unreadable_elapsed_time(scenario: ScenarioDocument) -> Findings:
     times = [session.elapsed for session in scenario.sessions]
     for at, (session, hours) in enumerate(zip(scenario.sessions, hours_between(times), strict=True)):
         counts = set(session.elapsed.lower().split()) & WORDS.keys() or re.search(r"\d", session.elapsed)
-        if at and hours is None and counts and all(times[:at]):  # `later` has no number
+        if at and hours is None and counts and all(times[1:at]):  # `later` has no number
             yield warning(session.place("time_elapsed"), f"`{session.elapsed}` can't be read as a time", help=help)
             return  # later times may depend on it
         if at and not session.elapsed and any(times):
