@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 import time
 from collections import Counter
@@ -44,7 +45,7 @@ def live_run(
     refuse_what_cannot_fit(plan, read(), live, gates_only=args.gates_only)
     items = Counter(item.authors if isinstance(item, Transcript) else () for item in read())
     warn_of_unknown_families(live, {name for names in items for name in names})
-    progress = LiveProgress(items.total())
+    progress = LiveProgress(items.total(), args.out)
     try:
         summary = run(plan, args.transcripts, args.out, judge=live, **settings, watch=progress)
     except (BudgetError, OutageError) as stopped:
@@ -67,8 +68,9 @@ def _cure(stopped: BudgetError | OutageError, args: argparse.Namespace, judge: s
 class LiveProgress:
     """Shows the progress of a run: a redrawn line on a terminal, elsewhere a line every ten seconds."""
 
-    def __init__(self, total: int) -> None:
-        """`total` is the number of transcripts to judge."""
+    def __init__(self, total: int, out: str) -> None:
+        """`total` is the number of transcripts to judge, `out` the folder of the run."""
+        self._out = out
         self._scheduler: Scheduler | None = None
         self._total = total
         self._door = safe_stream(sys.stderr)
@@ -103,7 +105,7 @@ class LiveProgress:
             complain(f"warning: {why}")
         elif progress.asked_again:
             times = plural(progress.asked_again, "time")
-            shown = "`rulewright why RUN TRANSCRIPT CHECK` shows it"
+            shown = f"for example `{shlex.join(('rulewright', 'why', self._out, *progress.first_again))}`"
             complain(f"warning: the judge was asked again {times}, because a reply was missing or unusable; {shown}")
 
     def explain(self) -> None:

@@ -63,6 +63,7 @@ class Progress(msgspec.Struct):
     unanswered: set[tuple[object, ...]] = msgspec.field(default_factory=set)  # questions whose last call failed
     retried: int = 0
     asked_again: int = 0  # questions of a check whose reply before was missing or no vote
+    first_again: tuple[str, ...] = ()  # the transcript and the check of the first of them
     waiting: int = 0
     in_flight: int = 0
     last_failure: str = ""
@@ -144,7 +145,9 @@ class Scheduler:
         if not self._active:
             self.progress.last_answer = time.monotonic()
         self.progress.asked += 1
-        self.progress.asked_again += request.attempt > 0
+        if request.attempt > 0:
+            self.progress.asked_again += 1
+            self.progress.first_again = self.progress.first_again or (request.transcript_id, request.check_id)
         key = request_key(self.model.identity, request)
         while (active := self._active.get(key)) is not None:
             await active.wait()  # the same call is made elsewhere in this run

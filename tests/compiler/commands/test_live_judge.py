@@ -210,6 +210,21 @@ def test_the_attempts_at_one_question_are_one_unanswered_question_or_none(
     assert ("without an answer" in told) == bool(said)
 
 
+def test_a_question_that_was_asked_again_is_named_with_the_command_that_shows_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    replies = iter(["It passes."] + ['{"verdict": "PASS", "evidence": []}'] * 9)
+    with model_server(lambda *_: chat(next(replies))) as server:
+        project(tmp_path, source(server) + "  concurrency: 1\n")
+        assert scan(tmp_path) == 0
+    command = f"rulewright why {tmp_path / 'run'} my-bot__chat A-1"
+    assert f"asked again 1 time, because a reply was missing or unusable; for example `{command}`" in (
+        " ".join(capsys.readouterr().err.split())
+    )
+    assert main(command.split()[1:]) == 0
+    assert "not a vote: the reply contains no JSON object" in " ".join(capsys.readouterr().out.split())
+
+
 def test_what_leaves_the_machine_is_said_before_it_leaves(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     project(tmp_path, "  source: openai:a-model@http://nowhere.invalid/v1\n  max_calls: 1\n")
     assert scan(tmp_path) == 3  # refused for its limit; the note comes first
