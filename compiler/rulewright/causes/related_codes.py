@@ -240,6 +240,7 @@ FOLLOWED_ANYWHERE: Final = code_sets(
         "gate-cannot-stop": "check-without-part",
         "gate-ignores-a-severity": "check-without-part",
         "judge-is-the-author": "script-for-no-agent",
+        "judge-without-evaluator": "script-for-no-agent",
         "missing-key": "bucket-without-policy",
         "order-reversed": "tags-on-universal-check trigger-without-condition",
         "part-without-checks": "gate-ignores-a-severity",
@@ -271,6 +272,14 @@ FOLLOWED_BY_QUOTING: Final = code_sets(
         "weights-in-raw-mode": "bad-condition",
         "unknown-value": "anchor-without-event-window",
         "yaml-trap": "bad-expression",
+    }
+)
+# The same, for findings about what a document lacks that they quote: what is wrong in it may be what it lacks.
+LACKED_BY_QUOTED: Final = code_sets(
+    {
+        "tag-no-scenario-has": "anchor-names-ineligible-check",
+        "unknown-key": "exempt-check-is-not-capability-aware",
+        "wrong-type": "exempt-check-is-not-capability-aware",
     }
 )
 # Codes whose findings in one line, or in one document, usually have one cause.

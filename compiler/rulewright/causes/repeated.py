@@ -23,6 +23,7 @@ from rulewright.causes.related_codes import (
     FOLLOWED_BY,
     FOLLOWED_BY_QUOTING,
     GROUPED,
+    LACKED_BY_QUOTED,
     MISSPELT,
     OF_CASES,
     OF_SCORECARDS,
@@ -262,10 +263,9 @@ def _is_about_a_value(found: Diagnostic, root: Node | None) -> bool:
 @cache
 def _causing(code: str) -> tuple[str, ...]:
     """The codes whose findings may be the cause of one with this code."""
-    tables = (FOLLOWED_BY, FOLLOWED_ANYWHERE, FOLLOWED_BY_QUOTING)
+    tables = (FOLLOWED_BY, FOLLOWED_ANYWHERE, FOLLOWED_BY_QUOTING, LACKED_BY_QUOTED)
     listed = {cause: None for table in tables for cause, codes in table.items() if code in codes}
     listed |= dict.fromkeys(UNKNOWN_NAMES.split() if code == "missing-path" else ())
-    listed |= dict.fromkeys(["tag-no-scenario-has"] if code == "anchor-names-ineligible-check" else ())
     own = [code] if code in ONCE_A_LINE | ONCE_A_DOCUMENT | ONCE_A_MESSAGE | {"unknown-value"} else []
     return tuple(dict.fromkeys((MISSPELT, "unknown-key", "wrong-type", *listed, *own)))
 
@@ -300,9 +300,10 @@ def _by_doubled_word(cause: Diagnostic, found: Diagnostic) -> bool | None:
     return not {*cause.quoted}.isdisjoint(found.quoted)
 
 
-def _by_ineligible_check(cause: Diagnostic, found: Diagnostic) -> bool | None:
-    """Whether the scenario of an anchor lacks the tag of the check that the anchor names."""
-    if cause.code != "tag-no-scenario-has" or found.code != "anchor-names-ineligible-check":
+def _by_quoted_document(cause: Diagnostic, found: Diagnostic) -> bool | None:
+    """Whether a finding is about what a document lacks that it quotes, such as the tag of a check, and the cause is in
+    that document."""
+    if found.code not in LACKED_BY_QUOTED.get(cause.code, ()):
         return None
     return cause.severity is not Severity.ADVICE and PurePath(cause.span.path).stem in found.quoted
 
@@ -375,7 +376,7 @@ def _is_repeated(cause: Diagnostic, found: Diagnostic) -> bool:
 
 
 _RELATIONS: Final = (
-    _by_lost_brackets, _by_doubled_word, _by_ineligible_check, _by_quoting, _by_input_path, _by_probes,
+    _by_lost_brackets, _by_doubled_word, _by_quoted_document, _by_quoting, _by_input_path, _by_probes,
     _by_missing_path, _by_condition, _anywhere, _in_one_document,
 )  # fmt: skip
 

@@ -20,16 +20,20 @@ from rulewright_runtime.values import Optional
 
 
 def value_where(
-    program: Program, parameters: Mapping[str, object], scores: Mapping[str, int]
+    program: Program, parameters: Mapping[str, object], scores: Mapping[str, int | Score]
 ) -> Fraction | bool | None:
     """The number or the truth of an expression under these parameters and scores; None where it has neither."""
     return value_of(prepare(program), parameters, scores)
 
 
-def value_of(value: Evaluator, parameters: Mapping[str, object], scores: Mapping[str, int]) -> Fraction | bool | None:
+def value_of(
+    value: Evaluator, parameters: Mapping[str, object], scores: Mapping[str, int | Score]
+) -> Fraction | bool | None:
     """`value_where` of a prepared expression."""
     try:
-        found = value({**parameters, **{name: Score(value) for name, value in scores.items()}})
+        found = value(
+            {**parameters, **{n: each if isinstance(each, Score) else Score(each) for n, each in scores.items()}}
+        )
     except EvaluationError:
         return None
     if isinstance(found, Optional):

@@ -422,6 +422,18 @@ def test_an_agent_with_two_scripts_is_one_finding(tmp_path: Path) -> None:
     assert reported_places(tmp_path) == [("duplicate-key", "script.json", 3)]
 
 
+def test_a_key_in_the_wrong_part_of_a_check_is_not_missed_by_the_project(tmp_path: Path) -> None:
+    check = (
+        "id: recalls\nname: forgets\nprimary_bucket: F\nseverity: S2\nscope: universal\n"
+        "system_capability_aware: true\nrouting: {route: memory_probe, probes: [recall]}\n"
+    )
+    files = {"rulewright.yaml": "project: p\nsystem: {exempt: [recalls]}\n", "checks/recalls.yaml": check}
+    found = reported_places(write(tmp_path, files))
+    assert [each for each in found if "capability" in each[0] or each[0] == "unknown-key"] == [
+        ("unknown-key", "recalls.yaml", 6)
+    ]
+
+
 def test_an_agent_that_is_not_named_like_its_file_is_reported_at_its_name(tmp_path: Path) -> None:
     flow = (
         'version: "1"\nname: flow\ntasks:\n  build: {agent: %s, description: It., outputs: [{path: a.md}]}\n'

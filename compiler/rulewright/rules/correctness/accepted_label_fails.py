@@ -1,12 +1,17 @@
+from typing import Final
+
 from rulewright.diagnostics import Findings, warning
 from rulewright.documents.scorecard import CaseScorecardDocument
 from rulewright.lower.case_scorecard import lower_case_scorecard, values_of_defaults
 from rulewright.proving.case_values import value_of, value_where
-from rulewright_runtime.interpreter import prepare
+from rulewright_runtime.interpreter import Evaluator, prepare
+from rulewright_runtime.score import Score
+
+BELOW: Final = tuple(Score(hundredths, 100) for hundredths in (99, 90, 75, 50))
 
 
 def accepted_label_fails(scorecard: CaseScorecardDocument) -> Findings:
-    """The accepted label has an exit code other than 0, another one has 0, or a row gives it where a metric fails.
+    """The accepted label has an exit code other than 0, another one has 0, or a row gives it to a failing case.
 
     Why it matters: a build that reads the exit code passes where the scorecard does not accept, or fails where it does.
     Instead: give 0 to the accepted label only, and the label only to cases that fail no metric.
@@ -57,4 +62,21 @@ def _given_to_failures(scorecard: CaseScorecardDocument) -> Findings:
         row = next((row for row, when in rows if value_of(when, parameters, scores) is True), None)
         if row is not None and row.label == scorecard.accepted and metric.name in row.when.text:
             yield warning(row.when, f"this row gives `{row.label}` to a case that fails `{metric.name}`")
+            return
+    yield from _given_to_lower_scores(scorecard, conditions, [each.name for each in plan.metrics])
+
+
+def _given_to_lower_scores(scorecard: CaseScorecardDocument, rows: list[Evaluator], metrics: list[str]) -> Findings:
+    """The first accepting row that holds only below the full score of a metric and whatever the others are, beside one
+    that holds for full scores: it would give another label."""
+    parameters, full = values_of_defaults(scorecard), dict.fromkeys(metrics, Score(1))
+    none = dict.fromkeys(metrics, Score(0))
+    accepting = [pair for pair in zip(scorecard.labels, rows, strict=True) if pair[0].label == scorecard.accepted]
+    holding = [value_of(when, parameters, full) for _, when in accepting]
+    for (row, when), holds in zip(accepting, holding, strict=True):
+        below = (
+            ({**none, each: score} for each in metrics for score in BELOW) if True in holding and holds is False else ()
+        )
+        if any(value_of(when, parameters, scores) is True for scores in below):
+            yield warning(row.when, f"this row gives `{row.label}` only to cases with a lower score")
             return
