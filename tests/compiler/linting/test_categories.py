@@ -72,7 +72,7 @@ def test_a_selection_names_codes_and_categories(selection: Any, expected: set[st
         ("lint: {ignore: [correctness]}", set()),
         ("lint: {per_path: [{path: checks/**, extend_select: [pedantic]}]}", {KEY, UNIT}),
         ("lint: {per_path: [{path: scenarios/**, extend_select: [pedantic]}]}", {KEY}),
-        ("lint: {extend_select: [pedantc]}", {KEY, "unknown-rule"}),
+        ("lint: {extend_select: [pedantc]}", {KEY, UNIT, "unknown-rule"}),
     ],
 )
 def test_a_project_names_codes_and_categories(settings: str, expected: set[str], tmp_path: Path) -> None:

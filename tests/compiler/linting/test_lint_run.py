@@ -267,7 +267,7 @@ def test_the_project_file_chooses_findings_for_paths(tmp_path: Path) -> None:
 
 def test_a_setting_that_names_no_rule_is_a_finding(tmp_path: Path) -> None:
     wrong = SETTINGS.replace("wrong-type", "wrnog-type")
-    report = lint([project(tmp_path, rulewright_yaml=wrong)])
+    report = lint([project(tmp_path, rulewright_yaml=wrong, checks__X2_yaml=CHECK.replace("X1", "X2"))])
     assert [(found.code, found.help) for found in report.diagnostics] == [
         ("unknown-rule", "did you mean `wrong-type`?")
     ]

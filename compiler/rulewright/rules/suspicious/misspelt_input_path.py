@@ -22,8 +22,7 @@ MOST: Final = 20  # files in which keys are looked for
 
 
 def misspelt_input_path(scorecard: CaseScorecardDocument) -> Findings:
-    """A step in the path of an input, of `metadata` or a setting is spelt differently in other paths or in all cases,
-    or an input names cases in place of outputs.
+    """A step in a path of inputs, `metadata` or settings is spelt otherwise elsewhere, or is of cases and not outputs.
 
     Why it matters: no record has such a key, so every record is refused; a setting is not found in its file.
     Instead: use the spelling of the other paths, or of the cases.
