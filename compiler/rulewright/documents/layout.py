@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path, PurePath
 from typing import Final
@@ -125,10 +125,17 @@ def places(root: Path, file: ProjectFile | None, project_path: Path | None) -> d
         if isinstance(written, str) and project_path is not None:
             found[kind] = DocumentPath(resolve(written, project_path, root), named=True)
         elif written is None:
-            there = next((root / place for place in usual if dependencies.is_there(root / place)), None)
+            there = next((root / place for place in _forms(usual) if dependencies.is_there(root / place)), None)
             if there is not None:
                 found[kind] = DocumentPath(there, named=False)
     return found
+
+
+def _forms(usual: Iterable[str]) -> list[str]:
+    """The default places of a kind. A file of YAML may also have the other suffixes of documents."""
+    stems = [place.removesuffix(".yaml") for place in usual if place.endswith(".yaml")]
+    others = [f"{stem}{suffix}" for stem in stems for suffix in (".yml", ".json")]
+    return [*dict.fromkeys((*usual, *others))]
 
 
 def unread_places(root: Path, file: ProjectFile | None) -> Iterator[tuple[str, str, Path]]:
@@ -138,7 +145,7 @@ def unread_places(root: Path, file: ProjectFile | None) -> Iterator[tuple[str, s
     """
     for kind, usual in USUAL_PLACES.items():
         decided = file is not None and (file.markers if kind == "markers" else file.places.get(kind)) is not None
-        there = [] if decided else [place for place in usual if dependencies.exists(root / place)]
+        there = [] if decided else [place for place in _forms(usual) if dependencies.exists(root / place)]
         yield from ((kind, there[0], root / other) for other in there[1:] if dependencies.is_file(root / other))
 
 

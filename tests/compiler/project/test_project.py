@@ -148,6 +148,13 @@ def test_a_project_file_that_can_not_be_read_is_not_as_good_as_none(
     assert main(["lint", str(tmp_path)]) == 0
 
 
+@pytest.mark.parametrize("suffix", [".yaml", ".yml", ".json"])
+def test_a_default_file_may_have_each_suffix_of_documents(tmp_path: Path, suffix: str) -> None:
+    (tmp_path / "rulewright.yaml").write_text("project: shop\n", encoding="utf-8")
+    (tmp_path / f"pricing{suffix}").write_text('{"ours": [1, 2]}', encoding="utf-8")
+    assert [*load_project(tmp_path).pricing] == ["ours"]
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")
 @pytest.mark.parametrize("place", [*chain.from_iterable(USUAL_PLACES.values())])
 def test_a_broken_link_in_a_default_place_is_an_error(tmp_path: Path, place: str) -> None:
