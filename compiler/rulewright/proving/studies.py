@@ -78,7 +78,9 @@ class LocatedCondition(NamedTuple):
     @property
     def place(self) -> Span | Scalar:
         """The span of the condition in its file, or its scalar."""
-        return span_of(self, self.study.program) if self.study.is_part else self.scalar
+        if self.study.is_part:
+            return span_of(self, self.study.program)
+        return place(self.scalar, 0, len(self.scalar.text))
 
 
 def span_of(placed: LocatedCondition, part: Program) -> Span:
