@@ -117,6 +117,8 @@ def _translate(source: Path, folder: str) -> int:
         f"rulewright harness scenarios --model {shlex.quote(made.model)} --out {os.path.join('runs', 'played')}",
         f"rulewright scan {os.path.join('runs', 'played', 'transcripts')}{judge} --out {os.path.join('runs', 'first')}",
     )
+    results = shlex.quote(os.path.relpath(source.with_name("results.json"), target))
+    say("", "or, for results of `promptfoo eval -o results.json`:", f"  rulewright scan {results}{judge}")
     return FAILED if made.notes else MET
 
 

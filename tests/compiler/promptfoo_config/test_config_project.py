@@ -357,6 +357,9 @@ def test_the_next_steps_name_the_model_with_its_address_and_a_judge_where_one_is
     shown = capsys.readouterr().out
     assert f"--model {model} --out" in shown
     assert "scan runs/played/transcripts --judge openai:MODEL@BASE_URL --out" in shown
+    assert shown.endswith(
+        "promptfoo eval -o results.json`:\n  rulewright scan ../results.json --judge openai:MODEL@BASE_URL\n"
+    )
 
 
 def test_many_equal_names_are_numbered_in_linear_time() -> None:
