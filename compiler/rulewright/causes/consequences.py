@@ -6,10 +6,10 @@ but a misspelt key, only structural findings of the mapping are shown.
 """
 
 import os
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from itertools import accumulate
+from itertools import accumulate, chain
 from pathlib import PurePath
 from typing import Final, TypeAlias
 
@@ -276,11 +276,11 @@ def _without_shadowed(
     found: list[Diagnostic], causes: Iterable[Diagnostic], files: Mapping[str, Loaded]
 ) -> list[Diagnostic]:
     """Return the findings without those inside a mapping or value that has a structural error among the `causes`."""
-    spans: dict[str, list[Span]] = {}
+    broken: dict[str, list[Diagnostic]] = {}
     for each in causes:
         if each.code in STRUCTURE_CODES and each.severity is Severity.ERROR and each.span.path in files:
-            loaded = files[each.span.path]
-            spans.setdefault(each.span.path, []).extend((each.span, *_holder(each, loaded), *_home(each, loaded)))
+            broken.setdefault(each.span.path, []).append(each)
+    spans = {path: [*(each.span for each in own), *_around(own, files[path])] for path, own in broken.items()}
     shadows = {path: _Shadows(own) for path, own in spans.items()}
     return [
         each
@@ -309,18 +309,25 @@ def _spans(found: Diagnostic) -> list[Span]:
     return [found.span, *(note.span for note in found.notes if note.span.path == found.span.path)]
 
 
-def _holder(found: Diagnostic, loaded: Loaded) -> list[Span]:
-    """The innermost mapping below the root that contains a structural error, and the mapping's key. A value that is
-    missing begins where the mappings around it end."""
-    at = loaded.source.offset(found.span.line, found.span.column)
-    around: list[Span] = []
-    parts = _parts(loaded.root)
-    while (part := next((each for each in parts if each[1].start <= at <= each[1].end), None)) is not None:
-        key, value = part
-        if key is not None and isinstance(value, MappingNode) and value.span != found.span:
-            around = [value.span, key.span]
-        parts = _parts(value)
-    return around
+def _around(found: Iterable[Diagnostic], loaded: Loaded) -> Iterator[Span]:
+    """Yield the mappings around structural errors, and the mappings' keys: of each the innermost below the root that
+    contains it, and that of an unknown key. A value that is missing begins where the mappings around it end."""
+    offset = loaded.source.offset
+    errors = sorted((offset(each.span.line, each.span.column), each.span) for each in found)
+    offsets = [at for at, _ in errors]
+    innermost: dict[int, tuple[Span, Span]] = {}  # by the number of the error
+    pending, seen = [loaded.root], set[int]()  # an alias is a part of several
+    while pending:
+        for key, value in _parts(pending.pop()):
+            first, end = bisect_left(offsets, value.start), bisect_right(offsets, value.end)
+            if first < end and id(value) not in seen:
+                seen.add(id(value))
+                pending.append(value)
+                if key is not None and isinstance(value, MappingNode):
+                    mapping = value.span, key.span
+                    innermost |= {at: mapping for at in range(first, end) if errors[at][1] != mapping[0]}
+    yield from chain.from_iterable(innermost.values())
+    yield from (span for each in found for span in _home(each, loaded))
 
 
 def _parts(node: Node | None) -> list[tuple[Scalar | None, Node]]:

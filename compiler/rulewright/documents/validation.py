@@ -57,7 +57,7 @@ from rulewright.documents.suggestions import (
 )
 from rulewright.documents.vocabulary import Vocabulary, invisiblebench, schema_in
 from rulewright.fixes import as_text
-from rulewright.load import Mapping, Node, Scalar, Sequence, is_text, plain
+from rulewright.load import Entry, Mapping, Node, Scalar, Sequence, is_text, plain
 from rulewright.load.load_errors import shorten
 from rulewright.spelling import suggest
 from rulewright_runtime.english import either, ticked
@@ -109,9 +109,10 @@ def _violations(validator: Validator, root: Node, owners: Owners, kind: str = ""
     beside = dict(_beside(found, root))
     beside = dict(misplaced(kind, found, root) if kind and not beside else ()) | beside
     found = list(without_missing(found, {str(place[-1]) for place in beside}))
-    found = [each for each in found if not any(each.steps[: len(place)] == place for place in beside)]
+    found = [each for each in found if not any(each.steps[:end] in beside for end in range(len(each.steps) + 1))]
     swapped = list(_swapped(found))
-    others = [each for each in found if not any(each in pair for pair in swapped)]
+    paired = {id(each) for pair in swapped for each in pair}
+    others = [each for each in found if id(each) not in paired]
     findings = [_swap(*pair, root) for pair in swapped]
     findings += beside.values()
     findings += [
@@ -122,14 +123,14 @@ def _violations(validator: Validator, root: Node, owners: Owners, kind: str = ""
 
 def _beside(found: list[Violation], root: Node) -> Iterator[tuple[Steps, Diagnostic]]:
     """The places of what belongs below a key that holds nothing and is next to it, with the key's finding."""
+    refused = {each.steps for each in found}  # their unknown keys are reported
     for each in found:
         parent = descend(root, *each.steps[:-1]) if each.keyword == "type" and each.value is None else None
-        refused = any(other.steps == each.steps[:-1] for other in found)  # its unknown keys are reported
-        if refused or not (each.steps and isinstance(parent, Mapping)):
+        if each.steps[:-1] in refused or not (each.steps and isinstance(parent, Mapping)):
             continue
         key = str(each.steps[-1])
         names = list(takewhile(each.properties.__contains__, parent.keys[parent.keys.index(key) + 1 :]))
-        if names and (fix := _further_in(parent, names, [], frozenset({key}))):
+        if names and (fix := _further_in(parent, names, _before(parent).get(names[0]), [], frozenset({key}))):
             (wrong,) = _type(each, parent.index[key].value, _path(each.steps), {})
             notes = tuple(Note(parent.key_span(name), "indented too little") for name in names)
             wrong = dataclass_replace(wrong, notes=notes, help=fix.message, fix=fix)
@@ -138,9 +139,12 @@ def _beside(found: list[Violation], root: Node) -> Iterator[tuple[Steps, Diagnos
 
 def _swapped(found: Iterable[Violation]) -> Iterator[tuple[Violation, Violation]]:
     """Pairs of invalid words of two keys in a mapping, each allowed for the other key."""
-    words = [each for each in found if each.keyword == "enum" and isinstance(each.value, str) and each.steps]
-    for one, other in combinations(words, 2):
-        if one.steps[:-1] == other.steps[:-1] and one.value in other.wanted and other.value in one.wanted:
+    words: dict[Steps, list[Violation]] = {}  # by the mapping
+    for each in found:
+        if each.keyword == "enum" and isinstance(each.value, str) and each.steps:
+            words.setdefault(each.steps[:-1], []).append(each)
+    for one, other in (pair for group in words.values() for pair in combinations(group, 2)):
+        if one.value in other.wanted and other.value in one.wanted:
             yield one, other
 
 
@@ -358,12 +362,15 @@ def _unknown_keys(violation: Violation, node: Node, path: str, owners: Owners) -
         holder = violation.holder(name)
         is_free = holder is not None and (holder not in node or plain(node.index[holder].value) is None)
         groups.setdefault((holder, True) if holder and is_free else (name, False), []).append(name)
+    before = _before(node)
     for names in groups.values():
-        found = _unknown_key(node, names, path, violation, owners)
+        found = _unknown_key(node, names, before.get(names[0]), path, violation, owners)
         yield dataclass_replace(found, notes=tuple(Note(node.key_span(each), "here as well") for each in names[1:]))
 
 
-def _unknown_key(node: Mapping, names: Many[str], path: str, violation: Violation, owners: Owners) -> Diagnostic:
+def _unknown_key(
+    node: Mapping, names: Many[str], before: Entry | None, path: str, violation: Violation, owners: Owners
+) -> Diagnostic:
     name, holder = names[0], violation.holder(names[0])
     near = None if holder else suggest(name, violation.properties)
     near = near or synonym(name, violation.properties)
@@ -374,7 +381,9 @@ def _unknown_key(node: Mapping, names: Many[str], path: str, violation: Violatio
     help: str | None
     if help := elsewhere(path, name, violation.properties):
         pass
-    elif indented := _further_in(node, names, [holder, *(owner.removeprefix(f"{path}.") for owner in homes)], empty):
+    elif indented := _further_in(
+        node, names, before, [holder, *(owner.removeprefix(f"{path}.") for owner in homes)], empty
+    ):
         help, fix = indented.message, indented
     elif joined := key_without_colon(node, name, violation.properties):
         help, fix = joined.message, joined
@@ -399,11 +408,17 @@ def _keys_of(violation: Violation) -> str:
     return f"the only key here is `{keys[0]}`" if len(keys) == 1 else f"the keys here are {ticked(keys)}"
 
 
-def _further_in(node: Mapping, names: Many[str], owners: Many[str | None], mappings: frozenset[str]) -> Fix | None:
-    """The fix that moves keys below the previous one, which is among their `owners`, or among `mappings` and has no
+def _before(node: Mapping) -> dict[str, Entry]:
+    """The entry before that of each key but the first."""
+    return {after.name: each for each, after in pairwise(node.entries)}
+
+
+def _further_in(
+    node: Mapping, names: Many[str], before: Entry | None, owners: Many[str | None], mappings: frozenset[str]
+) -> Fix | None:
+    """The fix that moves keys below the entry `before`, which is among their `owners`, or among `mappings` and has no
     value; None if that does not apply."""
     entry = node.index[names[0]]
-    before = next((each for each, after in pairwise(node.entries) if after is entry), None)
     if before is None or entry.key.style == "j" or not _begins_its_line(entry.key):
         return None
     if before.key.span.column != entry.key.span.column:

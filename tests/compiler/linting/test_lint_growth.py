@@ -12,6 +12,7 @@ from tests.folders import write
 from tests.growth import growth_of
 
 from rulewright.documents.check import read_check
+from rulewright.documents.validation import validate
 from rulewright.expression.environment import Environment
 from rulewright.linting.lint_run import lint
 from rulewright.load import Mapping as Node
@@ -37,15 +38,33 @@ def unused_lexicons(size: int) -> dict[str, str]:
     return {**brief_checks(size), **lexicons}
 
 
-GROWING = (outputs_in_files,)
+def unknown_keys(size: int) -> dict[str, str]:
+    return {"brief.yaml": "id: brief\nfail: size(answer) > 8\n" + "".join(f"some_{n}: 1\n" for n in range(size))}
 
 
-@pytest.mark.parametrize("files", GROWING)
-def test_the_work_of_lint_grows_with_what_is_linted(tmp_path: Path, files: Callable[[int], Mapping[str, str]]) -> None:
+GROWING = ((outputs_in_files, 10), (unknown_keys, 110))  # 100 findings of a code may cause others
+
+
+@pytest.mark.parametrize(("files", "part"), GROWING)
+def test_the_work_of_lint_grows_with_what_is_linted(
+    tmp_path: Path, files: Callable[[int], Mapping[str, str]], part: int
+) -> None:
     def prepared(size: int) -> Callable[[], object]:
         return partial(lint, [write(tmp_path / str(size), files(size))])
 
-    assert growth_of(prepared, 10) < 1.05
+    assert growth_of(prepared, part) < 1.01
+
+
+@pytest.mark.parametrize("refused", ["overlays: {policy_gate: {risk_tier: T9}}", "overlays: {hil: }", "some: 1"])
+def test_the_work_for_what_a_schema_refuses_grows_with_its_number(refused: str) -> None:
+    def prepared(size: int) -> Callable[[], object]:
+        tasks = "".join(f"  t{number}: {{agent: dev, {refused}}}\n" for number in range(size))
+        root = load_text(f"tasks:\n{tasks}", "flow.yaml").root
+        assert root is not None
+        assert len(validate("workflow", root)) >= size
+        return partial(validate, "workflow", root)
+
+    assert growth_of(prepared, 20) < 1.01
 
 
 def test_a_lexicon_that_nothing_uses_is_not_compared_with_every_check(tmp_path: Path) -> None:
