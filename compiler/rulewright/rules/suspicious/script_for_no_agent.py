@@ -4,7 +4,7 @@ from typing import Final, TypeAlias, get_args
 from msgspec.structs import replace
 
 from rulewright.diagnostics import Diagnostic, Findings, Guess, warning
-from rulewright.documents.base import descend, entries, scalar
+from rulewright.documents.base import descend, entries, scalar, value
 from rulewright.documents.workflow import TaskDocument
 from rulewright.load import Entry, Loaded, Mapping, Sequence
 from rulewright.spelling import suggest
@@ -75,9 +75,11 @@ def _unknown(entry: Entry, names: Names) -> Diagnostic | None:
 
 
 def _of_other_purposes(root: Mapping, workflow: Workflow) -> Findings:
-    """Findings for replies for which a task never asks the agent; tasks of other workflows may have the same id."""
+    """Findings for replies for which a task never asks the agent; tasks of other workflows may have the same id, and an
+    overlay that is switched off keeps its replies."""
     elsewhere = {entry.name for each in workflow.others() for entry in entries(each.root, "tasks")}
-    calls = {task.id: _calls(task) for task in workflow.document.tasks if task.id not in elsewhere}
+    tasks = [each for each in workflow.document.tasks if each.id not in elsewhere and not _is_partly_off(each)]
+    calls = {task.id: _calls(task) for task in tasks}
     for entry in root.entries:
         match entry.name.split("/"):
             case [task, agent, purpose] if task in calls and agent in workflow.agents.names and purpose in PURPOSES:
@@ -86,6 +88,10 @@ def _of_other_purposes(root: Mapping, workflow: Workflow) -> Findings:
                     help = Guess(f"{task}/{agent}/{asked[0]}") if len(asked) == 1 else None
                     message = f"`{task}` never asks `{agent}` for `{purpose}`: these replies are never used"
                     yield warning(entry.key, message, help=help)
+
+
+def _is_partly_off(task: TaskDocument) -> bool:
+    return any(value(overlay.find("enabled")) is False for name, overlay in task.overlays.items() if name != "hil")
 
 
 def _calls(task: TaskDocument) -> set[tuple[str, str]]:
