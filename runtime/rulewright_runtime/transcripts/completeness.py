@@ -108,15 +108,16 @@ class ScenariosByMessages:
             for digest in scenario.turns[0].messages if scenario.turns else ():
                 self._by_opening.setdefault(digest, []).append(name)
 
-    def of(self, result: Transcript) -> str:
-        """The one scenario in which the user says the same; of several the one with the same variables. Empty if there
-        is none or more than one."""
+    def of(self, result: Transcript) -> list[str]:
+        """The scenarios in which the user says the same; if they are several, those with the same variables. One of
+        those that the same checks apply to."""
         asked = {turn.turn: message_digest(turn.content) for turn in result.turns if turn.role == "user"}
         names = [name for name in self._by_opening.get(next(iter(asked.values()), ""), ()) if self._says(name, asked)]
         names = [name for name in names if name.startswith(f"{result.scenario_id}-prompt-") or not result.scenario_id]
         variables = result.conversation.metadata.get("vars")
-        same = [name for name in names if self._metadata(name).get("vars") == variables] if len(names) > 1 else names
-        return same[0] if len(same) == 1 else ""
+        # A plan has the variables only if a condition reads them.
+        same = [name for name in names if len(names) == 1 or self._metadata(name).get("vars", variables) == variables]
+        return sorted({self._scenarios[name].eligible_modes: name for name in reversed(same)}.values())
 
     def _says(self, name: str, asked: Mapping[int, str]) -> bool:
         script = {turn.number: turn.messages for turn in self._scenarios[name].turns}

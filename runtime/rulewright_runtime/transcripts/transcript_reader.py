@@ -19,7 +19,7 @@ from uuid import UUID
 
 import msgspec
 
-from rulewright_runtime.english import some
+from rulewright_runtime.english import some, ticked
 from rulewright_runtime.errors import InputError, RuntimeFailure
 from rulewright_runtime.files.input_files import expanded_size, open_expanded, read_small, unread_note
 from rulewright_runtime.files.scratch_database import FirstValues
@@ -280,16 +280,23 @@ class Reader:
 
     def _admit(self, transcript: Transcript) -> Transcript | InputError:
         """The transcript, unless its scenario is unknown or its id was read before."""
+        found = self._by_messages.of(transcript) if self._needs_scenario(transcript) else []
+        if len(found) > 1:
+            reason = f"the result may be of the scenarios {ticked(found[:3])}; name that of each test in its metadata"
+            return InputError(f"{reason}, as `scenario_id`", transcript.path, transcript.line)
+        transcript = msgspec.structs.replace(transcript, scenario_id=found[0]) if found else transcript
         scenario = transcript.scenario_id
-        if isinstance(self._scenarios, Mapping) and scenario not in self._scenarios and _is_result(transcript):
-            scenario = self._by_messages.of(transcript) or scenario
-            transcript = msgspec.structs.replace(transcript, scenario_id=scenario)
         if self._scenarios is not None and scenario and scenario not in self._scenarios:
             hint = "" if self._scenarios else "; the project has no scenarios, and a chat needs none"
             return InputError(f"unknown scenario `{scenario}`{hint}", transcript.path, transcript.line)
         if not self._unique:
             return transcript
         return self.register_id(transcript.id, transcript.path, transcript.line) or transcript
+
+    def _needs_scenario(self, transcript: Transcript) -> bool:
+        """Whether it is a result of promptfoo that names none of the scenarios, which may be its tests."""
+        is_result = transcript.recorded is not None and transcript.recorded.source == "promptfoo"
+        return is_result and self._scenarios is not None and transcript.scenario_id not in self._scenarios
 
     @cached_property
     def _by_messages(self) -> ScenariosByMessages:
@@ -303,11 +310,6 @@ class Reader:
         place = first.decode("utf-8", "surrogatepass")
         cure = "scan two versions of a chat into two runs, or rename one with `rulewright convert --id-suffix`"
         return InputError(f"transcript `{name}` was already read from {place}; {cure}", path, line)
-
-
-def _is_result(transcript: Transcript) -> bool:
-    """Whether it is a result of promptfoo, whose tests a project may have as scenarios."""
-    return transcript.recorded is not None and transcript.recorded.source == "promptfoo"
 
 
 def reading_notes(unread: Mapping[str, int], unused: Sequence[str], labels: Sequence[str]) -> list[str]:

@@ -427,3 +427,22 @@ def test_results_of_promptfoo_are_judged_by_the_scenario_of_their_test_and_promp
     }
     (refused,) = json.loads((run / "summary.json").read_bytes())["refused"]["inputs"]
     assert "unknown scenario `when`" in refused["reason"]
+
+
+@pytest.mark.parametrize("kind", ["contains", "icontains"])
+def test_a_result_of_one_of_several_tests_is_judged_if_they_ask_the_same_and_refused_otherwise(
+    kind: str, tmp_path: Path
+) -> None:
+    tests = [f"{{vars: {{question: Where?}}, assert: [{{type: {each}, value: Bern}}]}}" for each in ("contains", kind)]
+    project = written(tmp_path, translated(tmp_path, f"tests: [{', '.join(tests)}]\n"))
+    path = tmp_path / "results.json"
+    path.write_text(json.dumps([result("a", "Answer: Where?", "In Bern.", vars={"question": "Where?"})]))
+    run = tmp_path / "run"
+    status = main(["scan", str(path), "--project", str(project), "--out", str(run)])
+    verdicts = [(each["check_id"], each["verdict"]) for each in folders.read_lines(run / "verdicts.jsonl")]
+    refused = [each["reason"] for each in json.loads((run / "summary.json").read_bytes())["refused"]["inputs"]]
+    if kind == "contains":
+        assert (status, verdicts, refused) == (0, [("contains", "PASS")], [])
+    else:
+        assert (status, verdicts) == (3, [])
+        assert refused[0].startswith("the result may be of the scenarios `test-1`, `test-2`; name that of each test")
