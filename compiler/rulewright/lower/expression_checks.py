@@ -1,5 +1,6 @@
 """Lowers the conditions `pass`, `fail` and `unclear` of a check to its verifier."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from graphlib import CycleError, TopologicalSorter
@@ -31,6 +32,7 @@ from rulewright_runtime.plan.verifiers import Each, ExpressionVerifier
 from rulewright_runtime.values import INT_MAX, INT_MIN
 
 PARTS: Final = (None, *get_args(Each))
+_OTHERS: Final = re.compile(r"\bv\b")  # in a condition that may read the verdicts of other checks, `v("ID")`
 
 
 def environment_of(
@@ -115,8 +117,9 @@ def lower_expression(check: CheckDocument, lowering: LoweringContext) -> Express
     if unusable := list(_unusable(check.get("params"))):
         lowering.findings += unusable
         return None
-    environment = environment_of(check, lowering.check_ids)
     conditions = {"fails": check.fails, "unclear": check.unclears, "passes": check.passes}
+    reads_others = any(scalar is not None and _OTHERS.search(scalar.text) for scalar in conditions.values())
+    environment = environment_of(check, lowering.check_ids if reads_others else ())
     built = {
         name: None if scalar is None else _build(check, scalar, environment, lowering.findings)
         for name, scalar in conditions.items()

@@ -11,6 +11,7 @@ from tests import safe_cases
 from tests.folders import write
 from tests.growth import growth_of
 
+from rulewright.check.project_check import compile_project
 from rulewright.documents.check import read_check
 from rulewright.documents.validation import validate
 from rulewright.expression.environment import Environment
@@ -86,12 +87,22 @@ def test_the_numbers_of_a_condition_are_read_once_each() -> None:
 
 
 def test_the_environments_of_more_checks_are_not_kept(tmp_path: Path) -> None:
-    """Each names all other checks, so all together grow with the square of their number."""
+    """Where a condition reads another verdict, its environment names all other checks."""
 
     def kept(size: int) -> int:
-        lint([write(tmp_path / str(size), brief_checks(size))])
+        readers = {
+            f"checks/reads_{n}.yaml": f"id: reads_{n}\nfail: v('brief_0').verdict == FAIL\n" for n in range(size)
+        }
+        lint([write(tmp_path / str(size), brief_checks(1) | readers)])
         gc.collect()
         return sum(isinstance(each, Environment) for each in gc.get_objects())
 
     few = kept(80)
     assert kept(160) < few + 80
+
+
+def test_the_work_of_compiling_grows_with_the_checks(tmp_path: Path) -> None:
+    def prepared(size: int) -> Callable[[], object]:
+        return partial(compile_project, load_project(write(tmp_path / str(size), brief_checks(size))))
+
+    assert growth_of(prepared, 20) == pytest.approx(1, abs=0.01)
