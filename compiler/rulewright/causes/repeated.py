@@ -215,7 +215,8 @@ def with_second_views(found: Sequence[Diagnostic], roots: Mapping[str, Node | No
 
 
 def _overlapping(found: Iterable[Diagnostic]) -> Iterator[list[Diagnostic]]:
-    """Yield the findings in lists of several that begin in one line and overlap, the gravest first."""
+    """Yield the findings in lists of several that begin in one line and overlap, the gravest first, and of equal ones
+    that of the smallest part."""
     groups: list[list[Diagnostic]] = []
     line, end = ("", 0), (0, 0)
     for each in sorted(found, key=lambda each: (each.span.path, each.span.line, each.span.column)):
@@ -228,7 +229,12 @@ def _overlapping(found: Iterable[Diagnostic]) -> Iterator[list[Diagnostic]]:
             line, end = (span.path, span.line), (span.end_line, span.end_column)
     for group in groups:
         if len(group) > 1:
-            yield sorted(group, key=lambda each: (each.severity.rank, each.fix is None))
+            yield sorted(group, key=lambda each: (each.severity.rank, each.fix is None, _width(each.span)))
+
+
+def _width(span: Span) -> tuple[int, int]:
+    """The lines and columns of a span."""
+    return span.end_line - span.line, span.end_column - span.column
 
 
 def _is_second_view(first: Diagnostic, found: Diagnostic) -> bool:
