@@ -209,10 +209,12 @@ def _overlaps(edit: Replacement, others: Iterable[Replacement]) -> bool:
 
 
 def edited(text: str, edits: list[Replacement]) -> str:
-    """Return a text after its edits."""
-    for start, end, new in sorted(edits, reverse=True):
-        text = text[:start] + new + text[end:]
-    return text
+    """Return a text after its edits, of which no two overlap."""
+    parts, at = list[str](), 0
+    for start, end, new in sorted(edits):
+        parts += (text[at:start], new)
+        at = end
+    return "".join((*parts, text[at:]))
 
 
 def offset_before(edits: list[Replacement], offset: int) -> int:

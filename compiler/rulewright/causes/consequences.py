@@ -158,9 +158,13 @@ def _of_unread_cases(found: Sequence[Diagnostic], files: Mapping[str, Loaded]) -
 def _of_refused_records(found: Sequence[Diagnostic], files: Mapping[str, Loaded]) -> Doubt:
     """Expressions that read a top-level key with a value of the wrong type, or that gives a name twice."""
     refused: dict[str, list[str]] = {}
-    for path, loaded in files.items():
-        own = [each for each in found if each.code in ("wrong-type", "duplicate-key") and each.span.path == path]
-        entries = loaded.root.entries if own and isinstance(loaded.root, MappingNode) else ()
+    by_path: dict[str, list[Diagnostic]] = {}
+    for each in found:
+        if each.code in ("wrong-type", "duplicate-key") and each.span.path in files:
+            by_path.setdefault(each.span.path, []).append(each)
+    for path, own in by_path.items():
+        root = files[path].root
+        entries = root.entries if isinstance(root, MappingNode) else ()
         names = [entry.name for entry in entries if any(_refuses(each, entry.value.span) for each in own)]
         refused[path] = [record for name in names for record in (name, *NAMED_BY.get(name, ()))]
     return lambda each: each.code == "bad-expression" and each.about in refused.get(each.span.path, ())

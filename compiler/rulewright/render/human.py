@@ -116,11 +116,14 @@ class _Painter:
         if source is None or not source.text:
             return lines + [f"{bar} {mark.words}" for mark in marks if mark.words]
         lines.append(bar)
+        by_line: dict[int, list[_Mark]] = {}
+        for mark in marks:
+            by_line.setdefault(mark.span.line, []).append(mark)
         last_shown = 0
-        for number in sorted({mark.span.line for mark in marks}):
+        for number in sorted(by_line):
             if last_shown and number > last_shown + 1:
                 lines.append(self.paint("...", _FRAME))
-            line_marks = sorted((m for m in marks if m.span.line == number), key=lambda m: (m.sign != "^", m.span))
+            line_marks = sorted(by_line[number], key=lambda m: (m.sign != "^", m.span))
             lines += self.marked_line(source.line_text(number), number, line_marks, gutter, severity)
             last_shown = number
         return lines

@@ -12,14 +12,16 @@ from tests.folders import write
 from tests.growth import growth_of
 
 from rulewright.check.project_check import compile_project
+from rulewright.diagnostics import error
 from rulewright.documents.check import read_check
 from rulewright.documents.validation import validate
 from rulewright.expression.environment import Environment
 from rulewright.linting.lint_run import lint
 from rulewright.load import Mapping as Node
-from rulewright.load import load_text
+from rulewright.load import Source, load_text
 from rulewright.lower.compared_numbers import compared_numbers
 from rulewright.project import load_project
+from rulewright.render import human
 from rulewright.rules.completeness.unused_lexicon import unused_lexicon
 
 
@@ -106,3 +108,13 @@ def test_the_work_of_compiling_grows_with_the_checks(tmp_path: Path) -> None:
         return partial(compile_project, load_project(write(tmp_path / str(size), brief_checks(size))))
 
     assert growth_of(prepared, 20) == pytest.approx(1, abs=0.01)
+
+
+def test_the_work_of_showing_a_finding_with_many_places_grows_with_their_number() -> None:
+    def prepared(size: int) -> Callable[[], object]:
+        source = Source("a.yaml", "key: 1\n" * size)
+        spans = [source.span(at, at + 3) for at in range(0, 7 * size, 7)]
+        found = error(spans[0], "too many", code="unknown-key", notes=[(each, "here") for each in spans[1:]])
+        return partial(human.render, [found], {"a.yaml": source})
+
+    assert growth_of(prepared, 30) < 1.01
