@@ -59,7 +59,7 @@ def _of_scorecard(scorecard: ScorecardDocument) -> Findings:
     declared = {"severity": scorecard.vocabulary.severities, "primary_bucket": scorecard.vocabulary.buckets}
     for written in (each for each in expressions_of(scorecard) if id(each.scalar) in named):
         name = named[id(written.scalar)]
-        own = {name, *(form for word in name.split("_") for form in (word, word.removesuffix("s")))}
+        own = {name, name.removesuffix("s")}  # among further words, one may deny it: `non_critical`
         for part in chain(written.checked.expr, "&&"):
             match part:
                 case Binary(operator="==", left=Select(field=field), right=right) if field in declared:
