@@ -1,9 +1,11 @@
+from collections.abc import Iterable
 from typing import Final
 
 from rulewright.diagnostics import Findings, warning
 from rulewright.documents.scorecard import CaseScorecardDocument
 from rulewright.lower.case_scorecard import lower_case_scorecard, values_of_defaults
 from rulewright.proving.case_values import value_of, value_where
+from rulewright_runtime.cases.case_plan import CaseMetric
 from rulewright_runtime.interpreter import Evaluator, prepare
 from rulewright_runtime.score import Score
 
@@ -63,20 +65,22 @@ def _given_to_failures(scorecard: CaseScorecardDocument) -> Findings:
         if row is not None and row.label == scorecard.accepted and metric.name in row.when.text:
             yield warning(row.when, f"this row gives `{row.label}` to a case that fails `{metric.name}`")
             return
-    yield from _given_to_lower_scores(scorecard, conditions, [each.name for each in plan.metrics])
+    yield from _given_to_lower_scores(scorecard, conditions, plan.metrics)
 
 
-def _given_to_lower_scores(scorecard: CaseScorecardDocument, rows: list[Evaluator], metrics: list[str]) -> Findings:
-    """The first accepting row that holds only below the full score of a metric and whatever the others are, beside one
-    that holds for full scores: it would give another label."""
-    parameters, full = values_of_defaults(scorecard), dict.fromkeys(metrics, Score(1))
-    none = dict.fromkeys(metrics, Score(0))
+def _given_to_lower_scores(
+    scorecard: CaseScorecardDocument, rows: list[Evaluator], metrics: Iterable[CaseMetric]
+) -> Findings:
+    """The first accepting row that holds only below the full score of a metric, where it does not pass, and whatever
+    the others are, beside one that holds for full scores: it would give another label."""
+    parameters, passing = values_of_defaults(scorecard), {each.name: prepare(each.passes) for each in metrics}
+    full, none = dict.fromkeys(passing, Score(1)), dict.fromkeys(passing, Score(0))
+    lower = [(passes, {**none, name: score}) for name, passes in passing.items() for score in BELOW]
+    failing = [scores for passes, scores in lower if value_of(passes, parameters, scores) is False]
     accepting = [pair for pair in zip(scorecard.labels, rows, strict=True) if pair[0].label == scorecard.accepted]
     holding = [value_of(when, parameters, full) for _, when in accepting]
     for (row, when), holds in zip(accepting, holding, strict=True):
-        below = (
-            ({**none, each: score} for each in metrics for score in BELOW) if True in holding and holds is False else ()
-        )
+        below = failing if True in holding and holds is False else ()
         if any(value_of(when, parameters, scores) is True for scores in below):
             yield warning(row.when, f"this row gives `{row.label}` only to cases with a lower score")
             return
