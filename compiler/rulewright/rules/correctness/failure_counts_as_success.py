@@ -93,7 +93,7 @@ def _selected(part: Expr) -> Set[str]:
     """The verdicts for which a comparison of the verdict holds; all for any other condition."""
     match part:
         case Binary(operator="==" | "in", left=Select(field="verdict"), right=Name() | ListLiteral() as right):
-            return {each.name for each in (right, *children(right)) if isinstance(each, Name)}
+            return {str(getattr(each, "name", getattr(each, "value", ""))) for each in (right, *children(right))}
         case Binary(operator="!=", left=Select(field="verdict"), right=Name(name=name)):
             return {*VERDICTS} - {name}
     return {*VERDICTS}
