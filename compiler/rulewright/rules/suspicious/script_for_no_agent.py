@@ -26,7 +26,7 @@ def script_for_no_agent(workflow: Workflow) -> Findings:
     own: Names = [task.id for task in workflow.document.tasks], workflow.agents.names
     scripts = {id(each): each for each in workflow.scripts.values()}
     # That an agent which a task asks is unknown is reported at the task.
-    asked = {agent for task in workflow.document.tasks for agent, _ in _asked(task)} - {*workflow.agents.names}
+    asked = {agent for task in workflow.document.tasks for agent, _ in calls_of(task)} - {*workflow.agents.names}
     for script in scripts.values():
         if not isinstance(script.root, Mapping):
             continue
@@ -97,7 +97,7 @@ def _is_partly_off(task: TaskDocument) -> bool:
 def _calls(task: TaskDocument) -> set[tuple[str, str]]:
     """The agents that a task may call, each with the purposes. The two of a pair may change roles."""
     judges = {(each.evaluator.text, "judge") for each in task.metrics if each.evaluator is not None}
-    asked = {*_asked(task), *judges, *({(task.agent.text, "work")} if task.agent is not None else ())}
+    asked = {*calls_of(task), *judges, *({(task.agent.text, "work")} if task.agent is not None else ())}
     pair = {agent for agent, purpose in asked if task.on("paired_workflow") and purpose in ("work", "challenge")}
     return asked | {(agent, purpose) for agent in pair for purpose in ("work", "challenge")}
 
@@ -109,7 +109,7 @@ def _unanswered(workflow: Workflow, script: Loaded, keys: set[str]) -> Iterator[
     others = set(adapters.keys) if isinstance(adapters, Mapping) else set()
     place = scalar(adapters, names[0], "script")
     for task in workflow.document.tasks:
-        for agent, purpose in _asked(task):
+        for agent, purpose in calls_of(task):
             is_answered = agent in names or (DEFAULT in names and agent not in others)
             own = {f"{task.id}/{agent}/{purpose}", f"{task.id}/{agent}", agent}
             if is_answered and agent in workflow.agents and not own & keys:
@@ -117,7 +117,7 @@ def _unanswered(workflow: Workflow, script: Loaded, keys: set[str]) -> Iterator[
                 yield agent, warning(place or task.key, found)
 
 
-def _asked(task: TaskDocument) -> Iterator[tuple[str, str]]:
+def calls_of(task: TaskDocument) -> Iterator[tuple[str, str]]:
     """The agents that a run of the task calls, each with the purpose; a judge may also be a model."""
     paired, reviewed = task.on("paired_workflow"), task.on("agentic_review")
     author = task.driver if paired else task.coder if reviewed else task.agent

@@ -1,4 +1,4 @@
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from rulewright.diagnostics import Findings, Guess, warning
@@ -6,6 +6,7 @@ from rulewright.documents.base import entries, scalar
 from rulewright.load import Mapping, Node, Scalar, Sequence
 from rulewright.load.nodes import Plain
 from rulewright.rules.suspicious.misspelt_path import output_meant, paths_of
+from rulewright.rules.suspicious.script_for_no_agent import calls_of
 from rulewright.spelling import did_you_mean
 from rulewright.workflow import Workflow
 from rulewright_runtime.errors import JudgeError
@@ -44,7 +45,8 @@ def unusable_reply(workflow: Workflow) -> Findings:
                 yield warning(entry.key, f"`{entry.name}` has no reply: its first call fails", help="write a reply")
     for reply in replies:
         yield from _of_keys(reply)
-    for whole in (reply if isinstance(reply, Scalar) else scalar(reply, "text") for reply in given):
+    judging = [reply for root in scripts.values() for reply in _replies(root, _only_judges(workflow))]
+    for whole in (reply if isinstance(reply, Scalar) else scalar(reply, "text") for reply in judging):
         yield from _of_score(whole) if whole is not None else ()
     for entry in files:
         near = None if entry.name in named else output_meant(entry.name, missing)
@@ -85,9 +87,16 @@ def _is_score(value: Plain) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
 
 
-def _replies(root: Node | None) -> Iterator[Mapping | Scalar]:
-    """Every reply, a mapping or a text, of all agents and attempts."""
-    for entry in entries(root):
+def _only_judges(workflow: Workflow) -> frozenset[str]:
+    """The agents that only judge: what others reply may contain a score of any kind."""
+    tasks = workflow.document.tasks
+    judges = {each.evaluator.text for task in tasks for each in task.metrics if each.evaluator is not None}
+    return frozenset(judges.difference(agent for task in tasks for agent, _ in calls_of(task)))
+
+
+def _replies(root: Node | None, agents: Iterable[str] | None = None) -> Iterator[Mapping | Scalar]:
+    """Every reply, a mapping or a text, of these or all agents and all attempts."""
+    for entry in (each for each in entries(root) if agents is None or not {*each.name.split("/")}.isdisjoint(agents)):
         for call in entry.value if isinstance(entry.value, Sequence) else (entry.value,):
             for reply in call if isinstance(call, Sequence) else (call,):
                 if isinstance(reply, Mapping | Scalar):
