@@ -109,14 +109,17 @@ class ScenariosByMessages:
                 self._by_opening.setdefault(digest, []).append(name)
 
     def of(self, result: Transcript) -> list[str]:
-        """The scenarios in which the user says the same; if they are several, those with the same variables. One of
-        those that the same checks apply to."""
+        """The scenarios in which the user says the same, with the same variables, or else without other values of them.
+        One of those that the same checks apply to."""
         asked = {turn.turn: message_digest(turn.content) for turn in result.turns if turn.role == "user"}
         names = [name for name in self._by_opening.get(next(iter(asked.values()), ""), ()) if self._says(name, asked)]
         names = [name for name in names if name.startswith(f"{result.scenario_id}-prompt-") or not result.scenario_id]
-        variables = result.conversation.metadata.get("vars")
+        given = _mapping(result.conversation.metadata.get("vars"))
         # A plan has the variables only if a condition reads them.
-        same = [name for name in names if len(names) == 1 or self._metadata(name).get("vars", variables) == variables]
+        known = {name: _mapping(self._metadata(name).get("vars", given)) for name in names}
+        same = [name for name in names if known[name] == given] or [
+            name for name in names if all(given.get(key, value) == value for key, value in known[name].items())
+        ]
         return sorted({self._scenarios[name].eligible_modes: name for name in reversed(same)}.values())
 
     def _says(self, name: str, asked: Mapping[int, str]) -> bool:
@@ -124,8 +127,11 @@ class ScenariosByMessages:
         return script.keys() == asked.keys() and all(asked[number] in script[number] for number in asked)
 
     def _metadata(self, name: str) -> JsonMapping:
-        metadata = self._scenarios[name].fields.get("metadata")
-        return metadata if isinstance(metadata, dict) else {}
+        return _mapping(self._scenarios[name].fields.get("metadata"))
+
+
+def _mapping(value: object) -> JsonMapping:
+    return value if isinstance(value, dict) else {}
 
 
 class ScriptedScenario:

@@ -446,3 +446,23 @@ def test_a_result_of_one_of_several_tests_is_judged_if_they_ask_the_same_and_ref
     else:
         assert (status, verdicts) == (3, [])
         assert refused[0].startswith("the result may be of the scenarios `test-1`, `test-2`; name that of each test")
+
+
+@pytest.mark.parametrize(
+    ("variables", "scenario"),
+    [
+        ({"question": "Where?", "city": "Bern"}, "test-1"),
+        ({"question": "Where?", "city": "Bern", "sessionId": "s1"}, "test-1"),
+        ({"question": "Where?", "city": "Zug"}, ""),
+    ],
+)
+def test_a_result_is_not_judged_by_a_test_with_another_value_of_a_variable(
+    variables: dict[str, str], scenario: str, tmp_path: Path
+) -> None:
+    city = "{vars: {question: Where?, city: Bern}, assert: [{type: contains, value: '{{city}}'}]}"
+    project = written(tmp_path, translated(tmp_path, f"tests: [{city}]\n"))
+    path = tmp_path / "results.json"
+    path.write_text(json.dumps([result("a", "Answer: Where?", "In Zug.", vars=variables)]))
+    run = tmp_path / "run"
+    main(["scan", str(path), "--project", str(project), "--out", str(run)])
+    assert {each["scenario_id"] for each in folders.read_lines(run / "verdicts.jsonl")} == {scenario}
