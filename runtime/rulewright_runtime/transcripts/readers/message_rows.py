@@ -63,8 +63,8 @@ def refuse_unnamed(names: Iterable[str], name: str) -> None:
 
 def refuse_disorder(times: Iterable[object], messages: Sequence[object] = ()) -> None:
     """Raise ShapeError if messages that were stored one by one are not in the order of their times. Times that can't be
-    compared say nothing about the order. Without times, the dates with a time of day that all messages have under any
-    key must not run backwards."""
+    compared say nothing about the order. Without times, the dates with a time of day that all messages have under a
+    key must not run backwards, unless those under another run forwards."""
     known = [*times]
     if late := _late(known):
         raise ShapeError(f"the messages are not in the order of their times: {late} comes too late; sort them")
@@ -74,10 +74,16 @@ def refuse_disorder(times: Iterable[object], messages: Sequence[object] = ()) ->
 
 def _refuse_backwards(messages: Sequence[object]) -> None:
     first = messages[0] if messages and is_record(messages[0]) else {}
+    backwards = ""
     for key in (key for key, value in first.items() if _DATED.match(word(value))):
         times = [each.get(key) if is_record(each) else None for each in messages]
-        if all(_DATED.match(word(time)) for time in times) and _late(times) and not _late(reversed(times)):
-            raise ShapeError(f"the messages are not in the order of `{key[:40]}`: the newest is the first; sort them")
+        late, early = bool(_late(times)), bool(_late(reversed(times)))
+        if early and not late:
+            return  # the times of the messages; other dates may be about their speakers
+        if late and not early and all(_DATED.match(word(time)) for time in times):
+            backwards = backwards or key
+    if backwards:
+        raise ShapeError(f"the messages are not in the order of `{backwards[:40]}`: the newest is the first; sort them")
 
 
 def _late(values: Iterable[object]) -> str:

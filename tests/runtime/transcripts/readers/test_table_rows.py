@@ -406,6 +406,14 @@ def test_messages_whose_times_run_backwards_are_refused_whatever_their_column(
     assert "not in the order of `on`" in refusals(tmp_path, [{"messages": listed}])[0]
 
 
+def test_dates_that_run_backwards_beside_those_of_the_messages_say_nothing_about_their_order(tmp_path: Path) -> None:
+    header = "role,content,Member since,Said"
+    rows = ("user,Hi,2026-05-01 09:00,2026-11-03 10:04", "assistant,Hello,2020-01-01 09:00,2026-11-03 10:05")
+    assert refusals(tmp_path, "\n".join([header, *rows]), "a.csv") == ["a"]
+    (found,) = refusals(tmp_path, "\n".join([header, *reversed(rows)]).replace("2026-05", "2020-01"), "a.csv")
+    assert "not in the order of `Said`" in found
+
+
 def test_the_name_of_a_column_may_have_spaces_and_capitals(tmp_path: Path) -> None:
     header = "Conversation ID,Role,Content,Sent At\n"
     rows = ("7,user,Hi,2026-11-03 10:04\n", "7,assistant,Hello,2026-11-03 10:05\n")
