@@ -15,7 +15,7 @@ from typing import BinaryIO, Final, cast
 from rulewright_runtime.english import reason_of
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.files.input_files import ENDINGS, is_compressed, open_expanded
-from rulewright_runtime.files.json_scanner import MAX_RECORD, JsonScanner
+from rulewright_runtime.files.json_scanner import BOM, MAX_RECORD, JsonScanner
 from rulewright_runtime.strict_json import UNDECODED, Json, JsonMapping, JsonObject, decode, why_not
 
 Row = tuple[int, JsonObject | InputError]
@@ -50,7 +50,7 @@ def numbered_lines(stream: BinaryIO, path: str, limit: int, first: int = 1) -> I
             yield number, too_long(rest_of_line(stream, line, limit), limit, path, number)
             continue
         if number == 1:
-            line = line.removeprefix(b"\xef\xbb\xbf")
+            line = line.removeprefix(BOM)
         if b"\0" in line:
             kind = next((kind for mark, _, kind in _SIGNATURES if line.startswith(mark)), "a binary file")
             yield number, InputError(f"this is {kind}" + ", not JSON lines" * (kind != UTF_16), path, number)
@@ -106,13 +106,14 @@ def until_unreadable(
 def kind_of(path: str) -> str:
     """The container of a file, by its first bytes and its name: `zip`, `parquet`, `arrow`, `csv`, `text` or `json`."""
     with open_expanded(path) as stream:
-        head = stream.read(_HEAD)
+        head = stream.read(8)
+        head += b"" if head.removeprefix(BOM).strip() else stream.read(_HEAD)
     if not is_compressed(path):  # a compressed file is a text; anything else is refused at its first line
         for mark, kind, _ in _SIGNATURES:
             if head.startswith(mark):
                 return kind
     suffix = suffix_of(path)
-    if _JSON.match(head.removeprefix(b"\xef\xbb\xbf")):
+    if _JSON.match(head.removeprefix(BOM)):
         return "json"
     return "csv" if suffix in TABLES else "text" if suffix in TEXTS else "json"
 
@@ -253,7 +254,7 @@ def _whole(path: str, shown: str) -> Json:
         data = stream.read(MAX_DOCUMENT + 1)
     if len(data) > MAX_DOCUMENT:
         return InputError(f"the conversation has more than {MAX_DOCUMENT} bytes", shown, 1)
-    return decoded(data.removeprefix(b"\xef\xbb\xbf"), shown, 1, "the document")
+    return decoded(data.removeprefix(BOM), shown, 1, "the document")
 
 
 def csv_rows(path: str, shown: str, limit: int) -> Iterator[Row]:

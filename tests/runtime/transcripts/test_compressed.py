@@ -97,6 +97,15 @@ def test_data_that_end_early_or_are_damaged_are_reported_and_what_came_before_is
     assert [each for each in found if each not in expected][-1][0] == ""
 
 
+def test_the_beginning_of_data_that_end_in_their_first_kilobytes_is_read(tmp_path: Path) -> None:
+    whole = b"".join(chat(number, 20) for number in range(8))
+    cut = gzip.compress(whole)[:-20]
+    *read, last = contents(_written(tmp_path / "cut.jsonl.gz", cut))
+    assert read
+    assert read == contents(_written(tmp_path / "whole.jsonl", whole))[: len(read)]
+    assert last == ("", "the file can't be read: the compressed data end early")
+
+
 def test_a_wrong_checksum_is_reported(tmp_path: Path) -> None:
     packed = bytearray(gzip.compress(chat(1)))
     packed[-6] ^= 1
