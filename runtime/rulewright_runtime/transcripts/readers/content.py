@@ -38,7 +38,9 @@ _RESULTS: Final = ("content", "output", "response", "result", "errorText", "erro
 
 # What a page does not show; like a browser, up to the end of the text if it is not closed.
 _HIDDEN: Final = re.compile(
-    r"<!--(?s:.*?)(?:-->|\Z)|<!doctype\b[^<>]*>|<(style|script|title)\b(?s:.*?)(?:</\1\s*>|\Z)", re.IGNORECASE
+    r"<!--(?:-?>|(?s:.*?)(?:--!?>|\Z))|<!doctype\b[^<>]*>"
+    r"|<(style|script|title)(?=[\s/>])(?s:.*?)(?:</\1(?:[\s/][^<>]*)?>|\Z)",
+    re.IGNORECASE,
 )
 _BREAK: Final = re.compile(r"<(?:br|/p|/div|/li|/h[1-6]|/t[dhr])\b[^<>]*>", re.IGNORECASE)
 _IMAGE: Final = re.compile(r"<(img|emoji)\b[^<>]*>", re.IGNORECASE)

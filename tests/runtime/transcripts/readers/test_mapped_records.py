@@ -7,6 +7,7 @@ import pytest
 from tests.runtime.transcripts.formats import OPENAI_CALL, conversations, lines, written
 
 from rulewright_runtime.errors import InputError, RuntimeFailure
+from rulewright_runtime.transcripts.readers.content import text_of_markup
 from rulewright_runtime.transcripts.transcript_reader import Reader
 
 COLUMNS = {"messages": "events", "role": "who", "content": "text", "assistant": "desk|voice"}
@@ -53,6 +54,20 @@ def test_a_text_that_is_named_as_html_is_read_as_a_page_shows_it(name: str, tmp_
     assert lines(chat) == ["user: Hi", "assistant: Remboursé if a<b\n1\n2"]
     with pytest.raises(RuntimeFailure, match="names `content` and `html`"):
         Reader(columns={**speakers, "content": "text"})
+
+
+@pytest.mark.parametrize(
+    ("markup", "shown"),
+    [
+        ("<!-->Hi", "Hi"),
+        ("<!--->Hi", "Hi"),
+        ("<!-- a --!>Hi", "Hi"),
+        ("<script>a</script x>Hi", "Hi"),
+        ("<title-bar>Hi", "<title-bar>Hi"),
+    ],
+)
+def test_what_a_browser_shows_is_not_hidden(markup: str, shown: str) -> None:
+    assert text_of_markup(markup, "text") == shown
 
 
 @pytest.mark.parametrize("shown", ["", "Hi"])
