@@ -3,9 +3,12 @@
 import difflib
 import json
 import re
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterable
 from collections.abc import Mapping as Table
 from functools import cache
+from itertools import accumulate
+from operator import itemgetter
 from typing import Final, TypeAlias
 
 from msgspec.structs import replace
@@ -144,7 +147,7 @@ def fixed_texts(
 def edits_of(
     diagnostics: Iterable[Diagnostic], sources: Table[str, Source], *, unsafe: bool = False
 ) -> tuple[dict[str, list[Replacement]], int]:
-    """Return the edits of every file that changes, and the number of applied fixes.
+    """Return the edits of every file that changes, sorted, and the number of applied fixes.
 
     Of two fixes that touch the same place, or of which one respells `a` as `b` and the other `b` as `a`, only the first
     is applied; linting again finds the other.
@@ -156,7 +159,7 @@ def edits_of(
         if each.fix is None or not (each.fix.safe or unsafe):
             continue
         wanted = _offsets(each.fix, sources)
-        if wanted is None or any(_overlaps(edit, edits.get(path, ())) for path, edit in wanted):
+        if wanted is None or any(_overlaps(edit, edits.get(path, [])) for path, edit in wanted):
             continue
         words = _words(wanted, sources) if isinstance(each.help, Guess) else set()
         if any((new, old) in respelt for old, new in words):
@@ -164,7 +167,7 @@ def edits_of(
         respelt |= words
         applied += 1
         for path, edit in wanted:
-            edits.setdefault(path, []).append(edit)
+            insort(edits.setdefault(path, []), edit)
     return edits, applied
 
 
@@ -201,30 +204,37 @@ def _offsets(fix: Fix, sources: Table[str, Source]) -> list[tuple[str, Replaceme
     return found
 
 
-def _overlaps(edit: Replacement, others: Iterable[Replacement]) -> bool:
+def _overlaps(edit: Replacement, others: list[Replacement]) -> bool:
+    """Whether an edit overlaps one of others, which are sorted and don't overlap, or starts where one does."""
     start, end, _ = edit
+    after = bisect_right(others, start, key=itemgetter(0))
     return any(
-        (start < other_end and other_start < end) or start == other_start for other_start, other_end, _ in others
+        (start < other_end and other_start < end) or start == other_start
+        for other_start, other_end, _ in others[max(after - 1, 0) : after + 1]
     )
 
 
-def edited(text: str, edits: list[Replacement]) -> str:
-    """Return a text after its edits, of which no two overlap."""
+def edited(text: str, edits: Iterable[Replacement]) -> str:
+    """Return a text after its edits, which are sorted and of which no two overlap."""
     parts, at = list[str](), 0
-    for start, end, new in sorted(edits):
+    for start, end, new in edits:
         parts += (text[at:start], new)
         at = end
     return "".join((*parts, text[at:]))
 
 
-def offset_before(edits: list[Replacement], offset: int) -> int:
-    """Return the offset in a text before its edits, from that in the text after them; for one inside a new word, the
-    start of the old one."""
-    longer = 0
-    for start, end, new in sorted(edits):
-        if offset <= start + longer:
-            break
-        if offset < start + longer + len(new):
-            return start
-        longer += len(new) - (end - start)
-    return offset - longer
+class Offsets:
+    """Offsets in a text before its edits, which are sorted and of which no two overlap."""
+
+    def __init__(self, edits: list[Replacement]) -> None:
+        self._edits = edits
+        self._longer = list(accumulate((len(new) - (end - start) for start, end, new in edits), initial=0))
+        self._starts = [start + longer for (start, _, _), longer in zip(edits, self._longer, strict=False)]
+
+    def before(self, offset: int) -> int:
+        """Return the offset in the text before the edits, from that in the text after them; for one inside a new word,
+        the start of the old one."""
+        count = bisect_left(self._starts, offset)  # of the edits that start before it
+        if count and offset < self._starts[count - 1] + len(self._edits[count - 1][2]):
+            return self._edits[count - 1][0]
+        return offset - self._longer[count]

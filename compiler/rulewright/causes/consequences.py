@@ -21,7 +21,7 @@ from rulewright.diagnostics import Diagnostic, Severity, Span, is_within
 from rulewright.documents.base import descend
 from rulewright.documents.kinds import kind_of
 from rulewright.documents.validation import STRUCTURE_CODES
-from rulewright.fixes import Replacement, edited, edits_of, guessed, offset_before
+from rulewright.fixes import Offsets, edited, edits_of, guessed
 from rulewright.load import Loaded, Node, Scalar, walk
 from rulewright.load import Mapping as MappingNode
 from rulewright.load import Sequence as SequenceNode
@@ -91,7 +91,8 @@ def _without_consequences(
             texts = {path: edited(sources[path].text, own_edits) for path, own_edits in edits.items()}
             after = {os.path.abspath(path): Source(path, text) for path, text in texts.items()}
             remaining = again({path: each.text for path, each in after.items()})
-            left = [_before(each, edits, sources, after) for each in remaining]
+            offsets = {path: Offsets(own_edits) for path, own_edits in edits.items()}
+            left = [_before(each, offsets, sources, after) for each in remaining]
             places, codes = set(map(_place, left)), {(each.code, os.path.abspath(each.span.path)) for each in left}
             kept = [each for each in kept if each in corrections or _place(each) in places or _is_idle(each, codes)]
             known = {_place(each) for each in (*found, *allowed)}
@@ -245,7 +246,7 @@ def _is_hidden(found: Diagnostic, below: Iterable[Span]) -> bool:
 
 def _before(
     found: Diagnostic,
-    edits: Mapping[str, list[Replacement]],
+    offsets: Mapping[str, Offsets],
     sources: Mapping[str, Source],
     after: Mapping[str, Source],
 ) -> Diagnostic:
@@ -256,7 +257,7 @@ def _before(
         if corrected is None:
             return span
         ends = corrected.offset(span.line, span.column), corrected.offset(span.end_line, span.end_column)
-        start, end = (offset_before(edits[corrected.path], each) for each in ends)
+        start, end = map(offsets[corrected.path].before, ends)
         return sources[corrected.path].span(start, end)
 
     notes = tuple(replace(note, span=before(note.span)) for note in found.notes)

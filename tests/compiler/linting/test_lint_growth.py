@@ -12,10 +12,11 @@ from tests.folders import write
 from tests.growth import growth_of
 
 from rulewright.check.project_check import compile_project
-from rulewright.diagnostics import error
+from rulewright.diagnostics import Edit, Fix, error
 from rulewright.documents.check import read_check
 from rulewright.documents.validation import validate
 from rulewright.expression.environment import Environment
+from rulewright.fixes import Offsets, edits_of
 from rulewright.linting.lint_run import lint
 from rulewright.load import Mapping as Node
 from rulewright.load import Source, load_text
@@ -116,5 +117,23 @@ def test_the_work_of_showing_a_finding_with_many_places_grows_with_their_number(
         spans = [source.span(at, at + 3) for at in range(0, 7 * size, 7)]
         found = error(spans[0], "too many", code="unknown-key", notes=[(each, "here") for each in spans[1:]])
         return partial(human.render, [found], {"a.yaml": source})
+
+    assert growth_of(prepared, 30) < 1.01
+
+
+def test_the_work_of_applying_fixes_grows_with_their_number() -> None:
+    def prepared(size: int) -> Callable[[], object]:
+        source = Source("a.yaml", "kye: 1\n" * size)
+        spans = [source.span(at, at + 3) for at in range(0, 7 * size, 7)]
+        found = [error(each, "misspelt", fix=Fix("write `key`", (Edit(each, "key"),), safe=True)) for each in spans]
+        return partial(edits_of, found, {"a.yaml": source})
+
+    assert growth_of(prepared, 30) < 1.01
+
+
+def test_the_work_of_finding_a_place_before_the_fixes_does_not_grow_with_their_number() -> None:
+    def prepared(size: int) -> Callable[[], object]:
+        offsets = Offsets([(at, at + 3, "longer") for at in range(0, 7 * size, 7)])
+        return lambda: [offsets.before(at) for at in range(0, 10 * size, 10)]
 
     assert growth_of(prepared, 30) < 1.01
