@@ -42,12 +42,15 @@ class CheckGroups:
     checks: Mapping[str, Mapping[str, object]]
     ids: list[str] = field(init=False)
     places: dict[str, int] = field(init=False)
+    every: Group = field(init=False)
     indices: dict[tuple[Path, bool], dict[object, Group]] = field(default_factory=dict)
+    others: dict[tuple[Path, bool], tuple[object, ...]] = field(default_factory=dict)  # keys of an index but texts
 
     def __post_init__(self) -> None:
         """Number the checks in their order."""
         self.ids = list(self.checks)
         self.places = {check: at for at, check in enumerate(self.ids)}
+        self.every = frozenset(range(len(self.ids)))
 
     def group(self, checks: Iterable[str]) -> Group:
         """The indices of some checks."""
@@ -55,21 +58,21 @@ class CheckGroups:
 
     def divided(self, among: Group, facts: Mapping[Path, Words]) -> list[Group]:
         """The groups of some checks that conditions on these facts can't distinguish, in the order of the plan."""
-        parts: dict[int, list[int]] = {at: [] for at in among}  # which parts a check belongs to
+        parts: dict[int, list[int]] = {}  # which parts a check belongs to, if any
         for number, part in enumerate(self._parts(facts)):
             for at in part & among:
-                parts[at].append(number)
+                parts.setdefault(at, []).append(number)
         groups: dict[tuple[int, ...], set[int]] = {}
         for at, numbers in parts.items():
             groups.setdefault(tuple(numbers), set()).add(at)
-        return sorted(map(frozenset, groups.values()), key=min)
+        return sorted(filter(None, (among.difference(parts), *map(frozenset, groups.values()))), key=min)
 
     def _parts(self, facts: Mapping[Path, Words]) -> Iterator[Group]:
         """The checks that have each of the words, or each other value, as a fact."""
         for fact, words in facts.items():
             index = self._index(fact, exactly=words is None)
             yield from (index[word] for word in words or () if word in index)
-            yield from (index[key] for key in index if not isinstance(key, str))
+            yield from (index[key] for key in self.others[fact, words is None])
 
     def _index(self, fact: Path, *, exactly: bool) -> dict[object, Group]:
         """The checks by the texts that a fact is or lists, as texts; by any other value, or exactly, as tuples."""
@@ -79,6 +82,7 @@ class CheckGroups:
                 for key in _keys(_fact(check, fields, fact), exactly=exactly):
                     found.setdefault(key, set()).add(at)
             self.indices[fact, exactly] = {key: frozenset(each) for key, each in found.items()}
+            self.others[fact, exactly] = tuple([key for key in found if not isinstance(key, str)])
         return self.indices[fact, exactly]
 
 

@@ -203,7 +203,7 @@ class _GateCases:
 
     def held(self, of: Program) -> Group:
         """The checks of which the condition can hold for a verdict; also those of which it can't be decided."""
-        groups = self.groups((of,), self.checks.group(self.plan.checks))
+        groups = self.groups((of,), self.checks.every)
         return _NONE.union(*(each for each in groups if self.can_hold(of, self.facts(self.first(each)))))
 
     def can_hold(self, of: Program, facts: Facts) -> bool:

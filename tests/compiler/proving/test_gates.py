@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from tests.compiler.lower.test_scorecard import CHECKS, lowered, shipped
+from tests.growth import lines_of
 
 from rulewright.lower.scorecard import lower_without_project
 from rulewright.proving.check_groups import CheckGroups, Words, distinguished
@@ -215,6 +216,16 @@ def test_a_condition_on_one_of_many_checks_is_decided_for_that_check_and_once_fo
     facts = distinguished([plan.gates[0].of])
     assert facts == {("v", "check_id"): frozenset(["C7"]), ("v", "severity"): frozenset(["S5"])}
     assert list(map(len, groups.divided(groups.group(groups.ids), facts))) == [999, 1]
+
+
+def test_finding_one_check_among_many_is_as_much_work_as_among_few() -> None:
+    def work(size: int) -> int:
+        groups = CheckGroups({f"C{number}": {} for number in range(size)})
+        facts: dict[Path, Words] = {("v", "check_id"): frozenset(["C7"])}
+        groups.divided(groups.every, facts)  # which makes the index
+        return lines_of(lambda: groups.divided(groups.every, facts))
+
+    assert work(20) == work(1_000)
 
 
 def test_checks_are_divided_by_several_facts_in_time_that_grows_with_their_number() -> None:
