@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
-from typing import Final
+from itertools import count
+from typing import Final, TypeAlias
 
 from rulewright_runtime.cases.case_plan import CaseMetric, CaseScorecardPlan
 from rulewright_runtime.cases.scoring import Scored
@@ -44,8 +46,7 @@ class PhraseEvidence:
             parts = list(parts_of(inputs, names))
             joined = [(name, str(self._texts[name](inputs))) for name in searched]
             evidence[metric.name] = [_span(phrase, [*parts, *joined]) for phrase in scored.found[at]]
-            hints = [_near(phrase, parts) for phrase in scored.missing[at]]
-            near[metric.name] = [hint for hint in hints if hint is not None]
+            near[metric.name] = _near_misses(scored.missing[at], parts)
         return {"evidence": evidence, "near_misses": near}
 
 
@@ -82,30 +83,58 @@ def _original_offset(text: str, lowered: int) -> int:
     return len(text)
 
 
-def _near(phrase: str, parts: list[tuple[str, str]]) -> JsonObject | None:
-    """Return the run of words most similar to the phrase, if its similarity is at least `NEAR`."""
-    normalized = " ".join(phrase.lower().split())
-    size = len(normalized.split())
-    if not size:
-        return None
-    matcher = SequenceMatcher(autojunk=False)
-    matcher.set_seq2(normalized)
-    for sizes in ((size,), (max(size - 1, 1), size + 1)):  # as many words, else one less or more
-        best = max(_similar_runs(matcher, parts, sizes), default=None, key=lambda run: run[0])
-        if best is not None:
-            return {"phrase": phrase, "text": best[1], "in": best[2], "similarity": round(best[0], 3)}
-    return None
+_Bits: TypeAlias = defaultdict[tuple[str, int], int]  # of a letter and its number among those alike
 
 
-def _similar_runs(
-    matcher: SequenceMatcher[str], parts: list[tuple[str, str]], sizes: tuple[int, ...]
-) -> Iterator[tuple[float, str, str]]:
-    """Yield similarity, text and part of every run of words that is similar to the phrase."""
+class _Missing:
+    """A missing phrase and the run of words that is most similar to it, of those that were compared."""
+
+    def __init__(self, phrase: str, bits: _Bits) -> None:
+        self.phrase, self.normalized = phrase, " ".join(phrase.lower().split())
+        self.size, self.letters = len(self.normalized.split()), _letters(self.normalized, bits)
+        self.matcher = SequenceMatcher(None, "", self.normalized, autojunk=False)
+        self.similarity, self.found = 0.0, dict[str, str]()
+
+    def compare(self, lowered: str, found: dict[str, str]) -> None:
+        """Keep a run of words if it is similar, and more than those before it."""
+        self.matcher.set_seq1(lowered)
+        if (similarity := self.matcher.ratio()) >= NEAR and similarity > self.similarity:
+            self.similarity, self.found = similarity, found
+
+
+def _letters(text: str, bits: _Bits) -> int:
+    """The letters of a text as bits, of which two texts share as many as they share letters in any order."""
+    places = [bits[letter, number] for letter, most in Counter(text).items() for number in range(most)]
+    found = bytearray(max(places, default=0) + 1)
+    for at in places:
+        found[at] = 1
+    return int.from_bytes(found, "little")
+
+
+def _near_misses(phrases: Iterable[str], parts: Sequence[tuple[str, str]]) -> list[JsonObject]:
+    """Return for each phrase the run of words most similar to it, if its similarity is at least `NEAR`."""
+    bits: _Bits = defaultdict(count().__next__)
+    missing = [each for each in (_Missing(phrase, bits) for phrase in phrases) if each.size]
+    for sizes in ((0,), (-1, 1)):  # as many words, else one less or more
+        wanted: dict[int, list[_Missing]] = {}
+        for each in (each for each in missing if not each.found):
+            for more in sizes:
+                wanted.setdefault(max(each.size + more, 1), []).append(each)
+        _compare(wanted, parts, bits)
+    return [
+        {"phrase": each.phrase, **each.found, "similarity": round(each.similarity, 3)} for each in missing if each.found
+    ]
+
+
+def _compare(wanted: Mapping[int, list[_Missing]], parts: Iterable[tuple[str, str]], bits: _Bits) -> None:
+    """Compare every run of words with the phrases for which one of its size is wanted."""
     for name, text in parts:
         words = [match.span() for match in _WORD.finditer(text)][:_MAX_WORDS]
-        for size in sizes:
-            for at in range(len(words) - size + 1):
-                window = text[words[at][0] : words[at + size - 1][1]]
-                matcher.set_seq1(window.lower())
-                if matcher.real_quick_ratio() >= NEAR and matcher.quick_ratio() >= NEAR and matcher.ratio() >= NEAR:
-                    yield matcher.ratio(), window, name
+        for size, at in ((each, at) for each in sorted(wanted) for at in range(len(words) - each + 1)):
+            run = text[words[at][0] : words[at + size - 1][1]]
+            lowered = run.lower()
+            letters = _letters(lowered, bits)
+            for each in wanted[size]:
+                total = len(lowered) + len(each.normalized)
+                if 2 * (letters & each.letters).bit_count() / total >= NEAR:  # the most that their similarity can be
+                    each.compare(lowered, {"text": run, "in": name})

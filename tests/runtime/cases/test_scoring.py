@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+from tests.growth import lines_of
 from tests.safe_cases import DEFAULTS, METRICS, case, generated, plain_label, plain_scores, safe, settings, write
 from tests.shared_data import folder
 
@@ -269,3 +270,17 @@ def test_of_very_many_errors_the_first_are_kept_and_all_are_counted(
     done = run(tmp_path, silent)
     assert [error["test_id"] for error in done.errors] == ["T0", "T1", "T2"]
     assert (head(done)["omitted"], head(done)["summary"]["errors"]) == ({"errors": 2}, 5)
+
+
+def test_a_missing_phrase_is_compared_with_a_run_of_words_in_few_steps(tmp_path: Any) -> None:
+    texts = [f"here are four {number}" for number in range(20)]
+    runs = len(texts) * (3 + 4 + 2)  # as many words, one less and one more
+
+    def work(phrases: int) -> int:
+        missing = [f"xyz {number:03}" for number in range(phrases)]
+        path = write(tmp_path / f"{phrases}.json", [case("T1", must=missing, signals=texts)])
+        batches = [Batch("b", str(path))]
+        return lines_of(lambda: score_batches(settings(), CaseReader(safe().plan), batches, verbose=True))
+
+    work(1)  # which also imports
+    assert work(40) - work(20) < 20 * runs * 6
