@@ -184,8 +184,8 @@ def _expectations(turn: TurnDocument) -> Iterator[ProbeDocument]:
     node = turn.get("memory_expectations")
     for key, kind in EXPECTATIONS.items():
         if expected := texts(node, key):
-            written = text_scalars(node, key)
-            yield read(ProbeDocument, node, turn=turn.number, kind=kind, expected=expected, written=written)
+            found = {"kind": kind, "expected": expected, "written": text_scalars(node, key), "from_sessions": ()}
+            yield read(ProbeDocument, node, turn=turn.number, **found)
 
 
 class NumberedTurn(Struct, frozen=True):

@@ -58,7 +58,7 @@ def test_a_memory_check_without_probes_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_scenario_brings_its_probes_and_what_its_turns_say_of_memory(tmp_path: Path) -> None:
-    expectations = {"should_recall": ["Esi"], "should_not_mention_unprompted": ["pills"]}
+    expectations = {"should_recall": ["Esi"], "should_not_mention_unprompted": ["pills"], "from_sessions": [1]}
     probe = {"t": 2, "kind": "recall", "expected": ["Kwame"], "from_sessions": [1]}
     turns = [{"turn_number": 1, "user_message": "Hi"}, {"turn_number": 2, "user_message": "x"}]
     turns[1] |= {"probes": [probe], "memory_expectations": expectations}
