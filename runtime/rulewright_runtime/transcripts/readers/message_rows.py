@@ -74,16 +74,16 @@ def refuse_disorder(times: Iterable[object], messages: Sequence[object] = ()) ->
 
 def _refuse_backwards(messages: Sequence[object]) -> None:
     first = messages[0] if messages and is_record(messages[0]) else {}
-    backwards = ""
-    for key in (key for key, value in first.items() if _DATED.match(word(value))):
-        times = [each.get(key) if is_record(each) else None for each in messages]
-        late, early = bool(_late(times)), bool(_late(reversed(times)))
-        if early and not late:
-            return  # the times of the messages; other dates may be about their speakers
-        if late and not early and all(_DATED.match(word(time)) for time in times):
-            backwards = backwards or key
-    if backwards:
-        raise ShapeError(f"the messages are not in the order of `{backwards[:40]}`: the newest is the first; sort them")
+    keys = [key for key, value in first.items() if _DATED.match(word(value))]
+    times = {key: [each.get(key) if is_record(each) else None for each in messages] for key in keys}
+    back = [key for key in keys if _runs_back(times[key]) and all(_DATED.match(word(time)) for time in times[key])]
+    # If others run forwards, they are the times of the messages, and these may be about the speakers.
+    if back and not any(_runs_back(each[::-1]) for each in times.values()):
+        raise ShapeError(f"the messages are not in the order of `{back[0][:40]}`: the newest is the first; sort them")
+
+
+def _runs_back(times: Sequence[object]) -> bool:
+    return bool(_late((times[0], times[-1]))) and not _late(reversed(times))  # the ends first: others need no more
 
 
 def _late(values: Iterable[object]) -> str:
@@ -99,8 +99,8 @@ def _late_in(values: Sequence[object], form: str) -> str | None:
     """The first of the values that is below the one before it; empty if there is none, None if one is not written in
     this form."""
     try:
-        pairs = [(_instant(each, form), _instant(later, form), later) for each, later in pairwise(values)]
-        return next((shown(later) for before, after, later in pairs if _is_late(before, after, form)), "")
+        pairs = zip(pairwise([_instant(each, form) for each in values]), values[1:], strict=True)
+        return next((shown(later) for (before, after), later in pairs if _is_late(before, after, form)), "")
     except (TypeError, ValueError):
         return None
 
