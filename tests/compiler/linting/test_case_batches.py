@@ -452,6 +452,13 @@ def test_a_misspelt_path_of_a_scorecard_is_one_finding_there(tmp_path: Path) -> 
     assert (found.code, found.severity, found.span.line) == ("misspelt-input-path", Severity.ERROR, 6)
 
 
+def test_a_key_of_the_cases_is_not_guessed_from_words_of_the_outputs(tmp_path: Path) -> None:
+    card = Path("tests/compiler/rules/misspelt_input_path/bad_folder.txtar").read_text(encoding="utf-8")
+    files = folders.files_of(card.replace("case.text", "case.summary").replace("A fever.", "The summary is missing."))
+    folders.write(tmp_path, files)
+    assert {code for code, _ in codes(tmp_path)} == {"bad-case"}
+
+
 @pytest.mark.parametrize(
     ("file", "old", "new", "code"),
     [

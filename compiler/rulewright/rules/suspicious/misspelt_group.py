@@ -43,7 +43,7 @@ def _is_slip(name: str, other: str) -> bool:
     if re.sub(r"\d+", "", name) == re.sub(r"\d+", "", other):
         return sorted(name) == sorted(other)
     differing = [pair for pair in zip(name.split("_"), other.split("_"), strict=False) if pair[0] != pair[1]]
-    if any(len(one) == len(two) == 1 for one, two in differing):
+    if any(1 in (len(one), len(two)) for one, two in differing):
         return False
     is_part = name.count("_") == other.count("_") and len(differing) == 1 and differing[0][0] in differing[0][1]
     return is_spelt_like(name, other) or is_part

@@ -96,7 +96,9 @@ def _in_the_other_folder(path: Scalar, near: dict[str, list[str]]) -> Findings:
     source, *steps = path.text.split(".")
     other = next((name for name in FOLDERS if name != source), "")
     own = near.get(source, [])
-    if own and _have(near[other], steps) and not any(_have([text], steps[-1:]) for text in own):
+    if not own or not steps or any(steps[-1] in text for text in own):
+        return
+    if near[other] and all({*steps} <= {*KEY.findall(text)} for text in near[other]):
         message = f"no {source} has the key `{steps[-1]}`, but every file of {other}s does"
         found = warning(path, message, help=Guess(".".join([other, *steps])))
         yield replace(found, about=OF_THE_OTHER_FOLDER)
@@ -104,11 +106,6 @@ def _in_the_other_folder(path: Scalar, near: dict[str, list[str]]) -> Findings:
 
 def _texts_near(scorecard: CaseScorecardDocument, folder: str) -> list[str]:
     return [*map(text_of, islice(searched_files(folder_near(Path(scorecard.path), folder)), MOST))]
-
-
-def _have(texts: list[str], steps: list[str]) -> bool:
-    """Whether each of these texts has each of the steps as a word."""
-    return bool(texts) and all(re.search(rf"\b{re.escape(step)}\b", text) for text in texts for step in steps)
 
 
 def _in_no_record(near: dict[str, list[str]], paths: list[str]) -> dict[str, tuple[str, str]]:
