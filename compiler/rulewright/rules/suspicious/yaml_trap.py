@@ -101,10 +101,8 @@ def _without_dash(node: Mapping) -> Findings:
         if type(item) is Scalar and not item.style and (found := ITEM_BELOW.search(item.raw)):
             below = node.source.span(item.start + found.start(1), item.start + found.end(1))
             if item.span.line > key.span.line and item.span.column == below.column:
-                first = shorten(item.raw.splitlines()[0])
-                yield warning(
-                    item, f"`{first}` lacks the dash of a list item", notes=[(below, "part of the same text")]
-                )
+                help = "begin the first line with a dash as well, or write `|` after the key to keep the lines"
+                yield warning(below, f"`{shorten(found[1])}` is part of the text above it", help=help)
 
 
 def _commas(node: Sequence) -> Findings:
