@@ -28,13 +28,15 @@ def contract_mismatch(workflow: Workflow) -> Findings:
 
 
 def _of_writers(workflow: Workflow) -> Findings:
-    """The outputs without a contract, or of another kind, whose file another task writes under one."""
+    """The outputs without a contract, or under another that nobody reads, whose file another task writes under one."""
+    wanted = {(each.path, text(each.contract)) for task in workflow.document.tasks for each in task.inputs}
     first: dict[str, tuple[TaskDocument, ArtifactDocument]] = {}
     for task in workflow.document.tasks:
         for artifact in task.outputs:
             writer, before = first.setdefault(artifact.path, (task, artifact))
             earlier, own = text(before.contract), text(artifact.contract)
-            if writer is not task and earlier and _kind(own) != _kind(earlier):
+            is_stage = own and (artifact.path, own) in wanted  # such as a report after its draft
+            if writer is not task and earlier and _kind(own) != _kind(earlier) and not is_stage:
                 notes = [(before.node, f"written by `{writer.id}`")]
                 differs = f"but this says `{own}`" if own else "which this lacks"
                 message = f"`{artifact.path}` has the contract `{earlier}`, {differs}"
