@@ -58,9 +58,9 @@ def _work(step: TaskStep) -> Event:
 
 def _changed_approvals(step: TaskStep, inputs: Mapping[str, str]) -> Iterator[EventDraft]:
     """Yield a warning for each input that was changed after it was approved as the output of another task."""
-    for name, (status, record) in step.run.store.records(step.run.run_id).items() if inputs else ():
+    for name, lock in step.run.store.approved(step.run.run_id).items() if inputs else ():
         for path, digest in inputs.items():
-            if name != step.task.id and status == "COMPLETED" and digest != (record.locked or {}).get(path, digest):
+            if name != step.task.id and digest != lock.get(path, digest):
                 warning = f"input `{path}` was changed after its approval in task `{name}`"
                 yield EventDraft("task.warning", {"warning": warning}, "warning")
 

@@ -39,6 +39,12 @@ class StoredWorkflow(msgspec.Struct, frozen=True):
     warned: int
 
 
+class _Lock(msgspec.Struct):
+    """The part of a TaskRecord that is read for each other task."""
+
+    locked: dict[str, str] | None = None
+
+
 class OutputVersion(NamedTuple):
     """An output file as an iteration left it; `content` is None if it was too large to store."""
 
@@ -82,6 +88,12 @@ class RunRecords(Database):
         """Return status and record of every task, in order."""
         rows = self.rows("select task_id, status, record from tasks where run_id = ? order by position", run_id)
         return {row["task_id"]: (row["status"], unpack(row["record"], TaskRecord)) for row in rows}
+
+    def approved(self, run_id: str) -> dict[str, dict[str, str]]:
+        """Return the hashes of the approved outputs, by path, of every completed task, in order."""
+        query = "select task_id, record from tasks where run_id = ? and status = 'COMPLETED' order by position"
+        locks = {row["task_id"]: unpack(row["record"], _Lock).locked for row in self.rows(query, run_id)}
+        return {task_id: lock for task_id, lock in locks.items() if lock}
 
     def items(self, run_id: str | None = None, *, waiting: bool = False) -> list[QueueItem]:
         """Return the queue items, oldest first; with `waiting` only the open ones."""

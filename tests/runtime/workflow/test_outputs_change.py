@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.folders import write
 from tests.runtime.workflow.running import GATE, Bench, bench
 
 from rulewright_runtime.workflow.artifacts import UNREADABLE, changed_paths, hashes
@@ -351,3 +352,25 @@ def test_a_database_behind_a_link_has_the_lock_of_its_target(tmp_path: Path) -> 
     os.symlink(run.store.path, tmp_path / "link.db")
     with Store(tmp_path / "link.db") as linked, run.store.run_lock() as ours:
         assert (ours, linked.is_run_active()) == (True, True)
+
+
+def test_the_records_of_all_tasks_are_not_read_again_for_each_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def reads(size: int) -> int:
+        """How often a run of this many works with inputs reads all records."""
+        read: list[str] = []
+        works = "".join(f"  t{number}: {{agent: dev, inputs: [in.md]}}\n" for number in range(size))
+        run = bench(write(tmp_path / str(size), {"in.md": "in"}), f"tasks:\n{works}")
+        with monkeypatch.context() as patched:
+            records = Store.records
+
+            def counted(store: Store, run_id: str) -> Any:
+                read.append(run_id)
+                return records(store, run_id)
+
+            patched.setattr(Store, "records", counted)
+            assert run.run().status == "COMPLETED"
+        return len(read)
+
+    assert reads(6) == reads(2) > 0
