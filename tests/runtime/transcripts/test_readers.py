@@ -143,7 +143,7 @@ def output_item(answer: str | None, **sample: Any) -> dict[str, Any]:
 
 
 def test_output_items_of_openais_evals_are_read_as_a_page_or_one_per_line(tmp_path: Path) -> None:
-    items = [output_item("4", usage={"prompt_tokens": 5}), output_item("5")]
+    items = [output_item("4", usage={"prompt_tokens": 5}), output_item("5", error={"code": "", "message": ""})]
     page = json.dumps({"object": "list", "data": items, "has_more": False})
     for path in (written(tmp_path, items), written(tmp_path, page, "page.json")):
         first, second = conversations(path)
@@ -154,7 +154,14 @@ def test_output_items_of_openais_evals_are_read_as_a_page_or_one_per_line(tmp_pa
 
 @pytest.mark.parametrize(
     "item",
-    [output_item(None), output_item("4", error={"message": "timeout"}), output_item("4", finish_reason="length")],
+    [
+        output_item(None),
+        output_item("4", error={"message": "timeout"}),
+        output_item("4", error={"code": "server_error", "message": ""}),
+        output_item("4", error="timeout"),
+        output_item("4", error={"details": [1]}),
+        output_item("4", finish_reason="length"),
+    ],
 )
 def test_an_output_item_that_is_not_whole_passes_nothing(item: dict[str, Any], tmp_path: Path) -> None:
     (found,) = execute(plan(check()), [written(tmp_path, [item])])

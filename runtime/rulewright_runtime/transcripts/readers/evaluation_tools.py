@@ -375,8 +375,10 @@ def _item_conversation(item: Record) -> Conversation:
     sample = record_at(item.get("sample"), "sample")
     keys = ("input", "output")
     asked, answers = (shapes.chat(sample[key], f"sample.{key}") if sample.get(key) else () for key in keys)
-    error = object_in(sample.get("error")).get("message") or (None if answers else "the item has no output")
-    failed = (Message("assistant", metadata={"error": word(error)}),) if error else ()
+    reasons = object_in(sample.get("error")) or {"message": sample.get("error")}
+    given = filter(None, (reasons.get("message"), *reasons.values()))  # without an error all are empty
+    error = next(given, None if answers else "the item has no output")
+    failed = (Message("assistant", metadata={"error": word(error) or "the item failed"}),) if error else ()
     return Conversation(
         word(item.get("id")),
         (*asked, *answers, *failed),
