@@ -76,10 +76,14 @@ def _requests(prompt: Scalar, text: str, *, has_fields: bool) -> Findings:
     for request in _REQUEST.finditer(text):
         message = f"a reply of `{request[1]}` is not a verdict and does not count as a vote"
         yield warning(place(prompt, *request.span(1)), message, help=help)
-    keyed = None if has_fields or '"verdict"' in text else _KEYED.search(text) or _OFFERED.search(text)
+    is_read = has_fields or '"verdict"' in text
+    keyed, offered = (None, None) if is_read else (_KEYED.search(text), _OFFERED.search(text))
     if keyed is not None:
         message = f"the reply has no key `verdict`, but `{keyed[1]}`, and does not count as a vote"
         yield error(place(prompt, *keyed.span(1)), message, help=Guess("verdict"))
+    elif offered is not None:  # which may be the form of what is judged
+        message = f"`{offered[1]}` offers verdicts, but the vote of a judge is read from the key `verdict`"
+        yield warning(place(prompt, *offered.span(1)), message, help=Guess("verdict"))
     rating = None if '"verdict"' in text else _RATING.search(text) or _NUMBER.search(text)
     if rating is not None:
         message = "the prompt asks for a number, which is not a verdict and does not count as a vote"
