@@ -46,7 +46,16 @@ def unknown_keys(size: int) -> dict[str, str]:
     return {"brief.yaml": "id: brief\nfail: size(answer) > 8\n" + "".join(f"some_{n}: 1\n" for n in range(size))}
 
 
-GROWING = ((outputs_in_files, 10), (unknown_keys, 110))  # 100 findings of a code may cause others
+def labels_of_a_check(size: int) -> dict[str, str]:
+    labels = "".join(f"label {number}: brief_0\n" for number in range(size))
+    return {**brief_checks(1), "rulewright.yaml": "project: one\nblindspots: labels.yaml\n", "labels.yaml": labels}
+
+
+GROWING = (
+    (outputs_in_files, 10),
+    (unknown_keys, 110),
+    (labels_of_a_check, 60),
+)  # 100 findings of a code may cause others
 
 
 @pytest.mark.parametrize(("files", "part"), GROWING)

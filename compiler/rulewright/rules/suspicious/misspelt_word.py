@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator
 from functools import cache, cached_property, partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -128,7 +129,12 @@ def _misspelt_below(
     """The unknown words below a node and what is meant, without texts that somebody says in a chat. A lexicon of the
     user's words may have several of them, or a description that people spell so."""
     if isinstance(node, Mapping):
-        entries = [each for each in node.entries if each.name not in SPOKEN and not _is_cut_off(each.value, node)]
+        cut_off = _cut_off(node)
+        entries = [
+            each
+            for each in node.entries
+            if each.name not in SPOKEN and not (isinstance(each.value, Scalar) and each.value.value in cut_off)
+        ]
         below = [each for entry in entries for each in _misspelt_below(entry.value, unknown, meant)]
         is_typed = optional_text(node, "role") in ("user", "both")
         is_meant = is_typed and (len(below) > 1 or SPELLING.search(optional_text(node, "description") or ""))
@@ -150,13 +156,14 @@ def _misspelt_below(
                 yield place(node, *each.span()), word, near
 
 
-def _is_cut_off(node: Node, mapping: Mapping) -> bool:
-    """Whether a text is the beginning of another one of its mapping, so that its last word may be half a word."""
-    text = node.value if isinstance(node, Scalar) else None
-    if not isinstance(text, str) or not text:
-        return False
-    others = (each.value.value for each in mapping.entries if isinstance(each.value, Scalar) and each.value is not node)
-    return any(isinstance(other, str) and len(other) > len(text) and other.startswith(text) for other in others)
+def _cut_off(mapping: Mapping) -> set[str]:
+    """The texts of a mapping that are the beginning of another one, so that their last word may be half a word."""
+    values = (each.value.value for each in mapping.entries if isinstance(each.value, Scalar))
+    return {
+        text
+        for text, after in pairwise(sorted({each for each in values if isinstance(each, str)}))
+        if after.startswith(text)
+    }
 
 
 def _is_english_around(text: str, found: re.Match[str]) -> bool:
