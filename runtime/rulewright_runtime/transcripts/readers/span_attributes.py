@@ -230,10 +230,13 @@ _TELLING: Final = 20  # characters of one that is not a heading
 _ASKING: Final = ("?", "？", "؟")  # ends of a question, which may be the user's own
 
 
-class TracedCall(msgspec.Struct, frozen=True):
-    """A call of a model: its trace, when it was (0 if unknown), and its messages."""
+SpanKey = tuple[str, str]  # of a span: the ids of its trace and its own
 
-    trace: str
+
+class TracedCall(msgspec.Struct, frozen=True):
+    """A call of a model: its span, when it was (0 if unknown), and its messages."""
+
+    key: SpanKey
     at: int
     conversation: Conversation
 
@@ -323,7 +326,7 @@ def _with_passages(
 ) -> Conversation:
     places: dict[tuple[int, str], Message] = {}  # one for retrievers inside each other that found the same
     for each in retrievals:
-        call = next((call for call in begun if call.trace == each.trace and _follows(call, each)), None)
+        call = next((call for call in begun if call.key[0] == each.trace and _follows(call, each)), None)
         if call is not None and not _shows(conversation, each.message):
             asked = call.conversation.messages
             places.setdefault((len(asked) - (asked[-1].role == "assistant"), each.message.text), each.message)

@@ -36,6 +36,7 @@ from rulewright_runtime.transcripts.readers.shapes import Format, ended, message
 from rulewright_runtime.transcripts.readers.span_attributes import (
     TEXTS,
     Retrieval,
+    SpanKey,
     ToolExecution,
     TracedCall,
     attributes_of,
@@ -85,21 +86,12 @@ def _is_span(record: Record) -> bool:
 
 
 _DEPTH: Final = 64  # of the spans around a call
-_Key = tuple[str, str]  # of a span: the ids of its trace and its own
-
-
-class _SpanOfModel(msgspec.Struct, frozen=True):
-    """A span with messages: its identity, that of its trace, when it ended, and the conversation in it."""
-
-    key: _Key
-    ended: int
-    conversation: Conversation
 
 
 def _read(records: Sequence[Record]) -> Iterator[Conversation | ShapeError]:
-    calls: list[_SpanOfModel] = []
-    parents: dict[_Key, _Key] = {}
-    executions: dict[_Key, ToolExecution] = {}
+    calls: list[TracedCall] = []
+    parents: dict[SpanKey, SpanKey] = {}
+    executions: dict[SpanKey, ToolExecution] = {}
     retrievals: list[Retrieval] = []
     silent: dict[str, str] = {}  # spans by their traces
     for number, span in enumerate((span for record in records for span in _spans(record)), 1):
@@ -114,7 +106,7 @@ def _read(records: Sequence[Record]) -> Iterator[Conversation | ShapeError]:
             yield wrong
             continue
         if conversation is not None:
-            calls.append(_SpanOfModel(key, _ended(span), conversation))
+            calls.append(TracedCall(key, _ended(span), conversation))
         elif retrieved is not None:
             retrievals.append(Retrieval(key[0], _ended(span), retrieved))
         elif execution is not None:
@@ -125,26 +117,23 @@ def _read(records: Sequence[Record]) -> Iterator[Conversation | ShapeError]:
         yield ShapeError("no span contains messages of a model (`gen_ai.input.messages`, `llm.input_messages`)")
         return
     yield from _grouped(
-        _without_agents(calls, parents), _by_trace(executions, parents), sorted(retrievals, key=lambda each: each.at)
+        without_agents(calls, parents), _by_trace(executions, parents), sorted(retrievals, key=lambda each: each.at)
     )
     for trace in sorted(silent.keys() - {call.key[0] for call in calls}):
         yield ShapeError(f"{silent[trace]}: no span of the trace `{trace}` contains messages of a model")
 
 
 def _grouped(
-    calls: Iterable[_SpanOfModel], uncalled: dict[str, list[ToolExecution]], retrievals: Sequence[Retrieval]
+    calls: Iterable[TracedCall], uncalled: dict[str, list[ToolExecution]], retrievals: Sequence[Retrieval]
 ) -> Iterator[Conversation | ShapeError]:
     """Yield the conversations, and an error for each execution of their traces that no message calls."""
-    groups: dict[str, list[_SpanOfModel]] = {}
+    groups: dict[str, list[TracedCall]] = {}
     for call in calls:
         groups.setdefault(call.conversation.id, []).append(call)
     for name, group in groups.items():
         tried = {call.key[0]: uncalled.get(call.key[0], []) for call in group}
-        spans = [
-            TracedCall(call.key[0], call.ended, call.conversation)
-            for call in sorted(group, key=lambda each: each.ended)
-        ]
-        kept = unrepeated([call.conversation for call in spans], name)
+        spans = sorted(group, key=lambda each: each.at)
+        kept = unrepeated(spans, name)
         shown = [*with_passages(kept, spans, retrievals)]
         whole, uncalled_here = with_results(shown, itertools.chain(*tried.values()))
         left = {*map(id, uncalled_here)}
@@ -157,7 +146,9 @@ def _grouped(
         yield ShapeError(f"{each.where}: the tool `{each.name}` ran, and no message of its trace calls it")
 
 
-def _by_trace(executions: Mapping[_Key, ToolExecution], parents: Mapping[_Key, _Key]) -> dict[str, list[ToolExecution]]:
+def _by_trace(
+    executions: Mapping[SpanKey, ToolExecution], parents: Mapping[SpanKey, SpanKey]
+) -> dict[str, list[ToolExecution]]:
     """The executions of each trace; of one that two instrumentations record, the outer span."""
     found: dict[str, list[ToolExecution]] = {}
     for key, execution in executions.items():
@@ -167,9 +158,9 @@ def _by_trace(executions: Mapping[_Key, ToolExecution], parents: Mapping[_Key, _
     return found
 
 
-def _without_agents(calls: Sequence[_SpanOfModel], parents: Mapping[_Key, _Key]) -> Iterator[_SpanOfModel]:
-    """Yield the calls, but no span of an agent whose messages a call inside it repeats in order."""
-    inside: dict[_Key, list[Conversation]] = {}
+def without_agents(calls: Sequence[TracedCall], parents: Mapping[SpanKey, SpanKey]) -> Iterator[TracedCall]:
+    """Yield the calls, but none around another one, such as that of an agent, that repeats its messages in order."""
+    inside: dict[SpanKey, list[Conversation]] = {}
     for call in calls:
         key, passed = call.key, {call.key}
         while (key := parents.get(key, key)) not in passed and len(passed) < _DEPTH:
@@ -186,7 +177,7 @@ def _repeats(whole: Conversation, part: Conversation) -> bool:
     return all(message in rest for message in map(content_of, part.messages))
 
 
-def _identity(span: Record, where: str) -> tuple[_Key, _Key]:
+def _identity(span: Record, where: str) -> tuple[SpanKey, SpanKey]:
     """The trace and the id of a span (without an id, where it stands), and those of its parent."""
     context = span.get("context")
     names = {**(context if is_record(context) else {}), **span}
@@ -225,21 +216,23 @@ def _ended(span: Record) -> int:
     return instant(first_of(span, _TIMES))
 
 
-def unrepeated(conversations: list[Conversation], name: str) -> Iterator[Conversation]:
+def unrepeated(spans: Sequence[TracedCall], name: str) -> Iterator[Conversation]:
     """The conversations that are not a prefix of a later one, with the id `name`, and a number if there are several.
-    The usage of each is the sum of its own and of those that it repeats, in the fields that all of them have."""
+    The usage of each is the sum of its own and of those that it repeats, in the fields that all of them have; a span
+    that is exported twice counts once."""
     prefixes: set[bytes] = set()
     unique: list[tuple[Conversation, list[bytes]]] = []
-    used: dict[bytes, JsonObject] = {}  # by what a call and those before it said; of repetitions by the last one
-    for each in reversed(conversations):
+    used: dict[bytes, dict[SpanKey, JsonObject]] = {}  # by what a call and those before it said, and by its span
+    for span in reversed(spans):
+        each = span.conversation
         digests = prefix_digests(each.messages)
         if digests[-1] not in prefixes:
             unique.append((each, digests))
         prefixes.update(digests)
         if each.usage or each.messages[-1].role == "assistant":
-            used.setdefault(digests[-1], each.usage)
+            used.setdefault(digests[-1], {}).setdefault(span.key, each.usage)
     for number, (each, digests) in enumerate(reversed(unique), 1):
-        calls = [used[digest] for digest in digests if digest in used]
+        calls = [usage for digest in digests for usage in used.get(digest, {}).values()]
         usage = calls[0] if len(calls) == 1 else summed(calls)
         yield msgspec.structs.replace(each, id=name if len(unique) == 1 else f"{name}#{number}", usage=usage)
 

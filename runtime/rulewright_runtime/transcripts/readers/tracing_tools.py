@@ -38,13 +38,14 @@ from rulewright_runtime.transcripts.readers.record_values import (
 from rulewright_runtime.transcripts.readers.shapes import Format
 from rulewright_runtime.transcripts.readers.span_attributes import (
     Retrieval,
+    SpanKey,
     TracedCall,
     are_documents,
     has_passages,
     retrieval_message,
     with_passages,
 )
-from rulewright_runtime.transcripts.readers.spans import unrepeated
+from rulewright_runtime.transcripts.readers.spans import unrepeated, without_agents
 
 _RETRIEVER: Final = re.compile(r"(?i)retriev|(?:vector|similarity|semantic)[ _-]?search")  # in a step's name
 Kind = Literal["call", "scorer", "retrieval", "other"]
@@ -120,12 +121,13 @@ class Tool(msgspec.Struct, frozen=True):
         calls: list[TracedCall] = []
         for step, roots in sorted(relevant, key=lambda each: each[0].start):
             try:
-                calls.append(TracedCall(step.trace, step.start, self._conversation(step, roots, name)))
+                calls.append(TracedCall(_key(step, step.id), step.start, self._conversation(step, roots, name)))
             except ShapeError as wrong:
                 yield wrong
         retrievals = [each for steps in traces for each in _retrievals(steps)]
-        found = unrepeated([call.conversation for call in calls], name)
-        yield from with_passages(found, calls, retrievals)
+        parents = {_key(step, step.id): _key(step, *step.parents[:1]) for steps in traces for step in steps}
+        calls = [*without_agents(calls, parents)]
+        yield from with_passages(unrepeated(calls, name), calls, retrievals)
 
     def _conversation(self, step: Step, roots: Sequence[Step], name: str) -> Conversation:
         asked = self._messages(step.input, self.keys[0], INPUT_KEYS, "user", step.where)
@@ -166,6 +168,10 @@ class Tool(msgspec.Struct, frozen=True):
         if found or not self.reads_json:
             return found
         return [Message(role, (Part(text=msgspec.json.encode(value).decode()),))]
+
+
+def _key(step: Step, own: str = "") -> SpanKey:
+    return step.trace, own or step.where
 
 
 def _relevant(steps: Sequence[Step]) -> list[Step]:

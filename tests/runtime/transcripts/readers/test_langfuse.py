@@ -63,6 +63,20 @@ def test_costs_and_durations_of_the_calls_of_a_session_are_added(costs: dict[str
     }  # fmt: skip
 
 
+def test_a_call_inside_another_counts_once_and_a_repeated_one_each_time(tmp_path: Path) -> None:
+    tool = {"role": "assistant", "tool_calls": [{"id": "c", "function": {"name": "f", "arguments": "{}"}}]}
+    result = {"role": "tool", "tool_call_id": "c", "content": "1"}
+    inner = {**CALL, "parentObservationId": "g1"}
+    calls = [
+        CALL,
+        {**inner, "id": "g2", "output": tool},
+        {**inner, "id": "g3", "output": tool, "startTime": "2025-03-01T10:00:01Z"},
+        {**inner, "id": "g4", "input": [ASKED, tool, result], "startTime": "2025-03-01T10:00:02Z"},
+    ]
+    (found,) = conversations(written(tmp_path, calls))
+    assert (len(found.messages), found.usage["total_tokens"]) == (4, 15)
+
+
 def test_a_cost_that_one_of_the_calls_lacks_is_unknown(tmp_path: Path) -> None:
     calls = [{**CALL, "totalCost": 3, "sessionId": "s"}, {**LATER, "sessionId": "s"}]
     (found,) = conversations(written(tmp_path, calls))

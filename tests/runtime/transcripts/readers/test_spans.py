@@ -149,15 +149,22 @@ def test_tokens_and_durations_of_the_calls_of_a_trace_are_added_also_from_typed_
         used(5),
     ]
     last = [ASKED, attribute(OUT, REPLY), used(7)]
+    calls = (
+        (first, 1, 0.5, {"spanId": "a"}),
+        (first, 1, 0.5, {"spanId": "a"}),  # exported twice
+        (first, 1, 0.5, {"spanId": "inside", "parentSpanId": "a"}),  # by a second instrumentation
+        (first, 1, 0.5, {"spanId": "retried"}),
+        (last, 2, 2, {"spanId": "b"}),
+    )
     spans = [
         each
-        for own, start, seconds, name in ((first, 1, 0.5, "a"), (first, 1, 0.5, "repeated"), (last, 2, 2, "b"))
+        for own, start, seconds, ids in calls
         for each in export(
-            own, spanId=name, startTimeUnixNano=f"{start}{'0' * 18}", endTimeUnixNano=f"{start}{seconds * 10**9:018.0f}"
+            own, startTimeUnixNano=f"{start}{'0' * 18}", endTimeUnixNano=f"{start}{seconds * 10**9:018.0f}", **ids
         )
     ]
     [chat] = conversations(written(tmp_path, spans))
-    assert usage_of(chat.usage) == {"input_tokens": 12, "latency": 2.5}
+    assert usage_of(chat.usage) == {"input_tokens": 17, "latency": 3.0}
 
 
 @pytest.mark.parametrize("more", [{"refusal": "bad"}, {"error": "bad"}])
