@@ -280,11 +280,13 @@ class Reader:
 
     def _admit(self, transcript: Transcript) -> Transcript | InputError:
         """The transcript, unless its scenario is unknown or its id was read before."""
-        found = self._by_messages.of(transcript) if self._needs_scenario(transcript) else []
-        if len(found) > 1:
-            reason = f"the result may be of the scenarios {ticked(found[:3])}; name that of each test in its metadata"
-            return InputError(f"{reason}, as `scenario_id`", transcript.path, transcript.line)
-        transcript = msgspec.structs.replace(transcript, scenario_id=found[0]) if found else transcript
+        if self._needs_scenario(transcript):
+            found = self._by_messages.of(transcript)
+            if len(found) != 1 and (found or not transcript.scenario_id):
+                tried = f"may be of the scenarios {ticked(found[:3])}" if found else "fits no scenario of the project"
+                reason = f"the result {tried}; name that of each test in its metadata, as `scenario_id`"
+                return InputError(reason, transcript.path, transcript.line)
+            transcript = msgspec.structs.replace(transcript, scenario_id=found[0]) if found else transcript
         scenario = transcript.scenario_id
         if self._scenarios is not None and scenario and scenario not in self._scenarios:
             hint = "" if self._scenarios else "; the project has no scenarios, and a chat needs none"
@@ -296,7 +298,7 @@ class Reader:
     def _needs_scenario(self, transcript: Transcript) -> bool:
         """Whether it is a result of promptfoo that names none of the scenarios, which may be its tests."""
         is_result = transcript.recorded is not None and transcript.recorded.source == "promptfoo"
-        return is_result and self._scenarios is not None and transcript.scenario_id not in self._scenarios
+        return is_result and bool(self._scenarios) and transcript.scenario_id not in (self._scenarios or ())
 
     @cached_property
     def _by_messages(self) -> ScenariosByMessages:

@@ -425,8 +425,9 @@ def test_results_of_promptfoo_are_judged_by_the_scenario_of_their_test_and_promp
         "results:b": ("test-2-prompt-2", "FAIL"),
         "results:c": ("when-prompt-2", "PASS"),
     }
-    (refused,) = json.loads((run / "summary.json").read_bytes())["refused"]["inputs"]
-    assert "unknown scenario `when`" in refused["reason"]
+    refused = [each["reason"] for each in json.loads((run / "summary.json").read_bytes())["refused"]["inputs"]]
+    fits_none = "the result fits no scenario of the project; name that of each test in its metadata, as `scenario_id`"
+    assert refused == [fits_none, fits_none, "unknown scenario `when`"]
 
 
 @pytest.mark.parametrize("kind", ["contains", "icontains"])
@@ -449,15 +450,15 @@ def test_a_result_of_one_of_several_tests_is_judged_if_they_ask_the_same_and_ref
 
 
 @pytest.mark.parametrize(
-    ("variables", "scenario"),
+    ("variables", "scenarios"),
     [
-        ({"question": "Where?", "city": "Bern"}, "test-1"),
-        ({"question": "Where?", "city": "Bern", "sessionId": "s1"}, "test-1"),
-        ({"question": "Where?", "city": "Zug"}, ""),
+        ({"question": "Where?", "city": "Bern"}, {"test-1"}),
+        ({"question": "Where?", "city": "Bern", "sessionId": "s1"}, {"test-1"}),
+        ({"question": "Where?", "city": "Zug"}, set()),
     ],
 )
 def test_a_result_is_not_judged_by_a_test_with_another_value_of_a_variable(
-    variables: dict[str, str], scenario: str, tmp_path: Path
+    variables: dict[str, str], scenarios: set[str], tmp_path: Path
 ) -> None:
     city = "{vars: {question: Where?, city: Bern}, assert: [{type: contains, value: '{{city}}'}]}"
     project = written(tmp_path, translated(tmp_path, f"tests: [{city}]\n"))
@@ -465,4 +466,4 @@ def test_a_result_is_not_judged_by_a_test_with_another_value_of_a_variable(
     path.write_text(json.dumps([result("a", "Answer: Where?", "In Zug.", vars=variables)]))
     run = tmp_path / "run"
     main(["scan", str(path), "--project", str(project), "--out", str(run)])
-    assert {each["scenario_id"] for each in folders.read_lines(run / "verdicts.jsonl")} == {scenario}
+    assert {each["scenario_id"] for each in folders.read_lines(run / "verdicts.jsonl")} == scenarios
