@@ -9,6 +9,7 @@ import re
 import shlex
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from rulewright.arguments.shared_options import again
@@ -50,7 +51,8 @@ def run_plan(plan: Plan, args: argparse.Namespace, *, judge: str | None, project
     check_threshold(plan, args.fail_on)
     if args.resume and args.overwrite:
         raise UsageError("`--resume` continues a run and `--overwrite` replaces it; use one of them")
-    if args.out is None:
+    is_numbered = args.out is None
+    if is_numbered:
         args.out = _numbered_run(args)
     try:
         summary = _live(plan, args, judge, project) if is_live(judge) and judge else _run(plan, args, judge, project)
@@ -61,6 +63,9 @@ def run_plan(plan: Plan, args: argparse.Namespace, *, judge: str | None, project
         return INTERRUPTED
     finally:
         safe_stream(sys.stderr).show_progress("")
+        if is_numbered:
+            with suppress(OSError):  # it holds a run
+                os.removedirs(args.out)
     if isinstance(summary, int):
         return summary
     refused = [f"{place_of(each)}: {each['reason']}" for each in summary["refused"]["inputs"]]
@@ -96,14 +101,22 @@ def status_of(summary: JsonMapping, plan: Plan, fail_on: str | None) -> int:
 
 
 def _numbered_run(args: argparse.Namespace) -> str:
-    """The folder of a new run, or of the last one with `--resume`. Raises UsageError."""
+    """The folder of a new run, which is created, or of the last one with `--resume`. Raises UsageError."""
     if args.overwrite:
         raise UsageError("`--overwrite` needs `--out` with the run to replace")
     names = os.listdir(RUNS) if os.path.isdir(RUNS) else []
     last = max((int(name) for name in names if re.fullmatch("[1-9][0-9]{0,8}", name)), default=0)
     if args.resume and not last:
         raise UsageError(f"`--resume` needs `--out`, because `{RUNS}` contains no numbered run")
-    return os.path.join(RUNS, str(last if args.resume else last + 1))
+    while not args.resume:
+        last += 1
+        try:
+            os.makedirs(os.path.join(RUNS, str(last)))
+            break
+        except OSError as error:
+            if not os.path.isdir(os.path.join(RUNS, str(last))):  # otherwise another scan has just taken this number
+                raise UsageError(f"can't write `{RUNS}`: {reason_of(error)}") from None
+    return os.path.join(RUNS, str(last))
 
 
 def print_run(form: str, text: str) -> None:

@@ -6,14 +6,16 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from rulewright.cli import COMMANDS, main
-from rulewright.commands import explain
+from rulewright.commands import explain, running
 from rulewright.commands.running import refusals
 from rulewright.shipped import shipped_root
 from rulewright_grammar import schema
+from rulewright_runtime.runs import store
 
 ROOT = Path(__file__).resolve().parents[3]
 BENCHMARK = shipped_root() / "benchmark"
@@ -183,6 +185,22 @@ def test_a_scan_without_a_folder_goes_to_the_next_number_and_resumes_the_last(
     code, out, _ = run(capsys, *scan, "--resume")
     assert (code, out.splitlines()[-1].split()[1]) == (1, "runs/2/summary.md;")
     assert {path: path.read_bytes() for path in (started / "runs").rglob("*.json*")} == files
+
+
+def test_two_scans_that_start_together_write_two_runs(
+    started: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def judged(*words: Any, **settings: Any) -> Any:
+        monkeypatch.undo()
+        monkeypatch.chdir(started)
+        assert run(capsys, "scan", "transcripts")[0] == 1
+        return store.run(*words, **settings)
+
+    monkeypatch.setattr(running, "run", judged)
+    code, out, _ = run(capsys, "scan", "transcripts")
+    assert (code, out.splitlines()[-1].split()[1]) == (1, "runs/1/summary.md;")
+    assert run(capsys, "scan", "missing")[0] == 3
+    assert sorted(each.name for each in (started / "runs").iterdir()) == ["1", "2"]
 
 
 def test_lint_points_into_the_file_and_fails(started: Path, capsys: pytest.CaptureFixture[str]) -> None:
