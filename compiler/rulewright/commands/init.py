@@ -59,7 +59,7 @@ params:
 pass: tool_call.name in params.tools
 """
 REFUSAL = """\
-# Common English phrases of refusal; your chats may use others.
+# Common English phrases of refusal.
 id: request-declined
 each: reply
 fail: is_refusal(turn.content)
@@ -142,6 +142,8 @@ def _made_for(args: argparse.Namespace, target: Path) -> dict[str, bytes]:
         complain(f"warning: {refused} in `{chats}` can't be read; the first: {summary.refused[0]}")
     say(*summary_lines(found, width_for(sys.stdout)), "")
     made = project_for(printable(target.resolve().name) or "chats", found)
+    if not summary.is_english and made.pop("checks/request-declined.yaml", ""):
+        say("note: no check for refusals is written, because `is_refusal` knows only English phrases", "")
     return {name: text.encode() for name, text in sorted(made.items())}
 
 
@@ -159,7 +161,4 @@ def project_for(name: str, found: Mapping[str, Any]) -> dict[str, str]:
     if 0 < len(tools) <= MOST_TOOLS:
         # JSON is YAML, and its quotes keep any name a text.
         return {**files, "checks/unknown-tool-called.yaml": TOOLS.format(tools=json.dumps(tools))}
-    is_latin = all(
-        name == "Latin" or found["scripts"].get("Latin", 0) > count for name, count in found["scripts"].items()
-    )
-    return {**files, "checks/request-declined.yaml": REFUSAL} if is_latin else files
+    return {**files, "checks/request-declined.yaml": REFUSAL}

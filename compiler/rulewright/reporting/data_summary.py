@@ -12,6 +12,10 @@ from rulewright_runtime.transcripts.messages import SPEAKERS, Message, Transcrip
 from rulewright_runtime.transcripts.readers.content import is_markup
 
 MOST = 8  # of a kind, as people see them
+_ENGLISH = frozenset((
+    "the", "and", "you", "your", "that", "this", "with", "what", "how", "would", "should", "please", "from", "they",
+))  # fmt: skip
+_TELLING = 20  # words of which one in 25 is common English ones, if the language is English
 _COUNTED = ("formats", "models", "scenarios", "roles", "last_speaker", "tools", "scripts", "media", "holds")
 
 
@@ -24,6 +28,14 @@ class DataSummary:
         self._counts: dict[str, Counter[str]] = {name: Counter() for name in _COUNTED}
         self._messages: list[int] = []
         self._lengths: dict[str, list[int]] = {}
+        self._words = self._english_words = 0
+
+    @property
+    def is_english(self) -> bool:
+        """Whether the chats are in English, or may be because they are short."""
+        scripts = self._counts["scripts"]
+        is_latin = all(name == "Latin" or scripts["Latin"] > count for name, count in scripts.items())
+        return is_latin and (self._words < _TELLING or self._english_words * 25 >= self._words)
 
     def add(self, item: Transcript | InputError) -> None:
         """Count one conversation, or one input that is refused."""
@@ -49,6 +61,10 @@ class DataSummary:
         self._counts["media"].update(part.kind for part in message.parts if part.kind != "text")
         self._counts["scripts"].update(_scripts(text))
         self._lengths.setdefault(message.role, []).append(len(text))
+        if message.role in SPEAKERS:
+            words = text.lower().split()
+            self._words += len(words)
+            self._english_words += sum(map(_ENGLISH.__contains__, words))
 
     def result(self) -> JsonObject:
         """Return the counts as JSON data. Lengths are the minimum, median and maximum number of characters."""

@@ -40,10 +40,15 @@ def test_the_project_lints_clean_and_passes_on_the_chats_it_was_made_from(
     assert "3 PASS, 0 FAIL" in capsys.readouterr().out
 
 
-def test_chats_in_another_script_get_no_check_for_english_phrases(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+GERMAN = "Das Paket kommt am Montag an. Bitte fragen Sie morgen noch einmal nach, wenn Sie es dann noch nicht haben."
+
+
+@pytest.mark.parametrize("answer", ["お答えできません。", GERMAN])
+def test_chats_in_another_language_get_no_check_for_english_phrases(
+    answer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert started(tmp_path, monkeypatch, chat("お答えできません。")) == 0
+    assert started(tmp_path, monkeypatch, chat(answer)) == 0
+    assert "because `is_refusal` knows only English phrases" in capsys.readouterr().out
     assert sorted(path.name for path in Path("mine/checks").iterdir()) == [
         "personal-data-shown.yaml",
         "reply-too-long.yaml",
