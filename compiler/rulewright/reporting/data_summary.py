@@ -101,6 +101,8 @@ def _held(item: Transcript) -> Iterator[str]:
     }
     yield from (name for name, holds in facts.items() if holds)
     yield from (f"metadata.{key}" for key in chat.metadata)
+    of_messages = {key: None for message in chat.messages for key in message.metadata if key not in chat.metadata}
+    yield from (f"metadata.{key} of messages" for key in of_messages)
 
 
 def _scripts(text: str) -> list[str]:

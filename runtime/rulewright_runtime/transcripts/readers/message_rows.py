@@ -55,6 +55,13 @@ def _is_internal(row: Record) -> bool:
     return any(hidden and str(value).strip().lower() in hidden for hidden, value in flags)
 
 
+def differing(rows: Iterable[Record]) -> set[str]:
+    """The keys under which rows of one conversation hold different values: they are about messages, not the whole."""
+    first: dict[str, object] = {}
+    filled = ((key, value) for row in rows for key, value in row.items() if value not in (None, ""))
+    return {key for key, value in filled if first.setdefault(key, value) != value}
+
+
 def refuse_unnamed(names: Iterable[str], name: str) -> None:
     """Raise ShapeError for messages without the name of a conversation, next to others that have one."""
     if not name and any(names):

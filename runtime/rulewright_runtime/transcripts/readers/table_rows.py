@@ -17,6 +17,7 @@ from rulewright_runtime.transcripts.containers import is_event
 from rulewright_runtime.transcripts.messages import Conversation, Message, Part
 from rulewright_runtime.transcripts.readers.columns import OF_MESSAGES, TASK, Columns
 from rulewright_runtime.transcripts.readers.message_rows import (
+    differing,
     internal_of,
     refuse_confusion,
     refuse_disorder,
@@ -61,8 +62,8 @@ def _text_at(value: object, where: str) -> str:
 
 
 def joined(rows: Sequence[Record], fields: Mapping[str, str], columns: Columns) -> Iterator[Conversation | ShapeError]:
-    """Yield the conversations of rows with a message each, in the order of their first rows. Other fields are taken
-    from the first row of a conversation that has them; `columns` name speakers."""
+    """Yield the conversations of rows with a message each, in the order of their first rows. Other columns are metadata
+    of their messages, and of the conversation if its rows agree; `columns` name speakers."""
     by_name: dict[str, dict[int, Record]] = {}
     column = _naming(rows, fields)
     if columns.is_one_conversation:
@@ -108,21 +109,32 @@ def _of_rows(
         refuse_confusion(rows, [each[-1].role for each in found], fields.values(), certain=certain)
     except ShapeError as error:
         return error.at(first)
+    of_messages = differing(rows) - {fields.get("model"), fields.get("scenario_id")}
     merged: JsonObject = {}
     for row in rows:
-        merged = {**row, **{key: value for key, value in merged.items() if value not in (None, "")}}
+        merged |= {key: value for key, value in row.items() if key not in of_messages and merged.get(key) in (None, "")}
     spoken = (*OF_MESSAGES, "passages")
     return replace(_conversation(merged, fields, spoken, [*chain.from_iterable(found)], name), record=first)
 
 
 def _message(row: Record, fields: Mapping[str, str], columns: Columns, *, is_note: bool) -> list[Message]:
+    about = _about(row, fields)
     if is_event(row):
-        return [Message("system", (Part(text=word(row.get(fields["content"]))),), word(row["subtype"]))]
+        return [Message("system", (Part(text=word(row.get(fields["content"]))),), word(row["subtype"]), metadata=about)]
     record = {key: row.get(fields[key]) for key in OF_MESSAGES if key in fields}
     role = "system" if is_note else columns.role_of(record["role"], f"row.{fields['role']}")
     retrieved = passages(row.get(fields.get("passages", "")))
     content = columns.text_of(record.get("content"), f"row.{fields['content']}")
-    return [*retrieved, *messages({**record, "content": content, "role": role}, "row")]
+    *before, message = messages({**record, "content": content, "role": role}, "row")
+    return [*retrieved, *before, replace(message, metadata=message.metadata | about)]
+
+
+def _about(row: Record, fields: Mapping[str, str]) -> JsonObject:
+    """The columns of a row that are metadata of its message, with the model under its usual name."""
+    read = {fields[field] for field in (*OF_MESSAGES, "passages", "conversation") if field in fields}
+    about = {key: value for key, value in row.items() if key not in read and value not in (None, "")}
+    model = word(row.get(fields.get("model", "")))
+    return {**about, "model": model} if model else about
 
 
 def _conversation(
