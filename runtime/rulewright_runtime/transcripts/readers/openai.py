@@ -345,8 +345,8 @@ def read_lines(
     records: Sequence[Record], keys: Sequence[str] = CONVERSATION_KEYS
 ) -> Iterator[Conversation | ShapeError]:
     """Yield the conversations of a file whose lines are messages: those that the lines name under one of the keys, or
-    else one; without keys always one. Data of a whole conversation are taken from the first line that has them, an expected
-    answer only if the lines agree."""
+    else one; without keys always one. Data of a whole conversation are taken from the first line that has them, an
+    expected answer only if the lines agree."""
     by_name: dict[str, dict[int, Record]] = {}
     bot = bot_in(record.get("role") for record in records)
     for number, record in enumerate(records):

@@ -56,7 +56,7 @@ def test_columns_that_no_message_reads_are_kept_with_the_conversation(tmp_path: 
 
 def test_columns_that_differ_within_a_conversation_are_kept_with_its_messages(tmp_path: Path) -> None:
     heads = "call,who,said,finish_reason,flag,soll,bot,paid\n"
-    rows = "1,user,hi,,no,,,\n1,assistant,hello,stop,no,a,m-1,\n1,user,go,,yes,,,3\n1,assistant,on,length,no,b,gpt-4o,\n"
+    rows = "1,user,hi,,no,,,\n1,assistant,yes,stop,no,a,m-1,\n1,user,go,,yes,,,3\n1,assistant,on,length,no,b,gpt-4o,\n"
     columns = {"conversation": "call", "role": "who", "content": "said", "expected": "soll", "model": "bot"}
     (found,) = conversations(written(tmp_path, heads + rows, "chat.csv"), columns=columns)
     assert (found.metadata, found.expected, found.model) == ({"paid": "3"}, None, "m-1")
