@@ -67,10 +67,10 @@ class Columns:
             if field not in FIELDS:
                 raise RuntimeFailure(f"unknown field `{field}` in a column mapping; expected {_one_of(FIELDS)}")
         self.mapping = {field: name for field, name in mapping.items() if name}
-        self._is_html = "html" in self.mapping
-        if self._is_html and "content" in self.mapping:
+        self._html = self.mapping["html"].split("|") if "html" in self.mapping else []
+        if self._html and "content" in self.mapping:
             raise RuntimeFailure("a column mapping names `content` and `html`; name the text in one of them")
-        self.mapping |= {"content": self.mapping.pop("html")} if self._is_html else {}
+        self.mapping |= {"content": self.mapping.pop("html")} if self._html else {}
         self.is_one_conversation = mapping.get("conversation") == ""
         self.used = used
         self.labels = labels
@@ -108,10 +108,15 @@ class Columns:
 
     def text_of(self, content: Json, where: str) -> Json:
         """The content of a message: of one that the mapping names as HTML what it shows. Raises ShapeError."""
-        if not self._is_html or content is None:
+        if not self._html or content is None:
             return content
         self.used.add("html")
         return text_of_markup(content, where)
+
+    def with_shown(self, row: Record) -> Record:
+        """A row with a question and its answer, with what its columns of HTML show. Raises ShapeError."""
+        shown = {name: self.text_of(row.get(name), f"column `{name}`") for name in self._html}
+        return {**row, **shown} if shown else row
 
     def role_of(self, value: Json, where: str) -> str:
         """The role of a speaker, which the mapping may name. Raises ShapeError."""
@@ -155,9 +160,14 @@ class Columns:
         plain = {name: "_".join(name.lower().replace("-", " ").split()) for name in names}
         roles = {*plain.values()}.intersection(FIELDS["role"])
         speakers = SPEAKERS if "role" in self.mapping or roles else ()
-        columns = {field: name for field, name in self.mapping.items() if name in names or field not in speakers}
+        html = () if speakers else tuple(("html", name) for name in self._html)
+        columns = {
+            field: name
+            for field, name in self.mapping.items()
+            if (name in names or field not in speakers) and not (html and field == "content")
+        }
         self.used.update(field for field, name in columns.items() if name in names)
-        for field, name in columns.items():
+        for field, name in (*columns.items(), *html):
             if name not in names:
                 raise ShapeError(f"unknown column `{name}` for `{field}`; the columns are {_one_of(names, 'and')}")
         taken = set(columns.values())

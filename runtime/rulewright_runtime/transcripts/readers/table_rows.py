@@ -24,7 +24,7 @@ from rulewright_runtime.transcripts.readers.message_rows import (
     refuse_unnamed,
 )
 from rulewright_runtime.transcripts.readers.record_values import Record, ShapeError, name_of, shown, word
-from rulewright_runtime.transcripts.readers.shapes import Format, attempt, messages, passages
+from rulewright_runtime.transcripts.readers.shapes import Format, messages, one_by_one, passages
 
 SPOKEN: Final = ("system", "user", "passages", "assistant")
 _OF_CONVERSATIONS: Final = ("conversation", "id", "expected", "model", "scenario_id")
@@ -157,9 +157,6 @@ def format_for(fields: Mapping[str, str], columns: Columns) -> Format:
     """The format of rows with these fields, and with the speakers that `columns` name."""
     if {"role", "content"} <= fields.keys():
         return Format("table", lambda _: True, lambda rows: joined(rows, fields, columns), joins=True, local_ids=True)
-    return Format("table", lambda _: True, lambda rows: _exchanges(rows, fields), local_ids=True)
-
-
-def _exchanges(rows: Sequence[Record], fields: Mapping[str, str]) -> Iterator[Conversation | ShapeError]:
-    for row in rows:
-        yield attempt(exchange, row, fields)
+    return Format(
+        "table", lambda _: True, one_by_one(lambda row: exchange(columns.with_shown(row), fields)), local_ids=True
+    )

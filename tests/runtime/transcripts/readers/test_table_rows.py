@@ -31,6 +31,19 @@ def test_the_rows_of_a_table_are_conversations(
     assert lines(found)[:2] == said
 
 
+@pytest.mark.parametrize("named", [{}, {"user": "question", "assistant": "answer"}])
+def test_a_question_and_an_answer_in_columns_of_html_are_read_as_a_page_shows_them(
+    named: dict[str, str], tmp_path: Path
+) -> None:
+    path = written(tmp_path, "question,answer\n<p>Caf&eacute;?</p>,<b>No</b>\n", "chat.csv")
+    (chat,) = conversations(path, columns={"html": "question|answer", **named})
+    assert lines(chat) == ["user: Café?", "assistant: No"]
+    (chat,) = conversations(path, columns={"html": "answer", **named})
+    assert lines(chat) == ["user: <p>Caf&eacute;?</p>", "assistant: No"]
+    (refused,) = Reader(columns={"html": "answers"}).read([path])
+    assert "unknown column `answers` for `html`" in str(refused)
+
+
 @pytest.mark.parametrize("task", [["Add."], {"text": "Add."}])
 def test_a_task_or_an_input_that_is_not_text_is_refused(tmp_path: Path, task: Any) -> None:
     for row in ({"instruction": task, "input": "1", "output": "2"}, {"instruction": "1", "input": task, "output": "2"}):
