@@ -14,7 +14,13 @@ from rulewright.calibration.gold import (
     refuse_other_conversations,
     refuse_shared_conversations,
 )
-from rulewright.calibration.measures import Confusion, krippendorffs_alpha, prediction_powered, rate, rogan_gladen
+from rulewright.calibration.measures import (
+    Confusion,
+    clustered_rate,
+    krippendorffs_alpha,
+    prediction_powered,
+    rogan_gladen,
+)
 from rulewright.calibration.propagate import (
     MeasuredErrors,
     gate_interval,
@@ -79,7 +85,7 @@ def calibrate(
         "measured_on": str(labelled_run.folder),
         "split": split,
         "labels": _labels(gold),
-        "agreement": _agreement(confusions.values()),
+        "agreement": _agreement(labelled_run, gold.labels, thresholds),
         "checks": [
             {
                 **_check(name, confusion, run, gold, thresholds, elsewhere=measured_on is not None),
@@ -183,11 +189,16 @@ def _labels(gold: Gold) -> JsonObject:
     }
 
 
-def _agreement(confusions: Iterable[Confusion]) -> JsonObject:
-    """How many compared labels of all checks say what the verdict says, as a count and a share."""
-    counts = [(each.hits + each.clear, each.count) for each in confusions]
-    agreed, compared = sum(count for count, _ in counts), sum(count for _, count in counts)
-    return {"agreed": agreed, "compared": compared, **asdict(rate(agreed, compared))}
+def _agreement(run: StoredRun, labels: Mapping[Item, str], thresholds: Thresholds) -> JsonObject:
+    """How many compared labels of all checks say what the verdict says, as a count and a share; those of one chat are
+    alike."""
+    decided = ((item, verdict_at(run.verdicts[item[0]][item[1]], thresholds.get(item[1], 0.0))) for item in labels)
+    agreed = [
+        (item[0], (verdict == "FAIL") == (labels[item] == "FAIL"))
+        for item, verdict in decided
+        if verdict in ("PASS", "FAIL")
+    ]
+    return {"agreed": sum(same for _, same in agreed), "compared": len(agreed), **asdict(clustered_rate(agreed))}
 
 
 def _share_agreeing(gold: Gold) -> float | None:

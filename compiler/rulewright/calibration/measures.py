@@ -15,8 +15,9 @@ from statistics import NormalDist
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from rulewright_runtime.aggregate.inference import wilson
+from rulewright_runtime.aggregate.inference import clustered_mean, student_quantile, wilson
 
 LEVEL: Final = 0.95
 SEED: Final = 20250115
@@ -140,10 +141,24 @@ def _percentiles(value: float | None, draws: Iterable[float]) -> Estimate:
     return Estimate(value, low if value else 0.0, high)
 
 
-def rate(count: int, total: int) -> Estimate:
+def rate(count: float, total: float) -> Estimate:
     """Return `count / total` with Wilson's interval (1927)."""
     interval = wilson(count, total, LEVEL)
     return Estimate(count / total if total else None, interval["low"], interval["high"])
+
+
+def clustered_rate(observations: Sequence[tuple[Hashable, bool]]) -> Estimate:
+    """Return the share of true observations, each with its cluster. The interval is Wilson's for as many independent
+    observations as are as precise (Korn and Graubard 1998): as many as there are clusters if all are equal."""
+    mean = clustered_mean((cluster, float(observed)) for cluster, observed in observations)
+    if mean.mean is None or mean.count == mean.clusters:
+        return rate(sum(observed for _, observed in observations), mean.count)
+    size = float(mean.clusters)
+    if mean.error and 0 < mean.mean < 1:
+        z = NormalDist().inv_cdf(0.5 + LEVEL / 2)
+        wider = student_quantile(0.5 + LEVEL / 2, mean.clusters - 1) / z
+        size = min(mean.count, mean.mean * (1 - mean.mean) / (mean.error * wider) ** 2)
+    return replace(rate(mean.mean * size, size), value=mean.mean)
 
 
 def weighted(parts: Sequence[tuple[float, Estimate]], variance: float = 0.0) -> Estimate:

@@ -157,7 +157,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return corrected
 
 
-def wilson(count: int, total: int, level: float = 0.95, *, most: int | None = None) -> JsonObject:
+def wilson(count: float, total: float, level: float = 0.95, *, most: int | None = None) -> JsonObject:
     """Return Wilson's score interval of the share `count / total`; the ends are None for a total of 0. If missing
     answers may raise the count to `most`, the upper end is that of `most / total`."""
     if not total:
@@ -166,7 +166,7 @@ def wilson(count: int, total: int, level: float = 0.95, *, most: int | None = No
     return {"low": low, "high": high, "method": "wilson"}
 
 
-def _wilson(count: int, total: int, level: float) -> tuple[float, float]:
+def _wilson(count: float, total: float, level: float) -> tuple[float, float]:
     z = NormalDist().inv_cdf(0.5 + level / 2)
     share = count / total
     scale = 1 + z * z / total

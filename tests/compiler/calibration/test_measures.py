@@ -12,6 +12,7 @@ from tests.rounds import rounds
 from rulewright.calibration.measures import (
     Confusion,
     Estimate,
+    clustered_rate,
     cohens_kappa,
     krippendorffs_alpha,
     prediction_powered,
@@ -51,6 +52,30 @@ def test_kappa_and_alpha_are_those_of_statsmodels_and_krippendorff() -> None:
         assert krippendorffs_alpha(units) == near(case["alpha"])
     for count, of, low, high in REFERENCE["wilson"]:
         assert [rate(count, of).low, rate(count, of).high] == near([low, high])
+
+
+@pytest.mark.parametrize(("chats", "labels", "alike"), [(20, 5, 0.3), (20, 5, 0.0), (50, 3, 0.4)])
+def test_the_interval_of_a_share_holds_the_truth_although_the_labels_of_a_chat_are_alike(
+    chats: int, labels: int, alike: float
+) -> None:
+    chance, truth, held = random.Random(7), 0.8, 0
+    for _ in range(draws := 400):
+        seen = []
+        for chat in range(chats):
+            usual = chance.random() < truth
+            seen += [(chat, usual if chance.random() < alike**0.5 else chance.random() < truth) for _ in range(labels)]
+        found = clustered_rate(seen)
+        assert found.low is not None
+        assert found.high is not None
+        held += found.low <= truth <= found.high
+    assert held >= 0.93 * draws
+
+
+def test_equal_labels_of_few_chats_leave_as_much_open_as_one_label_of_each() -> None:
+    assert clustered_rate([(chat, True) for chat in "abc" for _ in range(9)]) == rate(3, 3)
+    assert clustered_rate([(chat, chat < "c") for chat in "abcd"]) == rate(2, 4)
+    assert clustered_rate([("a", True), ("a", False)]) == rate(0.5, 1)
+    assert clustered_rate([]) == Estimate(None, None, None)
 
 
 def test_each_side_of_the_interval_of_a_sum_combines_the_distances_of_its_parts() -> None:
