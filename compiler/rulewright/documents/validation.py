@@ -244,8 +244,9 @@ def _type(violation: Violation, node: Node, path: str, _: Owners) -> Findings:
     if (key := MAIN_KEYS.get(path)) and is_text(node):
         found = _of_main_key(found, node, key)
     elif found.help is None and violation.description and isinstance(node, Scalar) and node.value is None:
-        name = path.rpartition(".")[2]
-        found = dataclass_replace(found, help=f"write a value or delete the key; `{name}` is {violation.description}")
+        found = dataclass_replace(found, help=f"write a value or delete the key; {_about(path, violation)}")
+    elif violation.description.startswith("`["):
+        found = dataclass_replace(found, fix=None, help=f"write {violation.description}")
     elif isinstance(node, Sequence) and violation.description.startswith("the folder"):
         found = dataclass_replace(found, help="write the name of a folder, which contains each in a file of its own")
     elif found.fix is None and (form := mapping_of_words(violation.named)):
@@ -256,7 +257,13 @@ def _type(violation: Violation, node: Node, path: str, _: Owners) -> Findings:
         found = dataclass_replace(found, fix=replace(node, switch, f"write `{switch}`", safe=True))
     elif found.fix is None and wanted == "object":
         found = dataclass_replace(found, help=_keys_of(violation) if violation.named else _entries_form(node))
+    elif found.fix is None and found.help is None and violation.description and not isinstance(node, Scalar):
+        found = dataclass_replace(found, help=_about(path, violation))
     yield found if path else in_document(found, node, violation.properties)
+
+
+def _about(path: str, violation: Violation) -> str:
+    return f"`{path.rpartition('.')[2]}` is {violation.description}"
 
 
 def _entries_form(node: Node) -> str:

@@ -149,11 +149,18 @@ def test_a_condition_next_to_a_misnamed_prompt_says_when_the_check_applies(start
         ("judge: {source: 'openai:gpt-5', api_key: x}", "keys are read from the environment"),
         ("judge: {source: 'openai:gpt-5', base_url: x}", "the address is part of `source`"),
         ("checks: [checks/a.yaml]", "write the name of a folder"),
+        ("pricing: {gpt-5: [1, 2]}", "`pricing` is the file of prices: `MODEL: [INPUT, OUTPUT]`"),
     ],
 )
 def test_a_project_file_of_a_newcomer_is_one_finding_with_its_cure(written: str, says: str) -> None:
     (found,) = lint_text(f"project: mine\n{written}\n", "rulewright.yaml").diagnostics
     assert says in cure(found)
+
+
+@pytest.mark.parametrize("written", ["1", "free", "{input: 1, output: 2}"])
+def test_a_price_of_another_form_shows_that_of_prices(written: str) -> None:
+    (found,) = lint_text(f"gpt-5: {written}\n", "pricing.yaml").diagnostics
+    assert cure(found) == "write `[INPUT, OUTPUT]`, in USD per million tokens"
 
 
 PARAMETERS = """\
