@@ -16,6 +16,7 @@ from rulewright.lower.expressions_of import parts_of
 from rulewright.rules.correctness.bad_schema import schemas_of
 from rulewright_runtime.english import ticked
 from rulewright_runtime.errors import PlanError
+from rulewright_runtime.matching import unspaced
 from rulewright_runtime.regex import compile_regex
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ IN_CLASS: Final = (
 )
 AGAIN: Final = r"(?=(?:[+*]|\{\d+(?:,\d*)?\})\??(?![a-zA-Z]))"  # repeated, and no letter follows
 LETTER: Final = r"[^\x00-\x7f\W_]"  # that is not ASCII
+UNSPACED: Final = f"[{unspaced.LETTERS}]"  # of a script without spaces, in which words have no edges
 NOT_ASCII: Final = "isn't an edge of a word: `\\b` knows ASCII letters only"
 OUTSIDE: Final = (
     (r"(?<!\\)\(:\?", "starts a group with an optional colon", "(?:"),
@@ -80,6 +82,8 @@ OUTSIDE: Final = (
     ),
     (r"(?:^|(?<=[(| ]))\\b(\\\$|[€£#@])", "matches the sign only after a letter", r"\1"),
     # `\b` of RE2 knows only ASCII: next to any other letter it is a boundary where an ASCII letter follows or precedes.
+    (rf"\\b((?:\((?:\?:)?(?:[^()|]*\|)*)?{UNSPACED})", NOT_ASCII, r"\1"),
+    (rf"({UNSPACED}(?:(?:\|[^()]*)?\))?)\\b", NOT_ASCII, r"\1"),
     (
         rf"\\b((?:\((?:\?:)?(?:[^()|]*\|)*)?{LETTER})",
         NOT_ASCII,
@@ -127,7 +131,8 @@ def mistyped_regex(subject: LexiconDocument | ScenarioDocument | CheckDocument |
     matches nothing: no word ends between two letters. `\\b` knows ASCII letters only, so
     `\\bübernehmen` does not match that word.
     Instead: write `(?:a|b)`, `(?:yes|no)`, `{1,3}`, `\\d+`, `\\$5`, no empty alternative, `\\b` at the edge of a word;
-    before a letter that is not ASCII `(?:^|\\PL)`, after one `(?:\\PL|$)`, or a phrase in place of the expression.
+    before a letter that is not ASCII `(?:^|\\PL)`, after one `(?:\\PL|$)`, nothing in a script without spaces, such as
+    Japanese, or a phrase in place of the expression.
     """
     for written in _expressions(subject):
         if "\b" not in written.text or not isinstance(subject, Document):
