@@ -158,9 +158,11 @@ def test_a_project_file_of_a_newcomer_is_one_finding_with_its_cure(written: str,
 
 
 @pytest.mark.parametrize("written", ["1", "free", "{input: 1, output: 2}"])
-def test_a_price_of_another_form_shows_that_of_prices(written: str) -> None:
-    (found,) = lint_text(f"gpt-5: {written}\n", "pricing.yaml").diagnostics
-    assert cure(found) == "write `[INPUT, OUTPUT]`, in USD per million tokens"
+def test_a_price_of_another_form_shows_that_of_prices(written: str, started: Path, tmp_path: Path) -> None:
+    shutil.copytree(started, tmp_path / "project")
+    (tmp_path / "project" / "pricing.yaml").write_text(f"gpt-5: {written}\n", encoding="utf-8")
+    (found,) = lint([tmp_path / "project"]).diagnostics
+    assert cure(found) == "write `[INPUT, OUTPUT]`, in USD per million tokens "
 
 
 PARAMETERS = """\
