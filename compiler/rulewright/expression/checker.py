@@ -219,7 +219,8 @@ class Checker(CheckingContext):
             help: str | None
             if record.name in self.environment.lookups:  # its fields are the ids of other checks
                 near = suggest(name, record.fields)
-                help = Guess(near) if near else f"the other checks are {known or 'none'}"
+                others = f"the other checks are {known}" if known else "this is the only check"
+                help = Guess(near) if near else others
                 return self.report(e, f"no other check is called `{name}`", help, subject=record.name)
             meant = next((each for each in FIELD_SYNONYMS.get(name, ()) if each in record.fields), None)
             help = (Guess(meant) if meant else did_you_mean(name, record.fields)) or (

@@ -104,7 +104,7 @@ def test_an_incomplete_conversation_is_not_set_aside(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("applies", "reason"),
     [
-        ("v['other'].verdict == FAIL", "no other check is called `other`"),
+        ("v['other'].verdict == FAIL", "no other check is called `other` this is the only check"),
         ("turnz.size() > 1", "did you mean `turns`?"),
         ("size(turns)", "bool"),
         ("turn.number > 1", "`turn`"),
