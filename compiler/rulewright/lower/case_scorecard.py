@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Literal
 
+from msgspec.structs import replace
+
 from rulewright.diagnostics import Diagnostic, error
 from rulewright.documents.base import place_of, repeated, text
 from rulewright.documents.scorecard import CaseScorecardDocument, MetricDocument, SettingDocument
@@ -77,7 +79,42 @@ def values_of_defaults(document: CaseScorecardDocument) -> dict[str, object]:
 def _lowered(document: CaseScorecardDocument) -> tuple[CaseScorecardPlan, _CaseScorecardLowering]:
     """The plan, and what was collected while lowering."""
     lowering = _CaseScorecardLowering(document)
-    return lowering.plan(), lowering
+    plan = lowering.plan()
+    lowering.findings = _at_declared_types(document, lowering.findings)
+    return plan, lowering
+
+
+def _at_declared_types(document: CaseScorecardDocument, findings: list[Diagnostic]) -> list[Diagnostic]:
+    """The findings, with one at the type of an input in place of those that would not be there with its other type."""
+    at_types = []
+    for name, kind in _inputs_near(document, findings):
+        other = "string" if kind == "strings" else "strings"
+        inputs = tuple((each, path, other if each == name else kind) for each, path, kind in document.inputs)
+        retyped = replace(document, inputs=inputs)
+        left = _mistakes(retyped)
+        kept = {(each.span, each.message) for each in left}
+        gone = [each for each in findings if (each.span, each.message) not in kept]
+        declared = document.get("inputs", name, "type")
+        if declared is None or not gone or len(left) + len(gone) > len(findings):
+            continue
+        message = f"the input `{name}` is used as `{other}`, not as `{kind}`"
+        notes = [(each.span, f"used as `{other}` here") for each in gone]
+        at_types.append(error(declared, message, code="unknown-input", help=f"write `{other}`", notes=notes))
+        document, findings = retyped, left
+    return [*findings, *at_types]
+
+
+def _inputs_near(document: CaseScorecardDocument, findings: list[Diagnostic]) -> list[tuple[str, str]]:
+    """The inputs that are named in a line with a finding, and their types."""
+    lines = document.node.source.text.split("\n") if findings else []
+    words = {word for each in findings for word in re.findall(r"\w+", lines[each.span.line - 1])}
+    return [(name, kind) for name, _, kind in document.inputs if name in words]
+
+
+def _mistakes(document: CaseScorecardDocument) -> list[Diagnostic]:
+    lowering = _CaseScorecardLowering(document)
+    lowering.plan()
+    return lowering.findings
 
 
 @dataclass(slots=True)
@@ -182,23 +219,12 @@ class _CaseScorecardLowering(ExpressionCollector):
             name = metric.of.text
             message = f"`{name}` is not an input of the type `strings`"
             help_text = f"the inputs of this type are {ticked(lists)}" if lists else None
-            declared, notes = self.document.get("inputs", name, "type"), [(metric.of, "its phrases are listed here")]
-            if declared is not None and not self.is_read(name):
-                self.findings.append(error(declared, message, code="unknown-input", notes=notes))
-            else:
-                self.findings.append(error(metric.of, message, code="unknown-input", help=help_text))
+            self.findings.append(error(metric.of, message, code="unknown-input", help=help_text))
         switches = [setting.name for setting in self.document.settings if setting.type == "bool"]
         if metric.fold is not None and metric.fold not in switches:
             place = place_of(metric.node, "share", "fold")
             message = f"`{metric.fold}` is not a parameter of the type `bool`"
             self.findings.append(error(place, message, code="unknown-input"))
-
-    def is_read(self, name: str) -> bool:
-        """Whether an expression of the document names an input."""
-        named = re.compile(rf"\b{re.escape(name)}\b")
-        document = self.document
-        texts = [each for _, each in document.texts] + [each.found for each in document.metrics]
-        return any(named.search(each.text) for each in texts)
 
     def check_labels(self) -> None:
         document = self.document
