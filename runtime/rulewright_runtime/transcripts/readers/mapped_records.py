@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from rulewright_runtime.english import ticked
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.strict_json import Json, JsonObject
-from rulewright_runtime.transcripts.messages import Conversation, Message, Part
+from rulewright_runtime.transcripts.messages import Conversation, Message, Part, finish_of
 from rulewright_runtime.transcripts.readers.columns import EACH, FIELDS, OF_MESSAGES, SPEAKERS, Columns, fit, value_at
 from rulewright_runtime.transcripts.readers.message_rows import internal_of, refuse_disorder
 from rulewright_runtime.transcripts.readers.openai import (
@@ -26,6 +26,7 @@ from rulewright_runtime.transcripts.readers.openai import (
     listed,
     read_lines,
 )
+from rulewright_runtime.transcripts.readers.payloads import are_of_langchain, talk
 from rulewright_runtime.transcripts.readers.record_values import (
     Record,
     ShapeError,
@@ -241,16 +242,8 @@ def _mapped_messages(columns: Columns, record: Record, path: str) -> list[Messag
     columns.used.add("messages")
     if not values:
         raise ShapeError(f"`{path}` is empty; a conversation needs at least one message")
-    events, notes = _events(columns, values), internal_of(values)
-    found = [
-        message
-        for at, each in enumerate(values)
-        for message in (
-            [_event(columns, record_at(each, path), events[at])]
-            if at in events
-            else _mapped_message(columns, each, f"{path}[{at}]", is_note=at in notes)
-        )
-    ]
+    is_named = "role" in columns.mapping or "content" in columns.mapping
+    found = _listed_messages(columns, values, path) if is_named or not are_of_langchain(values) else talk(values, path)
     refuse_disorder((each.timestamp for each in found), values)
     if EACH in path:
         sessions = value_at(record, path.partition(EACH)[0])
@@ -260,6 +253,19 @@ def _mapped_messages(columns: Columns, record: Record, path: str) -> list[Messag
     columns.refuse_agent(_speakers(columns.mapping, values), named=not is_answer)
     first = next((at for at, each in enumerate(found) if each.role == "assistant"), len(found))
     return [*found[:first], *_retrieved(columns, record), *found[first:]]
+
+
+def _listed_messages(columns: Columns, values: Sequence[Json], path: str) -> Sequence[Message]:
+    events, notes = _events(columns, values), internal_of(values)
+    return [
+        message
+        for at, each in enumerate(values)
+        for message in (
+            [_event(columns, record_at(each, path), events[at])]
+            if at in events
+            else _mapped_message(columns, each, f"{path}[{at}]", is_note=at in notes)
+        )
+    ]
 
 
 def _retrieved(columns: Columns, record: Record) -> Iterator[Message]:
@@ -300,11 +306,21 @@ def _event(columns: Columns, item: Record, kind: str) -> Message:
     return Message("system", (Part(text=word(text) or kind),), kind, metadata=about, timestamp=optional(time))
 
 
+def _beside_content(item: Record, path: str) -> JsonObject:
+    """What else an inner object that holds the content says, such as tool calls, and how its answer was cut."""
+    holder = _holder(item, path)
+    if holder is item:
+        return {}
+    cut = finish_of(holder)
+    return {**{key: each for key, each in holder.items() if key in SAYING and each}, **({"finish": cut} if cut else {})}
+
+
 def _mapped_message(columns: Columns, value: Json, where: str, *, is_note: bool) -> list[Message]:
     """The messages of an item, and what was retrieved for it; one of the system for a note that the other side did not
     see. Raises ShapeError for a speaker without a role."""
     item = record_at(value, where)
     paths = _paths_in(columns, item)
+    item = {**_beside_content(item, paths["content"]), **item}
     found = {field: each for field, path in paths.items() if (each := columns.value(item, field, path)) is not None}
     if calls_in(found.get("tool_calls")) is None:
         found.pop("tool_calls", None)

@@ -103,9 +103,13 @@ def _is_message(value: Record) -> bool:
 def talk(values: list[Json], where: str) -> tuple[Message, ...]:
     """The messages in a list, as OpenAI or as LangChain writes them. Raises ShapeError."""
     without_role = [each for each in values if not (is_record(each) and "role" in each)]
-    if without_role and all(is_record(each) and is_of_langchain(each) for each in without_role):
+    if without_role and are_of_langchain(without_role):
         return tuple(_listed(values, "user", where))
     return chat(values, where)
+
+
+def are_of_langchain(values: Sequence[object]) -> bool:
+    return all(is_record(each) and is_of_langchain(each) for each in values)
 
 
 def is_of_langchain(value: Record) -> bool:

@@ -231,13 +231,14 @@ TIMES: Final = ("timestamp", "created_at", "createdAt", "time", "date")
 KNOWN: Final = frozenset((
     "role", "content", "parts", "name", "tool_calls", "function_call", "tool_call_id", "reasoning", "reasoning_content",
     "thinking", "refusal", "usage", "timestamp", "type", "audio", "toolInvocations", "experimental_attachments",
+    "invalid_tool_calls",
 ))  # fmt: skip
 _PLAIN: Final = {"role", "content"}
 _BESIDE: Final = frozenset(("parts", "audio", "toolInvocations", "experimental_attachments"))  # the content
 _TEXTS: Final = frozenset(("content", "text", "value", "message", "body"))  # next to the content, in any case
 _OF_PASSAGES: Final = ("text", "content", "page_content", "pageContent", "passage", "chunk", "context", "body")
 _NESTED: Final = ("replies", "messages", "children", "thread")
-SAYING: Final = _BESIDE | {"content", "tool_calls", "function_call", "refusal"}
+SAYING: Final = _BESIDE | {"content", "tool_calls", "invalid_tool_calls", "function_call", "refusal"}
 
 
 def passages(value: object) -> Iterator[Message]:
@@ -363,4 +364,6 @@ def _calls(record: Record, where: str) -> list[ToolCall]:
     found = [] if calls is None else list_at(calls, f"{where}.tool_calls")
     if record.get("function_call") is not None:
         found = [*found, record["function_call"]]
+    if is_list(invalid := record.get("invalid_tool_calls")):  # of LangChain: their arguments are not JSON
+        found = [*found, *invalid]
     return [tool_call(call, f"{where}.tool_calls[{at}]") for at, call in enumerate(found)]

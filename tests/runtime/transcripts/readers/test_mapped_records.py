@@ -7,6 +7,7 @@ import pytest
 from tests.runtime.transcripts.formats import OPENAI_CALL, conversations, lines, written
 
 from rulewright_runtime.errors import InputError, RuntimeFailure
+from rulewright_runtime.transcripts.messages import finish_of
 from rulewright_runtime.transcripts.readers.content import text_of_markup
 from rulewright_runtime.transcripts.transcript_reader import Reader
 
@@ -196,6 +197,36 @@ def test_calls_of_tools_their_results_and_retrieved_texts_have_names_of_their_ow
     log[-1]["found"] = {"chunks": "At eight."}
     (chat,) = conversations(written(tmp_path, [{"log": log}]), columns={**given, "passages": "found.chunks"})
     assert lines(chat)[-2:] == ["tool retrieval: At eight.", "assistant: At 8."]
+
+
+STATE: dict[str, Any] = {
+    "values": {
+        "messages": [
+            {"type": "human", "content": "Pay."},
+            {
+                "type": "ai",
+                "content": "",
+                "tool_calls": [{"name": "pay", "args": {"sum": 3}, "id": "a"}],
+                "invalid_tool_calls": [{"name": "drop", "args": "{", "id": "b", "error": "no JSON"}],
+                "response_metadata": {"finish_reason": "length"},
+            },
+        ]
+    }
+}
+
+
+@pytest.mark.parametrize("is_nested", [False, True])
+@pytest.mark.parametrize("named", [{}, {"role": "type", "content": "content", "user": "human", "assistant": "ai"}])
+def test_tool_calls_of_a_state_of_langgraph_are_read(named: dict[str, str], is_nested: bool, tmp_path: Path) -> None:
+    said = STATE["values"]["messages"]
+    nested = [{"lc": 1, "id": ["messages", f"{each['type']}Message"], "kwargs": each} for each in said]
+    record = {"values": {"messages": nested if is_nested else said}}
+    inside = {
+        key: f"kwargs.{name}" if is_nested and key in ("role", "content") else name for key, name in named.items()
+    }
+    (found,) = conversations(written(tmp_path, [record]), columns={"messages": "values.messages", **inside})
+    assert lines(found) == ["user: Pay.", 'assistant:  -> pay {"sum": 3} -> drop null']
+    assert finish_of(found.messages[1].metadata) == "length"
 
 
 def test_a_retrieved_text_that_is_none_is_refused(tmp_path: Path) -> None:
