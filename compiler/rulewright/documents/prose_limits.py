@@ -21,23 +21,28 @@ _WORD: Final = "|".join(sorted(NUMBERS, key=len, reverse=True))
 _DIGIT: Final = "|".join(_UNITS.split()[1:10])
 NUMBER: Final = rf"(?:\d[\d,]{{0,20}}(?:\.\d+)?|(?:{_FRACTION})(?= of)|(?:{_WORD})(?:-(?:{_DIGIT}))?)\b"
 ONE: Final = re.compile(rf"\b(?P<number>{NUMBER})[ -]?(?P<unit>%|[a-z]+)?", re.IGNORECASE)
-_OPEN: Final = r"\b(?!(?:once|twice) and)N"  # `once and above all` names no limit
-_ALONE: Final = rf"(?! (?:than\b|to\b|[$£€¥]|{NUMBER}))"  # in `more than 3 or less than 9` another limit begins
-# How a limit is worded: words, their place (`W`) beside the number (`N`), and the operator.
-LIMITS: Final = (
+# How limits are worded: words with the operator of each, and their place (`W`) beside the number (`N`).
+LIMITS: Final[tuple[tuple[dict[str, str], str], ...]] = (
     (
-        ("at most", "no more than", "not more than", "up to", "within the next", "within", "the next", "a maximum of"),
-        r"\b(?:W) N",
-        "<=",
+        {
+            **dict.fromkeys(("at most", "no more than", "not more than", "up to", "within the next", "within"), "<="),
+            **dict.fromkeys(("the next", "a maximum of"), "<="),
+            **dict.fromkeys(("less than", "fewer than", "under", "below"), "<"),
+            **dict.fromkeys(("at least", "no fewer than", "not fewer than", "no less than", "not less than"), ">="),
+            **dict.fromkeys(("more than", "above"), ">"),
+        },
+        r"\b(?<!no )(?<!not )W N",
     ),
-    (("at most",), r"\b(?<!than )(?<!most )N(?: (?!(?:and|but|or)\b)[a-z]+){1,4} W\b", "<="),
-    (("less than", "fewer than", "under", "below"), r"\b(?:W) N", "<"),
-    (("at least", "no fewer than", "no less than"), r"\b(?:W) N", ">="),
-    (("more than", "above"), r"\b(?<!no )(?<!not )(?:W) N", ">"),
-    (("more", "older", "over", "above", "up"), rf"{_OPEN} (?:and|or) (?:W)\b{_ALONE}", ">="),
-    (("less", "fewer", "younger", "under", "below"), rf"{_OPEN} (?:and|or) (?:W)\b{_ALONE}", "<="),
-    (("between",), r"\bW N and", ""),
-    (("between",), rf"\bW {NUMBER} and N", ""),
+    ({"at most": "<="}, r"\b(?<!than )(?<!most )N(?: (?!(?:and|but|or)\b)[a-z]+){1,4} W\b"),
+    (
+        {
+            **dict.fromkeys(("more", "older", "over", "above", "up"), ">="),
+            **dict.fromkeys(("less", "fewer", "younger", "under", "below"), "<="),
+        },
+        rf"\b(?!(?:once|twice) and)N (?:and|or) W\b(?! (?:than\b|to\b|[$£€¥]|{NUMBER}))",
+    ),  # `once and above all` names no limit, and in `more than 3 or less than 9` another limit begins
+    ({"between": ""}, r"\bW N and"),
+    ({"between": ""}, rf"\bW {NUMBER} and N"),
 )
 # Units with their factor, by what they measure.
 MEASURES: Final[dict[str, tuple[str, float]]] = {
@@ -73,21 +78,21 @@ class Limit(Struct, frozen=True):
 def limits_in(words: str) -> Iterator[Limit]:
     """The limits that words name, in the order of their forms."""
     lowered = words.lower()
-    for wording, form, operator in LIMITS:
-        if not any(each in lowered for each in wording):  # much faster than the expression
+    for operators, form in LIMITS:
+        if not any(each in lowered for each in operators):  # much faster than the expression
             continue
-        for found in _compiled(wording, form).finditer(words):
+        for found in _compiled(form, "|".join(operators)).finditer(words):
             if found["unit"] == "of" and ONE.match(words, found.end() + 1):  # `three of five` is a share
                 continue
-            yield Limit(number_of(found["number"]), _unit(words, found), operator, found[0])
+            yield Limit(number_of(found["number"]), _unit(words, found), operators[found["how"].lower()], found[0])
     if "never twice" in lowered:
         yield Limit(1, "", "<=", words[(at := lowered.index("never twice")) : at + len("never twice")])
 
 
 @cache
-def _compiled(wording: tuple[str, ...], form: str) -> re.Pattern[str]:
+def _compiled(form: str, wording: str) -> re.Pattern[str]:
     number = rf"(?:[$£€¥] ?)?(?P<number>{NUMBER})(?:[ ]?(?P<unit>%|[a-z]+)(?:(?<=\bo)['\u2019]clock)?)?"
-    return re.compile(form.replace("N", number).replace("W", "|".join(wording)), re.IGNORECASE)
+    return re.compile(form.replace("N", number).replace("W", f"(?P<how>{wording})"), re.IGNORECASE)
 
 
 def numbers_in(words: str) -> list[tuple[float, str]]:

@@ -32,6 +32,9 @@ from rulewright_runtime.matching.folding import fold, fold_case
 from rulewright_runtime.matching.unspaced import LETTERS, is_mark, is_part_of_word, is_unspaced
 from rulewright_runtime.values import Value
 
+# Every letter and mark is below, but for the variation selectors, which are marks; a search of all characters is slow.
+WITH_LETTERS: Final = 0x40000
+VARIATION_SELECTORS: Final = range(0xE0100, 0xE01F0)
 MOST_CUT: Final = 200  # characters at which a text is cut
 _SPACE: Final = one_of([(ord(each), ord(each) + 1) for each in WHITESPACE])
 _TRIMMED: Final = complement(union([sequence([_SPACE, ANY]), sequence([ANY, _SPACE])]))
@@ -148,9 +151,10 @@ def _as_word(part: str) -> Language:
 def _between_words() -> Language:
     """The characters that may be next to a word: neither letters, digits, marks nor underscores, or of a script without
     spaces between words."""
-    every = map(chr, range(sys.maxunicode + 1))
+    every = map(chr, range(WITH_LETTERS))
     characters = "".join("a" if is_mark(char) and not is_unspaced(char) else char for char in every)
-    return one_of([each.span() for each in re.finditer(rf"[\W{LETTERS}]+", characters)])
+    spans = [each.span() for each in re.finditer(rf"[\W{LETTERS}]+", characters)]
+    return one_of([*spans, (WITH_LETTERS, VARIATION_SELECTORS.start), (VARIATION_SELECTORS.stop, sys.maxunicode + 1)])
 
 
 def carried(program: Program, at: int, language: Language) -> TextCondition:

@@ -16,9 +16,10 @@ def test_a_long_list_of_numbers_is_searched_for_limits_in_linear_time() -> None:
 @pytest.mark.parametrize(
     ("words", "limits"),
     [
-        ("more than 3 and less than 70 words", ["<70", ">3"]),
+        ("more than 3 and less than 70 words", [">3", "<70"]),
         ("younger than 16 or older than 65", []),
         ("under $18 or over $65", ["<18"]),
+        ("no less than 5 and not fewer than 7", [">=5", ">=7"]),
         ("3 and up to 7 sentences", ["<=7"]),
         ("greets once and up front", []),
         ("once or more, and 16 and up", [">=1", ">=16"]),

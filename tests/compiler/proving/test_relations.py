@@ -1,6 +1,7 @@
 """Conditions on one text, one list or one value: what can't hold together is proved, and nothing else is."""
 
 import random
+import sys
 
 import pytest
 from tests.rounds import rounds
@@ -13,8 +14,10 @@ from rulewright.proving.atoms import FALSE, TRUE, bits_of
 from rulewright.proving.domains import Domains, text
 from rulewright.proving.search import Search
 from rulewright.proving.static_types import failures_of
+from rulewright.proving.text_conditions import VARIATION_SELECTORS, WITH_LETTERS
 from rulewright_runtime.interpreter import prepare
 from rulewright_runtime.ir import Program
+from rulewright_runtime.matching.unspaced import is_part_of_word
 from rulewright_runtime.values import NANOS, Timestamp
 
 VARIABLES = {
@@ -180,6 +183,11 @@ TESTS = (
     "texts.filter(t, t != 'a').map(t, t.trim()).exists_one(t, t == 'b')",
     "texts.all(s, texts.exists(t, s < t && t.contains('a')))", "texts.exists(s, texts.exists(t, s < s))",
 )  # fmt: skip
+
+
+def test_letters_and_marks_are_where_they_are_searched() -> None:
+    blocks = range(WITH_LETTERS, sys.maxunicode + 1, 16)  # characters are assigned by sixteen
+    assert [code for code in blocks if is_part_of_word(chr(code))] == [*VARIATION_SELECTORS][::16]
 
 
 def an_input(chance: random.Random) -> dict[str, object]:

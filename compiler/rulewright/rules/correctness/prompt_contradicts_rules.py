@@ -1,5 +1,5 @@
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain, pairwise
 from typing import Final
 
@@ -205,9 +205,10 @@ def _contradictions(clauses: dict[str, set[str]], others: dict[str, set[str]], *
 def _opposed(clauses: dict[str, set[str]], others: dict[str, set[str]]) -> Iterator[tuple[str, str]]:
     """The opposite words by which a clause differs from one of the other text that is alike: `before` and `after`. A
     text with both words speaks of both."""
-    own, others_own = ({*LETTERS.findall(" ".join(each).lower())} for each in (clauses, others))
+    own = _spelt(clauses)
     if OPPOSITES.keys().isdisjoint(own):
         return
+    others_own = _spelt(others)
     spelt = {each: LETTERS.findall(each.lower()) for each in (*clauses, *others)}
     for one, words in clauses.items():
         for two, its_words in others.items():
@@ -221,14 +222,19 @@ def _opposed(clauses: dict[str, set[str]], others: dict[str, set[str]]) -> Itera
 def _denied(clauses: dict[str, set[str]], others: dict[str, set[str]]) -> Iterator[tuple[str, str]]:
     """What a text denies and the other one, without any negation, says: `does not ask directly`, `asks directly`."""
     for one, other in ((clauses, others), (others, clauses)):
+        denials = [(found, clause) for clause in one for found in DENIED.finditer(clause)]
+        if not denials or any(map(NEGATION.search, other)):
+            continue
         pairs = {pair: clause for clause in other for pair in pairwise(_stems(clause))}
-        for clause in one:
-            for found in DENIED.finditer(clause):
-                pair = tuple(_stems(found[1]))
-                says = pairs.get(pair) if len(pair) == 2 else None
-                if says is not None and not any(map(NEGATION.search, other)) and not OMITS.search(f"{says} {clause}"):
-                    texts = (found[0], " ".join(found[1].split()))
-                    yield texts if one is clauses else texts[::-1]
+        for found, clause in denials:
+            says = next((pairs[pair] for pair in pairwise(_stems(found[1])) if pair in pairs), None)
+            if says is not None and not OMITS.search(f"{says} {clause}"):
+                texts = (found[0], " ".join(found[1].split()))
+                yield texts if one is clauses else texts[::-1]
+
+
+def _spelt(clauses: Iterable[str]) -> set[str]:
+    return {*LETTERS.findall(" ".join(clauses).lower())}
 
 
 def _stems(clause: str) -> list[str]:
