@@ -1,3 +1,4 @@
+import json
 import re
 from typing import Final
 
@@ -6,7 +7,6 @@ from rulewright.documents.base import scalar
 from rulewright.documents.suggestions import DEGREES, by_degree
 from rulewright.documents.vocabulary import invisiblebench
 from rulewright.fixes import as_text
-from rulewright.load import Mapping
 from rulewright.project import Project
 from rulewright.spelling import did_you_mean, suggest
 
@@ -33,9 +33,9 @@ def words_without_vocabulary(project: Project) -> Findings:
         message = f"no `vocabulary` declares the words of the checks: {', '.join(words[:SHOWN])}{more}"
         lines = [f"  {part}: [{', '.join(map(as_text, own[part]))}]" for part in own]
         written = "\n".join([name.raw, "vocabulary:", *lines])
-        node = project.file.node
-        is_line = isinstance(node, Mapping) and node.source.text[node.start] != "{" and name.raw.isprintable()
-        fix = replace(name, written, "declare them in `vocabulary`", safe=False) if is_line else None
+        if project.file.node.source.text[project.file.node.start] == "{":  # JSON
+            written = f'{name.raw}, "vocabulary": {json.dumps(own)}'
+        fix = replace(name, written, "declare them in `vocabulary`", safe=False) if name.raw.isprintable() else None
         help = "declare them: `vocabulary: {buckets: [...], severities: [...]}`, the mildest severity first"
         yield error(name, message, help=None if fix else help, fix=fix)
 
