@@ -459,6 +459,15 @@ def test_a_key_of_the_cases_is_not_guessed_from_words_of_the_outputs(tmp_path: P
     assert {code for code, _ in codes(tmp_path)} == {"bad-case"}
 
 
+def test_a_key_that_only_the_last_of_many_outputs_has_is_no_misspelling(tmp_path: Path) -> None:
+    files = folders.files_of(Path("tests/compiler/rules/misspelt_input_path/bad_unit.txtar").read_text("utf-8"))
+    files |= {f"outputs/H{number:03}.json": files["outputs/H01.json"] for number in range(30)}
+    folders.write(tmp_path, files)
+    assert [code for code, _ in codes(tmp_path)] == ["misspelt-input-path"]
+    folders.write(tmp_path, {"outputs/Z.json": files["outputs/H01.json"].replace("latency_ms", "latency")})
+    assert codes(tmp_path) == []
+
+
 @pytest.mark.parametrize(
     ("file", "old", "new", "code"),
     [

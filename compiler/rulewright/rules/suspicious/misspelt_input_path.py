@@ -1,9 +1,8 @@
 import re
 from collections import Counter
 from collections.abc import Iterator
-from itertools import islice
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from msgspec.structs import replace
 
@@ -18,7 +17,8 @@ from rulewright_runtime.cases.records import CASE_FOLDERS, OUTPUT_FOLDER
 KEY: Final = re.compile(r'"([^"\\\s]+)"\s*:')
 FOLDERS: Final = {"case": CASE_FOLDERS[0], "output": OUTPUT_FOLDER}
 ENDING: Final = 2  # letters that one spelling of a step has more than another
-MOST: Final = 20  # files in which keys are looked for
+MOST: Final = 2**21  # bytes of files in which keys are looked for
+Near: TypeAlias = dict[str, list[tuple[str, set[str]]]]  # by source, the texts of its files with their keys
 
 
 def misspelt_input_path(scorecard: CaseScorecardDocument) -> Findings:
@@ -91,30 +91,37 @@ def _is_meant(step: str, key: str) -> bool:
     return is_spelt_like(step, key) or key.startswith(f"{step}_")
 
 
-def _in_the_other_folder(path: Scalar, near: dict[str, list[str]]) -> Findings:
+def _in_the_other_folder(path: Scalar, near: Near) -> Findings:
     """The path of a key that no case has, but every file of outputs, or the other way round."""
     source, *steps = path.text.split(".")
     other = next((name for name in FOLDERS if name != source), "")
     own = near.get(source, [])
-    if not own or not steps or any(steps[-1] in text for text in own):
+    if not own or not steps or any(steps[-1] in text for text, _ in own):
         return
-    if near[other] and all({*steps} <= {*KEY.findall(text)} for text in near[other]):
+    if near[other] and all({*steps} <= keys for _, keys in near[other]):
         message = f"no {source} has the key `{steps[-1]}`, but every file of {other}s does"
         found = warning(path, message, help=Guess(".".join([other, *steps])))
         yield replace(found, about=OF_THE_OTHER_FOLDER)
 
 
-def _texts_near(scorecard: CaseScorecardDocument, folder: str) -> list[str]:
-    return [*map(text_of, islice(searched_files(folder_near(Path(scorecard.path), folder)), MOST))]
+def _texts_near(scorecard: CaseScorecardDocument, folder: str) -> list[tuple[str, set[str]]]:
+    left, found = MOST, []
+    for file in searched_files(folder_near(Path(scorecard.path), folder)):
+        if left <= 0:
+            break
+        text = text_of(file)
+        left -= len(text)
+        found.append((text, {*KEY.findall(text)}))
+    return found
 
 
-def _in_no_record(near: dict[str, list[str]], paths: list[str]) -> dict[str, tuple[str, str]]:
+def _in_no_record(near: Near, paths: list[str]) -> dict[str, tuple[str, str]]:
     """The paths with a step that is a key of no record near the scorecard: that step, and a key there that no path
     names."""
     found = dict[str, tuple[str, str]]()
     for source, texts in near.items():
         read = {each: each.split(".")[1:] for each in paths if each.startswith(f"{source}.")}
-        keys = {key for text in texts for key in KEY.findall(text)}
+        keys = set[str]().union(*(each for _, each in texts))
         unread = sorted(keys.difference(*read.values()))
         for each, steps in read.items():
             absent = [step for step in steps if step not in keys]
