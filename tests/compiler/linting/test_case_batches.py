@@ -465,7 +465,7 @@ def test_a_key_that_only_the_last_of_many_outputs_has_is_no_misspelling(tmp_path
     folders.write(tmp_path, files)
     assert [code for code, _ in codes(tmp_path)] == ["misspelt-input-path"]
     folders.write(tmp_path, {"outputs/Z.json": files["outputs/H01.json"].replace("latency_ms", "latency")})
-    assert codes(tmp_path) == []
+    assert {code for code, _ in codes(tmp_path)} == {"bad-case"}  # of the other outputs
 
 
 @pytest.mark.parametrize(
