@@ -125,7 +125,8 @@ def _keyed(run: StoredRun, by: str) -> dict[str, str]:
                     f"`{run.folder}` contains several transcripts without a scenario ({both}); pair them by transcript"
                 )
             held = f"several transcripts of `{scenario}` ({both})"
-            raise UsageError(f"`{run.folder}` contains {held}; scan each model into a run of its own")
+            cure = "scan each model and sample into a run of its own, or compare them with `rulewright leaderboard`"
+            raise UsageError(f"`{run.folder}` contains {held}; {cure}")
         keyed[scenario] = name
     return keyed
 
