@@ -8,9 +8,12 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from datetime import date, time
+from decimal import Decimal
 from io import BufferedReader
 from itertools import chain
 from typing import BinaryIO, Final, cast
+from uuid import UUID
 
 from rulewright_runtime.english import reason_of
 from rulewright_runtime.errors import InputError
@@ -207,11 +210,16 @@ def decoded(data: bytes, shown: str, number: int, what: str = "the line") -> Jso
 
 
 def finite(value: object) -> Json:
-    """A value of Python with null for NaN and infinite numbers, which JSON lacks: tables hold NaN for no number."""
+    """A value of Python as one of JSON: null for NaN and infinite numbers, which stand for no number in tables, and
+    dates, times, decimal numbers and the like as texts."""
     if isinstance(value, dict):
         return {key: finite(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
         return [finite(each) for each in value]
+    if isinstance(value, date | time):
+        return None if (text := value.isoformat()) == "NaT" else text
+    if isinstance(value, Decimal | UUID):
+        return None if (text := str(value)) == "NaN" else text
     return None if isinstance(value, float) and not math.isfinite(value) else cast("Json", value)
 
 

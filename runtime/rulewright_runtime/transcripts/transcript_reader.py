@@ -11,11 +11,8 @@ import os
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from datetime import date, time
-from decimal import Decimal
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final
-from uuid import UUID
 
 import msgspec
 
@@ -353,10 +350,7 @@ def from_record(record: Mapping[str, object]) -> Transcript:
 
 
 def _as_json(value: Any) -> Json:
-    """A value of a data frame that is not one of JSON: dates and the like as texts, those of NumPy as those of Python.
-    Raises TypeError for one of another kind."""
-    if isinstance(value, date | time | Decimal | UUID):
-        return None if (text := str(value)) in ("NaN", "NaT") else text
+    """A value of NumPy as one of JSON. Raises TypeError for one of another kind."""
     if getattr(getattr(value, "dtype", None), "kind", None) in _NUMPY_KINDS:
         return containers.finite(value.tolist())
     raise TypeError(f"it contains a value of the type `{type(value).__name__}`")

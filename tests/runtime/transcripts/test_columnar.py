@@ -6,6 +6,8 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from datetime import UTC, date, datetime
+from decimal import Decimal
 from hashlib import sha256
 from itertools import product
 from pathlib import Path
@@ -169,6 +171,25 @@ def test_a_number_that_a_table_lacks_is_absent(tmp_path: Path, write: Callable[[
 
 
 ROWS = [{"user": "hi", "assistant": f"answer {number} {'x' * 50}"} for number in range(5)]
+
+
+def test_dates_times_and_decimal_numbers_of_a_table_are_texts_as_convert_writes_them(tmp_path: Path) -> None:
+    row = {
+        "question": "hi",
+        "answer": "yes",
+        "at": datetime(2026, 11, 1, 12, tzinfo=UTC),
+        "local": datetime(2026, 11, 1),
+    }
+    row |= {"day": date(2026, 11, 1), "cost": Decimal("0.50")}
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist([row]), tmp_path / "a.parquet")
+    (found,) = read(tmp_path / "a.parquet")
+    (again,) = read(converted(tmp_path / "a.parquet", tmp_path / "a.jsonl", "rulewright"))
+    assert isinstance(found, Transcript)
+    assert isinstance(again, Transcript)
+    assert found.conversation.metadata == again.conversation.metadata
+    assert found.conversation.metadata == {
+        "at": "2026-11-01T12:00:00+00:00", "local": "2026-11-01T00:00:00", "day": "2026-11-01", "cost": "0.50",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("end", range(8))

@@ -119,8 +119,6 @@ def _is_late(before: Any, after: Any, form: str) -> bool:
 
 def _instant(time: object, form: str) -> Any:
     """A number, or a date and time in this form, by default that of ISO 8601."""
-    if isinstance(time, datetime):  # of Parquet
-        return time
     text = word(time)
     if form:
         return datetime.strptime(text, form)

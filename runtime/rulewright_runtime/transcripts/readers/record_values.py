@@ -104,8 +104,6 @@ def optional(value: object) -> str | None:
 def instant(value: object) -> int:
     """A time in nanoseconds: a number (of seconds or of parts of them) or a date, also with a time, which is of UTC if
     it has no offset; 0 if it is missing or unknown."""
-    if isinstance(value, datetime):  # of Parquet
-        return _nanoseconds(value, "")
     text = word(value).strip()
     if _IS_NUMBER.fullmatch(text):
         number = Decimal(text)
