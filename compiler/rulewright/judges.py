@@ -114,7 +114,8 @@ def open_live(judge: str, project: Project | None, options: JudgeOptions = USUAL
     """
     live = LiveJudge(open_model(judge))
     usd = _chosen("max_usd", options, project)
-    price = _price(live.model.identity.model, project, usd)
+    name = project.judge.model if project is not None and judge == project.judge_source else None
+    price = _price(name or live.model.identity.model, project, usd)
     ledger = options.ledger or str((project.root if project is not None else Path()) / LEDGER)
     calls, tokens = _chosen("max_calls", options, project), _chosen("max_tokens", options, project)
     live.settings = JudgeSettings(

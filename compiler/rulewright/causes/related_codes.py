@@ -58,6 +58,7 @@ DEPENDENT: Final = code_sets(
         "corpora": "unknown-corpus",
         "lexicons": "detector-without-definition unknown-cue unknown-lexicon",
         "markers": "detector-without-definition unknown-marker-set",
+        "pricing": "limit-without-price",
         "profiles": "dev-repetitions-nobody-uses part-without-checks unknown-profile",
         "rules": "rule-nobody-has unknown-jurisdiction",
         "scenarios": """check-no-scenario-reaches comment-contradicts-files contrast-without-counterpart

@@ -17,12 +17,10 @@ from rulewright.planning.fusion import fusion_lines, fusion_of
 from rulewright.planning.profiles import compare_profiles, comparison_text
 from rulewright.planning.questions import as_batch, as_line, bound_of, questions
 from rulewright.planning.scan import cost_report, scan_plan
-from rulewright.project import Project
 from rulewright_runtime.english import plural
 from rulewright_runtime.errors import InputError
 from rulewright_runtime.files.atomic import write_whole
 from rulewright_runtime.files.locks import lock_folder
-from rulewright_runtime.judging.judge import is_live
 from rulewright_runtime.plan.scan import NO_SCENARIO, Plan
 from rulewright_runtime.report.text import percent
 from rulewright_runtime.terminal import complain
@@ -44,20 +42,13 @@ def run(args: argparse.Namespace) -> int:
         answer(args.format, found, fusion_lines(found))
         return 0
     transcripts, refused = read_transcripts(plan, args)
-    model = args.price_of or judge_model(project, args.judge)
+    model = args.price_of or project.judge_model(args.judge)
     planned = scan_plan(project, plan, transcripts, judge_model=model)
     planned["bound"] = bound_of(plan, transcripts, project.pricing.get(model) if model else None)
     planned["ledger"] = answered_by_ledger(args.judge or project.judge_source or "", project, plan, transcripts)
     written = _write(args.out, {"scan_plan.json": planned, "cost_report.json": cost_report(planned)})
     answer(args.format, planned, [*_figures(planned), *written])
     return REFUSED if refused else 0
-
-
-def judge_model(project: Project, judge: str | None = None) -> str | None:
-    """The judge's model for prices: that of `judge`, else the project's `judge.model`, else that of its source."""
-    asked = judge or project.judge_source or ""
-    live = asked.partition(":")[2].partition("#")[0].partition("@http")[0] if is_live(asked) else ""
-    return (live or project.judge.model if judge else project.judge.model or live) or None
 
 
 def _compare(args: argparse.Namespace) -> int:
@@ -176,7 +167,7 @@ def write_questions(args: argparse.Namespace) -> int:
     if args.batch == args.out:
         raise UsageError(f"`{args.out}` can't be both the questions and the batch; name another file with `--batch`")
     project, plan = compile_chosen(args)
-    model = args.model or judge_model(project) or ""
+    model = args.model or project.judge_model() or ""
     if args.batch and not model:
         raise UsageError("a batch needs a model: name it with `--model`")
     transcripts, refused = read_transcripts(plan, args)

@@ -21,6 +21,7 @@ from rulewright.documents.vocabulary import Vocabulary, invisiblebench
 from rulewright.load import Loaded, Mapping, Node
 from rulewright.load.suppressions import suppress
 from rulewright_runtime.english import plural
+from rulewright_runtime.judging.judge import is_live
 
 TOLERATED_UNDER_REFERENCE: Final = frozenset(
     {
@@ -109,6 +110,12 @@ class Project(Struct, frozen=True, eq=False):
         if written is None or self.path is None or not written.startswith("replay:"):
             return written
         return f"replay:{resolve(written.removeprefix('replay:'), self.path, self.root)}"
+
+    def judge_model(self, judge: str | None = None) -> str | None:
+        """The judge's model for prices: that of `judge`, else the project's `judge.model`, else that of its source."""
+        asked = judge or self.judge_source or ""
+        live = asked.partition(":")[2].partition("#")[0].partition("@http")[0] if is_live(asked) else ""
+        return (live or self.judge.model if judge else self.judge.model or live) or None
 
     @property
     def exempt(self) -> tuple[str, ...]:

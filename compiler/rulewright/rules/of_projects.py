@@ -20,6 +20,7 @@ from rulewright.rules.completeness.dev_repetitions_nobody_uses import dev_repeti
 from rulewright.rules.completeness.event_window_without_anchor import event_window_without_anchor
 from rulewright.rules.completeness.expectation_without_question import expectation_without_question
 from rulewright.rules.completeness.fact_nothing_decides import fact_nothing_decides
+from rulewright.rules.completeness.limit_without_price import limit_without_price
 from rulewright.rules.completeness.number_contradicts_content import number_contradicts_content
 from rulewright.rules.completeness.probe_without_verifier import probe_without_verifier
 from rulewright.rules.completeness.project_without_checks import project_without_checks
@@ -160,6 +161,7 @@ PROJECT: Final[tuple[Rule[Project], ...]] = (
     shared_name,
     fact_nothing_decides,
     limit_of_zero,
+    limit_without_price,
     declared_for_nothing,
     price_of_another_model,
     model_of_another_provider,

@@ -137,6 +137,8 @@ def test_a_limit_in_dollars_needs_a_price(tmp_path: Path, capsys: pytest.Capture
         assert server.requests == []
         project(tmp_path, source(server, "priced-model") + "  max_usd: 5\n")
         assert scan(tmp_path) == 0
+        project(tmp_path, source(server) + "  max_usd: 5\n  model: priced-model\n")
+        assert scan(tmp_path, "--overwrite") == 0
 
 
 def test_a_profile_without_judged_checks_needs_neither_the_key_nor_the_price_of_the_judge(
