@@ -71,12 +71,16 @@ def beginning(raw: str) -> str:
 
 
 def checked(reply: dict[str, object], judging: Judging) -> dict[str, object]:
-    """The reply. Raises JudgeError if it lacks a field that `judging` declares, or if they contradict its verdict."""
+    """The reply, in which a level may be a number. Raises JudgeError if it lacks a field that `judging` declares, or if
+    they contradict its verdict."""
     fields = [field for field in judging.fields if field.type != "level" or reply["verdict"] in ("PASS", "FAIL")]
     if not fields:
         return reply
     for field in fields:
         value = reply.get(field.name)
+        if field.type == "level" and type(value) is int:
+            value = str(value)
+            reply = {**reply, field.name: value}
         fits = type(value) is _TYPES[field.type] if field.type in _TYPES else value in field.words
         if not fits:
             wanted = either([f"`{word}`" for word in field.words]) if field.words else f"of the type `{field.type}`"

@@ -71,6 +71,12 @@ def test_a_reply_that_decides_nothing_needs_no_level(verdict: str, fields: dict[
     assert (found.verdict, found.rationale_code, "points" in found.extra) == (verdict, None, False)
 
 
+def test_a_level_may_be_written_as_a_number() -> None:
+    reply = json.dumps({"verdict": "PASS", "level": 2, "evidence": []})
+    assert verdict_for(criterion("ordinal"), reply).extra["points"] == 2
+    assert verdict_for(criterion("ordinal"), reply.replace("2", "0")).verdict == "UNCLEAR"
+
+
 def test_a_reply_that_decides_needs_a_level() -> None:
     found = verdict_for(criterion("ordinal"), answer("PASS"), answer("FAIL"), answer("PASS", level="much"))
     assert (found.verdict, found.rationale_code) == ("UNCLEAR", "verifier_infrastructure_failure")
@@ -111,7 +117,9 @@ def test_a_criterion_of_a_branch_counts_only_where_it_was_taken() -> None:
 @pytest.mark.parametrize(
     ("reply", "why"),
     [
-        ({"verdict": "PASS", "level": 2}, "the reply's field `level` is not `0`, `1`, `2` or `3`"),
+        ({"verdict": "PASS", "level": 2}, "the reply's field `count` is not of the type `integer`"),
+        ({"verdict": "PASS", "level": 4}, "the reply's field `level` is not `0`, `1`, `2` or `3`"),
+        ({"verdict": "PASS", "level": 2.0}, "the reply's field `level` is not `0`, `1`, `2` or `3`"),
         ({"verdict": "PASS", "level": "1", "count": "two"}, "the reply's field `count` is not of the type `integer`"),
     ],
 )
