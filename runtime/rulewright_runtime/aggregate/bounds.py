@@ -4,7 +4,7 @@ A verdict is unknown if its check applies and is UNCLEAR, errored, failed withou
 out PASS, FAIL or NOT_APPLICABLE, as if a person had answered. With up to `MAX_EXACT` unknowns the scorecard is
 evaluated for every completion, so the bounds are exact. With more, each gate and dimension is still exact by itself,
 and the headline has the outer bound 0 to 1, marked as such. It also has that bound if a rate gives part credit, because
-the amount a person would give is unknown.
+the amount a person would give is unknown, or if an answer alone can't decide it, as the level of a criterion does.
 """
 
 from __future__ import annotations
@@ -86,11 +86,12 @@ def exact_bounds(
             rows[key] = row_of(answers)
     outcomes = {answers: rows[key][ENGINE]["outcome"] for answers, key in keys.items()}
     decides = deciding(len(unknown), outcomes)
+    is_open = any(row.get(headline) is None and row.get("undecided") for row in rows.values())  # for lack of a level
     return {
-        "exact": True,
+        "exact": not is_open,
         "outcomes": sorted(set(outcomes.values())),
         "decided_by": [unknown[index] for index in decides],
-        "overall_score": interval([row.get(headline) for row in rows.values()]),
+        "overall_score": UNBOUNDED if is_open else interval([row.get(headline) for row in rows.values()]),
     }
 
 

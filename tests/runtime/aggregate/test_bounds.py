@@ -238,6 +238,26 @@ def test_an_unanswered_failure_never_raises_a_lower_bound_nor_lowers_an_upper_on
         assert lowest is None or (low is not None and low <= lowest)
 
 
+def test_an_answer_without_the_level_that_a_score_reads_leaves_the_score_open() -> None:
+    about = {"severity": "S2", "primary_bucket": "A", "secondary_tags": []}
+    text = """
+scorecard: card
+output:
+  overall_score: "mean(verdicts.filter(v, v.verdict == PASS).map(v, score(1) * int(v.extra.points) / 4))"
+"""
+    root = load_text(text, "card.yaml").root
+    assert root is not None
+    document, _ = read_scorecard(root)
+    assert document is not None
+    plan, mistakes = lower_scorecard(document, SCORING, {"a": about, "b": about}, {})
+    assert plan is not None, mistakes
+    known, unknown = (record(random.Random(1), name, about, word) for name, word in (("a", "PASS"), ("b", "UNCLEAR")))
+    known.extra = {"points": 1}
+    found = Scorecard(plan).bounds([known, unknown])
+    assert found is not None
+    assert (found["overall_score"], found["exact"]) == ({"low": 0.0, "high": 1.0, "absent": True}, False)
+
+
 def test_nothing_unknown_has_no_bounds() -> None:
     for _, scorecard, records, unknown in rows():
         known = [each for at, each in enumerate(records) if at not in unknown]
