@@ -45,13 +45,20 @@ def tolerant(reply: Mapping[str, Any]) -> tuple[Sequence[EvidenceSpan], list[obj
 def _span(item: Any) -> EvidenceSpan | None:
     if not isinstance(item, dict):
         return None
-    role, turn, quote = item.get("role"), item.get("turn"), item.get("quote")
-    if isinstance(turn, str) and turn.isdecimal() and len(turn) < 10:
-        turn = int(turn)
-    if not isinstance(role, str) or not isinstance(quote, str) or not isinstance(turn, int) or isinstance(turn, bool):
+    role, turn, quote = item.get("role"), _number(item.get("turn")), item.get("quote")
+    if not isinstance(role, str) or not isinstance(quote, str) or turn is None:
         return None
     rationale = item.get("rationale")
     return EvidenceSpan(role, turn, quote, rationale if isinstance(rationale, str) else None)
+
+
+def _number(turn: object) -> int | None:
+    """The number of a turn, which may be a text or have a decimal point: `1.0`."""
+    if isinstance(turn, str):
+        return int(turn) if turn.isdecimal() and len(turn) < 10 else None
+    if isinstance(turn, float):
+        return int(turn) if turn.is_integer() and abs(turn) < 10**9 else None
+    return turn if isinstance(turn, int) and not isinstance(turn, bool) else None
 
 
 class QuotedTurns:

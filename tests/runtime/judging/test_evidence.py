@@ -189,11 +189,12 @@ def test_a_quote_is_compared_without_folding_only_between_plain_characters(
 
 def test_a_quote_has_to_name_a_turn_and_a_role() -> None:
     items = [{"turn": 1, "quote": "x"}, {"role": "user", "quote": "x"}, {"role": "user", "turn": 1}, "x", None]
+    items += [{"role": "user", "turn": turn, "quote": "x"} for turn in (1.5, 1e300, float("nan"))]
     assert tolerant({"evidence": items}) == ([], items)
 
 
-@pytest.mark.parametrize("turn", [12, "12", "１２", "١٢", "१२"])
-def test_a_turn_may_be_written_in_the_digits_of_any_script(turn: object) -> None:
+@pytest.mark.parametrize("turn", [12, 12.0, "12", "１２", "١٢", "१२"])
+def test_a_turn_may_be_written_as_a_number_or_in_the_digits_of_any_script(turn: object) -> None:
     assert tolerant({"evidence": [{"role": "user", "turn": turn, "quote": "x"}]}) == (
         [EvidenceSpan("user", 12, "x")],
         [],
