@@ -27,7 +27,7 @@ from rulewright_runtime.report.text import place_of
 from rulewright_runtime.runs.folder import DECIDED, DECISIONS, RunFolder
 from rulewright_runtime.runs.store import run
 from rulewright_runtime.strict_json import JsonMapping, JsonObject
-from rulewright_runtime.terminal import complain, safe_stream, say, wants_colour
+from rulewright_runtime.terminal import WIDTH, complain, safe_stream, say, wants_colour, width_for
 from rulewright_runtime.transcripts.chat_files import MAX_LINE
 from rulewright_runtime.transcripts.messages import Transcript
 from rulewright_runtime.transcripts.transcript_reader import Reader, reading_notes
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from rulewright.project import Project
 
 RUNS: Final = "runs"  # the folder of runs without `--out`
+MIN_WIDTH: Final = 40  # columns of a scorecard
 MOST_REFUSALS: Final = 3  # shown; summary.json lists more
 
 
@@ -84,7 +85,8 @@ def run_plan(plan: Plan, args: argparse.Namespace, *, judge: str | None, project
 
         print_run(args.format, run_as(args.format, open_run(args.out), args.fail_on))
     else:
-        safe_stream(sys.stdout).write_coloured(scorecard(summary, colour=wants_colour(sys.stdout)))
+        columns = max(MIN_WIDTH, min(WIDTH, width_for(sys.stdout)))
+        safe_stream(sys.stdout).write_coloured(scorecard(summary, columns=columns, colour=wants_colour(sys.stdout)))
         run = shlex.quote(args.out)
         if exit_status(summary) and summary["transcripts"]:
             say(f"what failed or is undecided: rulewright why {run}")

@@ -1,8 +1,8 @@
-"""The scorecard of a scan for a terminal of 80 columns."""
+"""The scorecard of a scan for a terminal of 80 columns, or of 40 without bars."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from rulewright_runtime.english import plural
@@ -26,6 +26,8 @@ from rulewright_runtime.terminal import fit, left, paint, right, wrapped
 _BAR: Final = 20
 _MOST: Final = 8  # entries of a list
 _RULE: Final = "─"
+_WIDE: Final = 80  # columns with bars
+_GATES: Final = {"passed": "good", "failed": "bad", "undecided": "open", "not run": ""}
 _NO_GATE_OPEN: Final = "no gate is undecided, but too few checks were decided, or a condition could not be"
 
 
@@ -53,7 +55,7 @@ class _Paint:
         self.colour = colour
 
     def __call__(self, kind: str, text: str) -> str:
-        return paint(text, kind) if self.colour and text.strip(" 0") else text
+        return paint(text, kind) if kind and self.colour and text.strip(" 0") else text
 
     def lines(self, kind: str, lines: Iterable[str]) -> Iterator[str]:
         """Lines painted without their indentation."""
@@ -79,16 +81,11 @@ def _head(summary: JsonMapping, columns: int) -> Iterator[str]:
 def _gates(summary: JsonMapping, paint: _Paint, columns: int) -> Iterator[str]:
     if not summary["gates"]:
         return
-    name = columns - 4 * 11
-    heads = ("passed", "failed", "undecided", "not run")
-    yield left("Gates", name) + "".join(right(head, 11) for head in heads)
+    sizes = {head: 11 if columns >= _WIDE else len(head) + 1 for head in _GATES}
+    name = columns - sum(sizes.values())
+    yield left("Gates", name) + "".join(right(head, size) for head, size in sizes.items())
     for gate, counts in summary["gates"].items():
-        cells = [
-            paint("good", right(str(counts["passed"]), 11)),
-            paint("bad", right(str(counts["failed"]), 11)),
-            paint("open", right(str(counts["undecided"]), 11)),
-            right(str(counts["not_run"]), 11),
-        ]
+        cells = [paint(kind, right(str(counts[head.replace(" ", "_")]), sizes[head])) for head, kind in _GATES.items()]
         yield left("  " + gate, name) + "".join(cells)
     for line in pass_rate_lines(summary["unresolved"]):
         yield from wrapped(line, columns, "  ")
@@ -108,15 +105,20 @@ def _failed(summary: JsonMapping, paint: _Paint, columns: int) -> Iterator[str]:
     interval = failed_interval(summary)
     share = f"{failed['count']} of {summary['transcripts']} ({percent(failed['rate'])})"
     by = "a gate" if summary["decided_by"] == "gates" else "checks (no gate contains a check)"
-    yield left("Failed", 20) + paint("bad" if failed["count"] else "good", share) + f" by {by}" * bool(failed["count"])
-    yield left("", 20) + f"95% interval {percent(interval['low'])} to {percent(interval['high'])}"
+    first, *more = wrapped(share + f" by {by}" * bool(failed["count"]), columns, left("Failed", 20))
+    yield first.replace(share, paint("bad" if failed["count"] else "good", share))
+    yield from more
+    yield from wrapped(f"95% interval {percent(interval['low'])} to {percent(interval['high'])}", columns, left("", 20))
     yield from wrapped(outside_gates(summary), columns, left("", 20)) if outside_gates(summary) else ()
     if failed["unproven"]:
         yield from paint.lines("open", wrapped(unproven(summary), columns, left("", 20)))
     for entry in failed["by_check"][:_MOST]:
         times = plural(entry["count"], "time") + (f", {entry['unproven']} unproven" if entry["unproven"] else "")
-        severity = left(entry["severity"] or "", 10)
-        yield f"  {left(entry['check_id'], columns - 37)} {severity}{right(times, 24)}"
+        severity = entry["severity"] or ""
+        if columns >= _WIDE:
+            yield f"  {left(entry['check_id'], columns - 37)} {left(severity, 10)}{right(times, 24)}"
+        else:
+            yield from wrapped(f"{entry['check_id']}  {severity}  {times}", columns, "  ")
     yield from _more(len(failed["by_check"]), "check")
     if outcomes["undecided"]:
         yield left("Undecided", 20) + paint("open", f"{outcomes['undecided']} of {summary['transcripts']}")
@@ -139,9 +141,9 @@ def _unresolved(summary: JsonMapping, paint: _Paint, columns: int) -> Iterator[s
 def _scores(summary: JsonMapping, columns: int) -> Iterator[str]:
     rows = scores(summary)
     if rows:
-        yield left("Scores", 32) + right("mean", 6) + "  " + left("", _BAR) + right("counted", 10) + right("absent", 10)
+        yield _line("Scores", "mean", "", ("counted", "absent"), columns)
     for name, means in rows:
-        yield fit(_mean_line(name, means["mean"], means["counted"], means["absent"]), columns)
+        yield _mean_line(name, means["mean"], means["counted"], means["absent"], columns)
     verdicts = summary["verdicts"]
     words = [f"{verdicts[name]} {name}" for name in VERDICTS]
     yield from [""] if rows else []
@@ -155,20 +157,26 @@ def _scores(summary: JsonMapping, columns: int) -> Iterator[str]:
     yield ""
 
 
-def _mean_line(name: str, mean: float | None, one: int, two: object) -> str:
-    bar = left("" if mean is None else "█" * round(mean * _BAR), _BAR)
-    return f"  {left(name, 30)}{right(number(mean), 6)}  {bar}{right(str(one), 10)}{right(str(two), 10)}"
+def _mean_line(name: str, mean: float | None, one: int, two: object, columns: int) -> str:
+    bar = "" if mean is None else "█" * round(mean * _BAR)
+    return _line(f"  {name}", number(mean), bar, (str(one), str(two)), columns)
+
+
+def _line(name: str, share: str, bar: str, counts: Sequence[str], columns: int) -> str:
+    """A name with a share, its bar where there is room for one, and counts."""
+    shown = f"  {left(bar, _BAR)}" if columns >= _WIDE else ""
+    room = 32 if columns >= _WIDE else columns - 6 - 10 * len(counts)
+    return left(name, room) + right(share, 6) + shown + "".join(right(count, 10) for count in counts)
 
 
 def _categories(summary: JsonMapping, columns: int) -> Iterator[str]:
     groups = summary["categories"]
     if len(groups) < 2:
         return
-    heads = right("counted", 10) + right("failed", 10)
-    yield left("Categories", 32) + right("mean", 6) + "  " + left("", _BAR) + heads
+    yield _line("Categories", "mean", "", ("counted", "failed"), columns)
     for name, group in groups.items():
         failed = f"{group['failed']}/{group['transcripts']}"
-        yield fit(_mean_line(name, group["overall"]["mean"], group["overall"]["counted"], failed), columns)
+        yield _mean_line(name, group["overall"]["mean"], group["overall"]["counted"], failed, columns)
     yield ""
 
 
@@ -178,10 +186,10 @@ def _blindspots(summary: JsonMapping, columns: int) -> Iterator[str]:
     if not rates:
         return
     worst = sorted(rates.items(), key=lambda pair: (-pair[1], pair[0]))
-    yield left("Blindspots", 32) + right("failed", 6) + "  " + left("", _BAR) + right("decided", 10)
+    yield _line("Blindspots", "failed", "", ("decided",), columns)
     for label, rate in worst[:_MOST]:
-        bar = left("█" * max(1, round(rate * _BAR)), _BAR)
-        yield fit(f"  {left(label, 30)}{right(percent(rate), 6)}  {bar}{right(str(known[label]), 10)}", columns)
+        bar = "█" * max(1, round(rate * _BAR))
+        yield _line(f"  {label}", percent(rate), bar, (str(known[label]),), columns)
     yield from _more(len(worst), "label")
     yield ""
 

@@ -187,6 +187,16 @@ def test_a_scan_without_a_folder_goes_to_the_next_number_and_resumes_the_last(
     assert {path: path.read_bytes() for path in (started / "runs").rglob("*.json*")} == files
 
 
+def test_a_scan_fits_a_narrow_terminal(
+    started: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    shown = run(capsys, "scan", "transcripts")[1].partition("\n\nwhat failed")[0]
+    assert max(map(len, shown.splitlines())) == 40
+
+
 def test_two_scans_that_start_together_write_two_runs(
     started: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

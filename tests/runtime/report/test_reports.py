@@ -195,9 +195,11 @@ def test_failures_that_stop_no_gate_are_counted_where_every_gate_passed(failed: 
 def test_no_line_of_the_console_is_wider_than_the_terminal() -> None:
     wide = row("非常に長い名前の" * 12, undecided=[{"place": "x" * 90, "check_id": "非" * 60, "reason": "y" * 200}])
     result = summary(FAILED, wide, refused=12)
-    for columns in (80, 100):
+    for columns in (40, 60, 80, 100):
         shown = scorecard(result, columns=columns)
         assert max(width(line) for line in shown.splitlines()) <= columns
+        for head in ("passed", "undecided", "not run", "counted", "absent"):
+            assert head in shown
 
 
 def test_unresolved_gates_are_listed_in_full() -> None:
