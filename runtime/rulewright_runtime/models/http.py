@@ -99,6 +99,11 @@ def client_for(url: str, headers: Mapping[str, str], timeout: httpx2.Timeout | N
     return client
 
 
+def _in_json(char: str) -> str:
+    """The pattern of a character, which JSON may escape."""
+    return rf"(?:\\?{re.escape(char)}|\\u{ord(char):04x})"
+
+
 class HttpModel:
     """A model behind an HTTP endpoint."""
 
@@ -121,7 +126,7 @@ class HttpModel:
         values = [key or "", *headers.values()]
         values += [value.partition(" ")[2].strip() for value in values]  # a header may hold `Bearer KEY`
         secrets = [value for value in values if len(value) >= SHORTEST_KEY]
-        self._secrets = [*secrets, *(secret.replace("/", r"\/") for secret in secrets)]  # JSON may escape a slash
+        self._secrets = [re.compile("".join(map(_in_json, secret)), re.IGNORECASE) for secret in secrets]
         self.capabilities = capabilities or capabilities_of(provider, model)
         self.host = "" if urlsplit(base).hostname in LOCAL else str(urlsplit(base).hostname)
         added = msgspec.json.encode(self._fields, order="deterministic").decode()
@@ -183,7 +188,7 @@ class HttpModel:
     def _without_key(self, text: str) -> str:
         """A text without the key; shorter ones are words or placeholders such as `none`."""
         for secret in self._secrets:
-            text = text.replace(secret, "[key]")
+            text = secret.sub("[key]", text)
         return text
 
     async def aclose(self) -> None:

@@ -263,6 +263,8 @@ _KEY = "sk-01234/56789"
         Response(headers={f"not a header {_KEY}": "x"}),
         Response(body=b"{}", headers={"Content-Encoding": _KEY}),
         Response(401, b'{"error": {"message": "invalid key sk-01234\\/56789"}}'),
+        Response(401, b'{"error": {"message": "invalid key sk-\\u00301234\\u002f5\\u0036789"}}'),
+        Response(401, b"not JSON: sk-\\u00301234\\u002F56789 " + b"x" * 400),
     ],
 )
 @pytest.mark.parametrize("given", [{"key": _KEY}, {"headers": {"Authorization": f"Bearer {_KEY}"}}])
