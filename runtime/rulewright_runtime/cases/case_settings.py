@@ -104,9 +104,15 @@ def _by_name(groups: Mapping[str, Mapping[str, SettingValue]]) -> dict[str, Json
 
 def _sources(plan: CaseScorecardPlan, choices: Choices, failure: str) -> str:
     """Return the sources of the settings that a violated requirement reads, in parentheses; empty without any."""
-    read = set().union(*(mentioned([each.that]) for each in plan.requires if each.otherwise in failure))
-    groups = (choices.parameters, *choices.archetypes.values(), *choices.metric_ids.values())
-    sources = [each.source for group in groups for name, each in group.items() if name in read]
+    groups = [*product((None, *choices.archetypes), (None, *choices.metric_ids))]
+    sources = [
+        _source(choices, name, *group)
+        for each in plan.requires
+        for group in groups
+        if failure == _of_group(*group, each.otherwise)
+        for name in (setting.parameter.name for setting in plan.settings)
+        if name in mentioned([each.that])
+    ]
     explicit = dict.fromkeys(source for source in sources if source != "default")
     return f" (set by {'; '.join(explicit)})" if explicit else ""
 

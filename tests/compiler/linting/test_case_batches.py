@@ -508,7 +508,12 @@ def test_settings_that_break_a_requirement_together_are_reported_where_they_are_
     config.write_text('{\n"limits": {"little": 0.9},\n"archetypes": {"A": {"limits": {"enough": 0.95}}}}')
     (found,) = [each for each in lint([tmp_path]).diagnostics if each.code == "bad-setting"]
     assert (found.message, found.severity, found.span.line) == ("too little is enough", Severity.ERROR, 2)
-    assert [note.span.line for note in found.notes] == [3]
+    assert found.notes == ()  # the group has enough
+    groups = '"A": {"limits": {"enough": 0.4}},\n"B": {"limits": {"enough": 0.9}}'
+    config.write_text(f'{{\n"limits": {{"little": 0.5}},\n"archetypes": {{{groups}}}}}')
+    (found,) = [each for each in lint([tmp_path]).diagnostics if each.code == "bad-setting"]
+    assert found.message == "archetype `A`: too little is enough"
+    assert [found.span.line, *(note.span.line for note in found.notes)] == [2, 3]
     (tmp_path / "small.yaml").write_text((tmp_path / "small.yaml").read_text().replace("default: 0.8", "default: 0.1"))
     assert "bad-setting" not in dict(codes(tmp_path))  # the scorecard itself is at fault
 
