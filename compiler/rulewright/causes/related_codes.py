@@ -152,6 +152,7 @@ FOLLOWED_BY: Final = code_sets(
         "gate-check-never-applies": "check-no-scenario-reaches",
         "gate-ignores-a-severity": "unchanged-copy",
         "gate-severity-outside-gate-bucket": "unlike-other-documents",
+        "gate-cannot-stop": "failure-is-rewarded",
         "guard-excludes-its-value": "check-never-fails check-never-passes condition-never-holds",
         "human-gate-bypassed": "sign-off-without-hil",
         "id-differs-from-file-name": "unchanged-copy unused-lexicon",

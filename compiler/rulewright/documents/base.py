@@ -113,6 +113,15 @@ def first_place(node: Mapping) -> Span:
     return next((entry.key.span for entry in node.entries), node.span)
 
 
+def owner_place(root: Node, steps: tuple[Step, ...]) -> Span:
+    """Where what the mapping at `steps` lacks is reported: the key that holds it, or its own first key."""
+    above = descend(root, *steps[:-1])
+    if steps and type(above) is Mapping and steps[-1] in above.index:
+        return above.key_span(str(steps[-1]))
+    node = descend(root, *steps)
+    return first_place(node) if type(node) is Mapping else place_of(root, *steps)
+
+
 def value(node: Node | None, *steps: Step) -> Any:
     """The scalar at `steps`, or None for anything else."""
     found = descend(node, *steps)

@@ -61,6 +61,7 @@ VERB: Final = re.compile(
 )
 CLAUSES: Final = re.compile(r"[.;:]\s|, (?:and|but) ")
 JOINS: Final = re.compile(r"\b(and|or|both|either|unless)\b")
+COMPARED: Final = re.compile(r"\bthan (?:either|both)\b")  # `worse than either` joins nothing
 
 
 class Claims(Struct, frozen=True):
@@ -71,6 +72,7 @@ class Claims(Struct, frozen=True):
     words: str
     places: tuple[Scalar, ...]
     rule: str
+    name: str = ""
 
     @property
     def place(self) -> Scalar | None:
@@ -129,9 +131,12 @@ class Claims(Struct, frozen=True):
         return any(stem in own.lower() for stem in stems)
 
     @property
-    def extremes(self) -> Iterator[str]:
-        """`>` where the id says that something is too much, `<` for too little."""
-        return (operator for named, operator in EXTREME.items() if re.search(named, self.id))
+    def extremes(self) -> Iterator[tuple[str, str]]:
+        """`>` for an id or a name that says that something is too much, `<` for too little."""
+        dashed = {name.replace("_", "-"): name for name in (self.name, self.id)}
+        return (
+            (way, name) for named, way in EXTREME.items() for each, name in dashed.items() if re.search(named, each)
+        )
 
     @property
     def every(self) -> re.Match[str] | None:
@@ -163,7 +168,7 @@ class Claims(Struct, frozen=True):
     @property
     def joins(self) -> set[str]:
         """The words that join parts of a sentence."""
-        return set(JOINS.findall(self.words.lower()))
+        return set(JOINS.findall(COMPARED.sub("", self.words.lower())))
 
     def stand_together(self, sides: Sequence[set[str]]) -> bool:
         """Whether the words name stems of all sides on one side of `and` or `or`, which joins something else."""
@@ -183,7 +188,7 @@ def claims_of(check: CheckDocument) -> Claims:
     """What the note, the description and `pass_rule` of a check say."""
     places = tuple(found for key in WORDS if (found := scalar(check.node, key)) is not None)
     words = " ".join(filter(None, (optional_text(check.node, key) for key in WORDS)))
-    return Claims(check.id, words, places, optional_text(check.node, "pass_rule") or "")
+    return Claims(check.id, words, places, optional_text(check.node, "pass_rule") or "", check.name)
 
 
 _PAIRS: Final = """above below, accept refuse, accepts refuses, after before, afterwards beforehand, all none,

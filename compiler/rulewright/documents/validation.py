@@ -26,7 +26,7 @@ from rulewright.diagnostics import (
     replace,
     respell,
 )
-from rulewright.documents.base import descend, first_place
+from rulewright.documents.base import descend, first_place, owner_place
 from rulewright.documents.schema_violations import (
     FiniteValidator,
     Steps,
@@ -189,8 +189,14 @@ def _findings_of(violation: Violation, root: Node, owners: Owners) -> Iterable[D
     if violation.of_a_key and isinstance(node, Mapping):
         node, path = node.index[violation.value].key, f"a key of {path}" if path else ""
     if violation.keyword == "anyOf":
-        return _of_alternatives(violation, root, node, path, owners)
-    return _WORDS[violation.keyword](violation, node, path, owners)
+        found = _of_alternatives(violation, root, node, path, owners)
+    else:
+        found = _WORDS[violation.keyword](violation, node, path, owners)
+    if not isinstance(node, Mapping):
+        return found
+    first, owner = first_place(node), owner_place(root, violation.steps)
+    of_owner = {("missing-key", first): owner}
+    return [dataclass_replace(each, span=of_owner.get((each.code, each.span), each.span)) for each in found]
 
 
 def _path(steps: Iterable[str | int]) -> str:

@@ -131,6 +131,10 @@ class Checker(CheckingContext):
             return DYN
         return self._report_undeclared(e)
 
+    def _is_known(self, name: str) -> bool:
+        declared = self.environment.variable(name, False) is not None or name in self.environment.members
+        return declared or self.environment.open or any(name == local for local, _ in self.locals)
+
     def _is_constant(self, e: ast.Name) -> bool:
         if e.name in self.environment.members:
             return True
@@ -250,6 +254,9 @@ class Checker(CheckingContext):
             self._must_be_bool(e.left)
             self._must_be_bool(e.right)
             return BOOL
+        if (words := _hyphenated(e)) and not any(map(self._is_known, words)):
+            name = ast.Name("-".join(words), ast.TextSpan(e.span.start, e.span.end, e.span.start))
+            return self._report_unknown(name, f'write "{name.name}" in quotes if a text is meant')
         comparing = e.operator in COMPARISONS or e.operator == "in"
         left = self.visit(e.left)
         right = self.visit(e.right) if self.strict or not comparing else self._visit_right(e, left)
@@ -326,6 +333,16 @@ class Checker(CheckingContext):
         for _, value in e.fields:
             self.visit(value)
         return self.report(e, f"`{e.type_name}` is not a type that can be built; messages are not supported")
+
+
+def _hyphenated(e: ast.Expr) -> list[str]:
+    """The names that hyphens join without spaces, as in an id without quotes; empty for another expression."""
+    if isinstance(e, ast.Name):
+        return [e.name]
+    if isinstance(e, ast.Binary) and e.operator == "-" and e.left.span.end + 1 == e.right.span.start:
+        before, after = _hyphenated(e.left), _hyphenated(e.right)
+        return [*before, *after] if before and after else []
+    return []
 
 
 def _bare_words(e: ast.Expr) -> Iterator[ast.Name]:

@@ -23,6 +23,7 @@ ROUTED: Final = (
     "expected_reply",
     "forbidden_reply",
 )
+BY_LEXICON: Final = frozenset({"hybrid_llm", "lexicon_only", "regex_with_llm_edge", "three_phase"})
 STEM: Final = 5  # letters of a word without its ending
 TYPE_OF: Final = {route: kind for kind, route in ROUTE_OF.items()}
 
@@ -86,12 +87,14 @@ def _detectors(check: CheckDocument) -> Findings:
             routed = [check.place("routing", key) for key in ROUTED if getattr(routing, key)]
             named = [name for name in (detector, *routed_names) if name and own & _stems(name)]
             is_routed_wrongly = named == [detector] and len(routed) == 1  # after which the check is named
+            is_lacking = not routed and routing.route in BY_LEXICON  # so the routing has lost it
             notes = [(each, "routed here") for each in routed] or [(check.key_place("routing"), "the routing")]
+            own_place = check.key_place("routing") if is_lacking else listed
             yield error(
-                routed[0] if is_routed_wrongly else listed,
+                routed[0] if is_routed_wrongly else own_place,
                 f"the detector `{detector}` is not routed; the routing names {names}",
                 code="detector-is-not-routed",
-                notes=[(listed, "listed here")] if is_routed_wrongly else notes,
+                notes=[(listed, "listed here")] if is_routed_wrongly or is_lacking else notes,
             )
 
 

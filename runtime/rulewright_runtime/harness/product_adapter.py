@@ -12,9 +12,10 @@ from anyio.from_thread import start_blocking_portal
 from rulewright_runtime import strict_json
 from rulewright_runtime.digests import sha256
 from rulewright_runtime.harness.adapters import AdapterError, TurnRequest
+from rulewright_runtime.models import web_address
 from rulewright_runtime.models.call import CallFailure, ModelAnswer
 from rulewright_runtime.models.event_stream import stated_error
-from rulewright_runtime.models.http import client_for, read_body, redirect_hint, web_address, why_unreachable
+from rulewright_runtime.models.http import client_for, read_body, redirect_hint, why_unreachable
 from rulewright_runtime.strict_json import JsonObject
 
 MAX_REPLY: Final = 2**20  # bytes of a product's answer

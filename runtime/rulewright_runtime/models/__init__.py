@@ -11,6 +11,7 @@ import re
 from importlib import import_module
 from os.path import splitext
 from typing import Final
+from urllib.parse import SplitResult, urlsplit
 
 from rulewright_runtime.english import ticked
 from rulewright_runtime.errors import RuntimeFailure
@@ -73,8 +74,29 @@ def why_unknown(specification: str) -> str | None:
     """Return why `specification` is not one of `FORMS`, or None; opens and imports nothing."""
     provider, _, rest = specification.partition(":")
     if rest and provider in PROVIDERS:
-        return None
+        return _why_no_address(provider, rest.partition("#")[0]) if PROVIDERS[provider] == "http" else None
     return f"unknown model `{specification}`; {_guess(specification)}expected one of {ticked(FORMS)}"
+
+
+def _why_no_address(provider: str, rest: str) -> str | None:
+    """Return why what follows `@` in `MODEL@BASE_URL` is no address of a server, or None."""
+    if (address := re.search(r"@(\w+:/.*)", rest)) is not None and web_address(address[1]) is None:
+        return f"`{address[1]}` is not a base URL; expected `http://HOST:PORT/v1` or `https://...`"
+    name, _, host = rest.rpartition("@")
+    if name and re.match(r"[\w.-]+:[0-9]+(/|$)|[\w-]+(\.[\w-]+)+/|localhost(/|$)", host):
+        meant = f"{provider}:{name}@http://{host}"
+        return f"the address of `{provider}:{rest}` has no scheme; did you mean `{meant}`?"
+    return None
+
+
+def web_address(url: str) -> SplitResult | None:
+    """Return the parts of an address of the web; None for any other text."""
+    try:
+        parts = urlsplit(url)
+        is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port that is not a number, half of an IPv6 address
+        return None
+    return parts if is_address else None
 
 
 def _with_path(rest: str) -> str:

@@ -12,7 +12,7 @@ from email.utils import parsedate_to_datetime
 from functools import cache
 from time import time
 from typing import Final
-from urllib.parse import SplitResult, urlsplit, urlunsplit
+from urllib.parse import urlsplit, urlunsplit
 from urllib.request import getproxies
 
 import httpx2
@@ -20,7 +20,7 @@ import msgspec
 
 from rulewright_runtime import strict_json
 from rulewright_runtime.english import reason_of
-from rulewright_runtime.models import ModelError, event_stream
+from rulewright_runtime.models import ModelError, event_stream, web_address
 from rulewright_runtime.models.call import CallFailure, Identity, ModelAnswer, ModelCall
 from rulewright_runtime.models.capabilities import Capabilities, capabilities_of
 from rulewright_runtime.models.wire import WIRES, ChatCompletions, Messages, decode_body, response_failure
@@ -207,8 +207,6 @@ def open_model(provider: str, rest: str) -> HttpModel:
     base = _base(scheme[1:] + base) if scheme else _configured(provider)
     if not model:
         raise ModelError(f"`{provider}:{rest}` names no model; expected `{provider}:MODEL[@BASE_URL]`")
-    if meant := _with_scheme(model):
-        raise ModelError(f"the address of `{provider}:{model}` has no scheme; did you mean `{provider}:{meant}`?")
     variable = _key_variable(provider, base)
     key = (os.environ.get(variable) or "").strip() or None
     if key is not None and not all("!" <= char <= "~" for char in key):
@@ -261,23 +259,6 @@ def _configured(provider: str) -> str:
 def _key_variable(provider: str, base: str) -> str:
     """Return the variable with the key for the endpoint at `base`."""
     return KEY_VARIABLES[provider] if base in (_configured(provider), BASES[provider]) else OTHER_KEY
-
-
-def _with_scheme(model: str) -> str | None:
-    """Return a model with an address that lacks its scheme as it was meant; None for any other name."""
-    name, _, address = model.rpartition("@")
-    is_address = bool(name) and re.match(r"[\w.-]+:[0-9]+(/|$)|[\w-]+(\.[\w-]+)+/|localhost(/|$)", address)
-    return f"{name}@http://{address}" if is_address else None
-
-
-def web_address(url: str) -> SplitResult | None:
-    """The parts of an address of the web; None for any other text."""
-    try:
-        parts = urlsplit(url)
-        is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # a port that is not a number, half of an IPv6 address
-        return None
-    return parts if is_address else None
 
 
 def _base(url: str) -> str:

@@ -70,7 +70,7 @@ SLIPS = [
 CARE = (
     (
         ("checks/RW-A1.yaml", "s: 5\n  dev", "s: 4\n  dev", "scorer-repetitions-contradict-routing", 27),
-        ("checks/RW-B1.yaml", "  deterministic_precheck: dose_instruction\n", "", "detector-is-not-routed", 12),
+        ("checks/RW-B1.yaml", "  deterministic_precheck: dose_instruction\n", "", "detector-is-not-routed", 21),
         ("checks/RW-B5.yaml", "violation: boolean", "violation: bool", "unknown-value", 41),
         ("checks/RW-D3.yaml", "route: extract_then_corpus", "route: llm_primary",
          "scorer-type-contradicts-routing", 11),

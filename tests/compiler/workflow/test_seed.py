@@ -61,14 +61,14 @@ def test_the_fragments_are_those_of_the_seed() -> None:
 def test_the_first_fragment_lacks_its_agent_its_bound_and_whatever_ends_its_loop() -> None:
     loop = "task `implement`, `overlays.confidence_loop"
     assert shown(HERE / "separate_evaluator.yaml") == [
-        (4, 5, "error", "missing-key", "`agent` is missing in `tasks.implement`"),
+        (3, 3, "error", "missing-key", "`agent` is missing in `tasks.implement`"),
+        (5, 7, "error", "loop-without-bound", f"{loop}.max_iterations`: loop requires max_iterations"),
         (
             5, 7, "warning", "confidence-without-gate",
             f"{loop}`: {UNGATED}",
         ),
-        (6, 9, "error", "loop-without-bound", f"{loop}.max_iterations`: loop requires max_iterations"),
         (
-            6, 9, "warning", "loop-nothing-ends",
+            5, 7, "warning", "loop-nothing-ends",
             f"{loop}`: nothing ends this loop: it has neither `threshold` nor `exit_conditions`",
         ),
         (

@@ -56,6 +56,8 @@ def test_a_field_that_can_not_be_added_to_requests_is_refused(added: str, reason
         ("openai:m@http://host/v1?key=1", "a base URL must not contain a user"),
         ("openai:m@https://h/openai/deployments/d?api-version=1", "; that of Azure is `https://RESOURCE.openai.azure"),
         ("openai:m@http://", "is not a base URL"),
+        ("openai:m@htp://host:8000/v1", "`htp://host:8000/v1` is not a base URL"),
+        ("openai:m@http:/host:8000/v1", "`http:/host:8000/v1` is not a base URL"),
         ("openai:m@http://host:8o00/v1", "is not a base URL"),
         ("openai:m@http://[::1/v1", "is not a base URL"),
         ("openai:@http://host/v1", "names no model"),

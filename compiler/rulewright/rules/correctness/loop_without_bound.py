@@ -1,5 +1,4 @@
 from rulewright.diagnostics import Findings
-from rulewright.documents.base import first_place
 from rulewright.documents.workflow_fixes import add_key
 from rulewright.workflow import Workflow
 
@@ -19,6 +18,4 @@ def loop_without_bound(workflow: Workflow) -> Findings:
                 # Not above an inner loop's limit nor below an outer one's, or `bound-never-reached` would follow.
                 outer, inner = filter(None, limits[:number]), filter(None, limits[number + 1 :])
                 fix = add_key(loop.layers[0], "max_iterations", str(min([max([usual, *outer]), *inner])))
-                yield task.error(
-                    first_place(loop.layers[0]), f"{loop.field}.max_iterations", "loop requires max_iterations", fix=fix
-                )
+                yield task.error(loop.place, f"{loop.field}.max_iterations", "loop requires max_iterations", fix=fix)

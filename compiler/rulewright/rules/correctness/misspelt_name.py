@@ -55,7 +55,9 @@ def _judge_model(project: Project) -> Findings:
     near = None if model is None else suggest(model.text, project.pricing)
     if model is not None and near is not None and model.value not in project.pricing:
         written = model.text
-        is_usual = project.file is not None and project.file.node.source.text.count(written) > 1
+        text = "" if project.file is None else project.file.node.source.text
+        own, other = (len(re.findall(rf"(?<![\w-]){re.escape(each)}(?![\w-])", text)) for each in (written, near))
+        is_usual = own > max(other, 1)
         if is_usual and is_spelt_like(written, near):  # so the other is misspelt
             price = project.roots["pricing"].key_span(near)
             yield error(price, f"no model is called `{near}`, and `{written}` has no price", help=Guess(written))

@@ -6,6 +6,7 @@ from rulewright.documents.check import CheckDocument
 from rulewright.documents.check_claims import MISSING
 from rulewright.documents.scorecard import ScorecardDocument
 from rulewright.expression.direction import OPPOSITE, comparisons, denies
+from rulewright.expression.subjects import searches, stems, stems_in
 from rulewright.expression.syntax_tree import (
     Binary,
     Call,
@@ -33,6 +34,7 @@ THERE: Final = re.compile(
     r"-(?:disclosed|exposed|given|included|leaked|made|mentioned|named|present|promised|quoted|revealed|said|sent|shared|"
     r"shown|told|used)$"
 )
+OMITTED: Final = re.compile(r"^(?:fails-to|forgets|ignores|lacks|misses|neglects|omits|overlooks|skips|withholds)-")
 ALIKE: Final = re.compile(
     r"(?:^|-)(?:copied|copies|copy|duplicated?|echo|echoed|leak|leaked|leaks|parroted|repeated|repetition)(?:-|$)"
 )
@@ -72,10 +74,15 @@ def _of_scorecard(scorecard: ScorecardDocument) -> Findings:
 
 def _of_check(check: CheckDocument) -> Findings:
     for written in expressions_of(check):
-        found = _against(check.id, written.checked.expr) if written.scalar is check.fails else None
-        if found is not None and not check.get("use"):
-            part, message = found
-            yield warning(written.span(part), f"`{check.id}` {message}", notes=[(check.place("id"), "its name")])
+        for key, name in (("id", check.id), ("name", check.name)):
+            dashed = name.replace("_", "-")
+            found = _against(dashed, written.checked.expr) if written.scalar is check.fails else None
+            if found is None and key == "name" and written.scalar is check.fails:
+                found = _omitted(dashed, check.id, written.checked.expr)
+            if found is not None and not check.get("use"):
+                part, message = found
+                yield warning(written.span(part), f"`{name}` {message}", notes=[(check.place(key), "its name")])
+                break
 
 
 def _against(name: str, whole: Expr) -> tuple[Expr, str] | None:
@@ -93,6 +100,16 @@ def _against(name: str, whole: Expr) -> tuple[Expr, str] | None:
         return next(
             ((part, "says that texts are alike, but `fail` holds where they differ") for part in _unlike(whole)), None
         )
+    return None
+
+
+def _omitted(name: str, id: str, whole: Expr) -> tuple[Expr, str] | None:
+    """The condition that holds where something is there that the name of a failure says is not, or that the id wants:
+    `never-asks-for-photos` of the check `asks-for-photos`."""
+    denied = OMITTED.search(name) or (DENIED.search(name) and not DENIED.search(id))
+    is_there = not denies(whole) and all(map(searches, chain(whole, "&&")))
+    if denied and is_there and stems(whole) & stems_in(name.replace("-", " ")):
+        return whole, "says that something is not done, but `fail` does not test for an absence"
     return None
 
 

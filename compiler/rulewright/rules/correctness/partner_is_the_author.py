@@ -14,6 +14,9 @@ def partner_is_the_author(task: TaskDocument) -> Findings:
     ):
         judge, writer = role
         if task.on(name) and judge is not None and writer is not None and judge.value == writer.value:
-            notes = [(writer, f"`{writer.value}` writes what is judged")]
+            if task.agent is None or writer.value == task.agent.value:
+                notes, place, key = [(writer, f"`{writer.value}` writes what is judged")], judge, partner
+            else:  # so it is unusual that it writes
+                notes, place, key = [(judge, f"`{judge.value}` judges it")], writer, author
             message = f"{partner} must differ from {author}"
-            yield task.error(judge, f"overlays.{name}.{partner}", message, notes=notes)
+            yield task.error(place, f"overlays.{name}.{key}", message, notes=notes)

@@ -1,15 +1,19 @@
 from collections.abc import Collection, Iterable, Iterator
 from functools import partial
 from itertools import chain
+from pathlib import Path
 from typing import Final
 
+from rulewright import dependencies
 from rulewright.diagnostics import Findings, Span, error
-from rulewright.documents.base import Document
+from rulewright.documents.base import Document, entries
 from rulewright.documents.profile import Profile
 from rulewright.expression.syntax_tree import Expr, Name, Select, texts_compared
+from rulewright.load import load_file
 from rulewright.lower.expressions_of import texts_in
 from rulewright.project import Project
-from rulewright.spelling import did_you_mean
+from rulewright.spelling import did_you_mean, is_spelt_like
+from rulewright_runtime.judging.judge import REPLAY
 
 OF_RUBRICS: Final = "rubric/"  # the prefix of the ids of checks made from rubric criteria
 _CRITERION: Final = "criteria of rubrics are not selected one by one: `include_rubrics` of a profile runs all or none"
@@ -24,7 +28,8 @@ def unknown_check(project: Project) -> Findings:
     profiles = [profile for profile in project.profiles.values() if profile.select is not None]
     conditions = (*project.scorecards.values(), *profiles)
     turned = _turned(project)
-    yield from _unknown(project, chain(_named(project, turned), *map(_compared, conditions)))
+    replied = _misspelt_in_replies(project)
+    yield from _unknown(project, chain(_named(project, turned), replied, *map(_compared, conditions)))
     for check, label in turned[:1]:
         message = f"`{check}` is a check, and a line of this file is `LABEL: CHECK`"
         yield error(project.roots["blindspots"].key_span(check), message, help=f"write `{label}: {check}`")
@@ -79,6 +84,20 @@ def _named(project: Project, turned: Collection[tuple[str, str]]) -> Iterator[tu
         entry = project.roots["blindspots"].get(label)
         if entry is not None and name and (label, name) not in turned:
             yield name, entry.span
+
+
+def _misspelt_in_replies(project: Project) -> Iterator[tuple[str, Span]]:
+    """The ids in the judge's recorded replies that are spelt like that of a check without any; others may be those of
+    another project."""
+    source = project.judge_source or ""
+    path = Path(source.removeprefix(REPLAY))
+    if not source.startswith(REPLAY) or path.suffix != ".json" or not dependencies.is_file(path):
+        return
+    answered = [entry.key for of in entries(load_file(path).root) for entry in entries(of.value)]
+    ids = {check.id for check in project.checks} - {each.text for each in answered}
+    for each in answered:
+        if any(is_spelt_like(each.text, id) for id in ids) and project.check(each.text) is None:
+            yield each.text, each.span
 
 
 def _listed(profile: Profile) -> Iterator[tuple[str, Span]]:

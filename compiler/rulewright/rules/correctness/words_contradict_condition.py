@@ -20,6 +20,7 @@ from rulewright.documents.prose_limits import (
 )
 from rulewright.expression.direction import comparisons, denies
 from rulewright.expression.subjects import (
+    STEM,
     counted,
     form,
     found_by_search,
@@ -62,6 +63,10 @@ COUNTED: Final = re.compile(rf"\b({NUMBER}) [^\W\d_]+", re.IGNORECASE)
 ARITHMETIC: Final = frozenset({"+", "-", "*", "/"})
 SECONDS: Final = unit_of("seconds")
 POSITIVE: Final = re.compile(r"\bpositive (\w+)", re.IGNORECASE)
+# `to nobody but the owner`, `other than staff`
+EXCEPTED: Final = re.compile(
+    r"\b(?:(?:any|every|no)(?:body| ?one|thing|where)|none) (?:but|except) (?:for )?(?:(?:an?|the) )?(\w+)"
+)
 FAILS_OUTSIDE: Final = {"<=": ">", ">=": "<", "<": ">=", ">": "<="}  # what `fail` tests to keep a limit
 
 
@@ -80,6 +85,12 @@ class Condition(Struct, frozen=True):
     def key(self) -> str:
         return "fail" if self.sign < 0 else "pass"
 
+    def number(self, part: Expr) -> float | None:
+        """The number that is written, or that a parameter has."""
+        name = field_of(part, "params")
+        found = None if name is None else numeric(self.check.node, "params", name)
+        return number_in(part) if found is None else found.as_float
+
     @property
     def is_presence(self) -> bool:
         """Whether all sides test for the presence of something."""
@@ -94,11 +105,11 @@ class Condition(Struct, frozen=True):
 
 
 class Contradiction(Struct, frozen=True):
-    """What contradicts the words or the id of a check, and the part of the condition that does."""
+    """What contradicts the words or a name of a check, and the part of the condition that does."""
 
     message: str
     part: Expr
-    is_by_id: bool = False
+    named_by: str | None = None  # the key of the name that says it
     parameter: str | None = None  # whose name says it
 
 
@@ -123,7 +134,7 @@ def words_contradict_condition(check: CheckDocument) -> Findings:
         condition = Condition(written.checked.expr, sign, check)
         found = next((found for test in TESTS if (found := test(claims, condition)) is not None), None)
         if found is not None:
-            place = check.place("id") if found.is_by_id or claims.place is None else claims.place
+            place = check.place(found.named_by or "id") if found.named_by or claims.place is None else claims.place
             if found.parameter is not None:
                 place = check.key_place("params", found.parameter)
             yield warning(written.span(found.part), found.message, notes=[(place, "said here")])
@@ -230,7 +241,7 @@ def _missing_by_id(claims: Claims, condition: Condition) -> Contradiction | None
     if condition.sign > 0 or not is_measured or any(map(denies, named)):
         return None
     message = f"`{claims.id}` says that something is missing, but `fail` does not test for its absence"
-    return Contradiction(message, condition.expr, is_by_id=True)
+    return Contradiction(message, condition.expr, named_by="id")
 
 
 def _lacking_by_id(claims: Claims, condition: Condition) -> Contradiction | None:
@@ -242,10 +253,10 @@ def _lacking_by_id(claims: Claims, condition: Condition) -> Contradiction | None
         return None
     if condition.sign < 0 and not denies(condition.expr) and condition.check.get("use") is None:
         message = f"`{claims.id}` says that something is missing, but `fail` does not test for an absence"
-        return Contradiction(message, lacking, is_by_id=True)
+        return Contradiction(message, lacking, named_by="id")
     if condition.sign > 0 and claims.words and there and denies(lacking) and not any(map(denies, there)):
         message = f"`{claims.id}` says that something is missing, but `pass` tests for its absence"
-        return Contradiction(message, condition.expr, is_by_id=True)
+        return Contradiction(message, condition.expr, named_by="id")
     return None
 
 
@@ -293,9 +304,7 @@ def _equals_limit(claims: Claims, condition: Condition) -> Contradiction | None:
     """A limit of the words is the only number for which the condition holds: `at most eight`, but `== 8`."""
     match condition.expr:
         case Binary(operator="==", right=limit):
-            name = field_of(limit, "params")
-            found = None if name is None else numeric(condition.check.node, "params", name)
-            value = number_in(limit) if found is None else found.as_float
+            value = condition.number(limit)
             named = next((each for each in limits_in(claims.words) if each.number == value and each.operator), None)
             if named is not None and value:
                 return Contradiction(
@@ -343,7 +352,7 @@ def _limits_joined(claims: Claims, condition: Condition) -> Contradiction | None
     limits = {
         (each.number, each.unit, FAILS_OUTSIDE[each.operator]) for each in limits_in(claims.words) if each.operator
     }
-    kept = [{limit for limit in limits if _is_of(limit, side)} for side in condition.sides]
+    kept = [{limit for limit in limits if _is_of(limit, side, condition)} for side in condition.sides]
     if condition.sign > 0 or claims.joins != {"and"} or not len(limits) == len(kept) > 1 or not all(kept):
         return None
     if len(set[tuple[float, str, str]]().union(*kept)) < len(kept):
@@ -352,10 +361,10 @@ def _limits_joined(claims: Claims, condition: Condition) -> Contradiction | None
     return Contradiction(message, condition.expr)
 
 
-def _is_of(limit: tuple[float, str, str], side: Expr) -> bool:
+def _is_of(limit: tuple[float, str, str], side: Expr, condition: Condition) -> bool:
     """Whether a comparison is with the number of a limit, and breaks it."""
     stated, unit, operator = limit
-    if not isinstance(side, Binary) or side.operator != operator or (number := number_in(side.right)) is None:
+    if not isinstance(side, Binary) or side.operator != operator or (number := condition.number(side.right)) is None:
         return False
     return units_agree(stated, unit, number, unit_of(counted(side.left)))
 
@@ -397,27 +406,47 @@ def _fails_in_order(claims: Claims, condition: Condition) -> Contradiction | Non
 
 def _order_turned(claims: Claims, condition: Condition) -> Contradiction | None:
     """`pass` demands two tools in the other order than a sentence: `the file is read before a letter is drafted`."""
-    called = [
-        each for each in chain(condition.expr, "&&") if isinstance(each, Call) and each.function == "called_in_order"
-    ]
-    names = called[0].args[1].items if len(called) == 1 and isinstance(called[0].args[1], ListLiteral) else ()
-    sentence = next((each for each in SENTENCE.findall(claims.words.lower()) if each.count(" before ") == 1), "")
-    if condition.sign < 0 or len(names) != 2 or not sentence:
-        return None
-    halves = sentence.split(" before ")
-    first, then = ([sum(stem in half for stem in stems(each)) for half in halves] for each in names)
-    if first[0] < first[1] and then[0] > then[1]:
-        return Contradiction("the description has these in the other order", called[0].args[1])
+    sides = (each for some in chain(condition.expr, "||") for each in chain(some, "&&"))
+    orders = [each.args[1] for each in sides if isinstance(each, Call) and each.function == "called_in_order"]
+    halves = next((found for each in SENTENCE.findall(claims.words.lower()) if (found := _in_order(each))), ())
+    for listed in orders if condition.sign > 0 and halves else ():
+        names = listed.items if isinstance(listed, ListLiteral) else ()
+        counts = [[_words_of_a_tool(each, half) for half in halves] for each in names]
+        if len(counts) == 2 and counts[0][0] < counts[0][1] and counts[1][0] > counts[1][1]:
+            return Contradiction("the description has these in the other order", listed)
+    return None
+
+
+def _words_of_a_tool(name: Expr, half: str) -> int:
+    """How many words of a tool's name a part of a sentence has, in any form."""
+    words = re.findall("[a-z]{3,}", str(name.value).lower()) if isinstance(name, Literal) else ()
+    return sum(re.search(rf"\b{word[:STEM]}", half) is not None for word in words)
+
+
+def _in_order(sentence: str) -> tuple[str, ...]:
+    """What a sentence says comes first, and what then; empty for one that says no order of two things."""
+    first, found, then = sentence.partition(" before ")
+    if not found:
+        then, found, first = sentence.partition(" after ")
+    return (first, then) if found and not re.search(" (?:before|after) ", f"{first} {then}") else ()
+
+
+def _excepted(claims: Claims, condition: Condition) -> Contradiction | None:
+    """The condition tests for what the words except: `nobody but the owner`, and `fail: recipient == "owner"`."""
+    for word in EXCEPTED.findall(claims.words.lower()):
+        for part in below(condition.expr) if condition.sign < 0 and not denies(condition.expr) else ():
+            if isinstance(part, Binary) and part.operator == "==" and str(getattr(part.right, "value", "")) == word:
+                return Contradiction(f"the description excepts `{word}`, but `fail` holds for it", part)
     return None
 
 
 def _opposite_extreme(claims: Claims, condition: Condition) -> Contradiction | None:
     """All comparisons of a check named `too-long` point to what is short."""
-    for operator in claims.extremes:
+    for operator, name in claims.extremes:
         ways = {(each.operator[0] == operator, turned) for turned, each in comparisons(condition.expr, condition.sign)}
         if (False, -1) in ways and ways <= {(False, -1), (True, 1)}:
-            message = f"`{claims.id}` says the opposite of this comparison"
-            return Contradiction(message, condition.expr, is_by_id=True)
+            message = f"`{name}` says the opposite of this comparison"
+            return Contradiction(message, condition.expr, named_by="id" if name == claims.id else "name")
     return None
 
 
@@ -479,6 +508,7 @@ TESTS: Final[tuple[Callable[[Claims, Condition], Contradiction | None], ...]] = 
     _without_order,
     _fails_in_order,
     _order_turned,
+    _excepted,
     _opposite_extreme,
     _exception_joined,
     _limits_joined,

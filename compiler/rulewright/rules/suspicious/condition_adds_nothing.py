@@ -1,4 +1,5 @@
 from rulewright.diagnostics import Findings, warning
+from rulewright.documents.scorecard import ScorecardDocument
 from rulewright.expression.syntax_tree import (
     Binary,
     Call,
@@ -13,7 +14,7 @@ from rulewright.expression.syntax_tree import (
     children,
     last_name,
 )
-from rulewright.lower.expressions_of import DocumentWithExpressions, operations_in, parts_of
+from rulewright.lower.expressions_of import DocumentWithExpressions, expressions_of, operations_in, parts_of
 from rulewright.proving.placed_conditions import placed_conditions
 from rulewright.proving.program_parts import written
 from rulewright.proving.studies import span_of
@@ -30,6 +31,7 @@ def condition_adds_nothing(document: DocumentWithExpressions) -> Findings:
         for part, joined in placed.study.idle:
             message = f"`{written(part)}` is redundant: the other side of `{_WORDS[joined]}` already decides it"
             yield warning(span_of(placed, part), message)
+    yield from _of_gates(document) if isinstance(document, ScorecardDocument) else ()
     yield from _of_one_value(document)
     yield from _denied_before(document)
     yield from _not_empty(document)
@@ -39,6 +41,30 @@ def condition_adds_nothing(document: DocumentWithExpressions) -> Findings:
             for side in filter(_is_decided, sides):
                 message = f"`{expression.text(side)}` is redundant: only an eligible check has such a verdict"
                 yield warning(expression.span(side), message, help="did you mean `and`?")
+
+
+def _of_gates(scorecard: ScorecardDocument) -> Findings:
+    """The verdicts that `undecided` of a gate names, and for which `stops` holds."""
+    written = {id(each.scalar): each for each in expressions_of(scorecard)}
+    for gate in scorecard.gates:
+        stops, undecided = (written.get(id(each)) for each in (gate.stops, gate.undecided))
+        if stops is None or undecided is None or len(chain(undecided.checked.expr, "||")) < 2:
+            continue
+        stopped = [name for each in chain(stops.checked.expr, "||") for name in _verdicts(each)]
+        for part in chain(undecided.checked.expr, "||"):
+            if (named := _verdicts(part)) and all(each in stopped for each in named):
+                message = f"`{undecided.text(part)}` is redundant: `stops` holds for this verdict"
+                yield warning(undecided.span(part), message, notes=[(gate.stops, "it fails the gate")])
+
+
+def _verdicts(part: Expr) -> list[str]:
+    """The verdicts for which a condition holds, if it only names them."""
+    match part:
+        case Binary(operator="==", left=Select(field="verdict"), right=Name(name=name)):
+            return [name]
+        case Binary(operator="in", left=Select(field="verdict"), right=ListLiteral(items=names)):
+            return [each.name for each in names if isinstance(each, Name)]
+    return []
 
 
 def _is_decided(part: Expr) -> bool:

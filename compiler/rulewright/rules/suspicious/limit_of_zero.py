@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from rulewright.diagnostics import Findings, warning
-from rulewright.documents.base import Document, numeric, text
+from rulewright.diagnostics import Findings, Guess, warning
+from rulewright.documents.base import Document, entries, items, numeric, text
 from rulewright.documents.check import CheckDocument
 from rulewright.load import Mapping, Node, Sequence, walk
 from rulewright_runtime.judging.judge import is_live
@@ -23,6 +23,7 @@ ZEROS: Final = {
 CALLS: Final = ("max_calls", "max_tokens")  # of the judge
 PER_CALL: Final = {"max_tokens": "max_calls", "tokens_per_minute": "requests_per_minute"}
 LEAST: Final = 20  # tokens of a call
+CHEAPEST: Final = 0.0005  # USD for a million tokens; less is the price of one token
 JUDGED: Final = (*CALLS, "max_usd", "concurrency", "requests_per_minute", "tokens_per_minute")
 RETRIES: Final = ("max_retries", "retry_backoff_seconds")
 REQUIRED: Final = ("required_sections", "required_fields")  # by contracts
@@ -45,9 +46,20 @@ def limit_of_zero(subject: CheckDocument | Profile | Project | Workflow) -> Find
     elif subject.file is not None:
         yield from _zeros(subject.file.node)
         yield from _of_judge(subject, subject.file.node)
+        yield from _of_tokens(subject)
         retries, wait = (numeric(subject.file.node, "workflow", "engine", key) for key in RETRIES)
         if retries is not None and retries.value == 0 and wait is not None and wait.value != 0:
             yield warning(wait, f"`{RETRIES[1]}` has no effect: `{RETRIES[0]}` is 0", help="remove one of the two")
+
+
+def _of_tokens(project: Project) -> Findings:
+    """The prices of a single token."""
+    for entry in entries(project.roots.get("pricing")):
+        prices = [found.as_float for each in items(entry.value) if (found := numeric(each)) is not None]
+        if 0 < max(prices, default=0) < CHEAPEST:
+            meant = [float(f"{each * 1_000_000:g}") for each in prices]
+            message = f"a million tokens of `{entry.name}` cost next to nothing"
+            yield warning(entry.value, message, help=Guess(f"{meant}", "prices are in USD per million tokens"))
 
 
 def _of_judge(project: Project, node: Mapping) -> Findings:

@@ -1,5 +1,4 @@
 from rulewright.diagnostics import Findings
-from rulewright.documents.base import first_place
 from rulewright.documents.workflow import TaskDocument
 from rulewright.proving.workflow_values import excluding
 
@@ -19,4 +18,4 @@ def loop_nothing_ends(task: TaskDocument) -> Findings:
         elif loop.name == "confidence_loop" and not loop.conditions and loop.number("threshold") is None:
             message = "nothing ends this loop: it has neither `threshold` nor `exit_conditions`"
             cure = "write the confidence that ends it, such as `threshold: 0.8`"
-            yield task.warning(first_place(loop.layers[0]), loop.field, message, help=cure)
+            yield task.warning(loop.place, loop.field, message, help=cure)

@@ -18,7 +18,7 @@ KEY: Final = re.compile(r'"([^"\\\s]+)"\s*:')
 FOLDERS: Final = {"case": CASE_FOLDERS[0], "output": OUTPUT_FOLDER}
 ENDING: Final = 2  # letters that one spelling of a step has more than another
 MOST: Final = 2**21  # bytes of files in which keys are looked for
-Near: TypeAlias = dict[str, list[tuple[str, set[str]]]]  # by source, the texts of its files with their keys
+Near: TypeAlias = dict[str, list[tuple[str, Counter[str]]]]  # by source, the texts of its files with their keys
 
 
 def misspelt_input_path(scorecard: CaseScorecardDocument) -> Findings:
@@ -98,20 +98,20 @@ def _in_the_other_folder(path: Scalar, near: Near) -> Findings:
     own = near.get(source, [])
     if not own or not steps or any(steps[-1] in text for text, _ in own):
         return
-    if near[other] and all({*steps} <= keys for _, keys in near[other]):
+    if near[other] and all({*steps} <= keys.keys() for _, keys in near[other]):
         message = f"no {source} has the key `{steps[-1]}`, but every file of {other}s does"
         found = warning(path, message, help=Guess(".".join([other, *steps])))
         yield replace(found, about=OF_THE_OTHER_FOLDER)
 
 
-def _texts_near(scorecard: CaseScorecardDocument, folder: str) -> list[tuple[str, set[str]]]:
+def _texts_near(scorecard: CaseScorecardDocument, folder: str) -> list[tuple[str, Counter[str]]]:
     left, found = MOST, []
     for file in searched_files(folder_near(Path(scorecard.path), folder)):
         if left <= 0:
             break
         text = text_of(file)
         left -= len(text)
-        found.append((text, {*KEY.findall(text)}))
+        found.append((text, Counter(KEY.findall(text))))
     return found
 
 
@@ -121,8 +121,10 @@ def _in_no_record(near: Near, paths: list[str]) -> dict[str, tuple[str, str]]:
     found = dict[str, tuple[str, str]]()
     for source, texts in near.items():
         read = {each: each.split(".")[1:] for each in paths if each.startswith(f"{source}.")}
-        keys = set[str]().union(*(each for _, each in texts))
-        unread = sorted(keys.difference(*read.values()))
+        keys = sum((each for _, each in texts), Counter[str]())
+        # Of several records, a lone one is misspelt itself.
+        usual = {key for key, count in keys.items() if count > 1 or keys["test_id"] < 2}
+        unread = sorted(usual.difference(*read.values()))
         for each, steps in read.items():
             absent = [step for step in steps if step not in keys]
             pairs = ((step, key) for step in absent for key in unread if _is_meant(step, key))

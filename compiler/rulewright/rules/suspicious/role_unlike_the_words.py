@@ -59,7 +59,9 @@ AS_OBJECT: Final = re.compile(
     rf"\b(?:{USERS})s?\b[^,;:.]* (?:get|hear|read|see)s?\b|"
     r"\b(?:that|which|to) (?!(?:a|an|any|each|every|no|our|some|the|their)\b)\w+ (?:(?:at|for|on|to|with) )?"
     r"(?:(?:a|an|any|our|the|their) )?"
-    rf"(?:{USERS}|agent|assistant|bot|chatbot|model)s?\b",
+    rf"(?:{USERS}|agent|assistant|bot|chatbot|model)s?\b|"
+    r"\b(?:about|against|at|for|on|over|to|towards?) (?:(?:a|an|any|each|every|our|some|the|their) )?"
+    rf"(?:(?!that\b|which\b|whom\b)\w+ )?(?:{USERS})s?\b",
     re.IGNORECASE,
 )
 BY_ASSISTANTS: Final = re.compile(r"\b(?:agent|answer|assistant|bot|chatbot|model|repl(?:y|ie))s?\b", re.IGNORECASE)
