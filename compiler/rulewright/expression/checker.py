@@ -255,8 +255,8 @@ class Checker(CheckingContext):
             self._must_be_bool(e.right)
             return BOOL
         if (words := _hyphenated(e)) and not any(map(self._is_known, words)):
-            name = ast.Name("-".join(words), ast.TextSpan(e.span.start, e.span.end, e.span.start))
-            return self._report_unknown(name, f'write "{name.name}" in quotes if a text is meant')
+            text = ast.Name("-".join(words), ast.TextSpan(e.span.start, e.span.end, e.span.start))
+            return self._report_unknown(text, f'write "{text.name}" in quotes if a text is meant')
         comparing = e.operator in COMPARISONS or e.operator == "in"
         left = self.visit(e.left)
         right = self.visit(e.right) if self.strict or not comparing else self._visit_right(e, left)
