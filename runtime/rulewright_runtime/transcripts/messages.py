@@ -260,8 +260,9 @@ class SaidTexts:
         """Whether one of the texts repeats `part`; each does if it is empty."""
         wanted = _unspaced(part)
         if not wanted or wanted in self._lines:
-            return bool(self._wholes)
-        return len(wanted) >= _PASSAGE and any(wanted in whole for whole in self._wholes)
+            return bool(self._lines)
+        self._wholes = ["\n".join(self._wholes)]  # searched as one; they have no white space
+        return len(wanted) >= _PASSAGE and wanted in self._wholes[0]
 
 
 def repeats(text: str, part: str) -> bool:

@@ -61,7 +61,26 @@ def chain_of_observations(size: int) -> list[Any]:
     ]
 
 
-GROWING = (repeated_output, repeated_history, results_of_sessions, choices_of_samples, chain_of_observations)
+def cut_history(size: int) -> list[Any]:
+    """A history of which each message is a passage of one after it."""
+    cut = [{**each, "content": each["content"][:-1]} for each in talk(size)]
+    return [{"run_type": "llm", "inputs": {"messages": talk(size), "history": cut}, "outputs": {}, "id": "r"}]
+
+
+def retrievals_of_a_call(size: int) -> list[Any]:
+    """Many retrieved passages before the answer of a long chat."""
+    step = {"traceId": "t", "startTime": "2026-01-01T00:00:00Z"}
+    found = [
+        {**step, "id": f"r{number}", "type": "RETRIEVER", "input": "q", "output": [f"Passage {number} of a document."]}
+        for number in range(size)
+    ]
+    return [*found, {**step, "id": "g", "type": "GENERATION", "input": talk(size), "output": message(1)}]
+
+
+GROWING = (
+    repeated_output, repeated_history, results_of_sessions, choices_of_samples, chain_of_observations, cut_history,
+    retrievals_of_a_call,
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("write", GROWING)

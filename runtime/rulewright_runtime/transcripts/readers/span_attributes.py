@@ -325,9 +325,10 @@ def _with_passages(
     conversation: Conversation, begun: Sequence[TracedCall], retrievals: Sequence[Retrieval]
 ) -> Conversation:
     places: dict[tuple[int, str], Message] = {}  # one for retrievers inside each other that found the same
+    shown = " ".join(_plain(each.shown) for each in conversation.messages if each.role != "assistant")
     for each in retrievals:
         call = next((call for call in begun if call.key[0] == each.trace and _follows(call, each)), None)
-        if call is not None and not _shows(conversation, each.message):
+        if call is not None and not _shows(shown, each.message):
             asked = call.conversation.messages
             places.setdefault((len(asked) - (asked[-1].role == "assistant"), each.message.text), each.message)
     found = list(conversation.messages)
@@ -358,9 +359,8 @@ def content_of(message: Message) -> tuple[object, ...]:
     return message.role, parts, calls, message.refusal, message.metadata.get("error")
 
 
-def _shows(conversation: Conversation, retrieved: Message) -> bool:
-    """Whether a message to the assistant has one of the retrieved texts; of short ones whole words."""
-    asked = " ".join(_plain(each.shown) for each in conversation.messages if each.role != "assistant")
+def _shows(asked: str, retrieved: Message) -> bool:
+    """Whether what the assistant was asked has one of the retrieved texts; of short ones whole words."""
     paragraphs = [*filter(None, map(_plain, retrieved.text.split("\n\n")))]
     telling = [each for each in paragraphs if not each.endswith(_ASKING)]
     if long := [each for each in telling if len(each) >= _TELLING]:
