@@ -77,7 +77,7 @@ class ChatCompletions:
         if not isinstance(message, dict):
             raise CallFailure("the response has no `message`", "malformed", raw=raw)
         refusal, content = message.get("refusal"), message.get("content")
-        finish = _CHAT_FINISH.get(str(choices[0].get("finish_reason")), "other")
+        finish = _CHAT_FINISH.get(str(choices[0].get("finish_reason")).lower(), "other")
         if message.get("tool_calls") or message.get("function_call"):
             finish = "other"  # no tool was offered, and what the text is without the call's result is unknown
         if refusal:

@@ -95,6 +95,8 @@ def test_a_schema_is_sent_to_an_endpoint_that_enforces_it(structured: bool, want
         (chat("x", finish="max_tokens"), "length", "x"),
         (chat("x", finish="eos_token"), "stop", "x"),
         (chat("x", finish="end_turn"), "stop", "x"),
+        (chat("x", finish="STOP"), "stop", "x"),
+        (chat("x", finish="MAX_TOKENS"), "length", "x"),
         (chat("x", finish="error"), "other", "x"),
         (chat(None, tool_calls=[{"id": "1", "type": "function", "function": {"name": "f"}}]), "other", ""),
         (chat(None, refusal="I can't."), "refusal", "I can't."),
