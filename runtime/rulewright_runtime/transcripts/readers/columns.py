@@ -37,8 +37,8 @@ FIELDS: Final[dict[str, tuple[str, ...]]] = {
     "model": ("model", "model_name"),
     "scenario_id": ("scenario_id",),
     "name": ("name",),
-    "tool_calls": (),
-    "tool_call_id": (),
+    "tool_calls": ("tool_calls",),
+    "tool_call_id": ("tool_call_id",),
     "timestamp": (
         "timestamp", "created_at", "createdat", "createdAt", "time", "date", "ts", "timestamp_ms", "date_created",
         "sent_at",

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from rulewright_runtime.strict_json import Json, JsonObject
 from rulewright_runtime.transcripts.messages import Conversation, Message, SaidTexts
-from rulewright_runtime.transcripts.readers.content import as_json
+from rulewright_runtime.transcripts.readers.content import as_json, tool_call
 from rulewright_runtime.transcripts.readers.message_rows import (
     differing,
     refuse_confusion,
@@ -45,6 +45,7 @@ from rulewright_runtime.transcripts.readers.shapes import (
     TIMES,
     Format,
     bot_in,
+    calls_in,
     comparable,
     item_messages,
     messages,
@@ -198,7 +199,10 @@ def instructions(record: Record) -> list[Message]:
 
 def answer_beside(record: Record, asked: Sequence[Message], key: str, names: Sequence[str] = ANSWERS) -> list[Message]:
     """The answer that is next to the messages, under one of `names`. Raises ShapeError if they end with another
-    answer."""
+    answer, or lack tool calls that are next to them."""
+    called = {call.name for each in asked for call in each.tool_calls}
+    if _called(record.get("tool_calls")) - called:
+        raise ShapeError(f"`tool_calls` is not among the messages in `{key}`")
     spoken = SaidTexts(each.shown for each in asked)
     for name in names:
         value = record.get(name)
@@ -213,6 +217,14 @@ def answer_beside(record: Record, asked: Sequence[Message], key: str, names: Seq
             raise ShapeError(f"`{name}` is not among the messages in `{key}`")
         return answer
     return []
+
+
+def _called(calls: Json) -> set[str]:
+    """The names of tool calls. Raises ShapeError for one without a name."""
+    calls = calls_in(calls)
+    return (
+        {each if is_text(each) else tool_call(each, "tool_calls").name for each in calls} if is_list(calls) else set()
+    )
 
 
 def answered(record: Record, found: Sequence[Message], names: Sequence[str] = ANSWERS) -> tuple[Message, ...]:

@@ -237,6 +237,7 @@ _PLAIN: Final = {"role", "content"}
 _BESIDE: Final = frozenset(("parts", "audio", "toolInvocations", "experimental_attachments"))  # the content
 _TEXTS: Final = frozenset(("content", "text", "value", "message", "body"))  # next to the content, in any case
 _OF_PASSAGES: Final = ("text", "content", "page_content", "pageContent", "passage", "chunk", "context", "body")
+_CAMEL_CASE: Final = {"toolCalls": "tool_calls", "toolCallId": "tool_call_id"}
 _NESTED: Final = ("replies", "messages", "children", "thread")
 SAYING: Final = _BESIDE | {"content", "tool_calls", "invalid_tool_calls", "function_call", "refusal"}
 
@@ -270,7 +271,7 @@ def messages(value: object, where: str) -> list[Message]:
     record = record_at(value, where)
     if record.keys() == _PLAIN and is_text(record["content"]):  # as most messages are
         return [Message(role_at(record["role"], where), (Part(text=record["content"]),))]
-    record = _with_blocks(record)
+    record = _with_usual_calls(_with_blocks(record))
     if SAYING.isdisjoint(record):
         raise ShapeError(f"{where} has no `content`")
     read = Content(where)
@@ -314,6 +315,12 @@ def _with_blocks(record: JsonObject) -> JsonObject:
         return record
     parts = [{**rest(each, "block_type"), "type": each["block_type"]} for each in map(object_in, blocks)]
     return {**rest(record, "blocks"), "parts": parts}
+
+
+def _with_usual_calls(record: JsonObject) -> JsonObject:
+    """A message of a JavaScript library, whose tool calls are under `toolCalls`, with the common keys."""
+    names = {key: usual for key, usual in _CAMEL_CASE.items() if key in record and usual not in record}
+    return {names.get(key, key): value for key, value in record.items()} if names else record
 
 
 def _hidden(read: Content) -> str | None:

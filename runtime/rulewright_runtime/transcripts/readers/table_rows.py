@@ -35,22 +35,34 @@ def exchange(row: Record, fields: Mapping[str, str]) -> Conversation:
     if fields.get("user") == TASK[1] and row.get(TASK[0]) and TASK[0] not in fields.values():  # a task, its input
         task, given = (_text_at(row.get(name) or "", f"column `{name}`") for name in TASK)
         row = {**row, TASK[1]: f"{task}\n\n{given}".strip()}
+    fields = _without_count(row, fields)
+    calls = row.get(fields.get("tool_calls", ""))
+    if calls and row.get(fields["assistant"]) is None:
+        row = {**row, fields["assistant"]: ""}
     found = [
         message
         for role in SPOKEN
         if role in fields and row.get(fields[role]) is not None and (role != "system" or row[fields[role]])
-        for message in _column_messages(role, row[fields[role]], f"column `{fields[role]}`")
+        for message in _column_messages(
+            role, row[fields[role]], f"column `{fields[role]}`", calls if role == "assistant" else None
+        )
     ]
     if not found:
         raise ShapeError("the row has no message")
     name = word(row.get(fields.get("id", fields.get("conversation", ""))))
-    return _conversation(row, fields, SPOKEN, found, name)
+    return _conversation(row, fields, (*SPOKEN, "tool_calls"), found, name)
 
 
-def _column_messages(role: str, value: object, where: str) -> list[Message]:
+def _without_count(row: Record, fields: Mapping[str, str]) -> Mapping[str, str]:
+    """The fields of a row: a number under `tool_calls` only counts them."""
+    is_count = word(row.get(fields.get("tool_calls", ""))).strip().isdigit()
+    return {field: name for field, name in fields.items() if field != "tool_calls"} if is_count else fields
+
+
+def _column_messages(role: str, value: object, where: str, calls: object) -> list[Message]:
     if role == "passages":
         return [*passages(value)]
-    return messages({"role": role, "content": _text_at(value, where)}, where)
+    return messages({"role": role, "content": _text_at(value, where), "tool_calls": calls}, where)
 
 
 def _text_at(value: object, where: str) -> str:
@@ -118,6 +130,7 @@ def _of_rows(
 
 
 def _message(row: Record, fields: Mapping[str, str], columns: Columns, *, is_note: bool) -> list[Message]:
+    fields = _without_count(row, fields)
     about = _about(row, fields)
     if is_event(row):
         return [Message("system", (Part(text=word(row.get(fields["content"]))),), word(row["subtype"]), metadata=about)]

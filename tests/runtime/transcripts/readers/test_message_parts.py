@@ -30,6 +30,11 @@ def read(folder: Path, *said: dict[str, Any], **beside: Any) -> list[str]:
         [{"role": "assistant", "parts": [{"type": "tool-invocation", "toolInvocation": RESULT}, SAID]}],
         [{"role": "assistant", "content": "3.", "toolInvocations": [RESULT]}],
         [
+            {"role": "assistant", "content": "", "toolCalls": [CALL]},
+            {"role": "tool", "content": "{'degrees':3}", "toolCallId": "c", "name": "weather"},
+            {"role": "assistant", "content": "3."},
+        ],
+        [
             {"role": "assistant", "content": "", "toolInvocations": [RESULT]},
             {"role": "assistant", "content": "3."},
         ],

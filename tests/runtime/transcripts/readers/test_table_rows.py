@@ -90,6 +90,20 @@ def test_a_column_of_tool_calls_may_be_empty(tmp_path: Path) -> None:
     rows = f'id,speaker,utterance,did\n1,user,When?,\n1,assistant,,"{call}"\n1,assistant,At 8.,\n'
     (found,) = conversations(written(tmp_path, rows, "chat.csv"), columns={"tool_calls": "did"})
     assert lines(found) == ["user: When?", 'assistant:  -> visit {"day": 3}', "assistant: At 8."]
+    (found,) = conversations(written(tmp_path, rows.replace("did", "Tool Calls"), "chat.csv"))
+    assert lines(found) == ["user: When?", 'assistant:  -> visit {"day": 3}', "assistant: At 8."]
+
+
+def test_tool_calls_next_to_an_answer_are_read_or_the_row_is_refused(tmp_path: Path) -> None:
+    row = {"question": "When?", "answer": "At 8.", "tool_calls": [{"name": "visit", "args": {"day": 3}}]}
+    path = tmp_path / "chat.parquet"
+    pyarrow.parquet.write_table(
+        pyarrow.Table.from_pylist([row, {**row, "answer": None}, {**row, "tool_calls": []}]), path
+    )
+    read = [lines(each)[1] for each in conversations(path)]
+    assert read == ['assistant: At 8. -> visit {"day": 3}', 'assistant:  -> visit {"day": 3}', "assistant: At 8."]
+    text = "question,answer,tool_calls\nWhen?,At 8.,\nWhen?,At 8.,2\nWhen?,At 8.,visit(3)\n"
+    assert [each[:2] for each in refusals(tmp_path, text, "chat.csv")] == ["ch", "ch", "4:"]
 
 
 def test_retrieved_passages_of_a_row_come_before_its_message(tmp_path: Path) -> None:
