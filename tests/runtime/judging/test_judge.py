@@ -299,10 +299,11 @@ def test_what_two_windows_show_is_quoted_once() -> None:
     assert len(result.verdicts[0].extra["windows"]) == 2
 
 
-def test_without_any_reply_to_judge_nothing_passes() -> None:
-    judged = plan(asked(window=EachReplyWindow()))
+@pytest.mark.parametrize("shows", [(), ("tools",)])
+def test_without_any_reply_to_judge_nothing_passes(shows: tuple[str, ...]) -> None:
+    judged = plan(asked(window=EachReplyWindow(), shows=shows), asked(name="X2", shows=shows))
     (result,) = execute(judged, [talk("hello")], Scripted(PASS))
-    assert (result.verdicts[0].verdict, result.verdicts[0].rationale_code) == ("UNCLEAR", "nothing_to_judge")
+    assert {(each.verdict, each.rationale_code) for each in result.verdicts} == {("UNCLEAR", "nothing_to_judge")}
 
 
 def test_a_conversation_of_tool_calls_alone_passes_only_what_reads_them() -> None:
